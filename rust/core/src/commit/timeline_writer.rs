@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime};
 use crate::storage::{Entry, FileStore, Put};
 use crate::timeline::metadata::Metadata;
-use crate::timeline::{Action, Instant, State, Timeline};
+use crate::timeline::{Action, Instant, InstantState, Timeline};
 
 /// Attempts to create a completed file after an answer was lost.
 const ATTEMPTS: usize = 3;
@@ -79,7 +79,7 @@ impl TimelineWriter {
     /// # Errors
     /// Those of the storage: it is not known whether the file exists.
     pub fn request(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<Put> {
-        self.create(&pending_name(time, action, State::Requested), time, content)
+        self.create(&pending_name(time, action, InstantState::Requested), time, content)
     }
 
     /// Creates the inflight file. `Refused` if there is one.
@@ -87,7 +87,7 @@ impl TimelineWriter {
     /// # Errors
     /// Those of the storage: it is not known whether the file exists.
     pub fn start(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<Put> {
-        self.create(&pending_name(time, action, State::Inflight), time, content)
+        self.create(&pending_name(time, action, InstantState::Inflight), time, content)
     }
 
     /// Creates the completed file. The action is the one that was requested; the completion time is used in layout 2.
@@ -108,7 +108,7 @@ impl TimelineWriter {
         match self.create_completed(&path, content) {
             Created::Yes => {
                 let requested_time = time.clone();
-                let state = State::Completed;
+                let state = InstantState::Completed;
                 CompletionOutcome::Completed(Instant { requested_time, completion_time, action, state, file_name })
             }
             Created::No(error) => {
@@ -172,7 +172,7 @@ impl TimelineWriter {
     /// # Errors
     /// Those of the storage.
     pub fn read_requested(&self, time: &RequestedTime, action: Action) -> Result<Option<Bytes>> {
-        self.read(&pending_name(time, action, State::Requested))
+        self.read(&pending_name(time, action, InstantState::Requested))
     }
 
     /// Deletes the files of an instant: the completed one, then inflight, then requested, so that what is left after a failure is an
@@ -189,7 +189,7 @@ impl TimelineWriter {
     /// # Errors
     /// Those of the storage.
     pub fn revert_to_inflight(&self, time: &RequestedTime, action: Action) -> Result<()> {
-        self.delete_files(time, action, |instant| instant.state == State::Completed)
+        self.delete_files(time, action, |instant| instant.state == InstantState::Completed)
     }
 
     fn delete_files(&self, time: &RequestedTime, action: Action, is_wanted: impl Fn(&Instant) -> bool) -> Result<()> {
@@ -258,10 +258,10 @@ fn is_final(store: &dyn FileStore, error: &Error) -> bool {
 }
 
 /// The name of a pending instant's file. A commit under way leaves its action out.
-fn pending_name(time: &RequestedTime, action: Action, state: State) -> String {
+fn pending_name(time: &RequestedTime, action: Action, state: InstantState) -> String {
     match (state, action) {
-        (State::Inflight, Action::Commit) => format!("{time}.inflight"),
-        (State::Inflight, _) => format!("{time}.{action}.inflight"),
+        (InstantState::Inflight, Action::Commit) => format!("{time}.inflight"),
+        (InstantState::Inflight, _) => format!("{time}.{action}.inflight"),
         _ => format!("{time}.{action}.requested"),
     }
 }

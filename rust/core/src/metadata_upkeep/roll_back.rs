@@ -32,7 +32,7 @@ use crate::timeline::metadata::{
     HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan,
     HoodieRollbackRequest, Metadata, OrderedMap,
 };
-use crate::timeline::{Action, State};
+use crate::timeline::{Action, InstantState};
 
 /// The suffix of rollbacks in metadata tables up to version 7 (`HoodieTableMetadataUtil.OperationSuffix`).
 const ROLLBACK_SUFFIX: &str = "006";
@@ -90,7 +90,9 @@ impl MetadataUpkeep {
     ) -> Result<()> {
         self.check_not_compacted(failed)?;
         let is_recorded = writer.files()?.iter().any(|file| {
-            file.requested_time == *rollback && file.action == Action::DeltaCommit && file.state == State::Completed
+            file.requested_time == *rollback
+                && file.action == Action::DeltaCommit
+                && file.state == InstantState::Completed
         });
         if !is_recorded {
             writer.delete_instant(rollback, Action::DeltaCommit)?;
@@ -163,7 +165,7 @@ impl MetadataUpkeep {
         writer: &TimelineWriter,
     ) -> Result<()> {
         let is_done = |file: &crate::timeline::Instant| {
-            file.requested_time == *rollback && file.action == Action::Rollback && file.state == State::Completed
+            file.requested_time == *rollback && file.action == Action::Rollback && file.state == InstantState::Completed
         };
         if writer.files()?.iter().any(is_done) {
             return Ok(());

@@ -175,7 +175,7 @@ fn change_kind(stat: WriteStat, operation: &str) -> Result<Option<ChangeKind>> {
 mod tests {
     use super::*;
     use crate::ErrorKind;
-    use crate::timeline::{Action, MetadataPart, State};
+    use crate::timeline::{Action, InstantState, MetadataPart};
 
     fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<Changed>> {
         let json = format!(
@@ -185,7 +185,7 @@ mod tests {
             requested_time: "5".into(),
             completion_time: None,
             action: Action::DeltaCommit,
-            state: State::Completed,
+            state: InstantState::Completed,
             file_name: String::new(),
         };
         let metadata = CommitMetadata::parse(json.as_bytes(), MetadataPart::All).unwrap().unwrap();

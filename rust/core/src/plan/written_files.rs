@@ -214,14 +214,14 @@ fn name_of(entry: &Entry) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::timeline::{Action, MetadataPart, State};
+    use crate::timeline::{Action, InstantState, MetadataPart};
 
     fn write(time: &str) -> Instant {
         Instant {
             requested_time: time.into(),
             completion_time: None,
             action: Action::DeltaCommit,
-            state: State::Completed,
+            state: InstantState::Completed,
             file_name: String::new(),
         }
     }

@@ -18,7 +18,7 @@ use crate::storage::{FileStore, LocalStorage, Storage};
 use crate::timeline::metadata::{
     HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest, Metadata,
 };
-use crate::timeline::{Action, State};
+use crate::timeline::{Action, InstantState};
 use crate::write::{MarkerKind, Markers};
 
 const FAILED: &str = "20240102000000000";
@@ -125,15 +125,19 @@ impl Table {
         assert_eq!(data, kept, "{context}");
         let instants = self.instants();
         assert!(!instants.iter().any(|(time, ..)| time == FAILED), "{context}: {instants:?}");
-        assert!(instants.contains(&("20240101120000000".into(), Action::Compaction, State::Requested)), "{context}");
-        let pending =
-            instants.iter().filter(|(_, action, state)| *action == Action::Rollback && *state != State::Completed);
+        assert!(
+            instants.contains(&("20240101120000000".into(), Action::Compaction, InstantState::Requested)),
+            "{context}"
+        );
+        let pending = instants
+            .iter()
+            .filter(|(_, action, state)| *action == Action::Rollback && *state != InstantState::Completed);
         assert_eq!(pending.count(), 0, "{context}: {instants:?}");
         assert!(instants.iter().any(|(_, action, _)| *action == Action::Rollback), "{context}");
         assert!(!self.folder.path().join(".hoodie/.temp").join(FAILED).exists(), "{context}");
     }
 
-    fn instants(&self) -> Vec<(String, Action, State)> {
+    fn instants(&self) -> Vec<(String, Action, InstantState)> {
         let (store, clock) = (self.store(), Clock::new(&self.config));
         let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata: None };
         let timeline = rollbacks.timeline().unwrap();
@@ -248,7 +252,10 @@ fn a_plan_of_another_writer_is_executed() {
     table.local().put(".hoodie/timeline/20240103000000000.rollback.requested", &bytes, None).unwrap();
     table.run(table.store(), None).unwrap();
     let instants = table.instants();
-    assert!(instants.contains(&("20240103000000000".into(), Action::Rollback, State::Completed)), "{instants:?}");
+    assert!(
+        instants.contains(&("20240103000000000".into(), Action::Rollback, InstantState::Completed)),
+        "{instants:?}"
+    );
     assert!(!table.paths("p").iter().any(|path| path.contains("g-0")));
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::avro_value::{AvroRecord, is_container};
 use super::commit_metadata::{CommitMetadata, MetadataPart};
-use super::instant::{Action, Instant, State};
+use super::instant::{Action, Instant, InstantState};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
@@ -71,8 +71,11 @@ impl Timeline {
             pending = Action::ALL.into_iter().filter(|action| action.completes_as() == instant.action).collect();
         }
         for action in pending {
-            let found =
-                self.read_json(instant, &format!("{}.{action}.requested", instant.requested_time), State::Requested)?;
+            let found = self.read_json(
+                instant,
+                &format!("{}.{action}.requested", instant.requested_time),
+                InstantState::Requested,
+            )?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -80,7 +83,7 @@ impl Timeline {
         Ok(None)
     }
 
-    fn read_json(&self, instant: &Instant, file_name: &str, state: State) -> Result<Option<Json>> {
+    fn read_json(&self, instant: &Instant, file_name: &str, state: InstantState) -> Result<Option<Json>> {
         let active = if instant.file_name.is_empty() { None } else { self.read_file(instant, file_name)? };
         if let Some(bytes) = active {
             return parse_json(&bytes).map_err(|error| self.at_instant_file(error, instant, file_name));
@@ -88,9 +91,9 @@ impl Timeline {
         let Some(folder) = &self.archive_folder else { return Ok(None) };
         match (self.layout, state) {
             (TimelineLayout::V1, _) => archived_v1::metadata(&*self.place, folder, instant, state),
-            (TimelineLayout::V2, State::Inflight) => Ok(None),
+            (TimelineLayout::V2, InstantState::Inflight) => Ok(None),
             (TimelineLayout::V2, _) => {
-                let bytes = history_v2::metadata(&*self.place, folder, instant, state == State::Requested)?;
+                let bytes = history_v2::metadata(&*self.place, folder, instant, state == InstantState::Requested)?;
                 bytes
                     .map_or(Ok(None), |bytes| parse_json(&bytes))
                     .map_err(|error| error.at_instant(&instant.requested_time))

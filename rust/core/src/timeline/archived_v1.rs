@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 use super::avro_value::{AvroRecord, Value};
 use super::commit_metadata::{CommitMetadata, from_record};
-use super::instant::{Action, Instant, State};
+use super::instant::{Action, Instant, InstantState};
 use super::range::{TimelineRange, WriteVisitor};
 use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use crate::error::{Error, ErrorKind, Result};
@@ -74,7 +74,7 @@ pub(super) fn commit_metadata(place: &dyn Storage, folder: &str, wanted: &Instan
     let mut found = None;
     visit_entries(place, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
-            if instant.state == State::Completed && instant.is_same(wanted) {
+            if instant.state == InstantState::Completed && instant.is_same(wanted) {
                 found = Some(entries.commit_metadata(at, &instant)?);
             }
         }
@@ -84,7 +84,12 @@ pub(super) fn commit_metadata(place: &dyn Storage, folder: &str, wanted: &Instan
 }
 
 /// Returns the archived metadata of an instant in a state as JSON, `None` if there is none.
-pub(super) fn metadata(place: &dyn Storage, folder: &str, wanted: &Instant, state: State) -> Result<Option<Json>> {
+pub(super) fn metadata(
+    place: &dyn Storage,
+    folder: &str,
+    wanted: &Instant,
+    state: InstantState,
+) -> Result<Option<Json>> {
     let mut found = None;
     visit_entries(place, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
@@ -223,9 +228,9 @@ fn instant(entry: Value<'_>) -> Result<Option<Instant>> {
     let (Some(time), Some(action)) = (text("commitTime")?, text("actionType")?.and_then(Action::named)) else {
         return Ok(None);
     };
-    let state = text("actionState")?.map_or(Some(State::Completed), State::named);
+    let state = text("actionState")?.map_or(Some(InstantState::Completed), InstantState::named);
     let Some(state) = state else { return Ok(None) };
-    let is_completed = state == State::Completed;
+    let is_completed = state == InstantState::Completed;
     let completion_time = text("stateTransitionTime")?.filter(|time| is_completed && !time.is_empty());
     Ok(Some(Instant {
         requested_time: RequestedTime::from_metadata("commitTime", time)?,

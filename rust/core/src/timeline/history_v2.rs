@@ -17,7 +17,7 @@ use arrow_schema::{DataType, Field, Schema};
 use serde::Deserialize;
 
 use super::commit_metadata::{CommitMetadata, MetadataPart};
-use super::instant::{Action, Instant, State};
+use super::instant::{Action, Instant, InstantState};
 use super::range::{TimelineRange, WriteVisitor};
 use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, ErrorKind, Result};
@@ -144,7 +144,7 @@ fn instant(requested: &str, completion: Option<&str>, action: Action) -> Result<
         requested_time: RequestedTime::from_metadata("instantTime", requested)?,
         completion_time: completion_time.transpose()?,
         action: action.completes_as(),
-        state: State::Completed,
+        state: InstantState::Completed,
         file_name: String::new(),
     })
 }
@@ -332,7 +332,7 @@ mod tests {
         // The second file is not opened.
         let place = MemoryStorage::holding([("h/manifest_1", manifest.as_slice()), ("h/1_2_0.parquet", &one)]);
         let found = |time: &str, action| {
-            let (requested_time, state) = (time.into(), State::Completed);
+            let (requested_time, state) = (time.into(), InstantState::Completed);
             let wanted = Instant { requested_time, completion_time: None, action, state, file_name: String::new() };
             metadata(&*place, "h", &wanted, false).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
         };

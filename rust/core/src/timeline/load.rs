@@ -92,7 +92,7 @@ fn modification_time(status: &FileStatus, zone: TimelineZone) -> Result<Completi
 mod tests {
     use super::*;
     use crate::config::Properties;
-    use crate::timeline::State;
+    use crate::timeline::InstantState;
     use crate::timeline::memory_storage::MemoryStorage;
 
     fn load(version: &str, names: &[&str]) -> Timeline {
@@ -104,7 +104,7 @@ mod tests {
         Timeline::load(&place, &config).unwrap()
     }
 
-    fn names_and_states(timeline: &Timeline) -> Vec<(String, State)> {
+    fn names_and_states(timeline: &Timeline) -> Vec<(String, InstantState)> {
         timeline.instants().iter().map(|instant| (instant.to_string(), instant.state)).collect()
     }
 
@@ -131,10 +131,10 @@ mod tests {
         assert_eq!(
             names_and_states(&timeline),
             [
-                ("1.commit".to_owned(), State::Completed),
-                ("1.savepoint".to_owned(), State::Completed),
-                ("2.commit".to_owned(), State::Completed),
-                ("3.compaction".to_owned(), State::Inflight),
+                ("1.commit".to_owned(), InstantState::Completed),
+                ("1.savepoint".to_owned(), InstantState::Completed),
+                ("2.commit".to_owned(), InstantState::Completed),
+                ("3.compaction".to_owned(), InstantState::Inflight),
             ]
         );
     }
@@ -147,7 +147,10 @@ mod tests {
         );
         assert_eq!(
             names_and_states(&timeline),
-            [("1.replacecommit".to_owned(), State::Completed), ("2.logcompaction".to_owned(), State::Requested)]
+            [
+                ("1.replacecommit".to_owned(), InstantState::Completed),
+                ("2.logcompaction".to_owned(), InstantState::Requested)
+            ]
         );
         assert_eq!(timeline.instants()[0].completion_time, Some("4".into()));
     }

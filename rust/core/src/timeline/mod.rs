@@ -50,7 +50,7 @@ mod writes_in_range;
 
 pub use commit_metadata::{CommitMetadata, MetadataPart, WriteStat};
 pub use hollow_commits::HollowCommitPolicy;
-pub use instant::{Action, Instant, State};
+pub use instant::{Action, Instant, InstantState};
 pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
 pub use range::{TimelineRange, WriteVisitor};
