@@ -16,7 +16,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_select::interleave::interleave;
 use mortice::config::Properties;
-use mortice::{RowsMerge, RowsMergeOptions, Semantics};
+use mortice::{MergeSemantics, RowsMerge, RowsMergeOptions};
 
 const KEY: &str = "_hoodie_record_key";
 const ORDERING: &str = "ts";
@@ -70,7 +70,7 @@ pub(crate) fn run() {
                 ("hoodie.record.merge.mode", "EVENT_TIME_ORDERING"),
                 ("hoodie.table.ordering.fields", ORDERING),
             ]),
-            semantics: Semantics::V1x,
+            semantics: MergeSemantics::V1x,
             schema: None,
             commit_order: Vec::new(),
             partial: true,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mortice::config::Properties;
-use mortice::{RowsMerge, RowsMergeOptions, Semantics};
+use mortice::{MergeSemantics, RowsMerge, RowsMergeOptions};
 use pyo3::prelude::*;
 
 use crate::arrow::{ArrowBatch, ArrowSchema};
@@ -32,7 +32,7 @@ pub(crate) fn merge_rows(
     let options = RowsMergeOptions {
         record_key,
         properties: properties.into_iter().collect::<Properties>(),
-        semantics: Semantics::parse(semantics).map_err(|error| raised(py, &error))?,
+        semantics: MergeSemantics::parse(semantics).map_err(|error| raised(py, &error))?,
         schema: schema.map(parsed).transpose().map_err(|error: mortice::Error| raised(py, &error))?,
         commit_order,
         partial,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use mortice::names::RequestedTime;
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
-    CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, IncrementalRows, LogScan, OnCorrupt,
-    QueryKind, QueryOptions, ReadOptions, RequestCounts, Semantics, SkippedWrites, SnapshotRows, StartPosition,
+    CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, IncrementalRows, LogScan, MergeSemantics,
+    OnCorrupt, QueryKind, QueryOptions, ReadOptions, RequestCounts, SkippedWrites, SnapshotRows, StartPosition,
     Table as CoreTable,
 };
 use pyo3::prelude::*;
@@ -52,7 +52,7 @@ impl Table {
     ) -> PyResult<Self> {
         let options = (|| {
             let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
-            let (semantics, on_corrupt) = (Semantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
+            let (semantics, on_corrupt) = (MergeSemantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
             let memory_limit = memory_limit.unwrap_or(ReadOptions::default().memory_limit);
             ReadOptions {
                 semantics,

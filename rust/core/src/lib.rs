@@ -41,7 +41,7 @@ mod table;
 mod trusted;
 
 pub use commit::{NewTable, create_table};
-pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
+pub use config::{LogScan, MergeSemantics, OnCorrupt, ReadOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use file_group::FileSlice;
 pub use plan::{

@@ -13,7 +13,7 @@ use super::combine::combine;
 use super::conform::conformed;
 use super::schema::WriteSchema;
 use crate::commit::WriteOperation;
-use crate::config::{MergeMode, Semantics, option_values};
+use crate::config::{MergeMode, MergeSemantics, option_values};
 use crate::error::{Error, Result};
 use crate::keys::{FieldPath, KeyColumns, RowKeyReader, RowKeys};
 use crate::names::{RequestedTime, meta_columns};
@@ -144,7 +144,7 @@ impl Preparation<'_> {
     fn deletes_of(&self, rows: &RecordBatch, record_keys: &StringArray) -> Result<BooleanArray> {
         let stored = self.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
         let types = avro_types(&stored)?;
-        let columns = KeyColumns::new(&stored, &types, &self.table.merge, None, Semantics::default())?;
+        let columns = KeyColumns::new(&stored, &types, &self.table.merge, None, MergeSemantics::default())?;
         let mut fields: Vec<Arc<Field>> =
             vec![Arc::new(Field::new(meta_columns::RECORD_KEY, arrow_schema::DataType::Utf8, true))];
         fields.extend(rows.schema_ref().fields().iter().cloned());

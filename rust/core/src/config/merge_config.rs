@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::table_config::{ordering_fields, payload_class};
-use super::{Properties, Semantics, TableVersion, merge_inference, payload};
+use super::{MergeSemantics, Properties, TableVersion, merge_inference, payload};
 use crate::error::{Error, Result};
 
 const PROPERTY: &str = "hoodie.record.merge.property.";
@@ -121,7 +121,7 @@ impl MergeConfig {
     ///
     /// # Errors
     /// `Unsupported`, with the class, strategy or mode and the way out.
-    pub fn check_supported(&self, semantics: Semantics) -> Result<()> {
+    pub fn check_supported(&self, semantics: MergeSemantics) -> Result<()> {
         let way_out = payload::ALTERNATIVES;
         match &self.mode {
             MergeMode::Custom(CustomMerge::Payload(class)) if !payload::is_known(class, semantics) => {
@@ -224,9 +224,9 @@ mod tests {
         let config = config("6", &format!("hoodie.compaction.payload.class={class}\n")).unwrap();
         assert_eq!(config.mode, MergeMode::Custom(CustomMerge::Payload(class.into())));
         assert_eq!(config.delete_marker, Some(DeleteMarker { field: "Op".into(), marker: "D".into(), any_case: true }));
-        config.check_supported(Semantics::V1x).unwrap();
+        config.check_supported(MergeSemantics::V1x).unwrap();
         let error = config("6", "hoodie.compaction.payload.class=com.acme.AWSDmsAvroPayload\n")
-            .and_then(|config| config.check_supported(Semantics::V1x))
+            .and_then(|config| config.check_supported(MergeSemantics::V1x))
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("com.acme.AWSDmsAvroPayload"));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::property_files;
-use super::{MergeConfig, Properties, Semantics, TableVersion, TimelineLayout};
+use super::{MergeConfig, MergeSemantics, Properties, TableVersion, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 
@@ -159,11 +159,11 @@ impl TableConfig {
     ///
     /// # Errors
     /// `InvalidArgument` for the rules of 0.x on a table that no 0.x can read; `InvalidTable` as for [`TableConfig::read`].
-    pub fn merge_by(&self, semantics: Semantics) -> Result<MergeConfig> {
+    pub fn merge_by(&self, semantics: MergeSemantics) -> Result<MergeConfig> {
         match (semantics, self.version.layout()) {
-            (Semantics::V1x, _) => Ok(self.merge.clone()),
-            (Semantics::V0x, TimelineLayout::V1) => MergeConfig::from_properties_0_x(&self.properties),
-            (Semantics::V0x, TimelineLayout::V2) => Err(Error::invalid_argument(format!(
+            (MergeSemantics::V1x, _) => Ok(self.merge.clone()),
+            (MergeSemantics::V0x, TimelineLayout::V1) => MergeConfig::from_properties_0_x(&self.properties),
+            (MergeSemantics::V0x, TimelineLayout::V2) => Err(Error::invalid_argument(format!(
                 "semantics=\"0.x\" on a table of version {}, which no Hudi 0.x reads",
                 self.version.number()
             ))),

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::ordering_field::{Nulls, OrderingField, is_unordered};
 use super::record_key::{LogKeys, RecordKey};
 use crate::avro::{self, Want};
-use crate::config::{DeleteMarker, MergeConfig, Semantics};
+use crate::config::{DeleteMarker, MergeConfig, MergeSemantics};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::log::content::deleted::{Deleted, Deletes, Ordering};
@@ -33,7 +33,7 @@ pub(crate) struct KeyColumns {
     /// The values of the delete field that mark a delete.
     marks: Vec<String>,
     payload: Payload,
-    semantics: Semantics,
+    semantics: MergeSemantics,
     /// The record key of records that are merged by row number.
     key_of_numbered: Option<RecordKey>,
     /// For those records: the required keys, if not all are required. The records are then decoded with their keys.
@@ -69,7 +69,7 @@ impl KeyColumns {
         types: &arrow_schema::Schema,
         merge: &MergeConfig,
         virtual_key: Option<&[String]>,
-        semantics: Semantics,
+        semantics: MergeSemantics,
     ) -> Result<Self> {
         let payload = match merge.hudis_payload() {
             Some("MySqlDebeziumAvroPayload") if is_text(types, BINLOG_PLACE) => Payload::ByBinlogPlace,
@@ -159,7 +159,7 @@ impl KeyColumns {
             delete_field: None,
             marks: Vec::new(),
             payload: Payload::Plain,
-            semantics: Semantics::V1x,
+            semantics: MergeSemantics::V1x,
             key_of_numbered: None,
             wanted: None,
         })
@@ -177,7 +177,7 @@ impl KeyColumns {
         match self.ordering.as_slice() {
             [only] => match &only.kind {
                 DataType::Date32 | DataType::Decimal128(..) => false,
-                DataType::Utf8 => self.semantics == Semantics::V0x,
+                DataType::Utf8 => self.semantics == MergeSemantics::V0x,
                 _ => true,
             },
             _ => false,
@@ -265,7 +265,7 @@ impl KeyColumns {
             column.ok_or_else(|| Error::invalid_table(format!("no column {name:?} in the base file")))
         });
         // Payload classes accept stored rows without an ordering value.
-        let nulls = if self.semantics == Semantics::V0x { Nulls::AreNothing } else { Nulls::AreDefault };
+        let nulls = if self.semantics == MergeSemantics::V0x { Nulls::AreNothing } else { Nulls::AreDefault };
         self.ordering_of(&columns.collect::<Result<Vec<_>>>()?, self.nulls(nulls))
     }
 

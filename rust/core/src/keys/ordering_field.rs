@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 
 use super::field_path::FieldPath;
 use crate::avro;
-use crate::config::Semantics;
+use crate::config::MergeSemantics;
 use crate::error::{Error, Result};
 use crate::log::content::deleted::Ordering;
 use crate::merge::{OrderingColumn, double_order};
@@ -26,7 +26,7 @@ pub(crate) struct OrderingField {
     pub(crate) kind: DataType,
     /// Whether the Avro type is a timestamp in milliseconds.
     millis: bool,
-    semantics: Semantics,
+    semantics: MergeSemantics,
 }
 
 /// The value of rows without an ordering value.
@@ -40,7 +40,7 @@ pub(crate) enum Nulls {
 
 impl OrderingField {
     /// Returns an ordering field of a table. [`crate::ErrorKind::Unsupported`] if the schema has no such field.
-    pub(crate) fn new(table: &avro::Schema, types: &Schema, name: &str, semantics: Semantics) -> Result<Self> {
+    pub(crate) fn new(table: &avro::Schema, types: &Schema, name: &str, semantics: MergeSemantics) -> Result<Self> {
         let path = FieldPath::new(name);
         let Some(kind) = path.type_in(types).cloned() else {
             return Err(Error::unsupported(format!("the table's ordering field {name:?} is not in its schema")));
@@ -99,7 +99,7 @@ impl OrderingField {
             | (Ordering::Float(_), DataType::Float32)
             | (Ordering::Double(_), DataType::Float64) => true,
             (Ordering::Text(_), DataType::Utf8) | (Ordering::Decimal { .. }, DataType::Decimal128(..)) => {
-                self.semantics == Semantics::V1x
+                self.semantics == MergeSemantics::V1x
             }
             _ => false,
         };
@@ -276,7 +276,7 @@ mod tests {
             (&micros, true, Ordering::Long(5), Some(5_000), false),
             (&micros, true, Ordering::Long(MOST_MILLIS + 1), Some(MOST_MILLIS + 1), false),
         ] {
-            for semantics in [Semantics::V0x, Semantics::V1x] {
+            for semantics in [MergeSemantics::V0x, MergeSemantics::V1x] {
                 let field = field(kind, millis, semantics);
                 assert_eq!(
                     (field.fixed(&value, kind), field.is_foreign(&value)),
@@ -286,8 +286,8 @@ mod tests {
             }
         }
         let text = Ordering::Text(0..1);
-        assert!(!field(&DataType::Utf8, false, Semantics::V1x).is_foreign(&text));
-        assert!(field(&DataType::Utf8, false, Semantics::V0x).is_foreign(&text));
+        assert!(!field(&DataType::Utf8, false, MergeSemantics::V1x).is_foreign(&text));
+        assert!(field(&DataType::Utf8, false, MergeSemantics::V0x).is_foreign(&text));
     }
 
     #[test]
@@ -295,7 +295,8 @@ mod tests {
         use crate::merge::OrderingValue::{Default, Fixed, Foreign};
         let values = [None, Some(&Ordering::None), Some(&Ordering::Int(0)), Some(&Ordering::Boolean(true))];
         for (kind, default) in [(DataType::Int64, Default), (DataType::Int32, Fixed(0)), (DataType::Date32, Fixed(0))] {
-            let field = OrderingField { path: FieldPath::new("ts"), kind, millis: false, semantics: Semantics::V1x };
+            let field =
+                OrderingField { path: FieldPath::new("ts"), kind, millis: false, semantics: MergeSemantics::V1x };
             let column = field.delete_values(&values, &[]).unwrap();
             assert_eq!([0, 1, 2, 3].map(|row| column.value(row)), [default, default, default, Foreign]);
         }

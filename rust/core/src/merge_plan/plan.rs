@@ -6,7 +6,7 @@ use arrow_schema::Schema;
 
 use super::field_absence::FieldAbsence;
 use super::fold_plan::{FoldColumns, FoldPlan};
-use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, Semantics};
+use crate::config::{CustomMerge, MergeConfig, MergeMode, MergeSemantics, PartialUpdateMode};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::keys::KeyColumns;
@@ -30,7 +30,7 @@ impl MergePlan {
     /// `Unsupported`, by name, for what cannot be merged.
     pub(crate) fn new(
         merge: &MergeConfig,
-        semantics: Semantics,
+        semantics: MergeSemantics,
         keys: &KeyColumns,
         partial: bool,
         merger: Option<&Arc<dyn RowMerger>>,

@@ -10,7 +10,7 @@ use super::query_kind::{CommitBounds, FullScanFallback, IncrementalRange, RowFor
 use super::query_options::QueryOptions;
 use super::scan::Scan;
 use super::written_files::Written;
-use crate::config::{Semantics, TimelineLayout};
+use crate::config::{MergeSemantics, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::View;
 use crate::timeline::TimelineRange;
@@ -131,7 +131,7 @@ impl OpenTable {
 
     /// Returns true if rows are read from all files (`HoodieIncrementalRelationV2Trait.fullTableScan`).
     fn falls_back(&self, written: &Written, range: &IncrementalRange) -> Result<bool> {
-        let by_itself = self.options.semantics == Semantics::V1x && self.config.layout() == TimelineLayout::V2;
+        let by_itself = self.options.semantics == MergeSemantics::V1x && self.config.layout() == TimelineLayout::V2;
         let falls_back = match range.full_scan {
             FullScanFallback::ByTableVersion => by_itself && !range.is_changelog(),
             FullScanFallback::Enabled => true,
@@ -151,7 +151,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::{ReadOptions, Semantics, TableConfig};
+    use crate::config::{MergeSemantics, ReadOptions, TableConfig};
     use crate::storage::{Entry, Source, Storage, StorageOptions};
     use crate::timeline::Timeline;
     use crate::timeline::memory_storage::MemoryStorage;
@@ -198,7 +198,7 @@ mod tests {
         let counting = Arc::new(Counting { place, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
         let place: Arc<dyn Storage> = counting.clone();
         let config = TableConfig::load(&*place).unwrap();
-        let merge = config.merge_by(Semantics::V1x).unwrap();
+        let merge = config.merge_by(MergeSemantics::V1x).unwrap();
         let timeline = Timeline::load(&place, &config).unwrap();
         let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
         let (metadata, known_schema) = (std::sync::OnceLock::new(), std::sync::Mutex::default());

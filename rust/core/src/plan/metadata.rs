@@ -10,7 +10,7 @@ use super::open_table::OpenTable;
 use super::query::ScanRequest;
 use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
-use crate::config::{OnCorrupt, ReadOptions, Semantics};
+use crate::config::{MergeSemantics, OnCorrupt, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file_group::{View, files_of};
 use crate::filter::{Filter, Literal, Operator, Term};
@@ -41,9 +41,9 @@ pub(super) fn open(
     // instead.
     let on_corrupt = OnCorrupt::Raise;
     let options =
-        ReadOptions { semantics: Semantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
+        ReadOptions { semantics: MergeSemantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
     let table = OpenTable::read(Arc::new(Below::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
-    table.merge.check_supported(Semantics::V1x).map_err(in_table)?;
+    table.merge.check_supported(MergeSemantics::V1x).map_err(in_table)?;
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
         return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));
     };

@@ -6,7 +6,7 @@ use super::query::ScanRequest;
 use super::query_kind::{RowForm, SnapshotRows};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use crate::config::Semantics;
+use crate::config::MergeSemantics;
 use crate::error::Result;
 use crate::file_group::{FileSlice, View};
 use crate::filter::Filter;
@@ -51,7 +51,7 @@ impl OpenTable {
             uses_record_index: form == RowForm::MERGED && as_of.is_none(),
         };
         let scan = self.scan(request, find)?;
-        let merging = form.merged || self.options.semantics == Semantics::V0x;
+        let merging = form.merged || self.options.semantics == MergeSemantics::V0x;
         if merging && options.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge.check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
+use crate::config::{MergeConfig, MergeSemantics, ReadOptions, TableConfig};
 use crate::error::Result;
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
@@ -60,7 +60,7 @@ impl Table {
 
     /// Whose merge rules are followed.
     #[must_use]
-    pub fn semantics(&self) -> Semantics {
+    pub fn semantics(&self) -> MergeSemantics {
         self.0.options.semantics
     }
 

@@ -10,7 +10,7 @@ use super::change_logs::{ChangeLogs, KnownImages};
 use super::image_text::ImageFormat;
 use super::log_changes::LogChanges;
 use crate::avro::{self, Types};
-use crate::config::{CdcMode, Semantics};
+use crate::config::{CdcMode, MergeSemantics};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
@@ -96,8 +96,8 @@ impl ChangeReader {
     /// Hudi 0.x merges records, 1.x rows.
     fn form_of_merged(&self) -> ImageFormat {
         match self.rows.query.options.semantics {
-            Semantics::V0x => ImageFormat::Record,
-            Semantics::V1x => ImageFormat::Row,
+            MergeSemantics::V0x => ImageFormat::Record,
+            MergeSemantics::V1x => ImageFormat::Row,
         }
     }
 

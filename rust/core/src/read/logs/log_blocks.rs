@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::config::{LogScan, OnCorrupt, Semantics};
+use crate::config::{LogScan, MergeSemantics, OnCorrupt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{BaseFile, LogFile};
 use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
@@ -22,9 +22,9 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedR
     let instants = &split.query.instants;
     let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
     let mut rules = match (split.query.options.semantics, split.query.options.log_scan) {
-        (Semantics::V0x, _) => ScanRules::hudi_0_x(instants.latest.as_ref()),
-        (Semantics::V1x, LogScan::ByInstant) => ScanRules::hudi_1_x(instants.latest.as_ref()),
-        (Semantics::V1x, LogScan::ByBlock) => {
+        (MergeSemantics::V0x, _) => ScanRules::hudi_0_x(instants.latest.as_ref()),
+        (MergeSemantics::V1x, LogScan::ByInstant) => ScanRules::hudi_1_x(instants.latest.as_ref()),
+        (MergeSemantics::V1x, LogScan::ByBlock) => {
             ScanRules { order: ScanOrder::ByBlock, ..ScanRules::hudi_1_x(instants.latest.as_ref()) }
         }
     };

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use super::commit_order::in_commit_order;
 use super::row_columns::{RowColumns, as_type, avro_schema, conformed, in_table_types, marks_deletes, named};
 use crate::avro;
-use crate::config::{MergeConfig, Properties, Semantics, TableConfig};
+use crate::config::{MergeConfig, MergeSemantics, Properties, TableConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, KeyFilter};
 use crate::keys::{KeyBatch, KeyColumns, LogKeys};
@@ -37,7 +37,7 @@ pub struct RowsMergeOptions {
     /// Table properties (`hoodie.properties`) that configure the merge.
     pub properties: Properties,
     /// The release whose semantics are used.
-    pub semantics: Semantics,
+    pub semantics: MergeSemantics,
     /// An Avro schema with defaults of columns. Without it, the default of nullable columns is null.
     pub schema: Option<avro::Schema>,
     /// Columns of the newer rows that order them by commit. Without them, the order is that of the rows.
@@ -258,7 +258,7 @@ mod tests {
         RowsMergeOptions {
             record_key: vec!["id".into()],
             properties: version.iter().chain(properties).copied().collect(),
-            semantics: Semantics::V1x,
+            semantics: MergeSemantics::V1x,
             schema: None,
             commit_order: Vec::new(),
             partial: false,

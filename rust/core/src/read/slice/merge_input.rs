@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use crate::avro;
-use crate::config::Semantics;
+use crate::config::MergeSemantics;
 use crate::error::Result;
 use crate::keys::KeyColumns;
 use crate::merge::EveryRow;
@@ -43,7 +43,7 @@ impl MergeInput<'_> {
         let Self { query, table, types, blocks, .. } = self;
         let virtual_key = query.virtual_key.as_deref();
         // With skip merge, Hudi 1.x merges nothing; 0.x merges the logs among themselves.
-        if !query.over_base && !query.changelog && query.options.semantics == Semantics::V1x {
+        if !query.over_base && !query.changelog && query.options.semantics == MergeSemantics::V1x {
             return Ok((KeyColumns::unordered(virtual_key)?, None));
         }
         let keys = KeyColumns::new(table, types, &query.merge, virtual_key, query.options.semantics)?;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::incoming::{Incoming, in_types};
 use super::new_meta::WrittenRows;
 use crate::avro::Schema;
-use crate::config::{MergeConfig, Semantics};
+use crate::config::{MergeConfig, MergeSemantics};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::keys::{KeyBatch, KeyColumns, LogKeys, RecordKey};
@@ -27,7 +27,7 @@ const INSERTS: usize = 8192;
 /// By what rules rows are merged.
 pub(super) struct MergeRules {
     pub(super) merge: MergeConfig,
-    pub(super) semantics: Semantics,
+    pub(super) semantics: MergeSemantics,
     /// The key fields, if files hold no meta columns.
     pub(super) virtual_key: Option<Vec<String>>,
     pub(super) merger: Option<MergerHandle>,
