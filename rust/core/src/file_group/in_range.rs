@@ -12,13 +12,13 @@
 
 use super::file_slice::{FileSlice, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
-use super::view::{ByGroup, View, instant_of_group, pending_compactions};
+use super::view::{ByGroup, FileSystemView, instant_of_group, pending_compactions};
 use super::{by_completion, by_name};
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::Result;
 use crate::timeline::{ReplacedFileGroup, Timeline};
 
-impl<'a> View<'a> {
+impl<'a> FileSystemView<'a> {
     /// Returns the view of an incremental query. `replaced` are the file groups that commits of the range have
     /// replaced.
     ///
@@ -36,7 +36,7 @@ impl<'a> View<'a> {
     /// needs each change, not only the last one.
     ///
     /// # Errors
-    /// As for [`View::slices`].
+    /// As for [`FileSystemView::slices`].
     pub fn all_slices_in_range(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
         let mut all = Vec::new();
         for (file_id, group) in self.live_groups(files) {
@@ -66,7 +66,7 @@ impl<'a> View<'a> {
     /// Returns the slices of one partition, by file id, from the files that were written in the range.
     ///
     /// # Errors
-    /// As for [`View::slices`].
+    /// As for [`FileSystemView::slices`].
     pub fn slices_in_range(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
         let mut chosen = Vec::new();
         for (file_id, group) in self.live_groups(files) {
@@ -104,7 +104,8 @@ mod tests {
             file_id: (*file_id).to_owned(),
             instant: "30".into(),
         };
-        let view = View::in_range(&table.timeline, &table.config, replaced.iter().map(group).collect()).unwrap();
+        let view =
+            FileSystemView::in_range(&table.timeline, &table.config, replaced.iter().map(group).collect()).unwrap();
         shown(&view.slices_in_range(&listed(names)).unwrap())
     }
 
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn a_change_log_is_of_every_slice() {
         let table = Table::new("6", &["10.commit", "15.deltacommit", "20.commit", "25.deltacommit"]);
-        let view = View::in_range(&table.timeline, &table.config, Vec::new()).unwrap();
+        let view = FileSystemView::in_range(&table.timeline, &table.config, Vec::new()).unwrap();
         let names = ["f_0-1-2_10.parquet", ".f_10.log.1_0-1-2", OLD, ".f_20.log.1_0-1-2"];
         let slices = shown(&view.all_slices_in_range(&listed(&names)).unwrap());
         assert_eq!(slices, [format!("10: {} {}", names[0], names[1]), format!("20: {} {}", names[2], names[3])]);

@@ -23,7 +23,7 @@ pub(super) type ByGroup = HashMap<String, HashMap<String, RequestedTime>>;
 const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
 
 /// The state of a table as of an instant.
-pub struct View<'a> {
+pub struct FileSystemView<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) layout: TimelineLayout,
     query_instant: Option<RequestedTime>,
@@ -34,7 +34,7 @@ pub struct View<'a> {
     written: Mutex<HashMap<RequestedTime, BTreeSet<String>>>,
 }
 
-impl<'a> View<'a> {
+impl<'a> FileSystemView<'a> {
     /// Returns the view of the latest state, or of the state as of an instant.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl<'a> View<'a> {
     /// read-optimized query. File groups of logs only are omitted.
     ///
     /// # Errors
-    /// As for [`View::slices`].
+    /// As for [`FileSystemView::slices`].
     pub fn base_files(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
         let Some(query_instant) = self.query_instant() else { return Ok(Vec::new()) };
         let mut chosen = Vec::new();
@@ -311,8 +311,9 @@ pub(super) mod tests {
             Self::with(version, &instants.iter().map(|name| (*name, "")).collect::<Vec<_>>())
         }
 
-        fn view(&self, as_of: Option<&str>, pending_compaction: Option<&str>) -> View<'_> {
-            let mut view = View::new(&self.timeline, &self.config, as_of.map(RequestedTime::from).as_ref()).unwrap();
+        fn view(&self, as_of: Option<&str>, pending_compaction: Option<&str>) -> FileSystemView<'_> {
+            let mut view =
+                FileSystemView::new(&self.timeline, &self.config, as_of.map(RequestedTime::from).as_ref()).unwrap();
             if let Some(instant) = pending_compaction {
                 view.pending_compactions.entry("p".into()).or_default().insert("f".into(), instant.into());
             }

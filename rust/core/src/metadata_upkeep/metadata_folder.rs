@@ -8,7 +8,7 @@ use super::record_schema::RecordSchema;
 use crate::commit::TimelineWriter;
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
-use crate::file_group::{PartitionFiles, View, files_of};
+use crate::file_group::{FileSystemView, PartitionFiles, files_of};
 use crate::names::{LogFileName, RequestedTime};
 use crate::storage::{Below, FileStore, Storage};
 use crate::timeline::Timeline;
@@ -104,7 +104,7 @@ impl MetadataFolder {
 
     /// Up to table version 7: the next versions of the logs of the latest slices.
     fn logs_of_slices(&self, ids: Vec<String>, files: &PartitionFiles) -> Result<Vec<NextLog>> {
-        let view = View::new(&self.timeline, &self.config, None)?;
+        let view = FileSystemView::new(&self.timeline, &self.config, None)?;
         let mut slices: BTreeMap<String, _> =
             view.slices(files)?.into_iter().map(|slice| (slice.file_id.clone(), slice)).collect();
         let pending = self.timeline.pending_compactions()?;

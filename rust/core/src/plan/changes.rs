@@ -16,7 +16,7 @@ use super::scan::Scan;
 use crate::config::{CdcMode, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::files_of;
-use crate::file_group::{BaseFile, FileSlice, LogFile, PartitionFiles, View};
+use crate::file_group::{BaseFile, FileSlice, FileSystemView, LogFile, PartitionFiles};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::split::{Change, ChangeSource, Query, Split};
 use crate::timeline::TimelineRange;
@@ -212,14 +212,14 @@ impl Images<'_> {
     /// Returns the slice of the file group as of an instant.
     fn slice_at(&mut self, group: &Group, instant: &RequestedTime) -> Result<Option<FileSlice>> {
         let files = self.files_of_group(group)?;
-        let view = View::with_replaced(&self.table.timeline, &self.table.config, instant)?;
+        let view = FileSystemView::with_replaced(&self.table.timeline, &self.table.config, instant)?;
         Ok(view.slices(&files)?.into_iter().next())
     }
 
     /// Returns the base file that an instant wrote.
     fn base_of(&mut self, group: &Group, instant: &RequestedTime) -> Result<FileSlice> {
         let files = self.files_of_group(group)?;
-        let view = View::with_replaced(&self.table.timeline, &self.table.config, instant)?;
+        let view = FileSystemView::with_replaced(&self.table.timeline, &self.table.config, instant)?;
         let found = view.base_files(&files)?.into_iter().find(|slice| slice.base_instant == *instant);
         found.ok_or_else(|| gone(group, "wrote upon"))
     }

@@ -12,7 +12,7 @@ use super::scan::Scan;
 use super::written_files::Written;
 use crate::config::{MergeSemantics, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_group::View;
+use crate::file_group::FileSystemView;
 use crate::timeline::TimelineRange;
 
 impl OpenTable {
@@ -82,7 +82,7 @@ impl OpenTable {
         wanted: Option<&PartitionFilter>,
     ) -> Result<Slices> {
         if self.falls_back(written, range)? {
-            let mut found = self.slices(None, View::slices, wanted)?;
+            let mut found = self.slices(None, FileSystemView::slices, wanted)?;
             found.range = Some(match range.is_changelog() {
                 true => written.range_of_changes(false),
                 false => written.range_in_all_files(),
@@ -91,7 +91,8 @@ impl OpenTable {
         }
         // File groups that were replaced after the range have changes in the range.
         let replaced = if range.is_changelog() { Vec::new() } else { written.replaced.clone() };
-        let view = View::in_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
+        let view = FileSystemView::in_range(&self.timeline, &self.config, replaced)
+            .map_err(|error| error.in_file(&self.uri))?;
         let paths = written.partitions();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
         let mut found = Slices::default();

@@ -12,7 +12,7 @@ use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
 use crate::config::{MergeSemantics, OnCorrupt, ReadOptions};
 use crate::error::{Error, Result};
-use crate::file_group::{View, files_of};
+use crate::file_group::{FileSystemView, files_of};
 use crate::filter::{Filter, Literal, Operator, Term};
 use crate::metadata_table::{KEY, MetadataRows, MetadataTable, pending, shard};
 use crate::names::RequestedTime;
@@ -95,7 +95,7 @@ impl MetadataTableRows {
     /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
     fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<Slices> {
         let table = &self.table;
-        let view = View::new(&table.timeline, &table.config, None)?;
+        let view = FileSystemView::new(&table.timeline, &table.config, None)?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
         let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());

@@ -15,7 +15,7 @@ use super::scan::Scan;
 use crate::avro::{self, Types};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
-use crate::file_group::View;
+use crate::file_group::FileSystemView;
 use crate::names::{RequestedTime, meta_columns};
 use crate::read::newest_schema;
 use crate::schema::Evolution;
@@ -80,7 +80,7 @@ impl OpenTable {
     /// Returns the schema of a data file, for a table without a schema in a commit; the meta columns only if there are
     /// no files.
     pub(super) fn schema_of_files(&self, as_of: Option<&RequestedTime>) -> Result<avro::Schema> {
-        let Slices { slices, instants, .. } = self.slices(as_of, View::slices, None)?;
+        let Slices { slices, instants, .. } = self.slices(as_of, FileSystemView::slices, None)?;
         let schema = match newest_schema(&slices, &instants, self.place.as_ref())? {
             Some(text) => avro::Schema::parse(&text)?,
             None if slices.is_empty() => avro::Schema::record("empty", Vec::new()),

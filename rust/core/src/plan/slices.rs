@@ -14,7 +14,7 @@ use super::query_options::QueryOptions;
 use crate::bootstrap;
 use crate::config::TimelineLayout;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_group::{FileSlice, PartitionFiles, View};
+use crate::file_group::{FileSlice, FileSystemView, PartitionFiles};
 use crate::filter::{Filter, KeyFilter};
 use crate::metadata_table::{COLUMN_STATS, MetadataTable, RECORD_INDEX, Skipping};
 use crate::names::{RequestedTime, meta_columns};
@@ -25,10 +25,11 @@ impl OpenTable {
     pub(super) fn slices<'t>(
         &'t self,
         as_of: Option<&RequestedTime>,
-        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
+        choose: fn(&FileSystemView<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
         wanted: Option<&PartitionFilter>,
     ) -> Result<Slices> {
-        let view = View::new(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
+        let view =
+            FileSystemView::new(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
         let mut found = Slices { instants: self.timeline.instant_filter(Some(latest)), ..Slices::default() };
         if let Some(kept) = view.kept() {
@@ -51,8 +52,8 @@ impl OpenTable {
     fn kept_slices<'t>(
         &'t self,
         found: &mut Slices,
-        view: &View<'t>,
-        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
+        view: &FileSystemView<'t>,
+        choose: fn(&FileSystemView<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
         kept: &[PartitionFiles],
         wanted: Option<&PartitionFilter>,
     ) -> Result<()> {

@@ -11,7 +11,7 @@ use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
 use super::scan::Scan;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_group::{FileSlice, PartitionFiles, View, files_of};
+use crate::file_group::{FileSlice, FileSystemView, PartitionFiles, files_of};
 use crate::metadata_table::{FILES, MetadataTable};
 use crate::names::RequestedTime;
 use crate::split::PathColumns;
@@ -52,7 +52,7 @@ impl OpenTable {
     /// What listing files and reading plans may fail with.
     pub fn write_view(&self, partitions: Option<&BTreeSet<String>>) -> Result<WriteView> {
         let in_table = |error: Error| error.in_file(&self.uri);
-        let view = View::new(&self.timeline, &self.config, None).map_err(in_table)?;
+        let view = FileSystemView::new(&self.timeline, &self.config, None).map_err(in_table)?;
         let mut found = WriteView::default();
         for plan in self.timeline.pending_compactions()? {
             for operation in plan.operations {
