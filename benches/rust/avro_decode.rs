@@ -12,14 +12,15 @@ use crate::records::{Case, cases};
 use crate::rounds::{Asked, Contender, race};
 use crate::theirs::{self, BATCH};
 use arrow_array::{Array, RecordBatch};
-use mortice::avro::{Decoder, Program, Schema, Types, Want};
+use mortice::avro::{Decoder, Program, RequestedColumn, Schema, Types};
 
 fn ours(case: &Case, mut each: impl FnMut(RecordBatch)) {
     let schema = Schema::parse(&case.json).expect("a schema");
     let program = match &case.columns {
         None => Program::compile_all(&schema, &schema, Types::Table),
         Some(names) => {
-            let wants: Vec<Want> = names.iter().map(|name| Want::Value((*name).to_owned())).collect();
+            let wants: Vec<RequestedColumn> =
+                names.iter().map(|name| RequestedColumn::Value((*name).to_owned())).collect();
             Program::compile(&schema, &schema, &wants, Types::Table)
         }
     };

@@ -14,7 +14,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{RecordBatch, UInt64Array};
 use bytes::Bytes;
-use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use mortice::avro::{Datum, Decoder, Program, RequestedColumn, Schema, Types};
 use mortice::log::content::avro_data::{self, Frames};
 use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, Rules, WinningRecords};
 
@@ -77,7 +77,7 @@ pub(crate) fn run() {
         let case = records::updates(asked.rows, asked.rows / 5, 0);
         let content = Bytes::from(case.content);
         let schema = Schema::parse(&case.json).expect("a schema");
-        let wants = [Want::Place("_hoodie_record_key".into()), Want::Value("ts".into())];
+        let wants = [RequestedColumn::Place("_hoodie_record_key".into()), RequestedColumn::Value("ts".into())];
         let program = Arc::new(Program::compile(&schema, &schema, &wants, Types::Table).expect("a program"));
         assert_eq!(merged(&program, &content), plain(&program, &content));
         race(

@@ -14,7 +14,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
-use mortice::avro::{Datum, Decoder, Encoder, Program, Schema, Types, Want};
+use mortice::avro::{Datum, Decoder, Encoder, Program, RequestedColumn, Schema, Types};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -406,7 +406,7 @@ proptest! {
         let all = decode(&all, &content, &datums).unwrap();
         // Any order, and the same field more than once.
         let picks: Vec<usize> = picks.into_iter().map(|pick| pick % fields.len()).collect();
-        let wants: Vec<Want> = picks.iter().map(|pick| Want::Value(format!("f{pick}"))).collect();
+        let wants: Vec<RequestedColumn> = picks.iter().map(|pick| RequestedColumn::Value(format!("f{pick}"))).collect();
         let some = Arc::new(Program::compile(&schema, &schema, &wants, Types::Table).unwrap());
         let mut decoder = Decoder::new(some);
         // In several calls, one batch.
@@ -428,7 +428,7 @@ proptest! {
             .map(|(text, bytes)| vec![Value::Text(text), bytes.map_or(Value::Null, Value::Bytes)]).collect();
         let (content, datums) = content(&fields, &values);
         let schema = schema(&fields);
-        let wants = [Want::Place("f1".into()), Want::Place("f0".into()), Want::Value("f0".into())];
+        let wants = [RequestedColumn::Place("f1".into()), RequestedColumn::Place("f0".into()), RequestedColumn::Value("f0".into())];
         let program = Arc::new(Program::compile(&schema, &schema, &wants, Types::Table).unwrap());
         let batch = decode(&program, &content, &datums).unwrap();
         let at = |column: usize, row: usize| {
@@ -476,7 +476,7 @@ proptest! {
             prop_assert_eq!(batch.num_rows(), rows.len());
             batch.columns().iter().for_each(|column| column.to_data().validate_full().unwrap());
         }
-        let last = Want::Value(format!("f{}", fields.len() - 1));
+        let last = RequestedColumn::Value(format!("f{}", fields.len() - 1));
         let last = Arc::new(Program::compile(&schema, &schema, &[last], Types::File).unwrap());
         let _ = decode(&last, &content, &datums);
     }

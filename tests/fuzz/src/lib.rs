@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use mortice::avro::{Datum, Decoder, Program, RequestedColumn, Schema, Types};
 use mortice::bloom::{BloomFilter, BloomType};
 use mortice::config::{Properties, PropertiesFile};
 use mortice::filter::KeyFilter;
@@ -143,7 +143,8 @@ pub fn avro(data: &[u8]) {
     let Ok(records) = avro_data::records(content) else { return };
     let datums: Vec<Datum> = records.datums.into_iter().take(64).collect();
     for (reader, types) in [(&writer, Types::File), (&reader, Types::Table)] {
-        let wants: Vec<Want> = reader.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
+        let wants: Vec<RequestedColumn> =
+            reader.fields().iter().map(|field| RequestedColumn::Value(field.name.clone())).collect();
         let Ok(program) = Program::compile(&writer, reader, &wants, types) else { continue };
         let mut decoder = Decoder::new(Arc::new(program));
         if decoder.decode(content, &datums).is_ok() {

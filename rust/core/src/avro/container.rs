@@ -17,7 +17,7 @@ use super::arrow_types::Types;
 use super::container_header::{Codec, ContainerHeader, MAGIC};
 use super::decoder::{Datum, Decoder};
 use super::lane::Lane;
-use super::program::{Program, Want};
+use super::program::{Program, RequestedColumn};
 use super::schema::Schema;
 use super::skip::{skip, skip_lane};
 use crate::cursor::Cursor;
@@ -106,7 +106,8 @@ impl<'a> Container<'a> {
     pub fn read(&self, columns: Option<&[&str]>, types: Types) -> Result<RecordBatch> {
         let program = match columns {
             Some(names) => {
-                let wants: Vec<Want> = names.iter().map(|name| Want::Value((*name).to_owned())).collect();
+                let wants: Vec<RequestedColumn> =
+                    names.iter().map(|name| RequestedColumn::Value((*name).to_owned())).collect();
                 Program::compile(&self.schema, &self.schema, &wants, types)?
             }
             None => Program::compile_all(&self.schema, &self.schema, types)?,

@@ -45,7 +45,7 @@ pub use container::Container;
 pub use container_header::ContainerHeader;
 pub use decoder::{Datum, Decoder};
 pub use encode::{Encoder, hudi_schema};
-pub use program::{Program, Want};
+pub use program::{Program, RequestedColumn};
 pub use schema::Schema;
 pub use types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type, Vector};
 pub use value::{UnknownMembers, Value, decode_value, encode_value};

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// One column of a decoder's batches: a top-level field of the reader's schema, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Want {
+pub enum RequestedColumn {
     /// The field's value.
     Value(String),
     /// The position of the field's bytes in the content, as `offset << 32 | length` (`UInt64`, null where the field is), for a
@@ -22,7 +22,7 @@ pub enum Want {
     Place(String),
 }
 
-impl Want {
+impl RequestedColumn {
     /// The field's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -48,7 +48,7 @@ impl Program {
     /// `InvalidArgument` where the reader's schema has no field of a wanted name; `InvalidTable` where a schema is no record, or
     /// the writer lacks a field that has neither default nor null; `Unsupported` where no rule leads from the writer's type of a
     /// field to the reader's. Fields that nobody wants are not looked at.
-    pub fn compile(writer: &Schema, reader: &Schema, columns: &[Want], types: Types) -> Result<Self> {
+    pub fn compile(writer: &Schema, reader: &Schema, columns: &[RequestedColumn], types: Types) -> Result<Self> {
         let (written, read) = (writer.as_record()?, reader.as_record()?);
         let mut plans: Vec<Plan> = Vec::with_capacity(columns.len());
         let mut wanted: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -79,7 +79,8 @@ impl Program {
     /// # Errors
     /// As [`Program::compile`].
     pub fn compile_all(writer: &Schema, reader: &Schema, types: Types) -> Result<Self> {
-        let all: Vec<Want> = reader.as_record()?.fields.iter().map(|field| Want::Value(field.name.clone())).collect();
+        let all: Vec<RequestedColumn> =
+            reader.as_record()?.fields.iter().map(|field| RequestedColumn::Value(field.name.clone())).collect();
         Self::compile(writer, reader, &all, types)
     }
 
@@ -90,16 +91,16 @@ impl Program {
     }
 }
 
-fn plan(writer: &Record, reader: &Record, want: &Want, types: Types) -> Result<Plan> {
+fn plan(writer: &Record, reader: &Record, want: &RequestedColumn, types: Types) -> Result<Plan> {
     let name = want.name();
     let Some(target) = reader.field(name) else {
         return Err(Error::invalid_argument(format!("the reader's schema {} has no field {name}", reader.name)));
     };
     match (writer.field(name), want) {
-        (Some(source), Want::Value(_)) => resolve(&source.ty, &target.ty, types, name),
-        (None, Want::Value(_)) => missing(target, types, name),
-        (Some(source), Want::Place(_)) => place(&source.ty, name),
-        (None, Want::Place(_)) => {
+        (Some(source), RequestedColumn::Value(_)) => resolve(&source.ty, &target.ty, types, name),
+        (None, RequestedColumn::Value(_)) => missing(target, types, name),
+        (Some(source), RequestedColumn::Place(_)) => place(&source.ty, name),
+        (None, RequestedColumn::Place(_)) => {
             let data_type = DataType::UInt64;
             match missing(target, types, name)?.kind {
                 ValuePlan::Null => Ok(Plan::null(data_type)),
@@ -109,9 +110,9 @@ fn plan(writer: &Record, reader: &Record, want: &Want, types: Types) -> Result<P
     }
 }
 
-fn column(reader: &Record, want: &Want, plan: &Plan, types: Types) -> Result<FieldRef> {
+fn column(reader: &Record, want: &RequestedColumn, plan: &Plan, types: Types) -> Result<FieldRef> {
     match (want, reader.field(want.name())) {
-        (Want::Value(name), Some(target)) => field(name, &target.ty, types, name),
+        (RequestedColumn::Value(name), Some(target)) => field(name, &target.ty, types, name),
         _ => Ok(Arc::new(Field::new(want.name(), plan.data_type.clone(), true))),
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::ordering_field::{Nulls, OrderingField, is_unordered};
 use super::record_key::{LogKeys, RecordKey};
-use crate::avro::{self, Want};
+use crate::avro::{self, RequestedColumn};
 use crate::config::{DeleteMarker, MergeConfig, MergeSemantics};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
@@ -219,12 +219,12 @@ impl KeyColumns {
     }
 
     /// Returns the fields of a data block to decode, in the order of [`KeyColumns::batch`].
-    pub(crate) fn wants(&self) -> Vec<Want> {
+    pub(crate) fn wants(&self) -> Vec<RequestedColumn> {
         let mut wants = self.log_key().wants();
-        wants.extend(self.ordering.iter().map(|field| Want::Value(field.path.column().to_owned())));
-        wants.extend(self.is_deleted.iter().cloned().map(Want::Value));
-        wants.extend(self.operation.iter().cloned().map(Want::Value));
-        wants.extend(self.delete_field.iter().cloned().map(Want::Value));
+        wants.extend(self.ordering.iter().map(|field| RequestedColumn::Value(field.path.column().to_owned())));
+        wants.extend(self.is_deleted.iter().cloned().map(RequestedColumn::Value));
+        wants.extend(self.operation.iter().cloned().map(RequestedColumn::Value));
+        wants.extend(self.delete_field.iter().cloned().map(RequestedColumn::Value));
         wants
     }
 

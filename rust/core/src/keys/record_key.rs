@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::field_path::FieldPath;
 use super::row_number_column::row_numbers_of;
-use crate::avro::{self, Want};
+use crate::avro::{self, RequestedColumn};
 use crate::error::{Error, Result};
 use crate::merge::{BaseRows, NUMBER_LEN, numbers_as_keys};
 use crate::names::meta_columns;
@@ -93,11 +93,11 @@ impl RecordKey {
     }
 
     /// Returns the fields of Avro records to decode, before all others and as many as [`RecordKey::columns`].
-    pub(crate) fn wants(&self) -> Vec<Want> {
+    pub(crate) fn wants(&self) -> Vec<RequestedColumn> {
         match self {
             // A stored key is not copied: its position in the block is returned.
-            Self::Stored => vec![Want::Place(meta_columns::RECORD_KEY.to_owned())],
-            Self::Virtual(_) => self.columns().into_iter().map(Want::Value).collect(),
+            Self::Stored => vec![RequestedColumn::Place(meta_columns::RECORD_KEY.to_owned())],
+            Self::Virtual(_) => self.columns().into_iter().map(RequestedColumn::Value).collect(),
             Self::Number => Vec::new(),
         }
     }

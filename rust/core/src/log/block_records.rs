@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::block::{Block, BlockKind};
 use super::content::{avro_data, hfile_data, parquet_data};
 use super::layout::{BlockType, HeaderKey};
-use crate::avro::{self, Datum, Decoder, Program, Schema, Types, Want};
+use crate::avro::{self, Datum, Decoder, Program, RequestedColumn, Schema, Types};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::names::meta_columns;
@@ -122,8 +122,12 @@ fn with_wanted_keys(
         return Ok(datums);
     }
     let Some(key) = key else { return Err(no_key()) };
-    let mut places =
-        Decoder::new(Arc::new(Program::compile(schema, schema, &[Want::Place(key.to_owned())], Types::File)?));
+    let mut places = Decoder::new(Arc::new(Program::compile(
+        schema,
+        schema,
+        &[RequestedColumn::Place(key.to_owned())],
+        Types::File,
+    )?));
     places.decode(content, &datums)?;
     let places = places.finish()?;
     let places = places.column(0).as_primitive::<UInt64Type>();

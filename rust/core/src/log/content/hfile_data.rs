@@ -17,7 +17,7 @@ use arrow_array::{Array, UInt64Array};
 use bytes::Bytes;
 
 use super::avro_data;
-use crate::avro::{Datum, Decoder, Program, Schema, Type, Types, Want};
+use crate::avro::{Datum, Decoder, Program, RequestedColumn, Schema, Type, Types};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::hfile::{Cell, Cells, HFile};
@@ -72,7 +72,7 @@ impl Converted {
     fn new(schema: &Schema, key: Option<&str>) -> Result<Self> {
         let field = key.and_then(|key| schema.field(key)).filter(|field| *field.ty.non_null() == Type::String);
         let key = field.map(|field| {
-            let place = [Want::Place(field.name.clone())];
+            let place = [RequestedColumn::Place(field.name.clone())];
             Program::compile(schema, schema, &place, Types::File).map(Arc::new)
         });
         let content = [VERSION.to_be_bytes(), 0_i32.to_be_bytes()].concat();
