@@ -8,7 +8,7 @@ use super::descend::Descent;
 use super::fetch::Fetch;
 use super::index::{BlockPlace, root};
 use super::trailer::Trailer;
-use super::wanted::Wanted;
+use super::wanted::SearchKeys;
 use crate::error::{Error, Result};
 
 /// What it takes to find a data block and to read it.
@@ -39,13 +39,13 @@ impl DataBlocks {
 
     /// All data blocks.
     pub(super) fn all(&self) -> Result<Vec<BlockPlace>> {
-        let places = self.that_may_hold(&Wanted::All)?;
+        let places = self.that_may_hold(&SearchKeys::All)?;
         self.check_ends(&places)?;
         Ok(places)
     }
 
     /// The data blocks that can hold what is wanted.
-    pub(super) fn that_may_hold(&self, wanted: &Wanted) -> Result<Vec<BlockPlace>> {
+    pub(super) fn that_may_hold(&self, wanted: &SearchKeys) -> Result<Vec<BlockPlace>> {
         let (codec, limit) = (self.trailer.codec, self.trailer.load_on_open);
         Descent { fetch: &self.fetch, codec, limit, wanted }.data_blocks(&self.root, self.trailer.levels)
     }

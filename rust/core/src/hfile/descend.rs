@@ -7,7 +7,7 @@ use super::block::{Block, BlockKind};
 use super::codec::Codec;
 use super::fetch::Fetch;
 use super::index::{BlockPlace, before_and_after, below_root};
-use super::wanted::Wanted;
+use super::wanted::SearchKeys;
 use crate::error::{Error, Result};
 
 /// What is needed to read an index block, and what is looked for.
@@ -16,7 +16,7 @@ pub(super) struct Descent<'a> {
     pub(super) codec: Codec,
     /// Where the load-on-open section begins.
     pub(super) limit: u64,
-    pub(super) wanted: &'a Wanted,
+    pub(super) wanted: &'a SearchKeys,
 }
 
 impl Descent<'_> {

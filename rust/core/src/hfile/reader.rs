@@ -11,7 +11,7 @@ use super::index::BlockPlace;
 use super::scan::Scan;
 use super::seek::Seek;
 use super::trailer::Trailer;
-use super::wanted::Wanted;
+use super::wanted::SearchKeys;
 use crate::error::Result;
 use crate::storage::Source;
 
@@ -90,7 +90,7 @@ impl HFile {
     /// # Errors
     /// As [`HFile::blocks`] for the index, as [`HFile::read_block`] for each block.
     pub fn seek(&self, keys: &[impl AsRef<[u8]>]) -> Result<Seek> {
-        self.seek_wanted(Wanted::keys(keys.iter().map(AsRef::as_ref)))
+        self.seek_wanted(SearchKeys::keys(keys.iter().map(AsRef::as_ref)))
     }
 
     /// The cells whose keys begin with one of these prefixes; else as [`HFile::seek`].
@@ -98,10 +98,10 @@ impl HFile {
     /// # Errors
     /// As [`HFile::seek`].
     pub fn seek_prefixes(&self, prefixes: &[impl AsRef<[u8]>]) -> Result<Seek> {
-        self.seek_wanted(Wanted::prefixes(prefixes.iter().map(AsRef::as_ref)))
+        self.seek_wanted(SearchKeys::prefixes(prefixes.iter().map(AsRef::as_ref)))
     }
 
-    fn seek_wanted(&self, wanted: Wanted) -> Result<Seek> {
+    fn seek_wanted(&self, wanted: SearchKeys) -> Result<Seek> {
         let places = self.blocks.that_may_hold(&wanted)?;
         self.blocks.plan(&places)?;
         Ok(Seek::new(Arc::clone(&self.blocks), places, wanted))

@@ -6,7 +6,7 @@ use std::vec::IntoIter;
 use super::cell::Cells;
 use super::data_blocks::DataBlocks;
 use super::index::BlockPlace;
-use super::wanted::{Matcher, Wanted};
+use super::wanted::{Matcher, SearchKeys};
 use crate::error::Result;
 
 /// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing more.
@@ -17,7 +17,7 @@ pub struct Seek {
 }
 
 impl Seek {
-    pub(super) fn new(blocks: Arc<DataBlocks>, places: Vec<BlockPlace>, wanted: Wanted) -> Self {
+    pub(super) fn new(blocks: Arc<DataBlocks>, places: Vec<BlockPlace>, wanted: SearchKeys) -> Self {
         Self { blocks, places: places.into_iter(), matcher: Matcher::new(wanted) }
     }
 }

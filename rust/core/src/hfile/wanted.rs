@@ -4,14 +4,14 @@ use super::cell::Verdict;
 
 /// Keys or prefixes, sorted, each once.
 #[derive(Debug, Clone)]
-pub(super) enum Wanted {
+pub(super) enum SearchKeys {
     All,
     Keys(Vec<Vec<u8>>),
     /// None begins with another: that one would add nothing.
     Prefixes(Vec<Vec<u8>>),
 }
 
-impl Wanted {
+impl SearchKeys {
     /// Keys in any order.
     pub(super) fn keys<'a>(keys: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut keys: Vec<Vec<u8>> = keys.map(<[u8]>::to_vec).collect();
@@ -47,21 +47,21 @@ impl Wanted {
 /// Goes through wanted keys beside ascending keys of a file.
 #[derive(Debug)]
 pub(super) struct Matcher {
-    wanted: Wanted,
+    wanted: SearchKeys,
     next: usize,
 }
 
 impl Matcher {
-    pub(super) const fn new(wanted: Wanted) -> Self {
+    pub(super) const fn new(wanted: SearchKeys) -> Self {
         Self { wanted, next: 0 }
     }
 
     /// Whether the key is wanted; keys come in ascending order.
     pub(super) fn judge(&mut self, key: &[u8]) -> Verdict {
         let (list, by_prefix) = match &self.wanted {
-            Wanted::All => return Verdict::Take,
-            Wanted::Keys(list) => (list, false),
-            Wanted::Prefixes(list) => (list, true),
+            SearchKeys::All => return Verdict::Take,
+            SearchKeys::Keys(list) => (list, false),
+            SearchKeys::Prefixes(list) => (list, true),
         };
         while let Some(wanted) = list.get(self.next) {
             if if by_prefix { key.starts_with(wanted.as_slice()) } else { key == wanted.as_slice() } {
@@ -80,15 +80,15 @@ impl Matcher {
 mod tests {
     use super::*;
 
-    fn keys(keys: &[&[u8]]) -> Wanted {
-        Wanted::keys(keys.iter().copied())
+    fn keys(keys: &[&[u8]]) -> SearchKeys {
+        SearchKeys::keys(keys.iter().copied())
     }
 
-    fn prefixes(prefixes: &[&[u8]]) -> Wanted {
-        Wanted::prefixes(prefixes.iter().copied())
+    fn prefixes(prefixes: &[&[u8]]) -> SearchKeys {
+        SearchKeys::prefixes(prefixes.iter().copied())
     }
 
-    fn judged(wanted: Wanted, keys: &[&[u8]]) -> Vec<Verdict> {
+    fn judged(wanted: SearchKeys, keys: &[&[u8]]) -> Vec<Verdict> {
         let mut matcher = Matcher::new(wanted);
         keys.iter().map(|key| matcher.judge(key)).collect()
     }
