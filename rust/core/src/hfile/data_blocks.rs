@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::block::{Block, BlockKind};
-use super::cell::{Cells, Verdict, scan_cells};
+use super::cell::{CellMatch, Cells, scan_cells};
 use super::descend::Descent;
 use super::fetch::Fetch;
 use super::index::{BlockPlace, root};
@@ -56,7 +56,7 @@ impl DataBlocks {
     }
 
     /// A data block, and of its cells those that `judge` takes.
-    pub(super) fn cells(&self, at: &BlockPlace, judge: impl FnMut(&[u8]) -> Verdict) -> Result<Cells> {
+    pub(super) fn cells(&self, at: &BlockPlace, judge: impl FnMut(&[u8]) -> CellMatch) -> Result<Cells> {
         let bytes = self.fetch.read(at.offset..at.end())?;
         let block = Block::parse(&bytes, at.offset, BlockKind::Data, self.trailer.codec, true)?;
         if block.payload.is_empty() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::block::{Block, BlockKind};
-use super::cell::{Cells, Verdict};
+use super::cell::{CellMatch, Cells};
 use super::data_blocks::DataBlocks;
 use super::fetch::Fetch;
 use super::file_info::FileInfo;
@@ -75,7 +75,7 @@ impl HFile {
     /// `CorruptLog` where the block is damaged, or not the one that the place promises; `Unsupported`, by name, for cells that hold
     /// deletes or have columns.
     pub fn read_block(&self, at: &BlockPlace) -> Result<Cells> {
-        self.blocks.cells(at, |_| Verdict::Take)
+        self.blocks.cells(at, |_| CellMatch::Take)
     }
 
     /// All data blocks, one at a time. After the last one it is an error if the file should have had more cells, or fewer.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-use super::cell::{Cell, Cells, Verdict};
+use super::cell::{Cell, CellMatch, Cells};
 use super::data_blocks::DataBlocks;
 use super::index::{BlockPlace, before_and_after};
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ impl Scan {
             let message = format!("the keys of an HFile are out of order between two blocks: {wrong}");
             return Err(Error::corrupt(message).at_offset(place.offset));
         }
-        let cells = self.blocks.cells(&place, |_| Verdict::Take)?;
+        let cells = self.blocks.cells(&place, |_| CellMatch::Take)?;
         self.last.clear();
         self.last.extend_from_slice(cells.cells.last().map_or(&[][..], |cell: &Cell| cells.key(cell)));
         self.seen = self.seen.saturating_add(cells.cells.len() as u64);

@@ -1,6 +1,6 @@
 //! What is looked for: all cells, those of some keys, or those whose keys begin with a prefix. Keys are compared as unsigned bytes.
 
-use super::cell::Verdict;
+use super::cell::CellMatch;
 
 /// Keys or prefixes, sorted, each once.
 #[derive(Debug, Clone)]
@@ -57,22 +57,22 @@ impl Matcher {
     }
 
     /// Whether the key is wanted; keys come in ascending order.
-    pub(super) fn judge(&mut self, key: &[u8]) -> Verdict {
+    pub(super) fn judge(&mut self, key: &[u8]) -> CellMatch {
         let (list, by_prefix) = match &self.wanted {
-            SearchKeys::All => return Verdict::Take,
+            SearchKeys::All => return CellMatch::Take,
             SearchKeys::Keys(list) => (list, false),
             SearchKeys::Prefixes(list) => (list, true),
         };
         while let Some(wanted) = list.get(self.next) {
             if if by_prefix { key.starts_with(wanted.as_slice()) } else { key == wanted.as_slice() } {
-                return Verdict::Take;
+                return CellMatch::Take;
             }
             if wanted.as_slice() > key {
-                return Verdict::Skip;
+                return CellMatch::Skip;
             }
             self.next += 1;
         }
-        Verdict::Stop
+        CellMatch::Stop
     }
 }
 
@@ -88,14 +88,14 @@ mod tests {
         SearchKeys::prefixes(prefixes.iter().copied())
     }
 
-    fn judged(wanted: SearchKeys, keys: &[&[u8]]) -> Vec<Verdict> {
+    fn judged(wanted: SearchKeys, keys: &[&[u8]]) -> Vec<CellMatch> {
         let mut matcher = Matcher::new(wanted);
         keys.iter().map(|key| matcher.judge(key)).collect()
     }
 
     #[test]
     fn keys_are_taken_where_equal_and_the_scan_ends_after_the_last() {
-        use Verdict::{Skip, Stop, Take};
+        use CellMatch::{Skip, Stop, Take};
         let wanted = keys(&[b"d", b"b", b"b"]);
         assert_eq!(judged(wanted, &[b"a", b"b", b"bb", b"d", b"e"]), [Skip, Take, Skip, Take, Stop]);
         assert_eq!(judged(keys(&[]), &[b"a"]), [Stop]);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn prefixes_take_all_that_begin_with_them() {
-        use Verdict::{Skip, Stop, Take};
+        use CellMatch::{Skip, Stop, Take};
         let wanted = prefixes(&[b"b", b"ba", b"d"]);
         assert_eq!(
             judged(wanted, &[b"a", b"b", b"ba", b"bb", b"c", b"da", b"e"]),
