@@ -14,7 +14,7 @@ use mortice::avro::Schema;
 use mortice::log::writer::{
     BlockBytes, BlockHeader, DeleteColumns, PartitionPath, avro_blocks, delete_block, rollback_block,
 };
-use mortice::log::{Block, Forward, Header, Verdict, backward};
+use mortice::log::{Block, DamageEffect, Forward, Header, backward};
 use mortice::storage::{MemoryFile, Source};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -67,7 +67,7 @@ static ALLOCATOR: Counting = Counting;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Found {
     kind: String,
-    verdict: Option<Verdict>,
+    verdict: Option<DamageEffect>,
     place: Range<usize>,
     content: Range<usize>,
     header: Entries,
@@ -77,7 +77,7 @@ struct Found {
 type Entries = Vec<(i32, String)>;
 
 impl Found {
-    fn corrupt(verdict: Verdict, place: Range<usize>, content: Range<usize>) -> Self {
+    fn corrupt(verdict: DamageEffect, place: Range<usize>, content: Range<usize>) -> Self {
         let (header, footer) = (Vec::new(), Vec::new());
         Self { kind: "CORRUPT_BLOCK".to_owned(), verdict: Some(verdict), place, content, header, footer }
     }
@@ -91,12 +91,12 @@ fn reference(file: &[u8]) -> Option<Vec<Found>> {
         let found = if &file[at..at + 6] != MAGIC {
             // Only the first bytes can be foreign: elsewhere a block ends before a magic, or at the end.
             let end = next_magic(file, at)?;
-            Found::corrupt(Verdict::Lost, at..end, at..end)
+            Found::corrupt(DamageEffect::Lost, at..end, at..end)
         } else if let Some(end) = frame(file, at) {
             inside(file, at, end).unwrap_or_else(|verdict| Found::corrupt(verdict, at..end, at + 6..end))
         } else {
             let end = next_magic(file, at + 6).unwrap_or(file.len());
-            Found::corrupt(Verdict::Skipped, at..end, at + 6..end)
+            Found::corrupt(DamageEffect::Skipped, at..end, at + 6..end)
         };
         at = found.place.end;
         blocks.push(found);
@@ -128,16 +128,16 @@ fn frame(file: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The fields of a framed block, or what it means that they do not fill the frame, or are of a format that is never written.
-fn inside(file: &[u8], at: usize, end: usize) -> Result<Found, Verdict> {
+fn inside(file: &[u8], at: usize, end: usize) -> Result<Found, DamageEffect> {
     // The least block has no header, content or footer entries.
     if end - at < 46 {
-        return Err(Verdict::Lost);
+        return Err(DamageEffect::Lost);
     }
     let block = &file[..end - 8];
-    let int = |at| number(block, at).map(i32::from_be_bytes).ok_or(Verdict::Lost);
+    let int = |at| number(block, at).map(i32::from_be_bytes).ok_or(DamageEffect::Lost);
     let (version, kind) = (int(at + 14)?, int(at + 18)?);
     if version != 1 || kind == 2 {
-        return Err(Verdict::Foreign);
+        return Err(DamageEffect::Foreign);
     }
     let fields = || {
         let (header, length_at) = map(block, at + 22)?;
@@ -147,7 +147,7 @@ fn inside(file: &[u8], at: usize, end: usize) -> Result<Found, Verdict> {
         let (footer, footer_end) = map(block, content.end)?;
         (footer_end == end - 8).then_some((header, content, footer))
     };
-    let (header, content, footer) = fields().ok_or(Verdict::Lost)?;
+    let (header, content, footer) = fields().ok_or(DamageEffect::Lost)?;
     let name = usize::try_from(kind).ok().and_then(|kind| NAMES.get(kind)).map(|name| (*name).to_owned());
     let kind = name.unwrap_or(format!("UNKNOWN_{kind}"));
     Ok(Found { kind, verdict: None, place: at..end, content, header, footer })

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::block::{Block, BlockKind, Damage, Verdict};
+use super::block::{Block, BlockKind, Damage, DamageEffect};
 use super::header::Header;
 use super::layout::{BEFORE_SIZE, BlockType, LEAST_SIZE, LOG_FORMAT_VERSION, MAGIC};
 use super::window::Window;
@@ -74,7 +74,7 @@ impl Forward {
         if end == self.source.len() {
             return Err(Error::corrupt(format!("{message}; this is no Hudi log file")).at_offset(self.at));
         }
-        let damage = Damage { reason: message, offset: self.at, verdict: Verdict::Lost };
+        let damage = Damage { reason: message, offset: self.at, verdict: DamageEffect::Lost };
         Ok(Block { content: self.at..end, ..self.corrupt(damage, None, end) })
     }
 
@@ -125,8 +125,8 @@ impl Forward {
     /// Reads the fields of a frame; returns damage if their lengths do not fill it.
     fn inside(&mut self, frame: &Frame) -> Result<Result<Block, Damage>> {
         let fields_at = self.at + BEFORE_SIZE;
-        let lost = |reason: String, offset| Ok(Err(Damage { reason, offset, verdict: Verdict::Lost }));
-        let foreign = |reason: String, offset| Ok(Err(Damage { reason, offset, verdict: Verdict::Foreign }));
+        let lost = |reason: String, offset| Ok(Err(Damage { reason, offset, verdict: DamageEffect::Lost }));
+        let foreign = |reason: String, offset| Ok(Err(Damage { reason, offset, verdict: DamageEffect::Foreign }));
         if frame.end < self.at + BEFORE_SIZE + LEAST_SIZE {
             return lost(format!("a block size of {} leaves no room for the block's fields", frame.size), self.at + 6);
         }
@@ -251,7 +251,7 @@ struct Frame {
 }
 
 fn skipped(reason: String, offset: u64) -> Damage {
-    Damage { reason, offset, verdict: Verdict::Skipped }
+    Damage { reason, offset, verdict: DamageEffect::Skipped }
 }
 
 #[cfg(test)]
@@ -279,9 +279,9 @@ mod tests {
             Ok(block) => {
                 let kind = match &block.kind {
                     BlockKind::Corrupt(damage) => match damage.verdict {
-                        Verdict::Skipped => "corrupt",
-                        Verdict::Lost => "lost",
-                        Verdict::Foreign => "foreign",
+                        DamageEffect::Skipped => "corrupt",
+                        DamageEffect::Lost => "lost",
+                        DamageEffect::Foreign => "foreign",
                     },
                     BlockKind::Unknown(_) => "unknown",
                     BlockKind::Sound(_) => "good",

@@ -38,7 +38,7 @@ mod valid_blocks;
 mod window;
 
 pub use backward::backward;
-pub use block::{Block, BlockKind, Damage, Verdict};
+pub use block::{Block, BlockKind, Damage, DamageEffect};
 pub use forward::Forward;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
