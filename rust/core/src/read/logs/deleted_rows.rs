@@ -22,14 +22,14 @@ use crate::names::meta_columns;
 
 /// Converts deleted keys to rows.
 #[derive(Debug, Clone)]
-pub(in crate::read) struct DeletedKeys {
+pub(in crate::read) struct DeletedKeyRows {
     projected: SchemaRef,
     keys: KeyColumns,
     /// The field that is the record key.
     key_field: Option<String>,
 }
 
-impl DeletedKeys {
+impl DeletedKeyRows {
     pub(in crate::read) fn new(projected: SchemaRef, keys: KeyColumns, key_fields: &[String]) -> Self {
         let key_field = match key_fields {
             [only] => Some(only.clone()),
@@ -62,7 +62,7 @@ impl DeletedKeys {
     }
 }
 
-/// Returns the given rows of [`DeletedKeys::rows_of_block`], with all projected columns.
+/// Returns the given rows of [`DeletedKeyRows::rows_of_block`], with all projected columns.
 pub(in crate::read) fn deleted_rows(known: &RecordBatch, rows: &[u32], projected: &SchemaRef) -> Result<RecordBatch> {
     let known = take_record_batch(known, &UInt32Array::from(rows.to_vec())).map_err(failed)?;
     let columns = projected.fields().iter().map(|field| match known.column_by_name(field.name()) {

@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 
-use super::deleted_rows::DeletedKeys;
+use super::deleted_rows::DeletedKeyRows;
 use super::log_blocks::LogBlocks;
 use super::log_records::LogRecords;
 use super::log_source::{BlockPlace, LogSource, ParquetBlock, RowSource};
@@ -42,7 +42,7 @@ pub(in crate::read) struct LogLoader<'a> {
     /// The columns to fetch of winning records.
     pub(in crate::read) projected: &'a SchemaRef,
     /// Converts deleted keys to rows, if they are returned.
-    pub(in crate::read) deleted: Option<DeletedKeys>,
+    pub(in crate::read) deleted: Option<DeletedKeyRows>,
     pub(in crate::read) report: SharedReport,
 }
 

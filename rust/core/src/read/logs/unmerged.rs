@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::deleted_rows::DeletedKeys;
+use super::deleted_rows::DeletedKeyRows;
 use super::log_blocks::LogBlocks;
 use super::log_loader::LogLoader;
 use super::log_records::LogRecords;
@@ -26,7 +26,7 @@ pub(in crate::read) struct Unmerged {
     pub(in crate::read) evolution: Option<Evolution>,
     pub(in crate::read) keys: KeyColumns,
     pub(in crate::read) projected: SchemaRef,
-    pub(in crate::read) deleted: Option<DeletedKeys>,
+    pub(in crate::read) deleted: Option<DeletedKeyRows>,
     pub(in crate::read) report: SharedReport,
     pub(in crate::read) blocks: LogBlocks,
     /// Whether deletes are returned as rows, as in a change log.

@@ -12,7 +12,7 @@ use crate::merge::engine::{BuildSide, MergeEngine};
 use crate::merge::{DeletedRows, HashRange};
 use crate::merge_plan::{FoldColumns, MergePlan};
 use crate::read::base::base_segments::Segment;
-use crate::read::logs::deleted_rows::DeletedKeys;
+use crate::read::logs::deleted_rows::DeletedKeyRows;
 use crate::read::logs::log_loader::LogLoader;
 use crate::read::logs::log_records::LogRecords;
 use crate::read::logs::unmerged::Unmerged;
@@ -36,7 +36,7 @@ pub(super) fn read_logs(
     let MergeColumns { keys, deleted_rows, .. } = columns;
     let (query, table, types, projected) = (from.query, from.table, from.types, &columns.projection.projected);
     let deleted = (*deleted_rows == DeletedRows::Delivered)
-        .then(|| DeletedKeys::new(Arc::clone(projected), keys.clone(), &query.key_fields));
+        .then(|| DeletedKeyRows::new(Arc::clone(projected), keys.clone(), &query.key_fields));
     let evolution = query.evolution.as_ref();
     let loader = LogLoader { table, types, evolution, keys, projected, deleted, report: from.report.clone() };
     let Some(plan) = plan else {

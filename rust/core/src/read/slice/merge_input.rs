@@ -14,7 +14,7 @@ use crate::names::meta_columns;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::base::row_numbers;
 use crate::read::columns::constant_columns::RowQuery;
-use crate::read::logs::deleted_rows::DeletedKeys;
+use crate::read::logs::deleted_rows::DeletedKeyRows;
 use crate::read::logs::log_blocks::LogBlocks;
 use crate::read::logs::unmerged::Unmerged;
 use crate::read::report::SharedReport;
@@ -73,7 +73,7 @@ impl MergeInput<'_> {
     }
 
     /// Returns the log rows, without merging.
-    pub(super) fn unmerged(self, keys: KeyColumns, projected: &SchemaRef, deleted: Option<DeletedKeys>) -> Unmerged {
+    pub(super) fn unmerged(self, keys: KeyColumns, projected: &SchemaRef, deleted: Option<DeletedKeyRows>) -> Unmerged {
         Unmerged {
             table: self.table.clone(),
             types: self.types.clone(),
