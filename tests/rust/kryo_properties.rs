@@ -18,7 +18,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Timelike};
 use mortice::log::content::delete;
-use mortice::log::content::deleted::{Deletes, Ordering};
+use mortice::log::content::deleted::{DeletedKeys, StoredOrdering};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -368,7 +368,7 @@ impl Made {
 
     fn meant(&self, version: i32) -> Vec<(String, String, Meant)> {
         let of = |[_, key, partition, value]: [usize; 4]| {
-            let value = if version == 1 { Meant::Value(Ordering::Int(0)) } else { meant(&self.values[value]) };
+            let value = if version == 1 { Meant::Value(StoredOrdering::Int(0)) } else { meant(&self.values[value]) };
             (self.texts[key].clone(), self.texts[partition].clone(), value)
         };
         self.records().into_iter().flatten().map(of).collect()
@@ -379,33 +379,33 @@ impl Made {
 #[derive(Debug, PartialEq)]
 enum Meant {
     Text(String),
-    Value(Ordering),
+    Value(StoredOrdering),
 }
 
 fn meant(value: &Value) -> Meant {
     Meant::Value(match value {
-        Value::Null => Ordering::None,
-        Value::Boolean(value) => Ordering::Boolean(*value),
-        Value::Byte(value) => Ordering::Int(i32::from(*value)),
-        Value::Short(value) => Ordering::Int(i32::from(*value)),
-        Value::Int(value) => Ordering::Int(*value),
-        Value::Long(value) => Ordering::Long(*value),
-        Value::Float(value) => Ordering::Float(*value),
-        Value::Double(value) => Ordering::Double(*value),
+        Value::Null => StoredOrdering::None,
+        Value::Boolean(value) => StoredOrdering::Boolean(*value),
+        Value::Byte(value) => StoredOrdering::Int(i32::from(*value)),
+        Value::Short(value) => StoredOrdering::Int(i32::from(*value)),
+        Value::Int(value) => StoredOrdering::Int(*value),
+        Value::Long(value) => StoredOrdering::Long(*value),
+        Value::Float(value) => StoredOrdering::Float(*value),
+        Value::Double(value) => StoredOrdering::Double(*value),
         Value::Text(text) | Value::Utf8 { text, .. } => return Meant::Text(text.clone()),
-        Value::BigInteger(unscaled) => Ordering::Decimal { unscaled: *unscaled, scale: 0 },
-        Value::BigDecimal(unscaled, scale) => Ordering::Decimal { unscaled: *unscaled, scale: *scale },
-        Value::SqlDate(days) | Value::LocalDate(days) => Ordering::Date(*days),
-        Value::Timestamp(millis) => Ordering::TimestampMicros(millis * 1000),
-        Value::Instant(micros) | Value::LocalDateTime(micros) => Ordering::TimestampMicros(*micros),
+        Value::BigInteger(unscaled) => StoredOrdering::Decimal { unscaled: *unscaled, scale: 0 },
+        Value::BigDecimal(unscaled, scale) => StoredOrdering::Decimal { unscaled: *unscaled, scale: *scale },
+        Value::SqlDate(days) | Value::LocalDate(days) => StoredOrdering::Date(*days),
+        Value::Timestamp(millis) => StoredOrdering::TimestampMicros(millis * 1000),
+        Value::Instant(micros) | Value::LocalDateTime(micros) => StoredOrdering::TimestampMicros(*micros),
     })
 }
 
-fn found(deletes: &Deletes) -> Vec<(String, String, Meant)> {
+fn found(deletes: &DeletedKeys) -> Vec<(String, String, Meant)> {
     let text = |at: &Range<u32>| String::from_utf8(deletes.text[at.start as usize..at.end as usize].to_vec()).unwrap();
     let all = deletes.deleted.iter().map(|one| {
         let value = match &one.ordering {
-            Ordering::Text(at) => Meant::Text(text(at)),
+            StoredOrdering::Text(at) => Meant::Text(text(at)),
             other => Meant::Value(other.clone()),
         };
         (text(one.key.as_ref().unwrap()), text(one.partition.as_ref().unwrap()), value)

@@ -13,7 +13,7 @@ use crate::avro::{self, RequestedColumn};
 use crate::config::{DeleteMarker, MergeConfig, MergeSemantics};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::log::content::deleted::{Deleted, Deletes, Ordering};
+use crate::log::content::deleted::{DeletedKey, DeletedKeys, StoredOrdering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
@@ -286,17 +286,18 @@ impl KeyColumns {
     }
 
     /// Returns the keys of a delete block: from its bytes, or the given numbers.
-    pub(crate) fn deleted_keys(&self, all: &[Deleted], text: &Bytes, numbers: &[u64]) -> LogKeys {
+    pub(crate) fn deleted_keys(&self, all: &[DeletedKey], text: &Bytes, numbers: &[u64]) -> LogKeys {
         if self.key == RecordKey::Number {
             return LogKeys::from_numbers(numbers);
         }
-        let place = |one: &Deleted| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start));
+        let place =
+            |one: &DeletedKey| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start));
         LogKeys { places: all.iter().map(place).collect(), bytes: text.clone() }
     }
 
     /// Returns the values of one ordering field in a delete block, converted to the type of the field; `None` for other
     /// fields.
-    pub(crate) fn ordering_of_deletes(&self, name: &str, deletes: &Deletes) -> Result<Option<ArrayRef>> {
+    pub(crate) fn ordering_of_deletes(&self, name: &str, deletes: &DeletedKeys) -> Result<Option<ArrayRef>> {
         let Some(at) = self.ordering.iter().position(|field| field.path.name() == name) else { return Ok(None) };
         let several = self.ordering.len();
         let values = deletes.deleted.iter().map(|one| match several {
@@ -308,7 +309,7 @@ impl KeyColumns {
     }
 
     /// Returns the ordering values of a delete block, converted to the types of the table's ordering columns.
-    pub(crate) fn deleted_ordering(&self, all: &[Deleted], content: &[u8]) -> Result<OrderingColumn> {
+    pub(crate) fn deleted_ordering(&self, all: &[DeletedKey], content: &[u8]) -> Result<OrderingColumn> {
         match self.ordering.as_slice() {
             [] => Ok(OrderingColumn::Unordered),
             [only] => only.delete_values(&all.iter().map(|one| Some(&one.ordering)).collect::<Vec<_>>(), content),
@@ -327,9 +328,9 @@ impl KeyColumns {
 }
 
 /// Returns the ordering values if their number is `fields`, otherwise `None`.
-fn tuple_of(deleted: &Deleted, fields: usize) -> Option<&[Ordering]> {
+fn tuple_of(deleted: &DeletedKey, fields: usize) -> Option<&[StoredOrdering]> {
     match &deleted.ordering {
-        Ordering::Array(values) if values.len() == fields => Some(values),
+        StoredOrdering::Array(values) if values.len() == fields => Some(values),
         _ => None,
     }
 }

@@ -17,7 +17,7 @@ use arrow_select::take::take_record_batch;
 
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
-use crate::log::content::deleted::{Deleted, Deletes};
+use crate::log::content::deleted::{DeletedKey, DeletedKeys};
 use crate::names::meta_columns;
 
 /// Converts deleted keys to rows.
@@ -39,7 +39,7 @@ impl DeletedKeyRows {
     }
 
     /// Returns the values of a block, one row per delete: the projected columns for which it has values.
-    pub(in crate::read) fn rows_of_block(&self, deletes: &Deletes, instant: Option<&str>) -> Result<RecordBatch> {
+    pub(in crate::read) fn rows_of_block(&self, deletes: &DeletedKeys, instant: Option<&str>) -> Result<RecordBatch> {
         let rows = deletes.deleted.len();
         let keys = texts(deletes, |one| one.key.as_ref())?;
         let mut fields = Vec::new();
@@ -80,8 +80,8 @@ pub(in crate::read) fn nullable(schema: &Schema) -> Schema {
 }
 
 fn texts<'a>(
-    deletes: &'a Deletes,
-    of: impl Fn(&'a Deleted) -> Option<&'a std::ops::Range<u32>>,
+    deletes: &'a DeletedKeys,
+    of: impl Fn(&'a DeletedKey) -> Option<&'a std::ops::Range<u32>>,
 ) -> Result<StringArray> {
     let text = |at: &std::ops::Range<u32>| {
         let bytes = deletes.text.get(at.start as usize..at.end as usize);

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
 use crate::keys::RecordKey;
 use crate::log::content::avro_data::Frames;
-use crate::log::content::deleted::Deletes;
+use crate::log::content::deleted::DeletedKeys;
 use crate::log::content::{delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::merge::{LogBatch, LogKind, LogSink};
@@ -297,7 +297,7 @@ impl<'a> LogLoader<'a> {
     fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
         let deletes = delete::deletes(&content)?;
         let known = self.deleted.as_ref().map(|keys| keys.rows_of_block(&deletes, place.instant())).transpose()?;
-        let Deletes { text, deleted } = deletes;
+        let DeletedKeys { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
         let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
         let numbers = loading.next_numbers(&self.keys.key, deleted.len())?;
@@ -313,7 +313,7 @@ impl<'a> LogLoader<'a> {
                 places: &places,
             },
         )?;
-        loading.records.add_source(LogSource { rows: RowSource::Deletes(known), place: place.clone() });
+        loading.records.add_source(LogSource { rows: RowSource::DeletedKeys(known), place: place.clone() });
         Ok(deleted.len())
     }
 }
