@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::read::{SharedReport, SplitReader};
-use crate::split::{Deletes, Query, Split};
+use crate::split::{DeleteOutput, Query, Split};
 
 impl OpenTable {
     /// Reads all rows of the base file of a slice, unmerged, with the columns of `schema`, meta columns included. Columns that the file
@@ -33,7 +33,7 @@ impl OpenTable {
             merge: self.merge.clone(),
             over_base: true,
             changelog: false,
-            deletes: Deletes::LeftOut,
+            deletes: DeleteOutput::LeftOut,
             commits_by_block: false,
             instants: self.timeline.instant_filter(None),
             range: None,

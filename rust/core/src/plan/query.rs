@@ -20,7 +20,7 @@ use crate::names::{RequestedTime, meta_columns};
 use crate::read::newest_schema;
 use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
-use crate::split::{Deletes, PathColumns, Query, splits};
+use crate::split::{DeleteOutput, PathColumns, Query, splits};
 
 /// The input of [`OpenTable::scan`].
 pub(super) struct ScanRequest<'a> {
@@ -41,7 +41,7 @@ pub(super) struct QueryColumns {
     /// The types of all columns of the rows.
     schema: avro::Schema,
     types: SchemaRef,
-    deletes: Deletes,
+    deletes: DeleteOutput,
     /// The projected columns.
     names: Vec<String>,
     pub(super) output: SchemaRef,
@@ -105,7 +105,7 @@ impl OpenTable {
         let (schema, types, deletes) = if form.with_deletes {
             marking(found.schema.clone())?
         } else {
-            (found.schema.clone(), types, Deletes::LeftOut)
+            (found.schema.clone(), types, DeleteOutput::LeftOut)
         };
         let mut names = columns(&types, options.columns.as_deref())?;
         if options.columns.is_none() && path_columns.last {

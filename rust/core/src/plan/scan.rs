@@ -10,7 +10,7 @@ use super::file_slices::{Listing, Partitions};
 use crate::error::Result;
 use crate::names::{RequestedTime, TimelinePosition, meta_columns};
 use crate::read::Stream;
-use crate::split::{Deletes, Query, Split, divided};
+use crate::split::{DeleteOutput, Query, Split, divided};
 use crate::timeline::TimelineRange;
 
 /// A planned query: its splits are fixed.
@@ -155,6 +155,6 @@ impl Scan {
 fn without_columns(query: &Query) -> Query {
     let mut query = Query::clone(query);
     // The column that marks deletes is added to any projection.
-    query.columns.retain(|name| query.deletes != Deletes::LeftOut && name == meta_columns::OPERATION);
+    query.columns.retain(|name| query.deletes != DeleteOutput::LeftOut && name == meta_columns::OPERATION);
     query
 }

@@ -55,7 +55,7 @@ pub struct Query {
     /// Whether each log record is returned as a row.
     pub changelog: bool,
     /// Whether deleted keys are returned as rows, too.
-    pub deletes: Deletes,
+    pub deletes: DeleteOutput,
     /// Whether log files may have uncommitted blocks, which the instant of the block identifies (up to table version
     /// 7).
     pub commits_by_block: bool,
@@ -92,7 +92,7 @@ pub struct PathColumns {
 
 /// How a query returns deleted keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deletes {
+pub enum DeleteOutput {
     /// Deleted keys are not returned.
     LeftOut,
     /// They are rows with `D` in the table's column `_hoodie_operation`.

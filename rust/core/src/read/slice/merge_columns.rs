@@ -10,7 +10,7 @@ use crate::merge::DeletedRows;
 use crate::merge_plan::MergePlan;
 use crate::read::base::row_range::RowRange;
 use crate::read::columns::projection::{Projection, select};
-use crate::split::{Deletes, Query};
+use crate::split::{DeleteOutput, Query};
 
 /// The columns that a merge reads, and the keys and rows that it needs.
 pub(super) struct MergeColumns {
@@ -48,7 +48,7 @@ impl MergeColumns {
         let projection = Projection::new(types, &rows.columns, &rows.filter, &merge_columns, &needed)?;
         let projection = if carries_numbers { projection.with_row_numbers() } else { projection };
         let deleted_rows =
-            if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
+            if query.deletes == DeleteOutput::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
         Ok(Self { keys, wanted, projection, deleted_rows, keeps_values, by_number, carries_numbers })
     }
 

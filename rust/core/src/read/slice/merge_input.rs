@@ -18,7 +18,7 @@ use crate::read::logs::deleted_rows::DeletedKeyRows;
 use crate::read::logs::log_blocks::LogBlocks;
 use crate::read::logs::unmerged::Unmerged;
 use crate::read::report::SharedReport;
-use crate::split::{Deletes, MergerHandle, Query};
+use crate::split::{DeleteOutput, MergerHandle, Query};
 
 /// The input of the merge of one slice.
 pub(in crate::read) struct MergeInput<'a> {
@@ -47,7 +47,7 @@ impl MergeInput<'_> {
             return Ok((KeyColumns::unordered(virtual_key)?, None));
         }
         let keys = KeyColumns::new(table, types, &query.merge, virtual_key, query.options.semantics)?;
-        let keys = if query.deletes == Deletes::InAddedColumn { keys.without_operation() } else { keys };
+        let keys = if query.deletes == DeleteOutput::InAddedColumn { keys.without_operation() } else { keys };
         if query.changelog {
             return Ok((keys, None));
         }
