@@ -10,7 +10,7 @@ use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex};
 use super::orderings::{Kept, Orderings};
 use super::record_groups::{Record, RecordGroups};
-use super::rules::{Deleted, Side};
+use super::rules::{DeleteState, Side};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
@@ -33,7 +33,7 @@ pub struct GroupedRecords {
 struct Link {
     row: RowRef,
     older: u32,
-    deleted: Deleted,
+    deleted: DeleteState,
     kept: Kept,
 }
 

@@ -4,7 +4,7 @@ use arrow_array::Array;
 
 use super::input::{LogBatch, LogKind, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex, KeyPlace};
-use super::rules::{Deleted, Side};
+use super::rules::{DeleteState, Side};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
@@ -43,9 +43,9 @@ impl LogBatch<'_> {
         }
         let place = KeyPlace::from_packed(self.keys.value(row));
         let deleted = match (self.deleted.is_some_and(|deleted| deleted.value(row)), self.kind) {
-            (false, _) => Deleted::No,
-            (true, LogKind::Data) => Deleted::ByRow,
-            (true, LogKind::Delete) => Deleted::ByBlock,
+            (false, _) => DeleteState::No,
+            (true, LogKind::Data) => DeleteState::ByRow,
+            (true, LogKind::Delete) => DeleteState::ByBlock,
         };
         let key = index.key(at.source, place)?;
         if self.kind == LogKind::Data && !wanted.passes(key) {

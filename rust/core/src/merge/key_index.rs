@@ -16,7 +16,7 @@ use super::hash_range::HashRange;
 use super::input::RowRef;
 use super::key_table::KeyTable;
 use super::orderings::{Kept, Orderings};
-use super::rules::{Deleted, Side};
+use super::rules::{DeleteState, Side};
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
 
@@ -331,9 +331,9 @@ impl KeyIndex {
         let entry = self.entries.get(index as usize)?;
         let (by_row, by_block) = (entry.is(DELETED_BY_ROW), entry.is(DELETED_BY_BLOCK));
         let deleted = match (by_row, by_block) {
-            (false, false) => Deleted::No,
-            (true, false) => Deleted::ByRow,
-            (_, true) => Deleted::ByBlock,
+            (false, false) => DeleteState::No,
+            (true, false) => DeleteState::ByRow,
+            (_, true) => DeleteState::ByBlock,
         };
         let kept = Kept { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
         let ordering = self.orderings.get(index as usize, kept);
@@ -352,10 +352,10 @@ impl KeyIndex {
     ) -> Result<()> {
         let kept = Kept::from_side(side);
         let deleted = match side.deleted {
-            Deleted::No | Deleted::Flagged => 0,
-            Deleted::ByRow => DELETED_BY_ROW,
-            Deleted::ByBlock if kept.is_foreign => DELETED_BY_FOREIGN,
-            Deleted::ByBlock => DELETED_BY_BLOCK,
+            DeleteState::No | DeleteState::Flagged => 0,
+            DeleteState::ByRow => DELETED_BY_ROW,
+            DeleteState::ByBlock if kept.is_foreign => DELETED_BY_FOREIGN,
+            DeleteState::ByBlock => DELETED_BY_BLOCK,
         };
         let state = deleted | if kept.is_value { 0 } else { NO_ORDERING };
         if place.len >> (u32::BITS - STATE_BITS) != 0 {

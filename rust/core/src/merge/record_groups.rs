@@ -23,7 +23,7 @@ use super::input::RowRef;
 use super::ordering::OrderingValue;
 use super::orderings::{Kept, Orderings};
 use super::outcome::MergeOutcome;
-use super::rules::{Deleted, Side};
+use super::rules::{DeleteState, Side};
 use crate::error::{Error, Result};
 
 /// Log records by key.
@@ -38,17 +38,17 @@ pub struct RecordGroups {
 #[derive(Debug, Clone, Copy)]
 struct Held {
     row: RowRef,
-    deleted: Deleted,
+    deleted: DeleteState,
     kept: Kept,
 }
 
 impl Held {
     const fn code(self) -> u8 {
         match (self.deleted, self.kept.is_foreign) {
-            (Deleted::No | Deleted::Flagged, _) => 0,
-            (Deleted::ByRow, _) => 1,
-            (Deleted::ByBlock, false) => 2,
-            (Deleted::ByBlock, true) => 3,
+            (DeleteState::No | DeleteState::Flagged, _) => 0,
+            (DeleteState::ByRow, _) => 1,
+            (DeleteState::ByBlock, false) => 2,
+            (DeleteState::ByBlock, true) => 3,
         }
     }
 }
@@ -102,8 +102,8 @@ impl RecordGroups {
     pub fn add_outcome(&mut self, number: u64, outcome: MergeOutcome) -> Result<()> {
         let (row, deleted) = match outcome {
             MergeOutcome::Keep => return Ok(()),
-            MergeOutcome::Replace(row) => (row, Deleted::No),
-            MergeOutcome::Delete(row) => (row, Deleted::ByRow),
+            MergeOutcome::Replace(row) => (row, DeleteState::No),
+            MergeOutcome::Delete(row) => (row, DeleteState::ByRow),
         };
         self.add(number, [Record { row, side: Side { ordering: OrderingValue::Default, is_foreign: false, deleted } }])
     }
@@ -118,7 +118,7 @@ impl RecordGroups {
             let last = last.ok_or_else(|| Error::internal(format_args!("key {number} has no records")))?;
             Ok((
                 *number,
-                if last.deleted == Deleted::No {
+                if last.deleted == DeleteState::No {
                     MergeOutcome::Replace(last.row)
                 } else {
                     MergeOutcome::Delete(last.row)
@@ -230,10 +230,10 @@ impl<'a> Columns<'a> {
 
     fn record(&self, at: usize) -> Record<'a> {
         let (deleted, is_foreign) = match self.deleted.value(at) {
-            0 => (Deleted::No, false),
-            1 => (Deleted::ByRow, false),
-            2 => (Deleted::ByBlock, false),
-            _ => (Deleted::ByBlock, true),
+            0 => (DeleteState::No, false),
+            1 => (DeleteState::ByRow, false),
+            2 => (DeleteState::ByBlock, false),
+            _ => (DeleteState::ByBlock, true),
         };
         let ordering = if self.fixed.is_valid(at) {
             OrderingValue::Fixed(self.fixed.value(at))

@@ -90,7 +90,7 @@ pub(super) struct Side<'a> {
     pub(super) ordering: OrderingValue<'a>,
     /// Whether the ordering value is of another class than the column's.
     pub(super) is_foreign: bool,
-    pub(super) deleted: Deleted,
+    pub(super) deleted: DeleteState,
 }
 
 impl Side<'_> {
@@ -111,7 +111,7 @@ impl Side<'_> {
 
 /// Whether, and how, a record is a delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deleted {
+pub(super) enum DeleteState {
     /// It is not a delete.
     No,
     /// By a delete mark in its row.
@@ -137,14 +137,14 @@ impl Rules {
             }
             (Self::Payload1x { .. }, LogKind::Delete) => true,
             (Self::Payload1x { over_base, .. }, LogKind::Data) => {
-                stored.deleted == Deleted::ByBlock
+                stored.deleted == DeleteState::ByBlock
                     || over_base == OverBase::Always
                     || self.unordered_delete(newer)
                     || self.unordered_delete(stored)
                     || over_base.prefers_newer(newer.ordering, stored.ordering)
             }
             (Self::Payload0x { over_base, .. }, LogKind::Data) => {
-                stored.deleted == Deleted::ByBlock || over_base.prefers_newer(newer.ordering, stored.ordering)
+                stored.deleted == DeleteState::ByBlock || over_base.prefers_newer(newer.ordering, stored.ordering)
             }
             (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || newer.deletes(stored),
         }
@@ -159,7 +159,7 @@ impl Rules {
             | Self::Payload0x { over_base: OverBase::Always, .. } => true,
             Self::EventTime { .. } => self.unordered_delete(log) || log.ordering.compare(&base) != Ordering::Less,
             Self::Payload1x { over_base, .. } | Self::Payload0x { over_base, .. } => {
-                log.deleted == Deleted::ByBlock || over_base.prefers_log(log.ordering, base)
+                log.deleted == DeleteState::ByBlock || over_base.prefers_log(log.ordering, base)
             }
         }
     }
@@ -167,7 +167,7 @@ impl Rules {
     fn unordered_delete(self, side: Side<'_>) -> bool {
         let zero_is_none =
             matches!(self, Self::EventTime { int_ordering: true } | Self::Payload0x { int_ordering: true, .. });
-        side.deleted != Deleted::No
+        side.deleted != DeleteState::No
             && match side.ordering {
                 OrderingValue::Default => true,
                 OrderingValue::Fixed(0) => zero_is_none && !side.is_foreign,
@@ -187,15 +187,15 @@ mod tests {
     const EVENT: Rules = Rules::EventTime { int_ordering: false };
 
     fn row(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::No }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::No }
     }
 
     fn delete(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByBlock }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByBlock }
     }
 
     const UNORDERED: Side<'static> =
-        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::ByBlock };
+        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::ByBlock };
 
     #[test]
     fn commit_time_takes_the_newer() {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn marked(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByRow }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByRow }
     }
 
     const LATEST: Rules = Rules::Payload0x { over_base: OverBase::Always, int_ordering: false };
@@ -314,7 +314,7 @@ mod tests {
             is_foreign: false,
             deleted,
         };
-        let (low, high) = (at("9.5", Deleted::No), at("10.1", Deleted::No));
+        let (low, high) = (at("9.5", DeleteState::No), at("10.1", DeleteState::No));
         for of in [
             |over_base| Rules::Payload0x { over_base, int_ordering: false },
             |over_base| Rules::Payload1x { over_base, int_ordering: false },
@@ -322,8 +322,8 @@ mod tests {
             let rules = of(OverBase::UnlessLowerPlace);
             assert!(rules.replaces(LogKind::Data, high, low) && !rules.replaces(LogKind::Data, low, high));
             assert!(rules.wins_over_base(high, low.ordering) && !rules.wins_over_base(low, high.ordering));
-            assert!(rules.replaces(LogKind::Delete, at("9.5", Deleted::ByBlock), high));
-            let late = rules.replaces(LogKind::Delete, at("10.1", Deleted::ByBlock), low);
+            assert!(rules.replaces(LogKind::Delete, at("9.5", DeleteState::ByBlock), high));
+            let late = rules.replaces(LogKind::Delete, at("10.1", DeleteState::ByBlock), low);
             assert_eq!(late, matches!(rules, Rules::Payload1x { .. }));
         }
     }
@@ -331,7 +331,7 @@ mod tests {
     /// A delete that is ordered by a value of another class: not compared, and yet not unordered.
     #[test]
     fn foreign_classes() {
-        let foreign = Side { ordering: OrderingValue::Foreign, is_foreign: true, deleted: Deleted::ByBlock };
+        let foreign = Side { ordering: OrderingValue::Foreign, is_foreign: true, deleted: DeleteState::ByBlock };
         let widened = Side { ordering: OrderingValue::Fixed(5), ..foreign };
         for (newer, stored, replaces) in [
             (foreign, row(20), true),
@@ -348,7 +348,7 @@ mod tests {
         assert!(EVENT.wins_over_base(foreign, OrderingValue::Default));
         assert!(EVENT.wins_over_base(widened, OrderingValue::Fixed(5)));
         assert!(!EVENT.wins_over_base(widened, OrderingValue::Fixed(6)));
-        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::No };
+        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::No };
         assert!(!EVENT.replaces(LogKind::Data, null, foreign) && EVENT.replaces(LogKind::Data, row(1), foreign));
     }
 

@@ -13,7 +13,7 @@ use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex};
 use super::ordering::{OrderingColumn, OrderingValue};
 use super::outcome::MergeOutcome;
-use super::rules::{Deleted, Rules};
+use super::rules::{DeleteState, Rules};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
@@ -101,7 +101,7 @@ impl WinningRecords {
         let (rules, wins_over_all, deletes_win) = (self.rules, self.wins_over_all, self.deletes_win);
         let mut outcomes = Vec::new();
         self.index.probe(rows, |row, _, log| {
-            let is_deleted = log.side.deleted != Deleted::No;
+            let is_deleted = log.side.deleted != DeleteState::No;
             let wins = wins_over_all || deletes_win && is_deleted;
             if wins || rules.wins_over_base(log.side, ordering.value(row)) {
                 let outcome = if is_deleted { MergeOutcome::Delete(log.row) } else { MergeOutcome::Replace(log.row) };
@@ -136,7 +136,7 @@ impl WinningRecords {
             };
             if !stored.is_matched {
                 outcomes.push(match stored.side.deleted {
-                    Deleted::No => MergeOutcome::Replace(stored.row),
+                    DeleteState::No => MergeOutcome::Replace(stored.row),
                     _ => MergeOutcome::Delete(stored.row),
                 });
             }

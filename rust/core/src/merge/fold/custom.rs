@@ -15,7 +15,7 @@ use super::super::input::{Fetched, RecordFetcher, RowRef};
 use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
 use super::super::record_groups::{Record, RecordGroups};
-use super::super::rules::Deleted;
+use super::super::rules::DeleteState;
 use super::folded_rows::FoldedRows;
 use super::folder::{Fold, FoldBase, Folded};
 use crate::error::{Error, Result};
@@ -47,7 +47,7 @@ type Place = (usize, usize);
 enum State {
     Row(Place),
     /// Deleted, with the row of the delete if it has one.
-    Deleted(Option<Place>),
+    DeleteState(Option<Place>),
 }
 
 /// All rows: those that were fetched, and those that the merger made.
@@ -87,15 +87,15 @@ impl Fold for CustomFold {
 
 impl CustomFold {
     fn has_row(&self, record: &Record<'_>) -> bool {
-        record.side.deleted == Deleted::No || self.deleted_rows == DeletedRows::Delivered
+        record.side.deleted == DeleteState::No || self.deleted_rows == DeletedRows::Delivered
     }
 
     fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = Place>) -> Result<State> {
         if !self.has_row(record) {
-            return Ok(State::Deleted(None));
+            return Ok(State::DeleteState(None));
         }
         let place = picks.next().ok_or_else(|| Error::internal("fewer rows were fetched than asked for"))?;
-        Ok(if record.side.deleted == Deleted::No { State::Row(place) } else { State::Deleted(Some(place)) })
+        Ok(if record.side.deleted == DeleteState::No { State::Row(place) } else { State::DeleteState(Some(place)) })
     }
 
     /// Merges the states of each key. If both are rows, the merger is called.
@@ -117,7 +117,7 @@ impl CustomFold {
         let batch = pool.batches.len().saturating_sub(1);
         let mut made = kept.into_iter().enumerate().map(|(row, is_kept)| {
             let place = (batch, row);
-            if is_kept { State::Row(place) } else { State::Deleted(Some(place)) }
+            if is_kept { State::Row(place) } else { State::DeleteState(Some(place)) }
         });
         let states = older.into_iter().zip(newer).map(|pair| match pair {
             (Some(State::Row(_)), Some(State::Row(_))) => made.next(),
@@ -172,10 +172,10 @@ impl CustomFold {
             let row = RowRef { source: 0, at };
             outcomes.push(match state {
                 Some(State::Row(_)) => MergeOutcome::Replace(row),
-                Some(State::Deleted(_)) => MergeOutcome::Delete(row),
+                Some(State::DeleteState(_)) => MergeOutcome::Delete(row),
                 None => return Err(Error::internal("a key without a record")),
             });
-            if let Some(State::Row(place) | State::Deleted(Some(place))) = state {
+            if let Some(State::Row(place) | State::DeleteState(Some(place))) = state {
                 places.push(*place);
             }
         }

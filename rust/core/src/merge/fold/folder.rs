@@ -12,7 +12,7 @@ use super::super::ordering::OrderingColumn;
 use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
 use super::super::record_groups::RecordGroups;
-use super::super::rules::{Deleted, Side};
+use super::super::rules::{DeleteState, Side};
 use super::absence::Absence;
 use super::folded_rows::{FoldedRows, Pick, PickedRows};
 use super::missing::MissingColumns;
@@ -29,7 +29,7 @@ pub struct Folder {
     pub is_meta: Vec<bool>,
     /// The column whose record gives the ordering value of the result. `None` if that is always the winning record's.
     pub ordering_column: Option<usize>,
-    /// The column that marks deletes, if it may be filled like any other, or come from a base row ([`Deleted::Flagged`]).
+    /// The column that marks deletes, if it may be filled like any other, or come from a base row ([`DeleteState::Flagged`]).
     pub flag_column: Option<usize>,
     /// Whether deleted keys become rows, too.
     pub deleted_rows: DeletedRows,
@@ -61,7 +61,7 @@ struct Candidate<'a> {
 struct State {
     /// The candidate that gives the ordering value; for a delete by block, too.
     top: u32,
-    deleted: Deleted,
+    deleted: DeleteState,
     picks: Picks,
 }
 
@@ -197,14 +197,14 @@ impl Folder {
             base.check(groups.len())?;
             batches.push(base.batch.clone());
             candidates.extend(base.rows.iter().map(|row| Candidate {
-                side: Side { ordering: base.ordering.value(*row), is_foreign: false, deleted: Deleted::No },
+                side: Side { ordering: base.ordering.value(*row), is_foreign: false, deleted: DeleteState::No },
                 source: None,
                 missing: None,
                 at: (BASE, *row),
             }));
         }
         let all = self.deleted_rows == DeletedRows::Delivered;
-        let has_row = |side: &Side<'_>| all || side.deleted != Deleted::ByBlock;
+        let has_row = |side: &Side<'_>| all || side.deleted != DeleteState::ByBlock;
         let with_rows = groups.records().filter(|record| has_row(&record.side)).map(|record| record.row);
         let with_rows: Vec<RowRef> = with_rows.collect();
         let first = batches.len();
@@ -253,9 +253,9 @@ impl Folding<'_> {
             let row = RowRef { source: 0, at: count };
             let stays = base.is_some_and(|base| state.top == base && state.picks.are_all(base));
             let outcome = match state.deleted {
-                Deleted::No if stays => MergeOutcome::Keep,
-                Deleted::No => MergeOutcome::Replace(row),
-                Deleted::Flagged | Deleted::ByRow | Deleted::ByBlock => MergeOutcome::Delete(row),
+                DeleteState::No if stays => MergeOutcome::Keep,
+                DeleteState::No => MergeOutcome::Replace(row),
+                DeleteState::Flagged | DeleteState::ByRow | DeleteState::ByBlock => MergeOutcome::Delete(row),
             };
             let is_made = match outcome {
                 MergeOutcome::Keep => false,
@@ -292,11 +292,11 @@ impl Folding<'_> {
         let mut log = self.state_of(first)?;
         for at in records {
             let newer = self.state_of(at)?;
-            let step = if newer.deleted == Deleted::ByBlock { MergeStep::Delete } else { MergeStep::Data };
+            let step = if newer.deleted == DeleteState::ByBlock { MergeStep::Delete } else { MergeStep::Data };
             log = self.merged(step, log, newer)?;
         }
         let Some(base) = base else { return Ok(log) };
-        let deleted = if self.is_flagged(base)? { Deleted::Flagged } else { Deleted::No };
+        let deleted = if self.is_flagged(base)? { DeleteState::Flagged } else { DeleteState::No };
         let older = State { deleted, ..self.state_of(base as usize)? };
         self.merged(MergeStep::Base, older, log)
     }
@@ -319,9 +319,9 @@ impl Folding<'_> {
         let overlay = self.folder.rules.merge(step, side(&older)?, side(&newer)?);
         let merged = match overlay {
             // What the flag deletes at this step leaves no row.
-            Overlay::Older if older.deleted == Deleted::Flagged => {
+            Overlay::Older if older.deleted == DeleteState::Flagged => {
                 self.recycle(newer.picks);
-                return Ok(State { deleted: Deleted::ByBlock, ..older });
+                return Ok(State { deleted: DeleteState::ByBlock, ..older });
             }
             Overlay::Older => {
                 self.recycle(newer.picks);
@@ -335,12 +335,12 @@ impl Folding<'_> {
             Overlay::OlderOverNewer { newer_meta } => self.overlaid(older, newer, partial, newer_meta)?,
         };
         // After the base row there is no further step that would read the flag.
-        let flag = self.folder.flag_column.filter(|_| step != MergeStep::Base && merged.deleted == Deleted::No);
+        let flag = self.folder.flag_column.filter(|_| step != MergeStep::Base && merged.deleted == DeleteState::No);
         let flagged = match flag.and_then(|flag| merged.picks.candidate(flag)) {
             Some(candidate) => self.is_flagged(candidate)?,
             None => false,
         };
-        Ok(if flagged { State { deleted: Deleted::Flagged, ..merged } } else { merged })
+        Ok(if flagged { State { deleted: DeleteState::Flagged, ..merged } } else { merged })
     }
 
     fn is_flagged(&self, candidate: u32) -> Result<bool> {

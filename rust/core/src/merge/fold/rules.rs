@@ -12,7 +12,7 @@
 use std::cmp::Ordering;
 
 use super::super::ordering::OrderingValue;
-use super::super::rules::{Deleted, Side};
+use super::super::rules::{DeleteState, Side};
 
 /// How records of one key are folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,12 +121,13 @@ impl Mode {
 impl PayloadFold {
     /// At every step the newer record's `combineAndGetUpdateValue` (`CustomPayloadRecordMerger`).
     fn merge_1_x(self, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
-        let unordered =
-            |side: Side<'_>| !matches!(side.deleted, Deleted::No | Deleted::Flagged) && is_default(side, int_ordering);
+        let unordered = |side: Side<'_>| {
+            !matches!(side.deleted, DeleteState::No | DeleteState::Flagged) && is_default(side, int_ordering)
+        };
         if unordered(older)
             || unordered(newer)
-            || older.deleted == Deleted::ByBlock
-            || newer.deleted == Deleted::ByBlock
+            || older.deleted == DeleteState::ByBlock
+            || newer.deleted == DeleteState::ByBlock
         {
             return Overlay::Newer;
         }
@@ -138,11 +139,11 @@ impl PayloadFold {
         let (older, newer) =
             (older.null_is_zero(int_ordering && step != MergeStep::Base), newer.null_is_zero(int_ordering));
         match step {
-            MergeStep::Base if newer.deleted == Deleted::ByBlock => Overlay::Newer,
+            MergeStep::Base if newer.deleted == DeleteState::ByBlock => Overlay::Newer,
             MergeStep::Base => self.combine(int_ordering, older, newer),
             MergeStep::Delete if unordered || newer.deletes(older) => Overlay::Newer,
             MergeStep::Delete => Overlay::Older,
-            MergeStep::Data if older.deleted == Deleted::ByBlock => Overlay::Newer,
+            MergeStep::Data if older.deleted == DeleteState::ByBlock => Overlay::Newer,
             MergeStep::Data => match (self, not_lower(newer, older)) {
                 // A delete that is not late is not filled.
                 (Self::PartialUpdate { .. }, true) if !is_delete(newer) => Overlay::NewerOverOlder,
@@ -174,7 +175,7 @@ impl PayloadFold {
 }
 
 fn is_delete(side: Side<'_>) -> bool {
-    side.deleted != Deleted::No
+    side.deleted != DeleteState::No
 }
 
 /// Whether the ordering is none: not there, or the 0 of an int field, which is Hudi's default.
@@ -192,15 +193,15 @@ mod tests {
     use super::*;
 
     fn row(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::No }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::No }
     }
 
     fn delete(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByBlock }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByBlock }
     }
 
     const UNORDERED: Side<'static> =
-        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::ByBlock };
+        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::ByBlock };
     const PARTIAL_UPDATE: PayloadFold = PayloadFold::PartialUpdate { compares: true };
     const EVENT: FoldRules = FoldRules::Fill(Mode::EventTime { int_ordering: false });
     const OLDER_ON_TOP: Overlay = Overlay::OlderOverNewer { newer_meta: false };
@@ -245,7 +246,7 @@ mod tests {
     /// Nulls, and classes that Hudi was seen not to compare.
     #[test]
     fn partial_updates_that_do_not_compare() {
-        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::No };
+        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::No };
         let older_on_top = Overlay::OlderOverNewer { newer_meta: true };
         for (compares, int_ordering, older, newer, expected) in [
             (false, false, row(20), row(10), Overlay::NewerOverOlder),
