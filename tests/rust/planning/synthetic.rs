@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mortice::storage::{Entry, FileStatus, MemoryFile, Source, Storage, StorageOptions};
+use mortice::storage::{FileStatus, FolderEntry, MemoryFile, Source, Storage, StorageOptions};
 use mortice::{Error, ReadOptions, Result, Table};
 
 use crate::builder::{Form, hfile};
@@ -104,18 +104,18 @@ impl Storage for Synthetic {
         "memory:t"
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         self.listed.fetch_add(1, Ordering::SeqCst);
         self.wait();
         let entry = |(name, is_file): &(String, bool)| match is_file {
-            true => Entry::File(FileStatus { name: name.clone(), len: 1, modified_ms: 0, etag: None }),
-            false => Entry::Folder(name.clone()),
+            true => FolderEntry::File(FileStatus { name: name.clone(), len: 1, modified_ms: 0, etag: None }),
+            false => FolderEntry::Folder(name.clone()),
         };
-        let len = |entry: Entry| match entry {
-            Entry::File(mut status) => {
+        let len = |entry: FolderEntry| match entry {
+            FolderEntry::File(mut status) => {
                 let path = if folder.is_empty() { status.name.clone() } else { format!("{folder}/{}", status.name) };
                 status.len = self.files.get(&path).map_or(0, |bytes| bytes.len() as u64);
-                Entry::File(status)
+                FolderEntry::File(status)
             }
             other => other,
         };

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::lock::{HeldLock, TableLock};
 use super::unique_name::unique_name;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{Entry, FileStore, Put};
+use crate::storage::{FileStore, FolderEntry, Put};
 
 const NAME: &str = "lock";
 
@@ -40,7 +40,7 @@ impl FileSystemLock {
         let Some(expiry) = self.expiry else { return Ok(()) };
         let entries = self.store.list(&self.folder)?.unwrap_or_default();
         let modified = entries.iter().find_map(|entry| match entry {
-            Entry::File(status) if status.name == NAME => Some(status.modified_ms),
+            FolderEntry::File(status) if status.name == NAME => Some(status.modified_ms),
             _ => None,
         });
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
-use crate::storage::{Entry, FileStore};
+use crate::storage::{FileStore, FolderEntry};
 
 const FOLDER: &str = ".hoodie/.heartbeat";
 
@@ -176,8 +176,8 @@ impl Heartbeats {
             Ok(modified) => now.saturating_sub(Duration::from_millis(modified)),
         };
         let ages = entries.iter().filter_map(|entry| match entry {
-            Entry::File(status) => Some((RequestedTime::parse(&status.name)?, age(status.modified_ms))),
-            Entry::Folder(_) => None,
+            FolderEntry::File(status) => Some((RequestedTime::parse(&status.name)?, age(status.modified_ms))),
+            FolderEntry::Folder(_) => None,
         });
         Ok(Self { ages: ages.collect() })
     }

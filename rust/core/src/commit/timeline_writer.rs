@@ -17,7 +17,7 @@ use bytes::Bytes;
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::{Entry, FileStore, Put};
+use crate::storage::{FileStore, FolderEntry, Put};
 use crate::timeline::metadata::Metadata;
 use crate::timeline::{Action, Instant, InstantState, Timeline};
 
@@ -149,8 +149,8 @@ impl TimelineWriter {
     pub fn files(&self) -> Result<Vec<Instant>> {
         let entries = self.store.list(&self.folder)?.unwrap_or_default();
         let names = entries.iter().filter_map(|entry| match entry {
-            Entry::File(status) => Some(status.name.as_str()),
-            Entry::Folder(_) => None,
+            FolderEntry::File(status) => Some(status.name.as_str()),
+            FolderEntry::Folder(_) => None,
         });
         Ok(names.filter_map(|name| Timeline::parse_file_name(self.layout, name)).collect())
     }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::partition_files::PartitionFiles;
 use crate::error::{Error, Result};
-use crate::storage::{Entry, FileStatus, Storage, parallel};
+use crate::storage::{FileStatus, FolderEntry, Storage, parallel};
 
 const MARKER: &str = ".hoodie_partition_metadata";
 const TABLE_FOLDER: &str = ".hoodie";
@@ -73,12 +73,12 @@ fn data_files(partition: &str, files: &[FileStatus]) -> PartitionFiles {
     PartitionFiles::with_etags(partition, files)
 }
 
-fn split(entries: Vec<Entry>) -> (Vec<FileStatus>, Vec<String>) {
+fn split(entries: Vec<FolderEntry>) -> (Vec<FileStatus>, Vec<String>) {
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for entry in entries {
         match entry {
-            Entry::File(status) => files.push(status),
-            Entry::Folder(name) => folders.push(name),
+            FolderEntry::File(status) => files.push(status),
+            FolderEntry::Folder(name) => folders.push(name),
         }
     }
     (files, folders)
@@ -159,7 +159,7 @@ mod tests {
             self.place.root()
         }
 
-        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
             self.listed.fetch_add(1, Ordering::SeqCst);
             self.most.fetch_max(self.busy.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(2));

@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
     use crate::config::{MergeSemantics, ReadOptions, TableConfig};
-    use crate::storage::{Entry, Source, Storage, StorageOptions};
+    use crate::storage::{FolderEntry, Source, Storage, StorageOptions};
     use crate::timeline::Timeline;
     use crate::timeline::memory_storage::MemoryStorage;
 
@@ -169,7 +169,7 @@ mod tests {
             self.place.root()
         }
 
-        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
             self.listed.fetch_add(1, Ordering::Relaxed);
             self.place.list(folder)
         }

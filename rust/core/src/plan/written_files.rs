@@ -11,7 +11,7 @@ use crate::file_group::PartitionFiles;
 use crate::names::instant_range::InstantRange;
 use crate::names::{RequestedTime, TimelinePosition};
 use crate::split::CommitRange;
-use crate::storage::{Entry, Storage, parallel};
+use crate::storage::{FolderEntry, Storage, parallel};
 use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Timeline, TimelineRange};
 
 /// Writes that an incremental query may skip, by their operation and not by their action: a `commit` can be a bulk
@@ -203,10 +203,10 @@ pub(super) fn reported_len(bytes: Option<i64>) -> Option<u64> {
     bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0)
 }
 
-fn name_of(entry: &Entry) -> Option<&str> {
+fn name_of(entry: &FolderEntry) -> Option<&str> {
     match entry {
-        Entry::File(file) => Some(&file.name),
-        Entry::Folder(_) => None,
+        FolderEntry::File(file) => Some(&file.name),
+        FolderEntry::Folder(_) => None,
     }
 }
 

@@ -16,7 +16,7 @@ use super::internal_schema::InternalSchema;
 use crate::avro::{self, Field, Record, Type};
 use crate::error::Result;
 use crate::names::{FieldNames, RequestedTime};
-use crate::storage::{Entry, Storage};
+use crate::storage::{FolderEntry, Storage};
 use crate::timeline::{MetadataPart, Timeline};
 
 /// Under this key commits keep their schema.
@@ -127,7 +127,7 @@ fn number(instant: &RequestedTime) -> Option<i64> {
 fn history(place: &dyn Storage, timeline: &Timeline) -> Result<Vec<InternalSchema>> {
     let entries = place.list(HISTORY_FOLDER)?.unwrap_or_default();
     let newest = entries.iter().filter_map(|entry| {
-        let Entry::File(file) = entry else { return None };
+        let FolderEntry::File(file) = entry else { return None };
         // `requested.schemacommit`, with the time of completion behind it in layout 2.
         let times = file.name.strip_suffix(".schemacommit")?;
         let requested = times.split_once('_').map_or(times, |(requested, _)| requested);

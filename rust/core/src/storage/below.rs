@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Entry, FileStatus, KnownFile, Requests, Source, Storage};
+use super::{FileStatus, FolderEntry, KnownFile, Requests, Source, Storage};
 use crate::error::Result;
 
 /// The files below a folder.
@@ -29,7 +29,7 @@ impl Storage for Below {
         &self.root
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         self.place.list(&self.path(folder))
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use super::{Entry, FileStore, FileVersion, LocalStorage, Put, Renamed, Source, Storage, Upload};
+use super::{FileStore, FileVersion, FolderEntry, LocalStorage, Put, Renamed, Source, Storage, Upload};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store whose changes fail from one of them on.
@@ -57,7 +57,7 @@ impl Storage for FailingStore {
         self.inner.root()
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         self.inner.list(folder)
     }
 

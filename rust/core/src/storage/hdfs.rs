@@ -11,7 +11,7 @@ use super::hdfs_options::HdfsOptions;
 use super::hdfs_uri::HdfsUri;
 use super::object_ranges::WHOLE;
 use super::object_source::ObjectSource;
-use super::{Entry, FileStatus, KnownFile, MemoryFile, Requests, Source, Storage, StorageOptions};
+use super::{FileStatus, FolderEntry, KnownFile, MemoryFile, Requests, Source, Storage, StorageOptions};
 use crate::error::Result;
 
 /// A root folder in HDFS.
@@ -60,7 +60,7 @@ impl Storage for HdfsStorage {
         &self.root
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         let path = self.path(folder);
         self.requests.count_list();
         let Some(found) = self.handle.run(&self.full_path(folder), move |client| list(client, path, false))? else {
@@ -68,9 +68,9 @@ impl Storage for HdfsStorage {
         };
         let entry = |found: &HdfsStatus| {
             let name = name_of(&found.path);
-            if found.isdir { Entry::Folder(name.to_owned()) } else { Entry::File(status(name, found)) }
+            if found.isdir { FolderEntry::Folder(name.to_owned()) } else { FolderEntry::File(status(name, found)) }
         };
-        let mut entries: Vec<Entry> = found.iter().map(entry).collect();
+        let mut entries: Vec<FolderEntry> = found.iter().map(entry).collect();
         entries.sort_by(|one, other| one.name().cmp(other.name()));
         Ok(Some(entries))
     }

@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 use bytes::Bytes;
 
 use super::source::out_of_range;
-use super::{Entry, FileStatus, MappedFile, Source, Storage};
+use super::{FileStatus, FolderEntry, MappedFile, Source, Storage};
 use crate::error::{Error, Result};
 
 /// The number of bytes of one windowed read.
@@ -92,7 +92,7 @@ impl Storage for LocalStorage {
         &self.root
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         let path = self.folder.join(folder);
         let failed = |error| Error::io("could not list the folder", error).in_file(path.to_string_lossy());
         let children = match read_dir(&path) {
@@ -129,13 +129,13 @@ impl Storage for LocalStorage {
     }
 }
 
-fn entry(name: String, status: &std::fs::Metadata) -> Entry {
+fn entry(name: String, status: &std::fs::Metadata) -> FolderEntry {
     if status.is_dir() {
-        return Entry::Folder(name);
+        return FolderEntry::Folder(name);
     }
     let since_epoch = status.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified_ms = since_epoch.and_then(|time| i64::try_from(time.as_millis()).ok()).unwrap_or(0);
-    Entry::File(FileStatus { name, len: status.len(), modified_ms, etag: None })
+    FolderEntry::File(FileStatus { name, len: status.len(), modified_ms, etag: None })
 }
 
 fn unopened(path: &str, error: std::io::Error) -> Error {

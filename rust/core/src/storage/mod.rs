@@ -132,7 +132,7 @@ pub use hdfs::HdfsStorage;
 pub use hdfs_handle::before_fork;
 pub use hdfs_options::HdfsOptions;
 pub use hdfs_uri::HdfsUri;
-pub use listing::{Entry, FileStatus, KnownFile};
+pub use listing::{FileStatus, FolderEntry, KnownFile};
 pub use local::{LocalFile, LocalStorage};
 pub use local_create::LocalSink;
 pub use memory::MemoryFile;

@@ -15,7 +15,7 @@ use super::object_ranges::WHOLE;
 use super::object_runtime::{Pending, locked};
 use super::object_source::{ObjectFile, ObjectSource};
 use super::object_uri::{ObjectUri, Service};
-use super::{Entry, FileStatus, KnownFile, MemoryFile, Requests, Source, Storage, StorageOptions};
+use super::{FileStatus, FolderEntry, KnownFile, MemoryFile, Requests, Source, Storage, StorageOptions};
 use crate::error::{ErrorKind, Result};
 
 /// A root folder in an object store.
@@ -112,7 +112,7 @@ impl Storage for ObjectStorage {
         &self.root
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         let path = self.full_path(folder);
         let ahead = locked(&self.ahead).folders.remove(folder).filter(Pending::is_here);
         let pending = ahead.map_or_else(|| self.start_list(folder), Ok)?;
@@ -126,9 +126,10 @@ impl Storage for ObjectStorage {
         };
         let key = self.key(folder);
         let files = listed.files.iter().filter_map(|file| Some((name_in(&key, file.location.as_ref())?, file)));
-        let files = files.map(|(name, file)| Entry::File(status(name, file)));
+        let files = files.map(|(name, file)| FolderEntry::File(status(name, file)));
         let folders = listed.folders.iter().filter_map(|folder| name_in(&key, folder.as_ref()));
-        let mut entries: Vec<Entry> = files.chain(folders.map(|name| Entry::Folder(name.to_owned()))).collect();
+        let mut entries: Vec<FolderEntry> =
+            files.chain(folders.map(|name| FolderEntry::Folder(name.to_owned()))).collect();
         entries.sort_by(|one, other| one.name().cmp(other.name()));
         Ok((!entries.is_empty()).then_some(entries))
     }

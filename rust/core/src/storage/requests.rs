@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::fetch_budget::FetchBudget;
-use super::{Entry, FileStatus, KnownFile, ReadFrom, Source, Storage};
+use super::{FileStatus, FolderEntry, KnownFile, ReadFrom, Source, Storage};
 use crate::error::Result;
 
 /// Counters that several storages and threads update.
@@ -94,7 +94,7 @@ impl Storage for CountedStorage {
         self.place.root()
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         count(&self.requests.list);
         self.place.list(folder)
     }

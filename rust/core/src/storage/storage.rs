@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Entry, FileStatus, KnownFile, Requests, Source};
+use super::{FileStatus, FolderEntry, KnownFile, Requests, Source};
 use crate::error::Result;
 
 /// The default number of concurrent requests: enough to hide latency, few enough to be no burden.
@@ -15,7 +15,7 @@ pub trait Storage: Send + Sync {
     fn root(&self) -> &str;
 
     /// Returns the entries of a folder, sorted by name; `None` if the folder does not exist.
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>>;
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>>;
 
     /// Opens a file. [`crate::ErrorKind::NotFound`] if it does not exist.
     fn open(&self, path: &str) -> Result<Arc<dyn Source>>;
@@ -48,8 +48,8 @@ pub trait Storage: Send + Sync {
             let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             for entry in self.list(&folder)?.unwrap_or_default() {
                 match entry {
-                    Entry::File(status) => files.push((path(&status.name), status)),
-                    Entry::Folder(name) => folders.push(path(&name)),
+                    FolderEntry::File(status) => files.push((path(&status.name), status)),
+                    FolderEntry::Folder(name) => folders.push(path(&name)),
                 }
             }
         }

@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::content::avro_data;
 use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
 use crate::names::{ArchiveFileName, CompletionTime, RequestedTime};
-use crate::storage::{Entry, Source, Storage};
+use crate::storage::{FolderEntry, Source, Storage};
 
 const MERGE_PLAN: &str = "mergeArchivePlan";
 
@@ -141,8 +141,8 @@ fn visit_listed(place: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entrie
 /// Returns the names of the archive files in the order in which they were created.
 fn files(place: &dyn Storage, folder: &str) -> Result<Vec<String>> {
     let names = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
-        Entry::File(status) => ArchiveFileName::parse(&status.name),
-        Entry::Folder(_) => None,
+        FolderEntry::File(status) => ArchiveFileName::parse(&status.name),
+        FolderEntry::Folder(_) => None,
     });
     let mut names: Vec<ArchiveFileName> = names.collect();
     names.sort_by_key(|name| name.version);

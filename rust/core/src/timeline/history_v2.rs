@@ -22,7 +22,7 @@ use super::range::{TimelineRange, WriteVisitor};
 use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime, TimelinePosition};
-use crate::storage::{Entry, Storage};
+use crate::storage::{FolderEntry, Storage};
 
 const TEXT_REQUESTED: (&str, DataType) = ("instantTime", DataType::Utf8);
 const TEXT_COMPLETION: (&str, DataType) = ("completionTime", DataType::Utf8);
@@ -209,8 +209,8 @@ fn newest_manifest(place: &dyn Storage, folder: &str) -> Result<Option<String>> 
         Err(error) => return Err(error),
     }
     let numbers = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
-        Entry::File(status) => status.name.strip_prefix("manifest_")?.parse::<u64>().ok(),
-        Entry::Folder(_) => None,
+        FolderEntry::File(status) => status.name.strip_prefix("manifest_")?.parse::<u64>().ok(),
+        FolderEntry::Folder(_) => None,
     });
     Ok(numbers.max().map(|number| format!("manifest_{number}")))
 }

@@ -15,7 +15,7 @@ use super::{layout_v1, layout_v2};
 use crate::config::{TableConfig, TimelineLayout, TimelineZone};
 use crate::error::{Error, Result};
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::{Entry, FileStatus, Storage};
+use crate::storage::{FileStatus, FolderEntry, Storage};
 
 impl Timeline {
     /// Lists the active timeline of a table. Other files are read when they are needed.
@@ -33,7 +33,7 @@ impl Timeline {
         };
         let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
         for entry in entries {
-            let Entry::File(status) = entry else { continue };
+            let FolderEntry::File(status) = entry else { continue };
             let Some(instant) = parse(&status, config)? else { continue };
             let key = (instant.requested_time.clone(), instant.action.completes_as());
             // An interrupted upgrade can leave both names of a completed instant. The name with the completion time is

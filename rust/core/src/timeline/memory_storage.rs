@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::storage::{Entry, FileStatus, MemoryFile, Source, Storage};
+use crate::storage::{FileStatus, FolderEntry, MemoryFile, Source, Storage};
 
 /// Files by path. Folders exist if a path contains them.
 #[derive(Default)]
@@ -24,17 +24,17 @@ impl Storage for MemoryStorage {
         "memory:table"
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let mut entries = BTreeMap::new();
         for (path, bytes) in &self.0 {
             let Some(rest) = path.strip_prefix(&prefix) else { continue };
             let (name, entry) = match rest.split_once('/') {
-                Some((name, _)) => (name, Entry::Folder(name.to_owned())),
+                Some((name, _)) => (name, FolderEntry::Folder(name.to_owned())),
                 None => {
                     let (name, len) = (rest.to_owned(), bytes.len() as u64);
                     let status = FileStatus { name, len, modified_ms: 1000, etag: None };
-                    (rest, Entry::File(status))
+                    (rest, FolderEntry::File(status))
                 }
             };
             entries.insert(name, entry);

@@ -20,7 +20,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::layout::MAGIC;
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Appendable, Entry, Sink, Source, WritableStorage};
+use crate::storage::{Appendable, FolderEntry, Sink, Source, WritableStorage};
 
 /// Hudi's default size limit of a log file (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
 const DEFAULT_MAX_FILE_BYTES: u64 = 512 * 1024 * 1024;
@@ -223,14 +223,14 @@ fn next_of(place: &dyn WritableStorage, options: &LogWriterOptions) -> Result<Ne
         None if place.is_object_store() => Vec::new(),
         None => return Err(Error::not_found("the folder to write to does not exist").in_file(place.root())),
     };
-    let of_slice = |entry: &Entry| match entry {
-        Entry::File(file) => LogFileName::parse(&file.name).filter(|name| {
+    let of_slice = |entry: &FolderEntry| match entry {
+        FolderEntry::File(file) => LogFileName::parse(&file.name).filter(|name| {
             name.file_id == options.file_id
                 && name.instant == options.instant
                 && !name.cdc
                 && options.version.is_none_or(|version| name.version == version)
         }),
-        Entry::Folder(_) => None,
+        FolderEntry::Folder(_) => None,
     };
     let latest = entries.iter().filter_map(of_slice).max_by(LogFileName::slice_order);
     // A file with another token belongs to another task.
@@ -493,7 +493,7 @@ mod tests {
             self.local.root()
         }
 
-        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
             self.local.list(folder)
         }
 
