@@ -22,14 +22,14 @@ use crate::trusted::prefetch;
 
 /// The record of one key.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct KeyEntry {
     row: RowRef,
     key_at: u32,
     /// The length of the key, above the bits of its state.
     key_len_and_state: u32,
 }
 
-impl Entry {
+impl KeyEntry {
     const fn place(&self) -> KeyPlace {
         KeyPlace { at: self.key_at, len: self.key_len_and_state >> STATE_BITS }
     }
@@ -91,12 +91,12 @@ pub(super) const AHEAD: usize = 64;
 /// Base rows that are looked up together. Most have no entry: of so many, enough have one to keep memory busy.
 const BASE_ROWS_AHEAD: usize = 128;
 
-const _: () = assert!(size_of::<Entry>() == 16);
+const _: () = assert!(size_of::<KeyEntry>() == 16);
 
 /// An index from keys to entries.
 pub(super) struct KeyIndex {
     sources: Vec<Bytes>,
-    entries: Vec<Entry>,
+    entries: Vec<KeyEntry>,
     orderings: Orderings,
     table: KeyTable,
     hasher: FixedState,
@@ -181,7 +181,7 @@ impl KeyIndex {
     fn memory(&self, keys: usize) -> usize {
         let keys = keys.max(self.entries.capacity());
         let table = KeyTable::bytes_for(keys.max(self.table.room()));
-        (keys * size_of::<Entry>()).saturating_add(table).saturating_add(self.orderings.memory(keys))
+        (keys * size_of::<KeyEntry>()).saturating_add(table).saturating_add(self.orderings.memory(keys))
     }
 
     /// Drops the keys that are not in the lower half of the hash range. Calls `moved` with the old and the new ordinal of each
@@ -234,7 +234,7 @@ impl KeyIndex {
     }
 
     /// The hash of the key of an entry.
-    fn hash_of(&self, entry: &Entry) -> u32 {
+    fn hash_of(&self, entry: &KeyEntry) -> u32 {
         let key = key_in(&self.sources, entry.row.source, entry.place());
         // Every key was read through [`KeyIndex::key`] before it was stored.
         debug_assert!(key.is_some(), "the key of {entry:?} is outside of its source");
@@ -305,7 +305,7 @@ impl KeyIndex {
     }
 
     #[inline]
-    fn prefetch_key_of(&self, entry: &Entry) {
+    fn prefetch_key_of(&self, entry: &KeyEntry) {
         let key = key_in(&self.sources, entry.row.source, entry.place());
         // A short key may be in two cache lines.
         for end in [key.and_then(<[u8]>::first), key.and_then(<[u8]>::last)] {
@@ -363,7 +363,7 @@ impl KeyIndex {
             return Err(Error::unsupported(message).at_offset(u64::from(place.at)));
         }
         let key_len_and_state = place.len << STATE_BITS | state;
-        let entry = Entry { row, key_at: place.at, key_len_and_state };
+        let entry = KeyEntry { row, key_at: place.at, key_len_and_state };
         if let Some(index) = index {
             let slot = self.entries.get_mut(index as usize);
             *slot.ok_or_else(|| Error::internal(format_args!("the key index has no entry {index}")))? = entry;
@@ -461,7 +461,7 @@ impl KeyIndex {
     /// Marks keys outside a hash range as matched: other parts of the slice insert them.
     pub(super) fn restrict_inserts(&mut self, share: HashRange) {
         for index in 0..self.entries.len() {
-            let is_outside = |entry: &Entry| !entry.is(MATCHED) && !share.holds(self.hash_of(entry));
+            let is_outside = |entry: &KeyEntry| !entry.is(MATCHED) && !share.holds(self.hash_of(entry));
             let is_dropped = self.entries.get(index).is_some_and(is_outside);
             if let Some(entry) = self.entries.get_mut(index).filter(|_| is_dropped) {
                 entry.key_len_and_state |= MATCHED;
@@ -489,7 +489,7 @@ impl KeyIndex {
 
     /// The entries by the row numbers that are their keys.
     fn by_number(&self) -> Result<Vec<(u64, u32)>> {
-        let number = |entry: &Entry| {
+        let number = |entry: &KeyEntry| {
             let bytes: [u8; NUMBER_LEN] = key_in(&self.sources, entry.row.source, entry.place())?.try_into().ok()?;
             Some(u64::from_le_bytes(bytes))
         };
@@ -517,7 +517,7 @@ fn key_of_row(keys: &StringArray, row: usize) -> Option<&[u8]> {
 }
 
 #[inline]
-fn prefetch_entry(entry: &Entry) {
+fn prefetch_entry(entry: &KeyEntry) {
     prefetch(&entry.row.source);
 }
 
