@@ -25,7 +25,7 @@ use mortice::commit::WriteOperation;
 use mortice::log::writer::{DeleteColumns, PartitionPath};
 use mortice::names::RequestedTime;
 use mortice::names::{BaseFileName, meta_columns};
-use mortice::storage::{FileStore, LocalStorage, Put, Source, StorageOptions, open_file_store};
+use mortice::storage::{FileStore, LocalStorage, PutOutcome, Source, StorageOptions, open_file_store};
 use mortice::timeline::metadata::{HoodieCommitMetadata, Metadata, OrderedMap};
 use mortice::write::{
     AppendHandle, AppendOptions, BaseFileOptions, BaseFileTarget, BaseFileWriter, CreateHandle, CreateTarget,
@@ -184,8 +184,8 @@ fn transact(table: &str) -> Outcome<()> {
 
 fn create(store: &dyn FileStore, path: &str, bytes: Bytes) -> Outcome<()> {
     match store.put_if_absent(path, &bytes)? {
-        Put::Written(_) => Ok(()),
-        Put::Refused => Err(format!("{path} exists").into()),
+        PutOutcome::Written(_) => Ok(()),
+        PutOutcome::Refused => Err(format!("{path} exists").into()),
     }
 }
 

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::lock::{HeldLock, TableLock};
 use super::unique_name::unique_name;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{FileStore, FolderEntry, Put};
+use crate::storage::{FileStore, FolderEntry, PutOutcome};
 
 const NAME: &str = "lock";
 
@@ -60,7 +60,7 @@ impl TableLock for FileSystemLock {
         self.remove_expired()?;
         let taken = Instant::now();
         let content = Bytes::from(format!("{{\"owner\":\"{}\"}}\n", unique_name()));
-        if self.store.put_if_absent(&self.path(), &content)? == Put::Refused {
+        if self.store.put_if_absent(&self.path(), &content)? == PutOutcome::Refused {
             return Ok(None);
         }
         Ok(Some(Box::new(HeldFileLock {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lock::{HeldLock, TableLock};
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{FileStore, FileVersion, Put};
+use crate::storage::{FileStore, FileVersion, PutOutcome};
 
 const PATH: &str = ".hoodie/.locks/table_lock.json";
 const CLOCK_DRIFT: Duration = Duration::from_millis(500);
@@ -96,8 +96,8 @@ impl TableLock for StorageLock {
             }
         };
         match put {
-            Put::Refused => Ok(None),
-            Put::Written(version) => {
+            PutOutcome::Refused => Ok(None),
+            PutOutcome::Written(version) => {
                 let lock = Self { store: Arc::clone(&self.store), owner: self.owner.clone(), validity: self.validity };
                 Ok(Some(Box::new(HeldStorageLock::new(lock, version, until)?)))
             }
@@ -177,8 +177,8 @@ impl Shared {
     fn renew(&self, state: &mut State) {
         let Ok((content, until)) = self.lock.content(false) else { return };
         match self.lock.store.put(PATH, &content, Some(&state.version)) {
-            Ok(Put::Written(version)) => (state.version, state.until) = (version, until),
-            Ok(Put::Refused) => state.is_lost = true,
+            Ok(PutOutcome::Written(version)) => (state.version, state.until) = (version, until),
+            Ok(PutOutcome::Refused) => state.is_lost = true,
             Err(_) => {}
         }
     }

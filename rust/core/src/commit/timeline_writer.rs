@@ -17,7 +17,7 @@ use bytes::Bytes;
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::{FileStore, FolderEntry, Put};
+use crate::storage::{FileStore, FolderEntry, PutOutcome};
 use crate::timeline::metadata::Metadata;
 use crate::timeline::{Action, Instant, InstantState, Timeline};
 
@@ -78,7 +78,7 @@ impl TimelineWriter {
     ///
     /// # Errors
     /// Those of the storage: it is not known whether the file exists.
-    pub fn request(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<Put> {
+    pub fn request(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<PutOutcome> {
         self.create(&pending_name(time, action, InstantState::Requested), time, content)
     }
 
@@ -86,7 +86,7 @@ impl TimelineWriter {
     ///
     /// # Errors
     /// Those of the storage: it is not known whether the file exists.
-    pub fn start(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<Put> {
+    pub fn start(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<PutOutcome> {
         self.create(&pending_name(time, action, InstantState::Inflight), time, content)
     }
 
@@ -210,7 +210,7 @@ impl TimelineWriter {
         self.store.delete(&self.path(file_name))
     }
 
-    fn create(&self, file_name: &str, time: &RequestedTime, content: &Bytes) -> Result<Put> {
+    fn create(&self, file_name: &str, time: &RequestedTime, content: &Bytes) -> Result<PutOutcome> {
         let path = self.path(file_name);
         let put = self.store.put_if_absent(&path, content);
         put.map_err(|error| error.in_file(self.store.full_path(&path)).at_instant(time))
@@ -222,8 +222,8 @@ impl TimelineWriter {
         let mut failure = None;
         for _ in 0..ATTEMPTS {
             let error = match self.store.put_if_absent(path, content) {
-                Ok(Put::Written(_)) => return Created::Yes,
-                Ok(Put::Refused) => None,
+                Ok(PutOutcome::Written(_)) => return Created::Yes,
+                Ok(PutOutcome::Refused) => None,
                 Err(error) => Some(error),
             };
             match (self.store.get(path), error) {
@@ -301,8 +301,8 @@ mod tests {
 
     fn run(writer: &TimelineWriter, time: &str, action: Action) {
         let content = writer.commit_content(&HoodieCommitMetadata::default()).unwrap();
-        assert!(matches!(writer.request(&time.into(), action, &Bytes::new()).unwrap(), Put::Written(_)));
-        assert!(matches!(writer.start(&time.into(), action, &content).unwrap(), Put::Written(_)));
+        assert!(matches!(writer.request(&time.into(), action, &Bytes::new()).unwrap(), PutOutcome::Written(_)));
+        assert!(matches!(writer.start(&time.into(), action, &content).unwrap(), PutOutcome::Written(_)));
         let completed = writer.complete(&time.into(), action, &"9".into(), &content);
         let CompletionOutcome::Completed(instant) = completed else { panic!("{completed:?}") };
         let names: Vec<String> = writer.files().unwrap().into_iter().map(|instant| instant.file_name).collect();
@@ -341,8 +341,8 @@ mod tests {
         let table = Table::new("9");
         let writer = table.writer();
         run(&writer, "1", Action::DeltaCommit);
-        assert_eq!(writer.request(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), Put::Refused);
-        assert_eq!(writer.start(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), Put::Refused);
+        assert_eq!(writer.request(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), PutOutcome::Refused);
+        assert_eq!(writer.start(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), PutOutcome::Refused);
         let again = writer.complete(&"1".into(), Action::DeltaCommit, &"9".into(), &Bytes::from_static(b"other"));
         let CompletionOutcome::Failed(error) = again else { panic!("{again:?}") };
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);

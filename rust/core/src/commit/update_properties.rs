@@ -9,7 +9,7 @@ use chrono::Utc;
 
 use crate::config::PropertiesFile;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{FileStore, FileVersion, Put};
+use crate::storage::{FileStore, FileVersion, PutOutcome};
 
 const MAIN: &str = ".hoodie/hoodie.properties";
 const BACKUP: &str = ".hoodie/hoodie.properties.backup";
@@ -35,7 +35,7 @@ pub fn update_properties(
         }
         let content = Bytes::from(new.to_hudi_bytes(Utc::now())?);
         store.delete(CHECKSUM_FILE)?;
-        if let Put::Written(_) = store.put(MAIN, &content, Some(&version))? {
+        if let PutOutcome::Written(_) = store.put(MAIN, &content, Some(&version))? {
             return Ok(new);
         }
     }

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::writer::BlockHeader;
 use crate::metadata_table::shard;
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::Put;
+use crate::storage::PutOutcome;
 use crate::timeline::metadata::HoodieWriteStat;
 use crate::timeline::{Action, Timeline};
 use crate::write::{WriteStatus, WrittenFile};
@@ -60,10 +60,10 @@ impl NewPartition<'_> {
         complete(folder, &self.instant, WriteOperation::BulkInsertPrepped, stats, (clock, table))
     }
 
-    fn put_once(&self, put: Put) -> Result<()> {
+    fn put_once(&self, put: PutOutcome) -> Result<()> {
         match put {
-            Put::Written(_) => Ok(()),
-            Put::Refused => {
+            PutOutcome::Written(_) => Ok(()),
+            PutOutcome::Refused => {
                 let message = "another writer initialises the metadata table at the same time";
                 Err(Error::new(ErrorKind::AlreadyExists, message).in_file(ROOT).at_instant(&self.instant))
             }

@@ -17,7 +17,7 @@ use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
-use crate::storage::{FileStore, Put, Storage};
+use crate::storage::{FileStore, PutOutcome, Storage};
 use crate::timeline::metadata::{
     HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, Metadata, OrderedMap,
 };
@@ -144,8 +144,8 @@ impl Rollbacks<'_> {
         for _ in 0..ATTEMPTS {
             let rollback = self.clock.requested_time(&[&timeline])?;
             match self.timeline_writer().request(&rollback, Action::Rollback, &plan)? {
-                Put::Written(_) => return Ok(Planned { rollback, target, undo }),
-                Put::Refused => timeline = self.timeline()?,
+                PutOutcome::Written(_) => return Ok(Planned { rollback, target, undo }),
+                PutOutcome::Refused => timeline = self.timeline()?,
             }
         }
         let message =
@@ -189,6 +189,6 @@ impl Rollbacks<'_> {
 }
 
 /// A file that is there already is as good as one that was created.
-fn put_once(put: Result<Put>) -> Result<()> {
+fn put_once(put: Result<PutOutcome>) -> Result<()> {
     put.map(|_| ())
 }

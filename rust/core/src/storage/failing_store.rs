@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use super::{FileStore, FileVersion, FolderEntry, LocalStorage, Put, Renamed, Source, Storage, Upload};
+use super::{FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Source, Storage, Upload};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store whose changes fail from one of them on.
@@ -71,11 +71,11 @@ impl Storage for FailingStore {
 }
 
 impl FileStore for FailingStore {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.failure.change(|| self.inner.put_if_absent(path, bytes))
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         self.failure.change(|| self.inner.put(path, bytes, expected))
     }
 
@@ -95,7 +95,7 @@ impl FileStore for FailingStore {
         self.failure.change(|| self.inner.remove_empty_folders(path))
     }
 
-    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
         self.failure.change(|| self.inner.rename(from, to))
     }
 

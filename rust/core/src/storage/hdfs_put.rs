@@ -18,7 +18,7 @@ use super::Storage;
 use super::hdfs::HdfsStorage;
 use super::hdfs_file;
 use super::hdfs_handle::{HdfsHandle, InUse};
-use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
+use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The number of attempts to create a file if the outcome is unknown.
@@ -29,14 +29,14 @@ const CLEAN_UP: Duration = Duration::from_secs(10);
 const FOLDER: u32 = 0o755;
 
 impl FileStore for HdfsStorage {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         let (target, full) = (self.path(path), self.full_path(path));
         let mut tries = 1;
         loop {
             let (to, content) = (target.clone(), bytes.clone());
             let create = move |client: Client| async move { write_and_rename(&client, &to, content, false).await };
             let error = match self.handle.run(&full, create) {
-                Ok(version) => return Ok(Put::Written(version)),
+                Ok(version) => return Ok(PutOutcome::Written(version)),
                 Err(error) => error,
             };
             if !matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::Unreachable | ErrorKind::Io) {
@@ -44,8 +44,8 @@ impl FileStore for HdfsStorage {
             }
             // The file may have been created by this writer, if the response was lost.
             match self.get(path) {
-                Ok((found, version)) if found == *bytes => return Ok(Put::Written(version)),
-                Ok(_) => return Ok(Put::Refused),
+                Ok((found, version)) if found == *bytes => return Ok(PutOutcome::Written(version)),
+                Ok(_) => return Ok(PutOutcome::Refused),
                 Err(gone) if gone.kind() == ErrorKind::NotFound && tries < TRIES => {}
                 Err(gone) if gone.kind() == ErrorKind::NotFound => return Err(error),
                 Err(unknown) => return Err(unknown),
@@ -55,7 +55,7 @@ impl FileStore for HdfsStorage {
         }
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         let (target, full) = (self.path(path), self.full_path(path));
         if expected.is_some() {
             let message = "HDFS cannot replace a file conditionally by version; use a lock";
@@ -63,7 +63,7 @@ impl FileStore for HdfsStorage {
         }
         let bytes = bytes.clone();
         let put = move |client: Client| async move { write_and_rename(&client, &target, bytes, true).await };
-        self.handle.run(&full, put).map(Put::Written)
+        self.handle.run(&full, put).map(PutOutcome::Written)
     }
 
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
@@ -112,14 +112,14 @@ impl FileStore for HdfsStorage {
         Ok(())
     }
 
-    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
         let (source, target) = (self.path(from), self.path(to));
         let rename = move |client: Client| async move {
             client.get_file_info(&source).await?;
             client.mkdirs(folder_of(&target), FOLDER, true).await?;
             match client.rename(&source, &target, false).await {
-                Ok(()) => Ok(Renamed::Done),
-                Err(HdfsError::AlreadyExists(_)) => Ok(Renamed::Exists),
+                Ok(()) => Ok(RenameOutcome::Done),
+                Err(HdfsError::AlreadyExists(_)) => Ok(RenameOutcome::Exists),
                 Err(error) => Err(error),
             }
         };

@@ -13,12 +13,12 @@ use rustix::fs::{FlockOperation, flock};
 use tempfile::NamedTempFile;
 
 use super::local_create::sync_folder_of;
-use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
+use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
 use super::{LocalStorage, Storage};
 use crate::error::{Error, Result};
 
 impl FileStore for LocalStorage {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         let path = self.local_path(path);
         if bytes.is_empty() {
             return create_empty(&path);
@@ -26,25 +26,25 @@ impl FileStore for LocalStorage {
         let staged = Staged::with(&path, bytes)?;
         match std::fs::hard_link(staged.file.path(), &path) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Put::Refused),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(PutOutcome::Refused),
             Err(error) => return Err(failed("could not create the file", error, &path)),
         }
         sync_folder_of(&path)?;
-        staged.version().map(Put::Written)
+        staged.version().map(PutOutcome::Written)
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         let path = self.local_path(path);
         let staged = Staged::with(&path, bytes)?;
         let _lock = lock_folder_of(&path)?;
         if let Some(expected) = expected
             && version_at(&path)?.as_ref() != Some(expected)
         {
-            return Ok(Put::Refused);
+            return Ok(PutOutcome::Refused);
         }
         let version = staged.version()?;
         staged.replace(&path)?;
-        Ok(Put::Written(version))
+        Ok(PutOutcome::Written(version))
     }
 
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
@@ -84,12 +84,12 @@ impl FileStore for LocalStorage {
         }
     }
 
-    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
         let (from, to) = (self.local_path(from), self.local_path(to));
         make_folder_of(&to)?;
         match std::fs::hard_link(&from, &to) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Renamed::Exists),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(RenameOutcome::Exists),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Error::not_found("no such file").in_file(from.to_string_lossy()));
             }
@@ -98,7 +98,7 @@ impl FileStore for LocalStorage {
         sync_folder_of(&to)?;
         std::fs::remove_file(&from).map_err(|error| failed("could not remove the old name", error, &from))?;
         sync_folder_of(&from)?;
-        Ok(Renamed::Done)
+        Ok(RenameOutcome::Done)
     }
 
     fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
@@ -181,18 +181,18 @@ fn version_at(path: &Path) -> Result<Option<FileVersion>> {
 
 /// Creates an empty file. It is complete at once and needs no temporary file: Hudi would take one beside a marker for a marker, and
 /// fail.
-fn create_empty(path: &Path) -> Result<Put> {
+fn create_empty(path: &Path) -> Result<PutOutcome> {
     let could_not = |error| failed("could not create the file", error, path);
     make_folder_of(path)?;
     let file = match File::options().write(true).create_new(true).open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Put::Refused),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(PutOutcome::Refused),
         Err(error) => return Err(could_not(error)),
     };
     file.sync_all().map_err(could_not)?;
     sync_folder_of(path)?;
     let status = file.metadata().map_err(could_not)?;
-    Ok(Put::Written(version_of(&status)))
+    Ok(PutOutcome::Written(version_of(&status)))
 }
 
 /// Removes a folder after those in it, as far as they are empty. Symbolic links are files here, and are not followed.
@@ -252,8 +252,8 @@ mod tests {
     #[test]
     fn an_empty_file_is_created_once() {
         let (folder, store) = store();
-        assert!(matches!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), Put::Written(_)));
-        assert_eq!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), Put::Refused);
+        assert!(matches!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), PutOutcome::Written(_)));
+        assert_eq!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), PutOutcome::Refused);
         assert_eq!(std::fs::read_dir(folder.path().join("m")).unwrap().count(), 1);
     }
 
@@ -289,7 +289,7 @@ mod tests {
                 let (place, created) = (Arc::clone(&place), &created);
                 scope.spawn(move || {
                     let put = place.put_if_absent("a/b", &format!("writer {writer}").into()).unwrap();
-                    created.fetch_add(usize::from(matches!(put, Put::Written(_))), Ordering::SeqCst);
+                    created.fetch_add(usize::from(matches!(put, PutOutcome::Written(_))), Ordering::SeqCst);
                 });
             }
         });
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn a_version_is_replaced_once() {
         let (_folder, place) = store();
-        let Put::Written(first) = place.put_if_absent("a", &"1".into()).unwrap() else { panic!("refused") };
+        let PutOutcome::Written(first) = place.put_if_absent("a", &"1".into()).unwrap() else { panic!("refused") };
         assert_eq!(place.get("a").unwrap(), ("1".into(), first.clone()));
         let wins = AtomicUsize::new(0);
         std::thread::scope(|scope| {
@@ -308,13 +308,13 @@ mod tests {
                 let (place, first, wins) = (&place, &first, &wins);
                 scope.spawn(move || {
                     let put = place.put("a", &format!("{writer} replaced").into(), Some(first)).unwrap();
-                    wins.fetch_add(usize::from(put != Put::Refused), Ordering::SeqCst);
+                    wins.fetch_add(usize::from(put != PutOutcome::Refused), Ordering::SeqCst);
                 });
             }
         });
         assert_eq!(wins.into_inner(), 1);
-        assert_eq!(place.put("none", &"1".into(), Some(&first)).unwrap(), Put::Refused);
-        assert!(matches!(place.put("a", &"3".into(), None).unwrap(), Put::Written(_)));
+        assert_eq!(place.put("none", &"1".into(), Some(&first)).unwrap(), PutOutcome::Refused);
+        assert!(matches!(place.put("a", &"3".into(), None).unwrap(), PutOutcome::Written(_)));
         assert_eq!((place.get("a").unwrap().0, names(&place)), ("3".into(), vec!["a".to_owned()]));
     }
 
@@ -344,8 +344,8 @@ mod tests {
         place.upload("p/dropped").unwrap().write("x".into()).unwrap();
         assert_eq!((place.get("p/large").unwrap().0, names(&place)), ("one two".into(), vec!["p/large".to_owned()]));
         place.put_if_absent("b", &"b".into()).unwrap();
-        assert_eq!(place.rename("p/large", "b").unwrap(), Renamed::Exists);
-        assert_eq!(place.rename("p/large", "q/c").unwrap(), Renamed::Done);
+        assert_eq!(place.rename("p/large", "b").unwrap(), RenameOutcome::Exists);
+        assert_eq!(place.rename("p/large", "q/c").unwrap(), RenameOutcome::Done);
         assert_eq!(place.rename("p/large", "d").unwrap_err().kind(), ErrorKind::NotFound);
         place.delete("b").unwrap();
         place.delete("b").unwrap();

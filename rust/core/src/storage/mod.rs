@@ -142,7 +142,7 @@ pub use object::ObjectStorage;
 pub use object_options::{ObjectOptions, needed_options};
 pub use open::{StorageOptions, open, open_beside, open_counted, open_file, open_file_store, open_writable};
 pub use prefix::Prefix;
-pub use put::{FileStore, FileVersion, Put, Renamed, Upload};
+pub use put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
 pub use requests::{RequestCounts, Requests, counted};
 pub use section::Section;
 pub use source::{ReadFrom, Source};

@@ -18,7 +18,7 @@ use super::fetch::Outcome;
 use super::object::ObjectStorage;
 use super::object_handle::{ObjectHandle, location};
 use super::object_runtime::{Pending, locked};
-use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
+use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
 use super::{Requests, Storage};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -33,28 +33,28 @@ const ABORT: Duration = Duration::from_secs(10);
 
 impl ObjectStorage {
     /// Writes a file conditionally, and repeats that until the outcome is known.
-    fn put_where(&self, path: &str, bytes: &Bytes, mode: &PutMode) -> Result<Put> {
+    fn put_where(&self, path: &str, bytes: &Bytes, mode: &PutMode) -> Result<PutOutcome> {
         let mut tries = 1;
         loop {
             let error = match self.put_once(path, bytes, mode.clone()) {
-                Ok(version) => return Ok(Put::Written(version)),
+                Ok(version) => return Ok(PutOutcome::Written(version)),
                 Err(error) => error,
             };
             match (error.kind(), mode) {
                 // The file exists, or there was a race; this writer may have written it.
                 (ErrorKind::AlreadyExists | ErrorKind::FileChanged, _) => {}
                 // S3's response to a condition on a file that does not exist.
-                (ErrorKind::NotFound, PutMode::Update(_)) => return Ok(Put::Refused),
+                (ErrorKind::NotFound, PutMode::Update(_)) => return Ok(PutOutcome::Refused),
                 // The response was lost or invalid.
                 (ErrorKind::Io | ErrorKind::Unreachable | ErrorKind::Throttled, _) => {}
                 _ => return Err(error),
             }
             match self.get(path) {
-                Ok((found, version)) if found == *bytes => return Ok(Put::Written(version)),
-                Ok(_) if matches!(mode, PutMode::Create) => return Ok(Put::Refused),
-                Ok(_) if error.kind() == ErrorKind::FileChanged => return Ok(Put::Refused),
+                Ok((found, version)) if found == *bytes => return Ok(PutOutcome::Written(version)),
+                Ok(_) if matches!(mode, PutMode::Create) => return Ok(PutOutcome::Refused),
+                Ok(_) if error.kind() == ErrorKind::FileChanged => return Ok(PutOutcome::Refused),
                 Err(gone) if gone.kind() == ErrorKind::NotFound && matches!(mode, PutMode::Update(_)) => {
-                    return Ok(Put::Refused);
+                    return Ok(PutOutcome::Refused);
                 }
                 // It was not written, or has been removed since.
                 Ok(_) => {}
@@ -79,14 +79,14 @@ impl ObjectStorage {
 }
 
 impl FileStore for ObjectStorage {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.put_where(path, bytes, &PutMode::Create)
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         match expected {
             // Writing the same content again is harmless, so the client may retry.
-            None => self.put_once(path, bytes, PutMode::Overwrite).map(Put::Written),
+            None => self.put_once(path, bytes, PutMode::Overwrite).map(PutOutcome::Written),
             Some(FileVersion { etag, version }) => {
                 let expected = UpdateVersion { e_tag: etag.clone(), version: version.clone() };
                 self.put_where(path, bytes, &PutMode::Update(expected))
@@ -121,8 +121,8 @@ impl FileStore for ObjectStorage {
         Ok(())
     }
 
-    fn rename(&self, _: &str, _: &str) -> Result<Renamed> {
-        Ok(Renamed::Unable)
+    fn rename(&self, _: &str, _: &str) -> Result<RenameOutcome> {
+        Ok(RenameOutcome::Unable)
     }
 
     fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
@@ -250,10 +250,10 @@ mod tests {
 
     use super::*;
 
-    fn written(put: &Put) -> FileVersion {
+    fn written(put: &PutOutcome) -> FileVersion {
         match put {
-            Put::Written(version) => version.clone(),
-            Put::Refused => panic!("refused"),
+            PutOutcome::Written(version) => version.clone(),
+            PutOutcome::Refused => panic!("refused"),
         }
     }
 
@@ -266,7 +266,7 @@ mod tests {
                 let (place, created) = (&place, &created);
                 scope.spawn(move || {
                     let put = place.put_if_absent("a", &format!("writer {writer}").into()).unwrap();
-                    created.fetch_add(usize::from(put != Put::Refused), Ordering::SeqCst);
+                    created.fetch_add(usize::from(put != PutOutcome::Refused), Ordering::SeqCst);
                 });
             }
         });
@@ -276,7 +276,7 @@ mod tests {
                 let (place, replaced, first) = (&place, &replaced, &first);
                 scope.spawn(move || {
                     let put = place.put("a", &format!("replaced by {writer}").into(), Some(first)).unwrap();
-                    replaced.fetch_add(usize::from(put != Put::Refused), Ordering::SeqCst);
+                    replaced.fetch_add(usize::from(put != PutOutcome::Refused), Ordering::SeqCst);
                 });
             }
         });
@@ -289,7 +289,7 @@ mod tests {
         written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
         // The client retries, and finds its own file.
         written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
-        assert_eq!(place.put_if_absent("a", &"commit 2".into()).unwrap(), Put::Refused);
+        assert_eq!(place.put_if_absent("a", &"commit 2".into()).unwrap(), PutOutcome::Refused);
         assert_eq!(place.get("a").unwrap().0, "commit 1");
     }
 
@@ -309,6 +309,6 @@ mod tests {
         assert_eq!(names, ["p/large"]);
         place.delete("p/large").unwrap();
         place.delete("p/large").unwrap();
-        assert_eq!(place.rename("a", "b").unwrap(), Renamed::Unable);
+        assert_eq!(place.rename("a", "b").unwrap(), RenameOutcome::Unable);
     }
 }

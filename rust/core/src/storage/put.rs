@@ -20,7 +20,7 @@ pub struct FileVersion {
 
 /// The result of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Put {
+pub enum PutOutcome {
     /// The file has the content.
     Written(FileVersion),
     /// The condition is not satisfied: the file exists, or it has another version or does not exist. Nothing was
@@ -30,7 +30,7 @@ pub enum Put {
 
 /// The result of a rename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Renamed {
+pub enum RenameOutcome {
     /// The file has the new name only.
     Done,
     /// A file with the new name exists. Nothing was changed.
@@ -61,13 +61,13 @@ pub trait FileStore: Storage {
     ///
     /// # Errors
     /// Errors of the storage, if it is unknown whether the file was created.
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put>;
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome>;
 
     /// Writes a file, durable once this has returned. With `expected`, only if the file exists and has that version.
     ///
     /// # Errors
     /// Errors of the storage, if it is unknown whether the file was written.
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put>;
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome>;
 
     /// Reads a file with its version.
     ///
@@ -98,7 +98,7 @@ pub trait FileStore: Storage {
     ///
     /// # Errors
     /// [`crate::ErrorKind::NotFound`] if the file does not exist.
-    fn rename(&self, from: &str, to: &str) -> Result<Renamed>;
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome>;
 
     /// Starts a large file.
     ///

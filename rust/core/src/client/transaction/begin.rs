@@ -13,7 +13,7 @@ use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::{MetadataRollback, Rollbacks, remove_leftovers, roll_back_failed_writes};
-use crate::storage::{FileStore, Put, StorageOptions, open_file_store};
+use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::Action;
 use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, Metadata};
 
@@ -103,8 +103,8 @@ fn request(
         _ => Bytes::new(),
     };
     match files.request(instant, action, &content)? {
-        Put::Written(_) => Ok(Some(heartbeat)),
-        Put::Refused => {
+        PutOutcome::Written(_) => Ok(Some(heartbeat)),
+        PutOutcome::Refused => {
             if let Some(heartbeat) = heartbeat {
                 heartbeat.stop()?;
                 delete_heartbeat(&*target.store, instant)?;
