@@ -45,5 +45,5 @@ pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
 pub use log_file::{LogFile, block_positions};
 pub use newest::newest_schema;
 pub use positions::positions;
-pub use scan_rules::{Later, ScanOrder, ScanRules};
+pub use scan_rules::{LaterBlocks, ScanOrder, ScanRules};
 pub use valid_blocks::{BlockRef, Scan, ValidBlocks};

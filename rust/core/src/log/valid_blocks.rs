@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::block::{Block, BlockKind};
 use super::layout::{BlockType, HeaderKey};
-use super::scan_rules::{Later, ScanOrder, ScanRules};
+use super::scan_rules::{LaterBlocks, ScanOrder, ScanRules};
 use crate::error::{Error, Result};
 use crate::names::RequestedTime;
 
@@ -78,7 +78,7 @@ impl<'a> ValidBlocks<'a> {
     }
 
     fn ends_the_scan(&self, instant: &RequestedTime) -> bool {
-        self.rules.later == Later::EndsTheScan && self.rules.is_later(instant)
+        self.rules.later == LaterBlocks::EndsTheScan && self.rules.is_later(instant)
     }
 
     fn command(&mut self, block: &Block) -> Result<Scan> {
