@@ -46,4 +46,4 @@ pub use log_file::{LogFile, block_positions};
 pub use newest::newest_schema;
 pub use positions::positions;
 pub use scan_rules::{LaterBlocks, ScanOrder, ScanRules};
-pub use valid_blocks::{BlockRef, Scan, ValidBlocks};
+pub use valid_blocks::{BlockRef, ScanControl, ValidBlocks};

@@ -29,7 +29,7 @@ pub struct BlockRef {
 
 /// Whether a scan continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scan {
+pub enum ScanControl {
     /// It continues with the next block.
     GoesOn,
     /// The block is later than the query's instant, and the rules end the scan there.
@@ -64,13 +64,13 @@ impl<'a> ValidBlocks<'a> {
 
     /// Adds the next block, in slice order. Returns an error for a block that may contain rows and cannot be read
     /// ([`Block::refusal`]).
-    pub fn add(&mut self, file: usize, block: Block) -> Result<Scan> {
+    pub fn add(&mut self, file: usize, block: Block) -> Result<ScanControl> {
         if let Some(refusal) = block.refusal() {
             return Err(refusal);
         }
         let index = block.index;
         match &block.kind {
-            BlockKind::Corrupt(_) | BlockKind::Unknown(_) => Ok(Scan::GoesOn),
+            BlockKind::Corrupt(_) | BlockKind::Unknown(_) => Ok(ScanControl::GoesOn),
             BlockKind::Sound(BlockType::Command) => self.command(&block),
             BlockKind::Sound(_) => self.data_or_delete(file, block),
         }
@@ -81,9 +81,9 @@ impl<'a> ValidBlocks<'a> {
         self.rules.later == LaterBlocks::EndsTheScan && self.rules.is_later(instant)
     }
 
-    fn command(&mut self, block: &Block) -> Result<Scan> {
+    fn command(&mut self, block: &Block) -> Result<ScanControl> {
         if block.header.requested_time().is_some_and(|instant| self.ends_the_scan(&instant)) {
-            return Ok(Scan::Ended);
+            return Ok(ScanControl::Ended);
         }
         let command = block.header.get(HeaderKey::CommandBlockType);
         if command.as_deref().map(str::trim) != Some("0") {
@@ -105,34 +105,34 @@ impl<'a> ValidBlocks<'a> {
                 (before - blocks.len()) as u64
             }
         };
-        Ok(Scan::GoesOn)
+        Ok(ScanControl::GoesOn)
     }
 
-    fn data_or_delete(&mut self, file: usize, block: Block) -> Result<Scan> {
+    fn data_or_delete(&mut self, file: usize, block: Block) -> Result<ScanControl> {
         let Some(instant) = block.header.requested_time() else {
             let found = block.header.instant_time().map_or_else(String::new, |text| format!(", but {text:?}"));
             let message = format!("a {} without an instant as INSTANT_TIME in its header{found}", block.type_name());
             return Err(Error::corrupt(message).at_offset(block.offset));
         };
         if self.ends_the_scan(&instant) {
-            return Ok(Scan::Ended);
+            return Ok(ScanControl::Ended);
         }
         if self.rules.is_later(&instant) {
-            return Ok(Scan::GoesOn);
+            return Ok(ScanControl::GoesOn);
         }
         if self.rules.is_committed.is_some_and(|is_committed| !is_committed(&instant)) {
             self.uncommitted += 1;
-            return Ok(Scan::GoesOn);
+            return Ok(ScanControl::GoesOn);
         }
         if self.rules.range.is_some_and(|range| !range.contains(&instant)) {
-            return Ok(Scan::GoesOn);
+            return Ok(ScanControl::GoesOn);
         }
         let found = BlockRef { file, block };
         match &mut self.gathered {
             Gathered::ByBlock(blocks) => blocks.push(found),
             Gathered::ByInstant(gathered) => gathered.push(instant, found),
         }
-        Ok(Scan::GoesOn)
+        Ok(ScanControl::GoesOn)
     }
 
     /// Returns the valid blocks, oldest first.
@@ -273,7 +273,7 @@ mod tests {
     fn scan(text: &str, rules: ScanRules<'_>) -> (String, u64, u64) {
         let mut valid = ValidBlocks::new(rules);
         for (index, one) in text.split(' ').enumerate() {
-            if valid.add(0, block(index, one)).unwrap() == Scan::Ended {
+            if valid.add(0, block(index, one)).unwrap() == ScanControl::Ended {
                 break;
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::config::{LogScan, MergeSemantics, OnCorrupt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{BaseFile, LogFile};
-use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
+use crate::log::{BlockKind, BlockRef, Forward, ScanControl, ScanOrder, ScanRules, ValidBlocks};
 use crate::names::{LogFileName, RequestedTime};
 use crate::read::report::{Corrupt, SharedReport};
 use crate::split::{Query, Split};
@@ -40,7 +40,7 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedR
         for block in Forward::new(Arc::clone(&source)) {
             let block = block?;
             note(&block, source.path(), split.query.options.on_corrupt, report)?;
-            if valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))? == Scan::Ended {
+            if valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))? == ScanControl::Ended {
                 break 'files;
             }
         }
