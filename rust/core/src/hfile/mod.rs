@@ -49,6 +49,6 @@ mod writer;
 pub use cell::{Cell, Cells};
 pub use index::BlockPlace;
 pub use reader::HFile;
-pub use scan::Scan;
-pub use seek::Seek;
+pub use scan::HFileScan;
+pub use seek::HFileSeek;
 pub use writer::HFileWriter;

@@ -8,8 +8,8 @@ use super::data_blocks::DataBlocks;
 use super::fetch::Fetch;
 use super::file_info::FileInfo;
 use super::index::BlockPlace;
-use super::scan::Scan;
-use super::seek::Seek;
+use super::scan::HFileScan;
+use super::seek::HFileSeek;
 use super::trailer::Trailer;
 use super::wanted::SearchKeys;
 use crate::error::Result;
@@ -80,8 +80,8 @@ impl HFile {
 
     /// All data blocks, one at a time. After the last one it is an error if the file should have had more cells, or fewer.
     #[must_use]
-    pub fn scan(&self) -> Scan {
-        Scan::new(Arc::clone(&self.blocks))
+    pub fn scan(&self) -> HFileScan {
+        HFileScan::new(Arc::clone(&self.blocks))
     }
 
     /// The cells that have these keys. Only data blocks that can hold one are read, one at a time, and only those parts of the index
@@ -89,7 +89,7 @@ impl HFile {
     ///
     /// # Errors
     /// As [`HFile::blocks`] for the index, as [`HFile::read_block`] for each block.
-    pub fn seek(&self, keys: &[impl AsRef<[u8]>]) -> Result<Seek> {
+    pub fn seek(&self, keys: &[impl AsRef<[u8]>]) -> Result<HFileSeek> {
         self.seek_wanted(SearchKeys::keys(keys.iter().map(AsRef::as_ref)))
     }
 
@@ -97,13 +97,13 @@ impl HFile {
     ///
     /// # Errors
     /// As [`HFile::seek`].
-    pub fn seek_prefixes(&self, prefixes: &[impl AsRef<[u8]>]) -> Result<Seek> {
+    pub fn seek_prefixes(&self, prefixes: &[impl AsRef<[u8]>]) -> Result<HFileSeek> {
         self.seek_wanted(SearchKeys::prefixes(prefixes.iter().map(AsRef::as_ref)))
     }
 
-    fn seek_wanted(&self, wanted: SearchKeys) -> Result<Seek> {
+    fn seek_wanted(&self, wanted: SearchKeys) -> Result<HFileSeek> {
         let places = self.blocks.that_may_hold(&wanted)?;
         self.blocks.plan(&places)?;
-        Ok(Seek::new(Arc::clone(&self.blocks), places, wanted))
+        Ok(HFileSeek::new(Arc::clone(&self.blocks), places, wanted))
     }
 }

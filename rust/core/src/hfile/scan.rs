@@ -9,7 +9,7 @@ use super::index::{BlockPlace, before_and_after};
 use crate::error::{Error, Result};
 
 /// The data blocks of a file, each read when it is asked for. After an error there is nothing more.
-pub struct Scan {
+pub struct HFileScan {
     blocks: Arc<DataBlocks>,
     places: Option<IntoIter<BlockPlace>>,
     /// The last key so far.
@@ -18,7 +18,7 @@ pub struct Scan {
     done: bool,
 }
 
-impl Scan {
+impl HFileScan {
     pub(super) const fn new(blocks: Arc<DataBlocks>) -> Self {
         Self { blocks, places: None, last: Vec::new(), seen: 0, done: false }
     }
@@ -57,7 +57,7 @@ impl Scan {
     }
 }
 
-impl Iterator for Scan {
+impl Iterator for HFileScan {
     type Item = Result<Cells>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -10,19 +10,19 @@ use super::wanted::{Matcher, SearchKeys};
 use crate::error::Result;
 
 /// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing more.
-pub struct Seek {
+pub struct HFileSeek {
     blocks: Arc<DataBlocks>,
     places: IntoIter<BlockPlace>,
     matcher: Matcher,
 }
 
-impl Seek {
+impl HFileSeek {
     pub(super) fn new(blocks: Arc<DataBlocks>, places: Vec<BlockPlace>, wanted: SearchKeys) -> Self {
         Self { blocks, places: places.into_iter(), matcher: Matcher::new(wanted) }
     }
 }
 
-impl Iterator for Seek {
+impl Iterator for HFileSeek {
     type Item = Result<Cells>;
 
     fn next(&mut self) -> Option<Self::Item> {
