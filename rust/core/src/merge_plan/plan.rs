@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::keys::KeyColumns;
 use crate::merge::engine::BuildSide;
-use crate::merge::fold::{Fold, FoldRules, MissingColumns, Mode, RowMerger};
+use crate::merge::fold::{Fold, FoldMode, FoldRules, MissingColumns, RowMerger};
 use crate::merge::{GroupedRecords, Rules, WinningRecords};
 
 /// How the records of a key are merged.
@@ -40,8 +40,8 @@ impl MergePlan {
         }
         let int_ordering = keys.is_ordered_by_an_integer();
         let mode = match &merge.mode {
-            MergeMode::CommitTime => Mode::CommitTime,
-            MergeMode::EventTime => Mode::EventTime { int_ordering },
+            MergeMode::CommitTime => FoldMode::CommitTime,
+            MergeMode::EventTime => FoldMode::EventTime { int_ordering },
             MergeMode::Custom(CustomMerge::Payload(class)) if !partial => {
                 return Self::for_payload(class, semantics, keys);
             }
@@ -60,8 +60,8 @@ impl MergePlan {
         Ok(match mode {
             _ if partial => Self::Fold(FoldPlan::Rules(FoldRules::Partial(mode), absence)),
             _ if absence != FieldAbsence::Never => Self::Fold(FoldPlan::Rules(FoldRules::Fill(mode), absence)),
-            Mode::CommitTime => Self::Choose(Rules::CommitTime),
-            Mode::EventTime { int_ordering } => Self::Choose(Rules::EventTime { int_ordering }),
+            FoldMode::CommitTime => Self::Choose(Rules::CommitTime),
+            FoldMode::EventTime { int_ordering } => Self::Choose(Rules::EventTime { int_ordering }),
         })
     }
 

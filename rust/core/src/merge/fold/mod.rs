@@ -25,4 +25,4 @@ pub use folded_rows::{FoldedRows, PickedRows};
 pub use folder::{Fold, FoldBase, Folded, Folder};
 pub use metadata::{MetadataMerger, TYPE as METADATA_TYPE};
 pub use missing::MissingColumns;
-pub use rules::{FoldRules, Mode, PayloadFold};
+pub use rules::{FoldMode, FoldRules, PayloadFold};

@@ -18,9 +18,9 @@ use super::super::rules::{DeleteState, Side};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoldRules {
     /// A partial update mode of the table.
-    Fill(Mode),
+    Fill(FoldMode),
     /// Blocks of partial records.
-    Partial(Mode),
+    Partial(FoldMode),
     /// A payload class, by the rules of 1.x; whether the ordering field is an int or a date, whose 0 is the default.
     Payload(PayloadFold, bool),
     /// A payload class, by the rules of 0.x; the same.
@@ -29,7 +29,7 @@ pub enum FoldRules {
 
 /// A merge mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum FoldMode {
     /// COMMIT_TIME_ORDERING.
     CommitTime,
     /// EVENT_TIME_ORDERING; whether the ordering field is an int or a date, whose 0 is the default.
@@ -93,7 +93,7 @@ impl FoldRules {
     }
 }
 
-impl Mode {
+impl FoldMode {
     fn merge(self, step: MergeStep, older: Side<'_>, newer: Side<'_>) -> Overlay {
         let newer_wins = match (self, step) {
             (Self::CommitTime, _) => true,
@@ -203,7 +203,7 @@ mod tests {
     const UNORDERED: Side<'static> =
         Side { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::ByBlock };
     const PARTIAL_UPDATE: PayloadFold = PayloadFold::PartialUpdate { compares: true };
-    const EVENT: FoldRules = FoldRules::Fill(Mode::EventTime { int_ordering: false });
+    const EVENT: FoldRules = FoldRules::Fill(FoldMode::EventTime { int_ordering: false });
     const OLDER_ON_TOP: Overlay = Overlay::OlderOverNewer { newer_meta: false };
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
         ] {
             assert_eq!(EVENT.merge(step, older, newer), expected, "{step:?} {older:?} {newer:?}");
         }
-        let commit = FoldRules::Partial(Mode::CommitTime);
+        let commit = FoldRules::Partial(FoldMode::CommitTime);
         assert_eq!(commit.merge(MergeStep::Data, row(20), row(10)), Overlay::NewerOverOlder);
         assert_eq!(commit.merge(MergeStep::Delete, row(20), UNORDERED), Overlay::Newer);
     }
