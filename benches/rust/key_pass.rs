@@ -16,7 +16,7 @@ use arrow_array::{RecordBatch, UInt64Array};
 use bytes::Bytes;
 use mortice::avro::{Datum, Decoder, Program, RequestedColumn, Schema, Types};
 use mortice::log::content::avro_data::{self, Frames};
-use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, Rules, WinningRecords};
+use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, RecordMergeRules, WinningRecords};
 
 /// The number of records whose keys are decoded at a time, as in readers.
 const AT_ONCE: usize = 1024;
@@ -41,7 +41,7 @@ fn keys(batch: &RecordBatch) -> &UInt64Array {
 }
 
 fn merged(program: &Arc<Program>, content: &Bytes) -> usize {
-    let mut merger = WinningRecords::new(Rules::EventTime { int_ordering: false });
+    let mut merger = WinningRecords::new(RecordMergeRules::EventTime { int_ordering: false });
     scan_keys(program, content, |batch, datums| {
         let source = merger.add_source(content.clone()).expect("a source");
         let ordering = batch.column(1).as_primitive::<Int64Type>().values().to_vec();

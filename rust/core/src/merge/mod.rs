@@ -67,5 +67,5 @@ pub use outcome::MergeOutcome;
 pub use output::{DeletedRows, apply_outcomes, fetch_rows};
 pub use record_batches::RecordBatches;
 pub use record_groups::RecordGroups;
-pub use rules::{OverBase, Rules};
+pub use rules::{OverBase, RecordMergeRules};
 pub use winning_records::WinningRecords;

@@ -29,7 +29,7 @@ use super::ordering::OrderingValue;
 
 /// The rules of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rules {
+pub enum RecordMergeRules {
     /// COMMIT_TIME_ORDERING.
     CommitTime,
     /// EVENT_TIME_ORDERING; whether the ordering field is an int or a date, whose 0 is the default.
@@ -123,7 +123,7 @@ pub(super) enum DeleteState {
     Flagged,
 }
 
-impl Rules {
+impl RecordMergeRules {
     /// Returns true if a newer log record replaces a stored one.
     #[inline]
     pub(super) fn replaces(self, kind: LogKind, newer: Side<'_>, stored: Side<'_>) -> bool {
@@ -184,7 +184,7 @@ fn not_lower(newer: Side<'_>, stored: Side<'_>) -> bool {
 mod tests {
     use super::*;
 
-    const EVENT: Rules = Rules::EventTime { int_ordering: false };
+    const EVENT: RecordMergeRules = RecordMergeRules::EventTime { int_ordering: false };
 
     fn row(ordering: i64) -> Side<'static> {
         Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::No }
@@ -199,9 +199,9 @@ mod tests {
 
     #[test]
     fn commit_time_takes_the_newer() {
-        assert!(Rules::CommitTime.replaces(LogKind::Data, row(1), row(2)));
-        assert!(Rules::CommitTime.replaces(LogKind::Delete, delete(1), row(2)));
-        assert!(Rules::CommitTime.wins_over_base(row(1), OrderingValue::Fixed(2)));
+        assert!(RecordMergeRules::CommitTime.replaces(LogKind::Data, row(1), row(2)));
+        assert!(RecordMergeRules::CommitTime.replaces(LogKind::Delete, delete(1), row(2)));
+        assert!(RecordMergeRules::CommitTime.wins_over_base(row(1), OrderingValue::Fixed(2)));
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn zero_is_unordered_on_int_columns_only() {
-        let int = Rules::EventTime { int_ordering: true };
+        let int = RecordMergeRules::EventTime { int_ordering: true };
         assert!(int.wins_over_base(delete(0), OrderingValue::Fixed(10)));
         assert!(!EVENT.wins_over_base(delete(0), OrderingValue::Fixed(10)));
     }
@@ -250,8 +250,9 @@ mod tests {
         Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByRow }
     }
 
-    const LATEST: Rules = Rules::Payload0x { over_base: OverBase::Always, int_ordering: false };
-    const DEFAULT: Rules = Rules::Payload0x { over_base: OverBase::UnlessLower, int_ordering: false };
+    const LATEST: RecordMergeRules = RecordMergeRules::Payload0x { over_base: OverBase::Always, int_ordering: false };
+    const DEFAULT: RecordMergeRules =
+        RecordMergeRules::Payload0x { over_base: OverBase::UnlessLower, int_ordering: false };
 
     /// What Hudi 0.15 was seen to do.
     #[test]
@@ -277,14 +278,14 @@ mod tests {
                 assert_eq!(rules.replaces(LogKind::Delete, newer, stored), replaces, "{newer:?} {stored:?}");
             }
         }
-        let int = Rules::Payload0x { over_base: OverBase::Always, int_ordering: true };
+        let int = RecordMergeRules::Payload0x { over_base: OverBase::Always, int_ordering: true };
         assert!(int.replaces(LogKind::Delete, delete(0), row(5)));
     }
 
     /// As Hudi 0.15 reads `FirstValueAvroPayload`: rows replace others only with a higher ordering value, deletes with an equal one.
     #[test]
     fn first_value() {
-        let rules = Rules::Payload0x { over_base: OverBase::IfHigher, int_ordering: false };
+        let rules = RecordMergeRules::Payload0x { over_base: OverBase::IfHigher, int_ordering: false };
         for (newer, stored, replaces) in [
             (row(5), row(10), false),
             (row(10), row(10), false),
@@ -316,15 +317,15 @@ mod tests {
         };
         let (low, high) = (at("9.5", DeleteState::No), at("10.1", DeleteState::No));
         for of in [
-            |over_base| Rules::Payload0x { over_base, int_ordering: false },
-            |over_base| Rules::Payload1x { over_base, int_ordering: false },
+            |over_base| RecordMergeRules::Payload0x { over_base, int_ordering: false },
+            |over_base| RecordMergeRules::Payload1x { over_base, int_ordering: false },
         ] {
             let rules = of(OverBase::UnlessLowerPlace);
             assert!(rules.replaces(LogKind::Data, high, low) && !rules.replaces(LogKind::Data, low, high));
             assert!(rules.wins_over_base(high, low.ordering) && !rules.wins_over_base(low, high.ordering));
             assert!(rules.replaces(LogKind::Delete, at("9.5", DeleteState::ByBlock), high));
             let late = rules.replaces(LogKind::Delete, at("10.1", DeleteState::ByBlock), low);
-            assert_eq!(late, matches!(rules, Rules::Payload1x { .. }));
+            assert_eq!(late, matches!(rules, RecordMergeRules::Payload1x { .. }));
         }
     }
 

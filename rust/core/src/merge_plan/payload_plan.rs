@@ -7,7 +7,7 @@ use crate::config::{MergeSemantics, payload};
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
 use crate::merge::fold::{FoldRules, PayloadFold};
-use crate::merge::{OverBase, Rules};
+use crate::merge::{OverBase, RecordMergeRules};
 
 /// The marker of columns that Debezium left out (`PostgresDebeziumAvroPayload`).
 const UNAVAILABLE: &str = "__debezium_unavailable_value";
@@ -21,8 +21,8 @@ impl MergePlan {
         let int_ordering = keys.is_ordered_by_an_integer();
         let choose = |over_base| {
             Self::Choose(match semantics {
-                MergeSemantics::V1x => Rules::Payload1x { over_base, int_ordering },
-                MergeSemantics::V0x => Rules::Payload0x { over_base, int_ordering },
+                MergeSemantics::V1x => RecordMergeRules::Payload1x { over_base, int_ordering },
+                MergeSemantics::V0x => RecordMergeRules::Payload0x { over_base, int_ordering },
             })
         };
         let fold = |class, absence| {
@@ -30,12 +30,12 @@ impl MergePlan {
                 MergeSemantics::V1x => FoldRules::Payload(class, int_ordering),
                 MergeSemantics::V0x => FoldRules::Payload0x(class, int_ordering),
             };
-            Self::Fold(FoldPlan::Rules(rules, absence))
+            Self::Fold(FoldPlan::RecordMergeRules(rules, absence))
         };
         Ok(match payload::hudis_own(class) {
             Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),
             // Its records are deletes, all of them, and none is merged with another.
-            Some("EmptyHoodieRecordPayload") => Self::Choose(Rules::CommitTime),
+            Some("EmptyHoodieRecordPayload") => Self::Choose(RecordMergeRules::CommitTime),
             Some("MySqlDebeziumAvroPayload") if keys.is_ordered_by_binlog_place() => choose(OverBase::UnlessLowerPlace),
             Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload" | "MySqlDebeziumAvroPayload") => {
                 choose(OverBase::UnlessLower)

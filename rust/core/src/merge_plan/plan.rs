@@ -12,12 +12,12 @@ use crate::filter::KeyFilter;
 use crate::keys::KeyColumns;
 use crate::merge::engine::BuildSide;
 use crate::merge::fold::{Fold, FoldMode, FoldRules, MissingColumns, RowMerger};
-use crate::merge::{GroupedRecords, Rules, WinningRecords};
+use crate::merge::{GroupedRecords, RecordMergeRules, WinningRecords};
 
 /// How the records of a key are merged.
 pub(crate) enum MergePlan {
     /// One of them is the row.
-    Choose(Rules),
+    Choose(RecordMergeRules),
     /// The row is made of several of them.
     Fold(FoldPlan),
 }
@@ -58,10 +58,12 @@ impl MergePlan {
             None => FieldAbsence::Never,
         };
         Ok(match mode {
-            _ if partial => Self::Fold(FoldPlan::Rules(FoldRules::Partial(mode), absence)),
-            _ if absence != FieldAbsence::Never => Self::Fold(FoldPlan::Rules(FoldRules::Fill(mode), absence)),
-            FoldMode::CommitTime => Self::Choose(Rules::CommitTime),
-            FoldMode::EventTime { int_ordering } => Self::Choose(Rules::EventTime { int_ordering }),
+            _ if partial => Self::Fold(FoldPlan::RecordMergeRules(FoldRules::Partial(mode), absence)),
+            _ if absence != FieldAbsence::Never => {
+                Self::Fold(FoldPlan::RecordMergeRules(FoldRules::Fill(mode), absence))
+            }
+            FoldMode::CommitTime => Self::Choose(RecordMergeRules::CommitTime),
+            FoldMode::EventTime { int_ordering } => Self::Choose(RecordMergeRules::EventTime { int_ordering }),
         })
     }
 

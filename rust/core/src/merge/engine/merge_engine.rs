@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use crate::filter::KeyFilter;
     use crate::merge::fold::{CustomFold, RowMerger};
-    use crate::merge::{GroupedRecords, LogBatch, LogKind, LogSink, RecordBatches, Rules};
+    use crate::merge::{GroupedRecords, LogBatch, LogKind, LogSink, RecordBatches, RecordMergeRules};
 
     /// Key, ordering value, value.
     type Row = (u8, i64, i64);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     fn winning() -> BuildSide {
-        BuildSide::Winning(WinningRecords::new(Rules::EventTime { int_ordering: false }))
+        BuildSide::Winning(WinningRecords::new(RecordMergeRules::EventTime { int_ordering: false }))
     }
 
     fn grouped() -> BuildSide {
