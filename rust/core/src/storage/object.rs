@@ -14,7 +14,7 @@ use super::object_options::ObjectOptions;
 use super::object_ranges::WHOLE;
 use super::object_runtime::{Pending, locked};
 use super::object_source::{ObjectFile, ObjectSource};
-use super::object_uri::{ObjectUri, Service};
+use super::object_uri::{ObjectStoreType, ObjectUri};
 use super::{FileStatus, FolderEntry, KnownFile, MemoryFile, Requests, Source, Storage, StorageOptions};
 use crate::error::{ErrorKind, Result};
 
@@ -119,7 +119,9 @@ impl Storage for ObjectStorage {
         let listed = match pending.wait().map_err(|error| error.in_file(&path))? {
             Ok(listed) => listed,
             // A web server has folders. Other stores return this only if the bucket does not exist.
-            Err(failure) if failure.kind == ErrorKind::NotFound && self.handle.uri().service == Service::Http => {
+            Err(failure)
+                if failure.kind == ErrorKind::NotFound && self.handle.uri().service == ObjectStoreType::Http =>
+            {
                 return Ok(None);
             }
             Err(failure) => return Err(failure.at(&path)),

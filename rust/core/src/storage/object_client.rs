@@ -21,7 +21,7 @@ use super::object_assume_role::AssumeRole;
 use super::object_error::Failure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
-use super::object_uri::{ObjectUri, Service};
+use super::object_uri::{ObjectStoreType, ObjectUri};
 use super::supplied_credentials::{OfAzure, OfGcs, OfS3, SuppliedCredentials};
 use crate::error::{Error, Result};
 
@@ -110,10 +110,10 @@ impl ClientParts {
 pub(super) fn client(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
     install_tls();
     match uri.service {
-        Service::S3 => s3(uri, options, parts),
-        Service::Gcs => gcs(uri, options, parts),
-        Service::Azure => azure(uri, options, parts),
-        Service::Http => http(uri, options, &parts),
+        ObjectStoreType::S3 => s3(uri, options, parts),
+        ObjectStoreType::Gcs => gcs(uri, options, parts),
+        ObjectStoreType::Azure => azure(uri, options, parts),
+        ObjectStoreType::Http => http(uri, options, &parts),
     }
 }
 

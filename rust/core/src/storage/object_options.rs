@@ -16,7 +16,7 @@ use super::hadoop_options::{Translated, is_hadoop_setting, is_needed, translate}
 use super::hdfs_options;
 use super::hdfs_uri::HdfsUri;
 use super::object_keys::{self, DEFAULT_REGION, ENDPOINT_OF_S3, ValueType};
-use super::object_uri::{ObjectUri, Service};
+use super::object_uri::{ObjectStoreType, ObjectUri};
 use super::role_settings::RoleSettings;
 use super::secret::Secret;
 use super::supplier::{CREDENTIALS, supply};
@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 pub struct ObjectOptions {
     settings: BTreeMap<&'static str, Secret>,
     client: ClientSettings,
-    service: Service,
+    service: ObjectStoreType,
     role: Option<RoleSettings>,
     /// The name of the function that supplies keys and tokens, which the settings do not contain then.
     supplier: Option<String>,
@@ -98,7 +98,7 @@ impl ObjectOptions {
         let names_role = own.contains_key("role_arn") || hadoop.options.contains_key("role_arn");
         let mut role = None;
         let mut merged = merge(uri.service, own, hadoop, &environment_options(uri.service, environment), explicit);
-        if uri.service == Service::S3 {
+        if uri.service == ObjectStoreType::S3 {
             if !merged.is_decided
                 && !has_credentials(uri.service, &merged.options)
                 && environment.get("AWS_PROFILE").is_some()
@@ -108,10 +108,10 @@ impl ObjectOptions {
             finish_s3(&uri.bucket, &mut merged.options)?;
             role = RoleSettings::take_from(&mut merged.options, names_role)?;
         }
-        if uri.service == Service::Azure {
+        if uri.service == ObjectStoreType::Azure {
             check_azure(uri, account, &mut merged.options)?;
         }
-        if uri.service == Service::Gcs {
+        if uri.service == ObjectStoreType::Gcs {
             check_gcs(&merged.options)?;
         }
         allow_http(uri, &mut merged.options)?;
@@ -145,7 +145,9 @@ impl ObjectOptions {
     /// Returns true if the bucket is on AWS and its region is not configured: a request to the bucket returns it.
     #[must_use]
     pub fn needs_region(&self) -> bool {
-        self.service == Service::S3 && !self.settings.contains_key("region") && !self.settings.contains_key("endpoint")
+        self.service == ObjectStoreType::S3
+            && !self.settings.contains_key("region")
+            && !self.settings.contains_key("endpoint")
     }
 }
 
@@ -181,7 +183,7 @@ pub fn needed_options(uri: &str, options: &BTreeMap<String, String>) -> Result<B
 ///
 /// # Errors
 /// As for [`ObjectOptions::parse`].
-pub(super) fn own_options(service: Service, options: &BTreeMap<String, String>) -> Result<Options> {
+pub(super) fn own_options(service: ObjectStoreType, options: &BTreeMap<String, String>) -> Result<Options> {
     let (own, hadoop) = split(service, options)?;
     match hadoop.keys().next() {
         None => Ok(folded(own)),
@@ -193,17 +195,17 @@ pub(super) fn own_options(service: Service, options: &BTreeMap<String, String>) 
 }
 
 /// The options for which a function is called again.
-const fn renewed(service: Service) -> &'static [&'static str] {
+const fn renewed(service: ObjectStoreType) -> &'static [&'static str] {
     match service {
-        Service::S3 => &["access_key_id", "secret_access_key", "session_token"],
-        Service::Gcs => &["bearer_token"],
-        Service::Azure => &["account_key", "sas_token", "bearer_token"],
-        Service::Http => &[],
+        ObjectStoreType::S3 => &["access_key_id", "secret_access_key", "session_token"],
+        ObjectStoreType::Gcs => &["bearer_token"],
+        ObjectStoreType::Azure => &["account_key", "sas_token", "bearer_token"],
+        ObjectStoreType::Http => &[],
     }
 }
 
 /// Splits the user's options into storage options by name, and Hadoop settings.
-fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Options, BTreeMap<String, String>)> {
+fn split(service: ObjectStoreType, options: &BTreeMap<String, String>) -> Result<(Options, BTreeMap<String, String>)> {
     let (mut own, mut hadoop) = (Options::new(), BTreeMap::new());
     for (given, value) in options {
         if is_hadoop_setting(given) {
@@ -230,7 +232,7 @@ fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Option
 }
 
 /// Returns options from environment variables. Invalid values are errors of the store's client, as in `object_store`.
-fn environment_options(service: Service, environment: &Environment) -> Options {
+fn environment_options(service: ObjectStoreType, environment: &Environment) -> Options {
     let found = environment.iter().filter(|(_, value)| !value.is_empty());
     folded(
         found
@@ -250,12 +252,12 @@ fn folded(mut options: Options) -> Options {
     options
 }
 
-fn is_credential(service: Service, name: &str) -> bool {
+fn is_credential(service: ObjectStoreType, name: &str) -> bool {
     object_keys::find(service, name).is_some_and(|key| key.is_credential)
 }
 
 /// Returns true if options select credentials. `skip_signature=false` does not.
-fn has_credentials(service: Service, options: &Options) -> bool {
+fn has_credentials(service: ObjectStoreType, options: &Options) -> bool {
     options.iter().any(|(name, value)| is_credential(service, name) && value != "false")
 }
 
@@ -265,7 +267,13 @@ struct Merged {
     is_decided: bool,
 }
 
-fn merge(service: Service, own: Options, hadoop: Translated, environment: &Options, explicit: Explicit) -> Merged {
+fn merge(
+    service: ObjectStoreType,
+    own: Options,
+    hadoop: Translated,
+    environment: &Options,
+    explicit: Explicit,
+) -> Merged {
     let is_decided = explicit.has_credentials || hadoop.has_credentials;
     // The tenant and client of the account may be the user's, and the secret the environment's: only complete sources
     // are used.
