@@ -14,7 +14,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{RecordBatch, UInt64Array};
 use bytes::Bytes;
-use mortice::avro::{Datum, Decoder, Program, RequestedColumn, Schema, Types};
+use mortice::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
 use mortice::log::content::avro_data::{self, Frames};
 use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, RecordMergeRules, WinningRecords};
 
@@ -78,7 +78,7 @@ pub(crate) fn run() {
         let content = Bytes::from(case.content);
         let schema = Schema::parse(&case.json).expect("a schema");
         let wants = [RequestedColumn::Place("_hoodie_record_key".into()), RequestedColumn::Value("ts".into())];
-        let program = Arc::new(Program::compile(&schema, &schema, &wants, Types::Table).expect("a program"));
+        let program = Arc::new(Program::compile(&schema, &schema, &wants, ArrowMapping::Table).expect("a program"));
         assert_eq!(merged(&program, &content), plain(&program, &content));
         race(
             &asked,

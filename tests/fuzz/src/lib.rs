@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mortice::avro::{Datum, Decoder, Program, RequestedColumn, Schema, Types};
+use mortice::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
 use mortice::bloom::{BloomFilter, BloomType};
 use mortice::config::{Properties, PropertiesFile};
 use mortice::filter::KeyFilter;
@@ -142,7 +142,7 @@ pub fn avro(data: &[u8]) {
     let (Ok(writer), Ok(reader)) = (Schema::parse(writer), Schema::parse(reader)) else { return };
     let Ok(records) = avro_data::records(content) else { return };
     let datums: Vec<Datum> = records.datums.into_iter().take(64).collect();
-    for (reader, types) in [(&writer, Types::File), (&reader, Types::Table)] {
+    for (reader, types) in [(&writer, ArrowMapping::File), (&reader, ArrowMapping::Table)] {
         let wants: Vec<RequestedColumn> =
             reader.fields().iter().map(|field| RequestedColumn::Value(field.name.clone())).collect();
         let Ok(program) = Program::compile(&writer, reader, &wants, types) else { continue };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::arrow_types::Types;
+use super::arrow_types::ArrowMapping;
 use super::container_header::{Codec, ContainerHeader, MAGIC};
 use super::decoder::{Datum, Decoder};
 use super::lane::Lane;
@@ -103,7 +103,7 @@ impl<'a> Container<'a> {
     ///
     /// # Errors
     /// `CorruptLog` where a block is damaged; `InvalidArgument` for a field that is not there.
-    pub fn read(&self, columns: Option<&[&str]>, types: Types) -> Result<RecordBatch> {
+    pub fn read(&self, columns: Option<&[&str]>, types: ArrowMapping) -> Result<RecordBatch> {
         let program = match columns {
             Some(names) => {
                 let wants: Vec<RequestedColumn> =
@@ -251,11 +251,14 @@ mod tests {
         for codec in ["null", "deflate"] {
             let bytes = container(codec);
             let container = Container::open(&bytes).unwrap();
-            let batch = container.read(Some(&["n", "s"]), Types::Table).unwrap();
+            let batch = container.read(Some(&["n", "s"]), ArrowMapping::Table).unwrap();
             assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[3, 4]);
             assert_eq!(batch.column(1).as_string::<i32>().value(1), "b");
-            assert_eq!(container.read(None, Types::File).unwrap().num_columns(), 3);
-            assert_eq!(container.read(Some(&["x"]), Types::File).unwrap_err().kind(), ErrorKind::InvalidArgument);
+            assert_eq!(container.read(None, ArrowMapping::File).unwrap().num_columns(), 3);
+            assert_eq!(
+                container.read(Some(&["x"]), ArrowMapping::File).unwrap_err().kind(),
+                ErrorKind::InvalidArgument
+            );
         }
     }
 
@@ -270,7 +273,7 @@ mod tests {
     fn no_damage_makes_it_panic_and_no_cut_goes_unseen() {
         for codec in ["null", "deflate"] {
             let whole = container(codec);
-            let read = |bytes: &[u8]| Container::open(bytes).and_then(|one| one.read(None, Types::Table));
+            let read = |bytes: &[u8]| Container::open(bytes).and_then(|one| one.read(None, ArrowMapping::Table));
             let header = whole.len() - read_blocks(&whole);
             for len in 0..whole.len() {
                 let rows = read(&whole[..len]).map(|batch| batch.num_rows());

@@ -22,12 +22,12 @@
 
 use std::sync::Arc;
 
-use super::arrow_types::{Types, whole};
+use super::arrow_types::{ArrowMapping, whole};
 use super::plan::{Decimal, DecimalSource, Number, Text, ValuePlan};
 use super::types::{Decimal as DecimalType, Type, Vector};
 
 /// How a value of one type is read as another; none where no rule leads there. Neither is null, union, array, map or record.
-pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<ValuePlan> {
+pub(super) fn convert(writer: &Type, reader: &Type, types: ArrowMapping) -> Option<ValuePlan> {
     match reader {
         Type::Boolean => (*writer == Type::Boolean).then_some(ValuePlan::Boolean),
         Type::Float => number(match writer {
@@ -68,7 +68,7 @@ fn number(number: Number) -> Option<ValuePlan> {
 }
 
 /// Ints and longs with and without logical types.
-fn whole_number(writer: &Type, reader: &Type, types: Types) -> Option<ValuePlan> {
+fn whole_number(writer: &Type, reader: &Type, types: ArrowMapping) -> Option<ValuePlan> {
     if *reader == Type::Date && matches!(writer, Type::String | Type::Uuid) {
         return number(Number::TextToDate);
     }
@@ -95,9 +95,9 @@ fn factor_between(writer: &Type, reader: &Type) -> Option<i64> {
 }
 
 /// What a number is multiplied by on its way from the reader's unit to that of the column.
-fn factor_to_arrow(reader: &Type, types: Types) -> i64 {
+fn factor_to_arrow(reader: &Type, types: ArrowMapping) -> i64 {
     match (reader, types) {
-        (Type::TimestampMillis | Type::LocalTimestampMillis, Types::Table) => 1000,
+        (Type::TimestampMillis | Type::LocalTimestampMillis, ArrowMapping::Table) => 1000,
         _ => 1,
     }
 }
@@ -133,10 +133,10 @@ fn string(writer: &Type) -> Option<ValuePlan> {
     }))
 }
 
-fn fixed_bytes(size: usize, types: Types) -> ValuePlan {
+fn fixed_bytes(size: usize, types: ArrowMapping) -> ValuePlan {
     match types {
-        Types::Table => ValuePlan::Text(Text::Fixed(size)),
-        Types::File => ValuePlan::Fixed(size),
+        ArrowMapping::Table => ValuePlan::Text(Text::Fixed(size)),
+        ArrowMapping::File => ValuePlan::Fixed(size),
     }
 }
 

@@ -140,14 +140,14 @@ mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int32Type;
 
-    use super::super::{RequestedColumn, Schema, Types, write_bytes, write_long};
+    use super::super::{ArrowMapping, RequestedColumn, Schema, write_bytes, write_long};
     use super::*;
     use crate::error::ErrorKind;
 
     fn program(fields: &str, wants: &[&str]) -> Arc<Program> {
         let schema = Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#)).unwrap();
         let wants: Vec<RequestedColumn> = wants.iter().map(|name| RequestedColumn::Value((*name).to_owned())).collect();
-        Arc::new(Program::compile(&schema, &schema, &wants, Types::Table).unwrap())
+        Arc::new(Program::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap())
     }
 
     fn decode(program: &Arc<Program>, content: &[u8]) -> Result<RecordBatch> {

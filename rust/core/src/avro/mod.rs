@@ -39,7 +39,7 @@ mod vector;
 pub use array_text::{
     dates_of_texts, decimals_of, float_to_double, java_text_of, write_decimal, write_double, write_float,
 };
-pub use arrow_types::{TYPED_VALUE, Types, arrow_schema, shredded_variant};
+pub use arrow_types::{ArrowMapping, TYPED_VALUE, arrow_schema, shredded_variant};
 pub use binary::{shortest, write_bytes, write_long};
 pub use container::Container;
 pub use container_header::ContainerHeader;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, SchemaRef};
 
-use super::arrow_types::{Types, field};
+use super::arrow_types::{ArrowMapping, field};
 use super::plan::{Number, Plan, Step, ValuePlan};
 use super::resolve::{StepBuilder, missing, refused, resolve, tags_of};
 use super::schema::Schema;
@@ -48,7 +48,7 @@ impl Program {
     /// `InvalidArgument` where the reader's schema has no field of a wanted name; `InvalidTable` where a schema is no record, or
     /// the writer lacks a field that has neither default nor null; `Unsupported` where no rule leads from the writer's type of a
     /// field to the reader's. Fields that nobody wants are not looked at.
-    pub fn compile(writer: &Schema, reader: &Schema, columns: &[RequestedColumn], types: Types) -> Result<Self> {
+    pub fn compile(writer: &Schema, reader: &Schema, columns: &[RequestedColumn], types: ArrowMapping) -> Result<Self> {
         let (written, read) = (writer.as_record()?, reader.as_record()?);
         let mut plans: Vec<Plan> = Vec::with_capacity(columns.len());
         let mut wanted: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -78,7 +78,7 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::compile`].
-    pub fn compile_all(writer: &Schema, reader: &Schema, types: Types) -> Result<Self> {
+    pub fn compile_all(writer: &Schema, reader: &Schema, types: ArrowMapping) -> Result<Self> {
         let all: Vec<RequestedColumn> =
             reader.as_record()?.fields.iter().map(|field| RequestedColumn::Value(field.name.clone())).collect();
         Self::compile(writer, reader, &all, types)
@@ -91,7 +91,7 @@ impl Program {
     }
 }
 
-fn plan(writer: &Record, reader: &Record, want: &RequestedColumn, types: Types) -> Result<Plan> {
+fn plan(writer: &Record, reader: &Record, want: &RequestedColumn, types: ArrowMapping) -> Result<Plan> {
     let name = want.name();
     let Some(target) = reader.field(name) else {
         return Err(Error::invalid_argument(format!("the reader's schema {} has no field {name}", reader.name)));
@@ -110,7 +110,7 @@ fn plan(writer: &Record, reader: &Record, want: &RequestedColumn, types: Types) 
     }
 }
 
-fn column(reader: &Record, want: &RequestedColumn, plan: &Plan, types: Types) -> Result<FieldRef> {
+fn column(reader: &Record, want: &RequestedColumn, plan: &Plan, types: ArrowMapping) -> Result<FieldRef> {
     match (want, reader.field(want.name())) {
         (RequestedColumn::Value(name), Some(target)) => field(name, &target.ty, types, name),
         _ => Ok(Arc::new(Field::new(want.name(), plan.data_type.clone(), true))),

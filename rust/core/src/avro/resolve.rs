@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::arrow_types::{Types, data_type, number_of_union, under};
+use super::arrow_types::{ArrowMapping, data_type, number_of_union, under};
 use super::convert::convert;
 use super::defaults;
 use super::plan::{Fields, Items, Number, Plan, Skip, Step, Tags, ValuePlan};
@@ -16,7 +16,7 @@ use super::types::{Field, Record, Type};
 use crate::error::{Error, Result};
 
 /// The plan for a value; `path` is the field's name for messages.
-pub(super) fn resolve(writer: &Type, reader: &Type, types: Types, path: &str) -> Result<Plan> {
+pub(super) fn resolve(writer: &Type, reader: &Type, types: ArrowMapping, path: &str) -> Result<Plan> {
     let data_type = data_type(reader, types, path)?;
     let (tags, inner) = tags_of(writer);
     let wanted = reader.non_null();
@@ -66,7 +66,7 @@ fn null_tags(writer: &Type) -> Tags {
 }
 
 /// Items that are a value each, and what stands before it.
-fn items(before: &[Type], writer: &Type, reader: &Type, types: Types, path: &str) -> Result<Items> {
+fn items(before: &[Type], writer: &Type, reader: &Type, types: ArrowMapping, path: &str) -> Result<Items> {
     let plan = Box::new(resolve(writer, reader, types, path)?);
     let parts = || before.iter().chain([writer]);
     let least = parts().fold(0_usize, |sum, part| sum.saturating_add(part.least_bytes()));
@@ -78,7 +78,7 @@ fn items(before: &[Type], writer: &Type, reader: &Type, types: Types, path: &str
 }
 
 /// A union that writer and reader have alike.
-fn union(branches: &[Type], types: Types, path: &str) -> Result<ValuePlan> {
+fn union(branches: &[Type], types: ArrowMapping, path: &str) -> Result<ValuePlan> {
     if number_of_union(branches).is_some() {
         let float = branches.iter().position(|branch| *branch == Type::Float);
         let branches = branches.len();
@@ -101,7 +101,7 @@ fn union(branches: &[Type], types: Types, path: &str) -> Result<ValuePlan> {
     Ok(ValuePlan::Union { branches: member_of, members })
 }
 
-fn fields(writer: &Record, reader: &Record, types: Types, path: &str) -> Result<Fields> {
+fn fields(writer: &Record, reader: &Record, types: ArrowMapping, path: &str) -> Result<Fields> {
     let wanted: HashMap<&str, usize> = reader.fields.iter().map(|field| field.name.as_str()).zip(0..).collect();
     let mut columns: Vec<Option<Plan>> = vec![None; reader.fields.len()];
     let mut steps = StepBuilder::default();
@@ -130,7 +130,7 @@ fn fields(writer: &Record, reader: &Record, types: Types, path: &str) -> Result<
 }
 
 /// The plan for a field that the writer does not have.
-pub(super) fn missing(field: &Field, types: Types, path: &str) -> Result<Plan> {
+pub(super) fn missing(field: &Field, types: ArrowMapping, path: &str) -> Result<Plan> {
     let data_type = data_type(&field.ty, types, path)?;
     match &field.default {
         None | Some(serde_json::Value::Null) if field.ty.is_nullable() => Ok(Plan::null(data_type)),
@@ -213,7 +213,7 @@ mod tests {
     use arrow_cast::display::array_value_to_string;
     use arrow_schema::DataType;
 
-    use super::super::{Datum, Decoder, Program, Schema, Types};
+    use super::super::{ArrowMapping, Datum, Decoder, Program, Schema};
     use crate::error::{ErrorKind, Result};
 
     fn schema(fields: &str) -> Schema {
@@ -224,7 +224,7 @@ mod tests {
         schema(&format!(r#"{{"name":"f","type":{ty}}}"#))
     }
 
-    fn read(writer: &Schema, reader: &Schema, types: Types, bytes: &[u8]) -> Result<RecordBatch> {
+    fn read(writer: &Schema, reader: &Schema, types: ArrowMapping, bytes: &[u8]) -> Result<RecordBatch> {
         let mut decoder = Decoder::new(Arc::new(Program::compile_all(writer, reader, types)?));
         // Twice, so that a whole value is read and no more.
         let content = [bytes, bytes].concat();
@@ -252,12 +252,12 @@ mod tests {
 
     /// What a value of one type reads as under another.
     fn becomes(writer: &str, bytes: &[u8], reader: &str) -> String {
-        let batch = read(&field(writer), &field(reader), Types::Table, bytes).unwrap();
+        let batch = read(&field(writer), &field(reader), ArrowMapping::Table, bytes).unwrap();
         text(batch.column(0))
     }
 
     fn fails(writer: &str, bytes: &[u8], reader: &str) -> (ErrorKind, String) {
-        let error = read(&field(writer), &field(reader), Types::Table, bytes).unwrap_err();
+        let error = read(&field(writer), &field(reader), ArrowMapping::Table, bytes).unwrap_err();
         (error.kind(), error.to_string())
     }
 
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(becomes(r#""long""#, &[2], LOCAL_MICROS), "1 µs local");
         let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
         assert_eq!(fails(MILLIS, &most, MICROS).0, ErrorKind::CorruptLog);
-        let batch = read(&field(MILLIS), &field(MILLIS), Types::File, &most).unwrap();
+        let batch = read(&field(MILLIS), &field(MILLIS), ArrowMapping::File, &most).unwrap();
         assert!(batch.column(0).is_valid(0));
     }
 
@@ -385,12 +385,12 @@ mod tests {
                {"name":"list","type":{"type":"array","items":"int"},"default":[1,2]},
                {"name":"u","type":["int","null"],"default":7},{"name":"n","type":["int","null"]}"#,
         );
-        let batch = read(&writer, &reader, Types::Table, b"\x02z\x06\x00\x08").unwrap();
+        let batch = read(&writer, &reader, ArrowMapping::Table, b"\x02z\x06\x00\x08").unwrap();
         let row: Vec<String> = batch.columns().iter().map(|column| text(column)).collect();
         assert_eq!(row, ["4", "null", "{x: , new: dflt, y: 3}", "[1, 2]", "7", "null"]);
 
         let needed = schema(r#"{"name":"needed","type":"int"}"#);
-        let error = Program::compile_all(&writer, &needed, Types::Table).unwrap_err();
+        let error = Program::compile_all(&writer, &needed, ArrowMapping::Table).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.to_string().contains("needed"), "{error}");
     }

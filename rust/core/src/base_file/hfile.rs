@@ -15,7 +15,7 @@ use arrow_schema::{DataType, SchemaRef};
 use super::conform::conform_field;
 use super::reader::{BaseFile, Batches};
 use super::row_ranges;
-use crate::avro::{Datum, Decoder, Program, RequestedColumn, Schema, Types};
+use crate::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
 use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
 use crate::hfile::{Cell, Cells, HFile};
@@ -56,7 +56,7 @@ impl HFileBase {
             &self.schema,
             &self.schema,
             &[RequestedColumn::Value(KEY_FIELD.to_owned())],
-            Types::Table,
+            ArrowMapping::Table,
         )?;
         let mut decoder = Decoder::new(Arc::new(program));
         decode(&mut decoder, &first, 0..1)?;
@@ -105,7 +105,7 @@ impl BaseFile for HFileBase {
         let there: Vec<&String> = wanted.fields().iter().map(|field| field.name()).collect();
         let there = there.into_iter().filter(|name| self.schema.field(name).is_some());
         let wants: Vec<RequestedColumn> = there.cloned().map(RequestedColumn::Value).collect();
-        let program = Program::compile(&self.schema, &self.schema, &wants, Types::Table).map_err(named)?;
+        let program = Program::compile(&self.schema, &self.schema, &wants, ArrowMapping::Table).map_err(named)?;
         let cells: Box<dyn Iterator<Item = Result<Cells>> + Send> = match &self.keys {
             Some(keys) => Box::new(self.file.seek(keys).map_err(named)?),
             None => Box::new(self.file.scan()),

@@ -16,7 +16,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, StructArray};
 
-use crate::avro::{Container, Types};
+use crate::avro::{ArrowMapping, Container};
 use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hfile::HFile;
@@ -146,7 +146,7 @@ fn base_path(container: &[u8]) -> Result<Option<String>> {
 
 /// The one record of a container, with one of its fields.
 fn record(container: &[u8], field: &str) -> Result<StructArray> {
-    let batch = Container::open(container)?.read(Some(&[field]), Types::File)?;
+    let batch = Container::open(container)?.read(Some(&[field]), ArrowMapping::File)?;
     if batch.num_rows() == 1 {
         return Ok(StructArray::from(batch));
     }

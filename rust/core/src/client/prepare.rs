@@ -198,7 +198,7 @@ impl Preparation<'_> {
 }
 
 fn avro_types(schema: &crate::avro::Schema) -> Result<Schema> {
-    crate::avro::arrow_schema(schema, crate::avro::Types::Table)
+    crate::avro::arrow_schema(schema, crate::avro::ArrowMapping::Table)
 }
 
 /// Some rows of those that are prepared.

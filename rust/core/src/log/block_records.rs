@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::block::{Block, BlockKind};
 use super::content::{avro_data, hfile_data, parquet_data};
 use super::layout::{BlockType, HeaderKey};
-use crate::avro::{self, Datum, Decoder, Program, RequestedColumn, Schema, Types};
+use crate::avro::{self, ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::names::meta_columns;
@@ -60,7 +60,7 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) ->
     let key = key_field(&schema);
     match kind {
         BlockType::ParquetData => {
-            let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
+            let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
             let all = parquet_data::records(file, &block.content, &types)?;
             only_wanted(all, key, wanted)
         }
@@ -98,7 +98,7 @@ fn key_field(schema: &Schema) -> Option<&str> {
 
 /// Returns a decoder of all fields, in the units of the file.
 pub(super) fn decoder(schema: &Schema) -> Result<Decoder> {
-    Ok(Decoder::new(Arc::new(Program::compile_all(schema, schema, Types::File)?)))
+    Ok(Decoder::new(Arc::new(Program::compile_all(schema, schema, ArrowMapping::File)?)))
 }
 
 fn decode(content: &Bytes, schema: &Schema, key: Option<&str>, wanted: &KeyFilter) -> Result<RecordBatch> {
@@ -126,7 +126,7 @@ fn with_wanted_keys(
         schema,
         schema,
         &[RequestedColumn::Place(key.to_owned())],
-        Types::File,
+        ArrowMapping::File,
     )?));
     places.decode(content, &datums)?;
     let places = places.finish()?;

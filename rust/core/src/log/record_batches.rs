@@ -11,7 +11,7 @@ use super::block_records;
 use super::content::avro_data::Frames;
 use super::content::parquet_data;
 use super::layout::BlockType;
-use crate::avro::{self, Datum, Decoder, Schema, Types};
+use crate::avro::{self, ArrowMapping, Datum, Decoder, Schema};
 use crate::base_file::Batches;
 use crate::error::Result;
 use crate::filter::KeyFilter;
@@ -46,7 +46,7 @@ impl RecordBatches {
     /// Returns the records of a data block in batches of `rows`.
     pub(super) fn new(file: &Arc<dyn Source>, block: &Block, rows: usize) -> Result<Self> {
         let (kind, schema) = block_records::kind_and_schema(block)?;
-        let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
+        let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
         let rows = rows.max(1);
         let left = if kind == BlockType::ParquetData {
             Some(Remaining::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::identity(), rows)?))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::avro::{self, Types};
+use crate::avro::{self, ArrowMapping};
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
 use crate::split::DeleteOutput;
@@ -17,7 +17,7 @@ pub(super) fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, 
         fields.push(avro::Field::nullable_string(meta_columns::OPERATION));
     }
     let schema = schema.with_fields(fields)?;
-    let types = Arc::new(avro::arrow_schema(&schema, Types::Table)?);
+    let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::Table)?);
     Ok((schema, types, if has_column { DeleteOutput::InTablesColumn } else { DeleteOutput::InAddedColumn }))
 }
 

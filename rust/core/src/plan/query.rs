@@ -12,7 +12,7 @@ use super::partition_filter::PartitionFilter;
 use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use crate::avro::{self, Types};
+use crate::avro::{self, ArrowMapping};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::FileSystemView;
@@ -67,7 +67,7 @@ impl OpenTable {
             Some(found) => found,
             None => TableSchema { schema: self.schema_of_files(as_of)?, internal: None },
         };
-        let types = avro::arrow_schema(&found.schema, Types::Table).map_err(|error| error.in_file(&self.uri))?;
+        let types = avro::arrow_schema(&found.schema, ArrowMapping::Table).map_err(|error| error.in_file(&self.uri))?;
         Ok((found, Arc::new(types)))
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change::{Change, ChangeSource, change_schema};
 use super::part::SlicePart;
-use crate::avro::{self, Types};
+use crate::avro::{self, ArrowMapping};
 use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
@@ -151,7 +151,7 @@ impl Split {
     pub fn schema(&self) -> Result<SchemaRef> {
         let types = match &self.change {
             Some(_) => change_schema(),
-            None => avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, Types::Table)?,
+            None => avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, ArrowMapping::Table)?,
         };
         let columns = self.query.columns.iter().map(|name| types.index_of(name)).collect::<Result<Vec<_>, _>>();
         let projected = columns.and_then(|columns| types.project(&columns));

@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{DataType, FieldRef};
 use serde_json::Value as Json;
 
-use crate::avro::{Container, Types};
+use crate::avro::{ArrowMapping, Container};
 use crate::error::{Error, Result};
 
 /// The first bytes of an Avro container.
@@ -33,7 +33,7 @@ impl AvroRecord {
         if present.is_empty() {
             return Ok(Self(Arc::new(StructArray::new_empty_fields(1, None))));
         }
-        Self::from_single_row(container.read(Some(&present), Types::File)?)
+        Self::from_single_row(container.read(Some(&present), ArrowMapping::File)?)
     }
 
     fn from_single_row(batch: RecordBatch) -> Result<Self> {
@@ -47,7 +47,7 @@ impl AvroRecord {
     /// Reads the record of a metadata file with all its fields.
     pub(super) fn read_whole(bytes: &[u8]) -> Result<Self> {
         let container = Container::open(bytes)?;
-        Self::from_single_row(container.read(None, Types::File)?)
+        Self::from_single_row(container.read(None, ArrowMapping::File)?)
     }
 
     /// Wraps the records of a batch, for [`AvroRecord::row`].

@@ -9,7 +9,7 @@ use super::change_batch::{Changes, Operation};
 use super::change_logs::{ChangeLogs, KnownImages};
 use super::image_text::ImageFormat;
 use super::log_changes::LogChanges;
-use crate::avro::{self, Types};
+use crate::avro::{self, ArrowMapping};
 use crate::config::{CdcMode, MergeSemantics};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
@@ -48,7 +48,7 @@ impl ChangeReader {
         };
         let query = split.query;
         let projection = Projection::new(&change_schema(), &query.columns, &query.filter, &[], &[])?;
-        let types = avro::arrow_schema(&avro::Schema::parse(&query.schema)?, Types::Table)?;
+        let types = avro::arrow_schema(&avro::Schema::parse(&query.schema)?, ArrowMapping::Table)?;
         let columns = types.fields().iter().map(|field| field.name().clone()).collect();
         let rows = Query { columns, filter: Filter::default(), ..Query::clone(&query) };
         let memory_limit = query.options.memory_limit;

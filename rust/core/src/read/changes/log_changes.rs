@@ -18,7 +18,7 @@ use arrow_schema::SchemaRef;
 
 use super::change_batch::{Changes, Operation};
 use super::image_text::ImageFormat;
-use crate::avro::{self, Types};
+use crate::avro::{self, ArrowMapping};
 use crate::base_file::Batches;
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, LogFile};
@@ -62,7 +62,7 @@ impl LogChanges {
     ) -> Result<Option<Self>> {
         let query = split.query.as_ref();
         let table = avro::Schema::parse(&query.schema)?;
-        let types = avro::arrow_schema(&table, Types::Table)?;
+        let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
         let place = storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?;
         let blocks = scan(&split_of_commit(split, logs, instant), place.as_ref(), report)?;
         if blocks.blocks.is_empty() {

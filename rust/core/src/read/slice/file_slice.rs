@@ -12,7 +12,7 @@ use super::base_filter::base_filter;
 use super::merge_input::MergeInput;
 use super::slice_files;
 use super::slice_merge::SliceMerge;
-use crate::avro::{self, Types};
+use crate::avro::{self, ArrowMapping};
 use crate::base_file::Batches;
 use crate::error::Result;
 use crate::read::base::merge_base::MergeBase;
@@ -166,7 +166,7 @@ impl Reading {
         let Some(base) = SplitBase::open(split, place)? else { return Ok(None) };
         let base = Arc::new(base);
         let table = avro::Schema::parse(&query.schema)?;
-        let types = avro::arrow_schema(&table, Types::Table)?;
+        let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
         let mut path_values = PathValues::from_path(query, &split.slice.partition)?;
         let constants = path_values.take_constants(&types)?;
         let Some(rows) = RowQuery::new(query, &constants)? else { return Ok(None) };
