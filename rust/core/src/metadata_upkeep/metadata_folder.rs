@@ -10,7 +10,7 @@ use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::file_group::{FileSystemView, PartitionFiles, files_of};
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Below, FileStore, Storage};
+use crate::storage::{FileStore, Storage, SubfolderStorage};
 use crate::timeline::Timeline;
 use crate::write::Markers;
 
@@ -48,7 +48,7 @@ impl MetadataFolder {
     /// As for [`TableConfig::load`] and [`Timeline::load`].
     pub(super) fn open(store: &Arc<dyn FileStore>) -> Result<Self> {
         let table: Arc<dyn Storage> = Arc::clone(store) as Arc<dyn Storage>;
-        let place: Arc<dyn Storage> = Arc::new(Below::new(table, ROOT));
+        let place: Arc<dyn Storage> = Arc::new(SubfolderStorage::new(table, ROOT));
         let config = TableConfig::load(place.as_ref())?;
         let timeline = Timeline::load(&place, &config)?;
         Ok(Self { store: Arc::clone(store), place, config, timeline })

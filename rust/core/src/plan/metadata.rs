@@ -19,7 +19,7 @@ use crate::names::RequestedTime;
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{PathColumns, Split};
-use crate::storage::{Below, Storage, StorageOptions, parallel};
+use crate::storage::{Storage, StorageOptions, SubfolderStorage, parallel};
 use crate::timeline::Timeline;
 
 /// The folder of the metadata table, relative to the table.
@@ -42,7 +42,7 @@ pub(super) fn open(
     let on_corrupt = OnCorrupt::Raise;
     let options =
         ReadOptions { semantics: MergeSemantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
-    let table = OpenTable::read(Arc::new(Below::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
+    let table = OpenTable::read(Arc::new(SubfolderStorage::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
     table.merge.check_supported(MergeSemantics::V1x).map_err(in_table)?;
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
         return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));

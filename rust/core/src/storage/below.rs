@@ -6,13 +6,13 @@ use super::{FileStatus, FolderEntry, KnownFile, Requests, Source, Storage};
 use crate::error::Result;
 
 /// The files below a folder.
-pub struct Below {
+pub struct SubfolderStorage {
     place: Arc<dyn Storage>,
     folder: String,
     root: String,
 }
 
-impl Below {
+impl SubfolderStorage {
     /// Returns the folder at `folder`, relative to the root of `place`.
     #[must_use]
     pub fn new(place: Arc<dyn Storage>, folder: &str) -> Self {
@@ -24,7 +24,7 @@ impl Below {
     }
 }
 
-impl Storage for Below {
+impl Storage for SubfolderStorage {
     fn root(&self) -> &str {
         &self.root
     }

@@ -121,7 +121,7 @@ mod storage;
 mod supplied_credentials;
 mod supplier;
 
-pub use below::Below;
+pub use below::SubfolderStorage;
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
 pub use create::{Appendable, Sink, WritableStorage};

@@ -173,7 +173,7 @@ impl Source for CountedSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::{Below, LocalStorage};
+    use crate::storage::{LocalStorage, SubfolderStorage};
 
     #[test]
     fn requests_are_counted_by_kind() {
@@ -183,7 +183,7 @@ mod tests {
         for (mapped, read) in [(true, 0), (false, 2)] {
             let requests = Arc::new(Requests::default());
             let place = counted(Arc::new(LocalStorage::new(&folder.to_string_lossy(), mapped)), &requests);
-            let below = Below::new(Arc::clone(&place), "a");
+            let below = SubfolderStorage::new(Arc::clone(&place), "a");
             assert_eq!(below.list("").unwrap().unwrap().len(), 1);
             assert_eq!(place.list("missing").unwrap(), None);
             assert!(place.open("missing").is_err());
