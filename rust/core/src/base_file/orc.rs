@@ -12,7 +12,7 @@ use super::conform::{conform, conformed};
 use super::reader::{BaseFile, Batches};
 use super::row_ranges;
 use crate::error::Result;
-use crate::filter::{BoundFilter, Bounds};
+use crate::filter::{BoundFilter, ColumnBounds};
 use crate::orc::{ColumnStatistics, OrcFile, Range as Known};
 use crate::storage::Source;
 
@@ -34,18 +34,18 @@ impl OrcBase {
     }
 
     /// The bounds of a wanted column in each stripe.
-    fn bounds(&self, wanted: &Field) -> Option<Bounds> {
+    fn bounds(&self, wanted: &Field) -> Option<ColumnBounds> {
         let rows = self.file.stripe_rows();
         let unknown = || new_null_array(wanted.data_type(), rows.len());
         if self.file.schema().fields().find(wanted.name()).is_none() {
             // A column that the file has not is null.
             let nulls = UInt64Array::from(rows.clone());
-            return Some(Bounds { least: unknown(), greatest: unknown(), nulls });
+            return Some(ColumnBounds { least: unknown(), greatest: unknown(), nulls });
         }
         let known = self.file.statistics(wanted.name())?;
         let nulls = known.iter().zip(&rows).map(|(known, rows)| rows.checked_sub(known.values?)).collect();
         let of = |bound: fn(&Known) -> Bound| bounds_of(&known, wanted, bound).unwrap_or_else(unknown);
-        Some(Bounds { least: of(least), greatest: of(greatest), nulls })
+        Some(ColumnBounds { least: of(least), greatest: of(greatest), nulls })
     }
 }
 

@@ -27,7 +27,7 @@ use super::reader::{BaseFile, Batches};
 use super::row_ranges;
 use super::statistics::bounds;
 use crate::error::{Error, Result};
-use crate::filter::{BoundFilter, Bounds};
+use crate::filter::{BoundFilter, ColumnBounds};
 use crate::storage::Source;
 
 /// The key under which Avro writers leave their schema.
@@ -140,7 +140,7 @@ impl BaseFile for ParquetFile {
         Some(bytes)
     }
 
-    fn bounds(&self, wanted: &Field) -> Option<Bounds> {
+    fn bounds(&self, wanted: &Field) -> Option<ColumnBounds> {
         let (metadata, file) = (self.metadata.metadata(), self.metadata.schema());
         // Statistics that make no sense are as good as none.
         guarded(&self.bytes, || Ok::<_, ParquetError>(bounds(metadata, file, wanted))).ok().flatten()

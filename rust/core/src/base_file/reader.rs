@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, SchemaRef};
 
 use crate::error::Result;
-use crate::filter::{BoundFilter, Bounds};
+use crate::filter::{BoundFilter, ColumnBounds};
 
 /// Record batches of a base file, in the file's order.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -38,7 +38,7 @@ pub trait BaseFile: Send {
     }
 
     /// What the file itself says of a column, for each of [`BaseFile::row_groups`]; none where it says nothing.
-    fn bounds(&self, _: &Field) -> Option<Bounds> {
+    fn bounds(&self, _: &Field) -> Option<ColumnBounds> {
         None
     }
 

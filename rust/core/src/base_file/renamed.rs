@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, Schema
 
 use super::reader::{BaseFile, Batches};
 use crate::error::{Error, Result};
-use crate::filter::{BoundFilter, Bounds};
+use crate::filter::{BoundFilter, ColumnBounds};
 use crate::names::FieldNames;
 
 /// The file with its columns under the table's names.
@@ -60,7 +60,7 @@ impl BaseFile for Renamed {
         self.file.column_bytes(&self.in_file(wanted))
     }
 
-    fn bounds(&self, wanted: &Field) -> Option<Bounds> {
+    fn bounds(&self, wanted: &Field) -> Option<ColumnBounds> {
         let wanted: FieldRef = Arc::new(wanted.clone());
         let in_file = fields_in_file(&Fields::from(vec![wanted]), &self.names);
         self.file.bounds(in_file.first()?)

@@ -23,7 +23,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use crate::config::TableConfig;
 use crate::error::Result;
-use crate::filter::{BoundFilter, Bounds, Filter, Literal, Operator, Term};
+use crate::filter::{BoundFilter, ColumnBounds, Filter, Literal, Operator, Term};
 use crate::keys::{PartitionPart, PathValue, bounds_of, path_time};
 use crate::names::meta_columns;
 
@@ -135,14 +135,14 @@ impl PartitionFilter {
         self.depth == Some(folder.split('/').count()) && self.may_match(&[folder]).is_ok_and(|may| !may.contains(&true))
     }
 
-    fn bounds(&self, sources: &ValueSource, partitions: &[&str]) -> Option<Bounds> {
+    fn bounds(&self, sources: &ValueSource, partitions: &[&str]) -> Option<ColumnBounds> {
         match sources {
             ValueSource::Nothing => None,
             ValueSource::Path => {
                 let paths: ArrayRef = Arc::new(StringArray::from(partitions.to_vec()));
                 // A partial record may lack the column.
                 let nulls = UInt64Array::new_null(partitions.len());
-                Some(Bounds { least: Arc::clone(&paths), greatest: paths, nulls })
+                Some(ColumnBounds { least: Arc::clone(&paths), greatest: paths, nulls })
             }
             ValueSource::Segment(part, kind) => {
                 let values: Vec<PathValue> = partitions.iter().map(|path| self.value(path, *part)).collect();
