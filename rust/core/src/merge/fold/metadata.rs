@@ -19,7 +19,7 @@ use arrow_schema::DataType;
 use arrow_select::interleave::interleave;
 
 use super::custom::RowMerger;
-use super::metadata_bounds::{Bounds, misshapen};
+use super::metadata_bounds::{BoundsPairs, misshapen};
 use crate::error::{Error, Result};
 
 /// The field with the type of a record.
@@ -199,7 +199,7 @@ fn outer(
     merged: &[bool],
     is_outer: fn(std::cmp::Ordering, std::cmp::Ordering) -> bool,
 ) -> Result<ArrayRef> {
-    let mut bounds = Bounds::new(older, newer)?;
+    let mut bounds = BoundsPairs::new(older, newer)?;
     let picks = merged.iter().enumerate().map(|(row, is_merged)| {
         let takes_older = *is_merged
             && match bounds.compare(row)? {
