@@ -36,7 +36,7 @@ const CHANGING: [&str; 12] = [
 
 /// The change that one commit made to one file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(super) struct FoundChange {
     /// The requested time of the commit.
     pub instant: RequestedTime,
     /// The partition.
@@ -86,7 +86,7 @@ pub(super) enum ChangeKind {
 ///
 /// # Errors
 /// `Unsupported` if a commit rewrote rows without a change log; errors of reading the metadata.
-pub(super) fn changes_in(timeline: &Timeline, timeline_range: &TimelineRange) -> Result<Vec<Changed>> {
+pub(super) fn changes_in(timeline: &Timeline, timeline_range: &TimelineRange) -> Result<Vec<FoundChange>> {
     let mut changes = Vec::new();
     timeline.visit_writes_in(timeline_range, &mut |write, metadata| {
         add_changes(write, metadata, &mut changes).map_err(|error| error.at_instant(&write.requested_time))
@@ -94,13 +94,13 @@ pub(super) fn changes_in(timeline: &Timeline, timeline_range: &TimelineRange) ->
     Ok(changes)
 }
 
-fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<Changed>) -> Result<()> {
+fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<FoundChange>) -> Result<()> {
     let CommitMetadata { operation, write_stats, replaced, .. } = metadata;
     if !CHANGING.contains(&operation.as_str()) {
         return Ok(());
     }
     let instant = &write.requested_time;
-    let change = |partition: &str, file_id: String, how| Changed {
+    let change = |partition: &str, file_id: String, how| FoundChange {
         instant: instant.clone(),
         partition: partition.to_owned(),
         file_id,
@@ -177,7 +177,7 @@ mod tests {
     use crate::ErrorKind;
     use crate::timeline::{Action, InstantState, MetadataPart};
 
-    fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<Changed>> {
+    fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<FoundChange>> {
         let json = format!(
             r#"{{"operationType":"{operation}","partitionToWriteStats":{{"p":[{stats}]}},"partitionToReplaceFileIds":{{{replaced}}}}}"#
         );

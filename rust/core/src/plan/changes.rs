@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::changed_files::{ChangeKind, Changed, WrittenFile, changes_in};
+use super::changed_files::{ChangeKind, FoundChange, WrittenFile, changes_in};
 use super::file_slices::{Partitions, Slices};
 use super::open_table::OpenTable;
 use super::path_columns::RowKind;
@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::files_of;
 use crate::file_group::{BaseFile, FileSlice, FileSystemView, LogFile, PartitionFiles};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::split::{Change, ChangeSource, Query, Split};
+use crate::split::{ChangeSource, FileGroupChange, Query, Split};
 use crate::timeline::TimelineRange;
 
 impl OpenTable {
@@ -76,7 +76,7 @@ impl OpenTable {
     fn change_splits(
         &self,
         query: &Arc<Query>,
-        planned: Vec<(FileSlice, Change)>,
+        planned: Vec<(FileSlice, FileGroupChange)>,
         options: &QueryOptions,
     ) -> Vec<Split> {
         let mut splits: Vec<Split> = Vec::with_capacity(planned.len());
@@ -95,8 +95,8 @@ impl OpenTable {
         splits
     }
 
-    fn check_merges(&self, options: &QueryOptions, planned: &[(FileSlice, Change)]) -> Result<()> {
-        let merges = |(slice, change): &(FileSlice, Change)| {
+    fn check_merges(&self, options: &QueryOptions, planned: &[(FileSlice, FileGroupChange)]) -> Result<()> {
+        let merges = |(slice, change): &(FileSlice, FileGroupChange)| {
             !slice.log_files.is_empty() || matches!(change.source, ChangeSource::Logs(_))
         };
         if options.merger.is_none() && planned.iter().any(merges) {
@@ -116,13 +116,13 @@ struct Images<'t> {
 
 impl Images<'_> {
     /// Returns the slice and the change of a split.
-    fn slice_and_change(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
+    fn slice_and_change(&mut self, changed: FoundChange) -> Result<(FileSlice, FileGroupChange)> {
         let instant = changed.instant.clone();
         self.found(changed).map_err(|error| error.at_instant(instant))
     }
 
-    fn found(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
-        let Changed { instant, partition, file_id, how } = changed;
+    fn found(&mut self, changed: FoundChange) -> Result<(FileSlice, FileGroupChange)> {
+        let FoundChange { instant, partition, file_id, how } = changed;
         let group = Group { partition, file_id };
         let (mut slice, source) = match how {
             ChangeKind::Inserted(file) => (self.base(&group, file)?, ChangeSource::Inserted),
@@ -161,7 +161,7 @@ impl Images<'_> {
             // The change logs have both rows.
             slice.base_file = None;
         }
-        Ok((slice, Change { instant, source }))
+        Ok((slice, FileGroupChange { instant, source }))
     }
 
     /// Returns a base file as a slice.
@@ -225,7 +225,7 @@ impl Images<'_> {
     }
 }
 
-fn partitions(planned: &[(FileSlice, Change)]) -> usize {
+fn partitions(planned: &[(FileSlice, FileGroupChange)]) -> usize {
     planned.iter().map(|(slice, _)| slice.partition.as_str()).collect::<BTreeSet<_>>().len()
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
-use super::change::{Change, ChangeSource, change_schema};
+use super::change::{ChangeSource, FileGroupChange, change_schema};
 use super::part::SlicePart;
 use crate::avro::{self, ArrowMapping};
 use crate::config::{MergeConfig, ReadOptions};
@@ -109,7 +109,7 @@ pub struct Split {
     /// The file slice.
     pub slice: FileSlice,
     /// The change to read, for a query of changes; then the columns and the filter of the query are those of changes.
-    pub change: Option<Change>,
+    pub change: Option<FileGroupChange>,
     /// The part of the slice; `None` for the whole slice.
     pub part: Option<SlicePart>,
     /// A custom merger, for tables that need one. It is code and is not serialized with the split.
@@ -169,14 +169,14 @@ impl Split {
     /// Returns the paths of the files that it reads, relative to the table.
     #[must_use]
     pub fn files(&self) -> Vec<&str> {
-        let of_change = self.change.iter().flat_map(Change::files);
+        let of_change = self.change.iter().flat_map(FileGroupChange::files);
         self.slice.files().chain(of_change).map(|(path, _)| path).collect()
     }
 
     /// Returns the size of these files in bytes; for a part, its share.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let of_change = self.change.iter().flat_map(Change::files);
+        let of_change = self.change.iter().flat_map(FileGroupChange::files);
         let bytes = of_change.fold(self.slice.total_len(), |sum, (_, len)| sum.saturating_add(len));
         bytes / self.part.map_or(1, |part| u64::from(part.of).max(1))
     }

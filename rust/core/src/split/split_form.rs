@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::Change;
+use super::change::FileGroupChange;
 use super::part::SlicePart;
 use super::split::{Query, Split};
 use crate::error::{Error, Result};
@@ -46,7 +46,7 @@ struct Message<'a> {
 struct SplitForm<'a>(
     #[serde(borrow)] SliceForm<'a>,
     /// The change to read.
-    Option<Cow<'a, Change>>,
+    Option<Cow<'a, FileGroupChange>>,
     Option<SlicePart>,
 );
 

@@ -17,13 +17,13 @@ use crate::filter::Filter;
 use crate::read::columns::projection::Projection;
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
-use crate::split::{Change, ChangeSource, Query, Split, change_schema};
+use crate::split::{ChangeSource, FileGroupChange, Query, Split, change_schema};
 
 /// Reads the changes of a split in batches. Ends after an error.
 pub(in crate::read) struct ChangeReader {
     /// The split of the rows, with all columns of the table.
     rows: Split,
-    change: Change,
+    change: FileGroupChange,
     projection: Projection,
     memory_limit: u64,
     report: SharedReport,
