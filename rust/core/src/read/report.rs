@@ -7,7 +7,7 @@ use crate::storage::{RequestCounts, Requests};
 
 /// A skipped range of a log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Corrupt {
+pub struct CorruptRange {
     /// The log file.
     pub file: String,
     /// The offset of the block.
@@ -24,7 +24,7 @@ pub struct Report {
     /// Log blocks by Hudi's name of their type.
     pub blocks: BTreeMap<String, u64>,
     /// Corrupt ranges.
-    pub corrupt: Vec<Corrupt>,
+    pub corrupt: Vec<CorruptRange>,
     /// Blocks removed by rollbacks.
     pub rolled_back: u64,
     /// Blocks of instants that are not completed.
