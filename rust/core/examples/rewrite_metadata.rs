@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use mortice::config::PropertiesFile;
 use mortice::timeline::metadata::{
-    Extra, HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan,
+    ExtraFields, HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan,
     HoodieIndexCommitMetadata, HoodieIndexPlan, HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata,
     HoodieRestoreMetadata, HoodieRestorePlan, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata,
     HoodieWriteStat, Metadata, OrderedMap,
@@ -87,14 +87,14 @@ fn in_form_of<T: Metadata>(bytes: &[u8], metadata: &T) -> Outcome<Vec<u8>> {
 
 fn commit(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let mut commit = HoodieCommitMetadata::from_bytes(bytes)?.unwrap_or_default();
-    commit.extra = Extra::default();
+    commit.extra = ExtraFields::default();
     commit.partition_to_write_stats = commit.partition_to_write_stats.map(known_stats);
     in_form_of(bytes, &commit)
 }
 
 fn replace_commit(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let mut commit = HoodieReplaceCommitMetadata::from_bytes(bytes)?.unwrap_or_default();
-    commit.extra = Extra::default();
+    commit.extra = ExtraFields::default();
     commit.partition_to_write_stats = commit.partition_to_write_stats.map(known_stats);
     in_form_of(bytes, &commit)
 }
@@ -102,7 +102,7 @@ fn replace_commit(bytes: &[u8]) -> Outcome<Vec<u8>> {
 /// The statistics without unknown fields.
 fn known_stats(stats: OrderedMap<Vec<HoodieWriteStat>>) -> OrderedMap<Vec<HoodieWriteStat>> {
     let known = |mut stat: HoodieWriteStat| {
-        stat.extra = Extra::default();
+        stat.extra = ExtraFields::default();
         stat
     };
     stats.into_iter().map(|(partition, stats)| (partition, stats.into_iter().map(known).collect())).collect()

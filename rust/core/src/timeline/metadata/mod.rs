@@ -58,7 +58,7 @@ pub use file::{Metadata, MetadataFile};
 pub use index_commit::HoodieIndexCommitMetadata;
 pub use index_plan::{HoodieIndexPartitionInfo, HoodieIndexPlan};
 pub use ordered_map::OrderedMap;
-pub use record::Extra;
+pub use record::ExtraFields;
 pub use replace_commit::HoodieReplaceCommitMetadata;
 pub use requested_replace::{
     HoodieClusteringGroup, HoodieClusteringPlan, HoodieClusteringStrategy, HoodieRequestedReplaceMetadata,
