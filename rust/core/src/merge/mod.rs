@@ -61,7 +61,7 @@ pub use deletes::DeleteMarkers;
 pub use every_row::EveryRow;
 pub use grouped_records::GroupedRecords;
 pub use hash_range::HashRange;
-pub use input::{Fetched, LogBatch, LogKind, LogSink, RecordFetcher, RowRef};
+pub use input::{FetchedRows, LogBatch, LogKind, LogSink, RecordFetcher, RowRef};
 pub use ordering::{OrderingColumn, OrderingValue, double_order};
 pub use outcome::MergeOutcome;
 pub use output::{DeletedRows, apply_outcomes, fetch_rows};

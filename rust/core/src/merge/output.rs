@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::interleave::interleave;
 
-use super::input::{Fetched, RecordFetcher, RowRef};
+use super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::outcome::MergeOutcome;
 use super::patch::{Patch, patched};
 use crate::error::{Error, Result};
@@ -37,7 +37,7 @@ pub fn apply_outcomes(
 ) -> Result<RecordBatch> {
     let placed = Placed::new(base, outcomes, deleted_rows)?;
     let rows: Vec<RowRef> = placed.rows.iter().map(|(_, row)| *row).collect();
-    let Fetched { batches, picks } = fetched(&rows, fetcher)?;
+    let FetchedRows { batches, picks } = fetched(&rows, fetcher)?;
     let patches = placed.rows.iter().zip(picks).map(|((row, _), (batch, from))| Patch { row: *row, batch, from });
     let rows = patched(&fetcher.schema(), &placed.base, &batches, &patches.collect::<Vec<_>>()).map_err(failed)?;
     marked(rows, &placed.deleted)
@@ -106,7 +106,7 @@ pub fn fetch_rows(
 }
 
 /// Fetches rows, and checks that there are as many as were requested.
-fn fetched(rows: &[RowRef], fetcher: &mut dyn RecordFetcher) -> Result<Fetched> {
+fn fetched(rows: &[RowRef], fetcher: &mut dyn RecordFetcher) -> Result<FetchedRows> {
     let fetched = fetcher.fetch(rows)?;
     if fetched.picks.len() == rows.len() {
         return Ok(fetched);

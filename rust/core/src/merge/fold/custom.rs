@@ -11,7 +11,7 @@ use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave;
 
-use super::super::input::{Fetched, RecordFetcher, RowRef};
+use super::super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
 use super::super::record_groups::{Record, RecordGroups};
@@ -64,7 +64,7 @@ impl Fold for CustomFold {
         fetcher: &mut dyn RecordFetcher,
     ) -> Result<Folded> {
         let wanted = groups.records().filter(|record| self.has_row(record)).map(|record| record.row);
-        let Fetched { batches, picks } = fetcher.fetch(&wanted.collect::<Vec<_>>())?;
+        let FetchedRows { batches, picks } = fetcher.fetch(&wanted.collect::<Vec<_>>())?;
         let mut pool = Pool { schema: fetcher.schema(), batches };
         let mut picks = picks.into_iter();
         let records = groups.records().map(|record| self.state_of(&record, &mut picks));

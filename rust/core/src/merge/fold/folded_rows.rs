@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::interleave::interleave;
 
-use super::super::input::{Fetched, RecordFetcher, RowRef};
+use super::super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::super::outcome::MergeOutcome;
 use super::super::output::{DeletedRows, Placed, apply_outcomes};
 use super::super::patch::{Patch, patched_column};
@@ -126,13 +126,13 @@ impl RecordFetcher for FoldedRows {
         }
     }
 
-    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<FetchedRows> {
         match self {
             Self::Whole(made) => {
                 let picks = rows.iter().map(|row| (0, row.at as usize)).collect();
-                Ok(Fetched { batches: vec![made.clone()], picks })
+                Ok(FetchedRows { batches: vec![made.clone()], picks })
             }
-            Self::ByColumn(made) => Ok(Fetched {
+            Self::ByColumn(made) => Ok(FetchedRows {
                 batches: vec![made.gathered(rows)?],
                 picks: (0..rows.len()).map(|row| (0, row)).collect(),
             }),

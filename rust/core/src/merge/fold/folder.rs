@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 
-use super::super::input::{Fetched, RecordFetcher, RowRef};
+use super::super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::super::ordering::OrderingColumn;
 use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
@@ -208,7 +208,7 @@ impl Folder {
         let with_rows = groups.records().filter(|record| has_row(&record.side)).map(|record| record.row);
         let with_rows: Vec<RowRef> = with_rows.collect();
         let first = batches.len();
-        let Fetched { batches: fetched, picks } = fetcher.fetch(&with_rows)?;
+        let FetchedRows { batches: fetched, picks } = fetcher.fetch(&with_rows)?;
         if picks.len() != with_rows.len() {
             let message = format_args!("{} rows were fetched for {} log records", picks.len(), with_rows.len());
             return Err(Error::internal(message));

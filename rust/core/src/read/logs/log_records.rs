@@ -12,7 +12,7 @@ use crate::avro::{Decoder, Program};
 use crate::error::{Error, Result};
 use crate::log::content::avro_data;
 use crate::merge::fold::MissingColumns;
-use crate::merge::{Fetched, RecordFetcher, RowRef};
+use crate::merge::{FetchedRows, RecordFetcher, RowRef};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 
@@ -91,7 +91,7 @@ impl RecordFetcher for Fetching<'_> {
         Arc::clone(&self.records.projected)
     }
 
-    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<FetchedRows> {
         // Rows of one block are decoded together, in any requested order.
         let mut order: Vec<(RowRef, usize)> = rows.iter().copied().zip(0..).collect();
         // As one number, which compares without a branch.
@@ -126,7 +126,7 @@ impl RecordFetcher for Fetching<'_> {
                 Growing::Decoded { batch, .. } => batch,
             });
         }
-        Ok(Fetched { batches, picks })
+        Ok(FetchedRows { batches, picks })
     }
 }
 
