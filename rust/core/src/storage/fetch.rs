@@ -16,14 +16,14 @@ pub(super) type Outcome<T> = std::result::Result<T, Failure>;
 
 /// A response: its bytes, and the properties of the file in it.
 #[derive(Debug, Clone)]
-pub(super) struct Fetched {
+pub(super) struct FetchedBytes {
     pub(super) bytes: Bytes,
     /// The size of the whole file in bytes.
     pub(super) size: u64,
     pub(super) etag: Option<String>,
 }
 
-impl Fetched {
+impl FetchedBytes {
     /// Returns the response with its bytes counted in the budget until the last slice of them is dropped.
     pub(super) fn reserving(self, reserved: Arc<Reserved>) -> Self {
         Self { bytes: counted(self.bytes, reserved), ..self }
@@ -34,7 +34,7 @@ impl Fetched {
 pub(super) trait RangeFetcher: Send + Sync {
     /// Starts to fetch a range, or the whole file, of the version with `etag`; it is counted in `requests`. If the file
     /// is shorter than the range, the response has no bytes. The bytes own the reservation that was made for them
-    /// ([`Fetched::reserving`]).
+    /// ([`FetchedBytes::reserving`]).
     ///
     /// # Errors
     /// `Io` if nothing can be fetched at all.
@@ -44,5 +44,5 @@ pub(super) trait RangeFetcher: Send + Sync {
         range: Option<Range<u64>>,
         etag: Option<String>,
         reserved: Arc<Reserved>,
-    ) -> Result<Pending<Outcome<Fetched>>>;
+    ) -> Result<Pending<Outcome<FetchedBytes>>>;
 }

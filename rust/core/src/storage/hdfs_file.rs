@@ -9,7 +9,7 @@ use hdfs_native::Client;
 use hdfs_native::file::FileReader;
 
 use super::Requests;
-use super::fetch::{Fetched, Outcome, RangeFetcher};
+use super::fetch::{FetchedBytes, Outcome, RangeFetcher};
 use super::fetch_budget::Reserved;
 use super::hdfs_error::is_transient;
 use super::hdfs_handle::HdfsHandle;
@@ -46,7 +46,7 @@ impl RangeFetcher for HdfsFile {
         range: Option<Range<u64>>,
         _: Option<String>,
         reserved: Arc<Reserved>,
-    ) -> Result<Pending<Outcome<Fetched>>> {
+    ) -> Result<Pending<Outcome<FetchedBytes>>> {
         let (path, blocks, generation) = (self.path.clone(), Arc::clone(&self.blocks), self.handle.generation()?);
         requests.count_read();
         self.handle.start(move |client| async move {
@@ -60,7 +60,7 @@ async fn fetch(
     path: String,
     range: Option<Range<u64>>,
     (generation, blocks): (u64, Blocks),
-) -> hdfs_native::Result<Fetched> {
+) -> hdfs_native::Result<FetchedBytes> {
     let mut tries = 1;
     loop {
         let known =
@@ -78,7 +78,7 @@ async fn fetch(
         let is_short = wanted.end > size;
         let read = if is_short { Ok(Bytes::new()) } else { read(&reader, &wanted).await };
         match read {
-            Ok(bytes) if !is_short || tries == TRIES => return Ok(Fetched { bytes, size, etag: None }),
+            Ok(bytes) if !is_short || tries == TRIES => return Ok(FetchedBytes { bytes, size, etag: None }),
             Err(error) if tries == TRIES || !is_transient(&error) => return Err(error),
             // Blocks are moved, and the size of a file that is being appended to is reported when it is closed.
             Ok(_) | Err(_) => *locked(&blocks) = None,

@@ -17,7 +17,7 @@ use bytes::{Bytes, BytesMut};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
 
-use super::fetch::{Fetched, Outcome, RangeFetcher};
+use super::fetch::{FetchedBytes, Outcome, RangeFetcher};
 use super::fetch_budget::{self, FetchBudget, FetchCache, LastUse, Reserved};
 use super::object_error::{CHANGED, Failure};
 use super::object_handle::ObjectHandle;
@@ -57,7 +57,7 @@ struct Chunk {
     used: LastUse,
 }
 
-type Fetch = Pending<Outcome<Fetched>>;
+type Fetch = Pending<Outcome<FetchedBytes>>;
 
 impl ObjectSource {
     /// Returns the file at `path`, whose ranges `fetcher` fetches. No request is sent.
@@ -211,7 +211,7 @@ impl ObjectSource {
     }
 
     /// Checks that a response is of the planned file.
-    fn check(&self, range: &Range<u64>, fetched: &Fetched) -> Result<()> {
+    fn check(&self, range: &Range<u64>, fetched: &FetchedBytes) -> Result<()> {
         let len = self.file.len;
         if fetched.size < len || (fetched.size > len && !self.file.may_have_grown) {
             let message = format!("{CHANGED} (it had {len} bytes, now {})", fetched.size);
@@ -375,7 +375,7 @@ impl RangeFetcher for ObjectFile {
         range: Option<Range<u64>>,
         etag: Option<String>,
         reserved: Arc<Reserved>,
-    ) -> Result<Pending<Outcome<Fetched>>> {
+    ) -> Result<Pending<Outcome<FetchedBytes>>> {
         let location = self.location.clone();
         self.handle.start(requests, move |store| async move {
             get(store, location, range, etag).await.map(|fetched| fetched.reserving(reserved))
@@ -389,7 +389,7 @@ async fn get(
     location: Path,
     range: Option<Range<u64>>,
     etag: Option<String>,
-) -> object_store::Result<Fetched> {
+) -> object_store::Result<FetchedBytes> {
     // A weak etag never matches.
     let if_match = etag.filter(|etag| !etag.starts_with("W/")).map(|etag| match etag.starts_with('"') {
         true => etag,
@@ -398,5 +398,5 @@ async fn get(
     let options = GetOptions { range: range.map(GetRange::Bounded), if_match, ..GetOptions::default() };
     let answer = store.get_opts(&location, options).await?;
     let (size, etag) = (answer.meta.size, answer.meta.e_tag.clone());
-    Ok(Fetched { bytes: answer.bytes().await?, size, etag })
+    Ok(FetchedBytes { bytes: answer.bytes().await?, size, etag })
 }
