@@ -17,7 +17,7 @@ use super::super::output::DeletedRows;
 use super::super::record_groups::{Record, RecordGroups};
 use super::super::rules::DeleteState;
 use super::folded_rows::FoldedRows;
-use super::folder::{Fold, FoldBase, Folded};
+use super::folder::{Fold, FoldBase, FoldResult};
 use crate::error::{Error, Result};
 
 /// Merges records of one key (`HoodieRecordMerger`), many keys at once.
@@ -62,7 +62,7 @@ impl Fold for CustomFold {
         groups: &RecordGroups,
         base: Option<FoldBase<'_>>,
         fetcher: &mut dyn RecordFetcher,
-    ) -> Result<Folded> {
+    ) -> Result<FoldResult> {
         let wanted = groups.records().filter(|record| self.has_row(record)).map(|record| record.row);
         let FetchedRows { batches, picks } = fetcher.fetch(&wanted.collect::<Vec<_>>())?;
         let mut pool = Pool { schema: fetcher.schema(), batches };
@@ -165,7 +165,7 @@ impl CustomFold {
         RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect::<Result<_>>()?, &options).map_err(failed)
     }
 
-    fn folded(&self, states: &[Option<State>], pool: &Pool) -> Result<Folded> {
+    fn folded(&self, states: &[Option<State>], pool: &Pool) -> Result<FoldResult> {
         let (mut places, mut outcomes) = (Vec::new(), Vec::with_capacity(states.len()));
         for state in states {
             let at = u32::try_from(places.len()).map_err(|_| Error::unsupported("4 billion rows in a batch"))?;
@@ -179,7 +179,7 @@ impl CustomFold {
                 places.push(*place);
             }
         }
-        Ok(Folded { rows: FoldedRows::Whole(pool.rows(places)?), outcomes })
+        Ok(FoldResult { rows: FoldedRows::Whole(pool.rows(places)?), outcomes })
     }
 }
 

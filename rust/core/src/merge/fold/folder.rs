@@ -20,7 +20,7 @@ use super::rules::{FoldRules, MergeStep, Overlay};
 use crate::error::{Error, Result};
 
 /// A fold by rules: what it must know of the projected columns.
-pub struct Folder {
+pub struct RuleFold {
     /// How records are merged.
     pub rules: FoldRules,
     /// When values of each column are filled from the other record.
@@ -38,7 +38,7 @@ pub struct Folder {
 }
 
 /// The result of a fold.
-pub struct Folded {
+pub struct FoldResult {
     /// The rows that were made.
     pub rows: FoldedRows,
     /// The outcome of each key. A [`RowRef`] refers to the rows that were made: [`RowRef::at`] is the ordinal. The row of a delete
@@ -125,16 +125,16 @@ pub trait Fold: Send {
         groups: &RecordGroups,
         base: Option<FoldBase<'_>>,
         fetcher: &mut dyn RecordFetcher,
-    ) -> Result<Folded>;
+    ) -> Result<FoldResult>;
 }
 
-impl Fold for Folder {
+impl Fold for RuleFold {
     fn fold(
         &self,
         groups: &RecordGroups,
         base: Option<FoldBase<'_>>,
         fetcher: &mut dyn RecordFetcher,
-    ) -> Result<Folded> {
+    ) -> Result<FoldResult> {
         let (rows, candidates) = self.candidates(groups, base, fetcher)?;
         let masks = rows.masks(|column| self.absence.get(column));
         let flags = self.flag_column.map(|column| rows.mask_of(column, &Absence::Boolean(true)));
@@ -178,7 +178,7 @@ impl Rows {
     }
 }
 
-impl Folder {
+impl RuleFold {
     /// Base rows, then the log records of all groups, with the batches that they are in. Deletes by block have a row of nulls, unless
     /// they are delivered.
     fn candidates<'a>(
@@ -229,7 +229,7 @@ impl Folder {
 }
 
 struct Folding<'a> {
-    folder: &'a Folder,
+    folder: &'a RuleFold,
     candidates: Vec<Candidate<'a>>,
     /// Of each column, the candidates whose values are filled.
     masks: Vec<Mask>,
@@ -242,7 +242,7 @@ struct Folding<'a> {
 }
 
 impl Folding<'_> {
-    fn all(mut self, groups: &RecordGroups, has_base: bool, rows: Rows) -> Result<Folded> {
+    fn all(mut self, groups: &RecordGroups, has_base: bool, rows: Rows) -> Result<FoldResult> {
         let mut outcomes = Vec::with_capacity(groups.len());
         let mut made: Vec<Pick> = Vec::new();
         let mut count = 0_u32;
@@ -283,7 +283,7 @@ impl Folding<'_> {
         }
         let Rows { schema, batches } = rows;
         let base = has_base.then_some(BASE);
-        Ok(Folded { rows: FoldedRows::ByColumn(PickedRows { schema, batches, base, picks: made }), outcomes })
+        Ok(FoldResult { rows: FoldedRows::ByColumn(PickedRows { schema, batches, base, picks: made }), outcomes })
     }
 
     /// Merges the records of one key, and then its base row.

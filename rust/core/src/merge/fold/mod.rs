@@ -22,7 +22,7 @@ mod rules;
 pub use absence::Absence;
 pub use custom::{CustomFold, RowMerger};
 pub use folded_rows::{FoldedRows, PickedRows};
-pub use folder::{Fold, FoldBase, Folded, Folder};
+pub use folder::{Fold, FoldBase, FoldResult, RuleFold};
 pub use metadata::{MetadataMerger, TYPE as METADATA_TYPE};
 pub use missing::MissingColumns;
 pub use rules::{FoldMode, FoldRules, PayloadFold};
