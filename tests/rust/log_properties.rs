@@ -14,7 +14,7 @@ use mortice::avro::Schema;
 use mortice::log::writer::{
     BlockBytes, BlockHeader, DeleteColumns, PartitionPath, avro_blocks, delete_block, rollback_block,
 };
-use mortice::log::{Block, DamageEffect, Forward, Header, backward};
+use mortice::log::{Block, DamageEffect, ForwardScan, Header, backward};
 use mortice::storage::{MemoryFile, Source};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -383,7 +383,7 @@ fn damaged(mut file: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
 fn agrees(file: &[u8]) -> Result<(), TestCaseError> {
     let expected = reference(file);
     for window in [0, 16, 1 << 16] {
-        prop_assert_eq!(&found(Forward::new(source(file, window))), &expected, "window {}", window);
+        prop_assert_eq!(&found(ForwardScan::new(source(file, window))), &expected, "window {}", window);
         let mut reversed = found(backward(source(file, window)));
         reversed.iter_mut().for_each(|blocks| blocks.reverse());
         prop_assert_eq!(&reversed, &expected, "backwards, window {}", window);
@@ -427,7 +427,7 @@ proptest! {
         for (window, most) in [(0, most), (1 << 16, 2 * file.len() + most)] {
             let source = source(&file, window);
             let mut count = 0;
-            let forward = most_held(|| count = Forward::new(Arc::clone(&source)).map(drop).count());
+            let forward = most_held(|| count = ForwardScan::new(Arc::clone(&source)).map(drop).count());
             prop_assert!(forward <= most, "{forward} bytes for a file of {}", file.len());
             let reverse = most_held(|| backward(source).for_each(drop));
             prop_assert!(reverse <= most + 1024 * count, "{reverse} bytes for a file of {}", file.len());
@@ -459,7 +459,7 @@ fn lengths_that_lie_take_no_memory() {
             agrees(&file).unwrap();
             for window in [0, 1 << 16] {
                 let source = source(&file, window);
-                let held = most_held(|| Forward::new(source).for_each(drop));
+                let held = most_held(|| ForwardScan::new(source).for_each(drop));
                 assert!(held <= 16 * 1024, "{held} bytes for {claim} at {at}");
             }
         }
@@ -473,7 +473,7 @@ fn contents_are_not_fetched() {
     let file = [large.clone(), raw_block(1, &[], b"", &[], [0, 0]), large].concat();
     for backwards in [false, true] {
         let source = source(&file, 1 << 16);
-        let blocks = || if backwards { backward(source) } else { Box::new(Forward::new(source)) };
+        let blocks = || if backwards { backward(source) } else { Box::new(ForwardScan::new(source)) };
         let held = most_held(|| assert_eq!(blocks().filter(Result::is_ok).count(), 3));
         assert!(held <= 512 * 1024, "{held} bytes");
     }

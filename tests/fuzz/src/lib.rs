@@ -11,7 +11,7 @@ use mortice::config::{Properties, PropertiesFile};
 use mortice::filter::KeyFilter;
 use mortice::hfile::{Cells, HFile};
 use mortice::log::content::{avro_data, delete};
-use mortice::log::{Block, BlockKind, BlockType, Forward, LogFile, MAGIC, backward};
+use mortice::log::{Block, BlockKind, BlockType, ForwardScan, LogFile, MAGIC, backward};
 use mortice::orc::OrcFile;
 use mortice::storage::Source;
 use mortice::timeline::metadata::{
@@ -70,8 +70,8 @@ fn framed(blocks: impl Iterator<Item = mortice::Result<Block>>) -> Framed {
 /// backwards and in windows, and all their contents can be read.
 pub fn framing(data: &[u8]) {
     let Some((window, data)) = data.split_first() else { return };
-    let (blocks, failed) = framed(Forward::new(memory(data, 0)));
-    let windowed = framed(Forward::new(memory(data, u64::from(*window) + 1)));
+    let (blocks, failed) = framed(ForwardScan::new(memory(data, 0)));
+    let windowed = framed(ForwardScan::new(memory(data, u64::from(*window) + 1)));
     assert!(windowed == (blocks.clone(), failed), "other blocks by windows");
     let (mut reversed, _) = framed(backward(memory(data, 0)));
     reversed.reverse();
@@ -128,7 +128,7 @@ pub fn block(data: &[u8]) {
 
 /// A header map, in a command block.
 pub fn header(data: &[u8]) {
-    let (blocks, failed) = framed(Forward::new(memory(&frame(0, &[data, &[0; 12]]), 0)));
+    let (blocks, failed) = framed(ForwardScan::new(memory(&frame(0, &[data, &[0; 12]]), 0)));
     assert!(!failed && blocks.len() == 1);
     for (name, value) in blocks.iter().flat_map(|block| block.header.named()) {
         assert!(!name.is_empty() && value.len() <= 3 * data.len());

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use super::block::Block;
-use super::forward::Forward;
+use super::forward::ForwardScan;
 use super::layout::{BEFORE_SIZE, LEAST_SIZE, MAGIC};
 use crate::cursor::Cursor;
 use crate::error::Result;
@@ -21,18 +21,17 @@ pub fn backward(source: Arc<dyn Source>) -> Box<dyn Iterator<Item = Result<Block
         Ok(Some(starts)) => {
             let last = starts.len() as u64;
             Box::new(
-                starts
-                    .into_iter()
-                    .zip((0..last).rev())
-                    .filter_map(move |(start, index)| Forward::starting_at(Arc::clone(&source), start, index).next()),
+                starts.into_iter().zip((0..last).rev()).filter_map(move |(start, index)| {
+                    ForwardScan::starting_at(Arc::clone(&source), start, index).next()
+                }),
             )
         }
-        Ok(None) => reversed(Forward::new(source)),
+        Ok(None) => reversed(ForwardScan::new(source)),
         Err(error) => Box::new(std::iter::once(Err(error))),
     }
 }
 
-fn reversed(forward: Forward) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
+fn reversed(forward: ForwardScan) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
     let mut blocks: Vec<_> = forward.collect();
     blocks.reverse();
     Box::new(blocks.into_iter())

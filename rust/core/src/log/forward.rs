@@ -24,7 +24,7 @@ const SEARCH: u64 = 1 << 20;
 const HEADER_GUESS: u64 = 16 * 1024;
 
 /// The blocks of a file, first to last. Ends after an error.
-pub struct Forward {
+pub struct ForwardScan {
     source: Arc<dyn Source>,
     window: Window,
     at: u64,
@@ -32,7 +32,7 @@ pub struct Forward {
     failed: bool,
 }
 
-impl Forward {
+impl ForwardScan {
     /// Starts at the first byte of `source`.
     #[must_use]
     pub fn new(source: Arc<dyn Source>) -> Self {
@@ -230,7 +230,7 @@ impl Forward {
     }
 }
 
-impl Iterator for Forward {
+impl Iterator for ForwardScan {
     type Item = Result<Block>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -296,9 +296,9 @@ mod tests {
     fn framed(bytes: &[u8]) -> Vec<String> {
         let file = Bytes::copy_from_slice(bytes);
         let source = |window| Arc::new(MemoryFile::new("memory", file.clone()).by_windows(window)) as Arc<dyn Source>;
-        let forward: Vec<String> = Forward::new(source(0)).map(describe).collect();
+        let forward: Vec<String> = ForwardScan::new(source(0)).map(describe).collect();
         for window in [1, 7, 64, 1 << 20] {
-            assert_eq!(Forward::new(source(window)).map(describe).collect::<Vec<_>>(), forward);
+            assert_eq!(ForwardScan::new(source(window)).map(describe).collect::<Vec<_>>(), forward);
         }
         let mut reversed: Vec<String> = backward(source(0)).map(describe).collect();
         reversed.reverse();

@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use super::backward::backward;
 use super::block::{Block, BlockKind};
 use super::content::delete;
-use super::forward::Forward;
+use super::forward::ForwardScan;
 use super::layout::{BlockType, HeaderKey};
 use super::positions::positions;
 use super::record_batches::RecordBatches;
@@ -60,7 +60,7 @@ impl LogFile {
     /// Returns the blocks, first to last or last to first: the same ones in both directions.
     pub fn blocks(&self, reverse: bool) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
         let source = Arc::clone(&self.source);
-        if reverse { backward(source) } else { Box::new(Forward::new(source)) }
+        if reverse { backward(source) } else { Box::new(ForwardScan::new(source)) }
     }
 
     /// Returns the first two numbers of an Avro, CDC or delete block's content: log block version, and record count or

@@ -39,7 +39,7 @@ mod window;
 
 pub use backward::backward;
 pub use block::{Block, BlockKind, Damage, DamageEffect};
-pub use forward::Forward;
+pub use forward::ForwardScan;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
 pub use log_file::{LogFile, block_positions};

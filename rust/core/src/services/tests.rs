@@ -11,7 +11,7 @@ use crate::ErrorKind;
 use crate::commit::{Clock, FailedWrites, Heartbeat, HeartbeatOptions, RolledBackFiles};
 use crate::config::{Properties, TableConfig};
 use crate::error::Result;
-use crate::log::{BlockKind, BlockType, Forward};
+use crate::log::{BlockKind, BlockType, ForwardScan};
 use crate::names::RequestedTime;
 use crate::storage::failing_store::FailingStore;
 use crate::storage::{FileStore, LocalStorage, Storage};
@@ -194,7 +194,7 @@ fn logs_of_older_slices_get_rollback_blocks() {
     assert_eq!(touched.rollback_logs, BTreeMap::from([(name, bytes.len() as u64)]));
     assert_eq!(touched.failed_logs, BTreeMap::from([(format!(".f-0_{BASE}.log.2_0-1-2"), 6)]));
     assert_eq!(touched.deleted, [format!(".i-0_{FAILED}.log.1_0-1-2"), format!("g-0_0-1-2_{FAILED}.parquet")]);
-    let block = Forward::new(Arc::new(crate::storage::MemoryFile::new("log", bytes))).next().unwrap().unwrap();
+    let block = ForwardScan::new(Arc::new(crate::storage::MemoryFile::new("log", bytes))).next().unwrap().unwrap();
     assert!(matches!(block.kind, BlockKind::Sound(BlockType::Command)), "{:?}", block.kind);
     assert_eq!(table.result().partition_metadata.get("p").unwrap().rollback_log_files.as_ref().unwrap().len(), 1);
 }

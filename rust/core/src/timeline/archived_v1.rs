@@ -20,7 +20,7 @@ use super::range::{TimelineRange, WriteVisitor};
 use crate::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::content::avro_data;
-use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
+use crate::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
 use crate::names::{ArchiveFileName, CompletionTime, RequestedTime};
 use crate::storage::{FolderEntry, Source, Storage};
 
@@ -118,7 +118,7 @@ fn visit_entries(place: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entri
 fn visit_listed(place: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
     for name in files(place, folder)? {
         let source = place.open(&format!("{folder}/{name}"))?;
-        for block in Forward::new(Arc::clone(&source)) {
+        for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
             if let BlockKind::Corrupt(damage) = &block.kind {
                 if unfinished_merge(place, folder)?.as_deref() == Some(name.as_str()) {

@@ -1,4 +1,4 @@
-//! The frame around a content, the inverse of [`crate::log::Forward`]; `log::layout` has the layout.
+//! The frame around a content, the inverse of [`crate::log::ForwardScan`]; `log::layout` has the layout.
 //!
 //! A block is composed completely, with its lengths, before any of it is written to a file. Hudi writes the magic
 //! before it serializes the content, so that a failure leaves a single magic; here it leaves nothing.

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::file_group::LogFile;
 use crate::filter::{Filter, Literal, Operator, Term};
 use crate::log::content::avro_data;
-use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
+use crate::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
 use crate::names::meta_columns;
 use crate::read::logs::log_blocks::{note, open_log};
 use crate::read::report::SharedReport;
@@ -129,7 +129,7 @@ impl ChangeLogs {
         let source: Arc<dyn Source> =
             Arc::new(Prefix::new(open_log(self.place.as_ref(), file, &self.query)?, file.len)?);
         self.report.edit().files += 1;
-        for block in Forward::new(Arc::clone(&source)) {
+        for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
             note(&block, source.path(), self.query.options.on_corrupt, &self.report)?;
             if matches!(block.kind, BlockKind::Sound(BlockType::CdcData)) && !block.content.is_empty() {

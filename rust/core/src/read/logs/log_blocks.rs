@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::config::{LogScan, MergeSemantics, OnCorrupt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{BaseFile, LogFile};
-use crate::log::{BlockKind, BlockRef, Forward, ScanControl, ScanOrder, ScanRules, ValidBlocks};
+use crate::log::{BlockKind, BlockRef, ForwardScan, ScanControl, ScanOrder, ScanRules, ValidBlocks};
 use crate::names::{LogFileName, RequestedTime};
 use crate::read::report::{Corrupt, SharedReport};
 use crate::split::{Query, Split};
@@ -37,7 +37,7 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedR
     'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
         let source: Arc<dyn Source> = Arc::new(Prefix::new(open_log(place, log, &split.query)?, log.len)?);
         files.push(Arc::clone(&source));
-        for block in Forward::new(Arc::clone(&source)) {
+        for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
             note(&block, source.path(), split.query.options.on_corrupt, report)?;
             if valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))? == ScanControl::Ended {
