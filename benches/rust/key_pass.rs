@@ -15,7 +15,7 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{RecordBatch, UInt64Array};
 use bytes::Bytes;
 use mortice::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
-use mortice::log::content::avro_data::{self, Frames};
+use mortice::log::content::avro_data::{self, RecordFrames};
 use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, RecordMergeRules, WinningRecords};
 
 /// The number of records whose keys are decoded at a time, as in readers.
@@ -26,7 +26,7 @@ fn frames(content: &[u8]) -> usize {
 }
 
 fn scan_keys(program: &Arc<Program>, content: &[u8], mut each: impl FnMut(&RecordBatch, &[Datum])) {
-    let mut frames = Frames::new(content).expect("a sound head");
+    let mut frames = RecordFrames::new(content).expect("a sound head");
     let (mut decoder, mut found) = (Decoder::new(Arc::clone(program)), Vec::new());
     while frames.left() > 0 {
         found.clear();

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::block::Block;
 use super::block_records;
-use super::content::avro_data::Frames;
+use super::content::avro_data::RecordFrames;
 use super::content::parquet_data;
 use super::layout::BlockType;
 use crate::avro::{self, ArrowMapping, Datum, Decoder, Schema};
@@ -34,7 +34,7 @@ enum Remaining {
 /// Avro records, found and decoded in batches.
 struct RecordScan {
     content: Bytes,
-    frames: Frames<Bytes>,
+    frames: RecordFrames<Bytes>,
     found: Vec<Datum>,
     decoder: Decoder,
     rows: usize,
@@ -82,7 +82,7 @@ impl Iterator for RecordBatches {
 impl RecordScan {
     fn new(content: Bytes, schema: &Schema, rows: usize, kind: BlockType) -> Result<Self> {
         let decoder = block_records::decoder(schema)?;
-        let frames = Frames::new(content.clone()).map_err(|error| block_records::in_file(error, kind))?;
+        let frames = RecordFrames::new(content.clone()).map_err(|error| block_records::in_file(error, kind))?;
         Ok(Self { content, frames, found: Vec::new(), decoder, rows, kind })
     }
 

@@ -17,7 +17,7 @@ use crate::avro::{self, ArrowMapping, Decoder, Program, RequestedColumn};
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
 use crate::keys::RecordKey;
-use crate::log::content::avro_data::Frames;
+use crate::log::content::avro_data::RecordFrames;
 use crate::log::content::deleted::DeletedKeys;
 use crate::log::content::{delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
@@ -196,7 +196,7 @@ impl<'a> LogLoader<'a> {
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
         let Compiled { keys, projected: program, missing } = self.compile(block, loading)?;
-        let mut frames = Frames::new(content.as_ref())?;
+        let mut frames = RecordFrames::new(content.as_ref())?;
         let records = frames.left();
         let (mut decoder, mut found) = (Decoder::new(keys), Vec::new());
         while frames.left() > 0 {
