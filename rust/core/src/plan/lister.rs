@@ -9,7 +9,7 @@ use super::partition_filter::PartitionFilter;
 use crate::config::{ReadOptions, TableConfig};
 use crate::error::{Error, Result};
 use crate::file_group::{PartitionFiles, list_where};
-use crate::metadata_table::{FILES, Listed, MetadataTable};
+use crate::metadata_table::{FILES, MetadataTable, PartitionListing};
 use crate::storage::{Storage, StorageOptions};
 use crate::timeline::Timeline;
 
@@ -52,7 +52,7 @@ impl<'a> Lister<'a> {
     ///
     /// # Errors
     /// Errors of listing storage, if storage is listed.
-    pub(super) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(Listed, Listing)> {
+    pub(super) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(PartitionListing, Listing)> {
         let listing = if !self.has(FILES) {
             Listing::Storage
         } else if !self.options.metadata {
@@ -68,7 +68,7 @@ impl<'a> Lister<'a> {
         Ok((self.list_storage(wanted)?, listing))
     }
 
-    fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<Listed> {
+    fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<PartitionListing> {
         let left_out = AtomicUsize::new(0);
         let listed = list_where(self.place.as_ref(), &|folder| {
             let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
@@ -82,6 +82,6 @@ impl<'a> Lister<'a> {
         let files: Vec<PartitionFiles> =
             listed.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(files, _)| files).collect();
         left_out += all - files.len();
-        Ok(Listed { files, left_out })
+        Ok(PartitionListing { files, left_out })
     }
 }
