@@ -16,7 +16,7 @@ use bytes::Bytes;
 
 use super::compression::Compression;
 use super::statistics::ColumnStatistics;
-use super::types::{Listed, OrcType};
+use super::types::{FooterType, OrcType};
 use crate::error::{Error, Result};
 use crate::protobuf::{Value, fields};
 use crate::storage::Source;
@@ -90,7 +90,7 @@ impl Tail {
         fields(footer, |number, value| {
             match (number, value) {
                 (3, Value::Bytes(message)) => stripes.push(StripePlace::parse(message)?),
-                (4, Value::Bytes(message)) => types.push(Listed::parse(message)?),
+                (4, Value::Bytes(message)) => types.push(FooterType::parse(message)?),
                 (5, Value::Bytes(message)) => user.extend(user_item(message)?),
                 (6, Value::Number(number)) => rows = number,
                 (10, _) => return Err(Error::unsupported("an ORC file with encrypted columns")),

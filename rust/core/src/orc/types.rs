@@ -50,7 +50,7 @@ pub(super) struct OrcType {
 
 /// A type as the footer lists it.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct FooterType {
     kind: u64,
     children: Vec<u64>,
     names: Vec<String>,
@@ -58,7 +58,7 @@ pub(super) struct Listed {
     scale: u64,
 }
 
-impl Listed {
+impl FooterType {
     pub(super) fn parse(message: &[u8]) -> Result<Self> {
         let mut listed = Self::default();
         fields(message, |number, value| {
@@ -115,7 +115,7 @@ impl Listed {
 
 impl OrcType {
     /// The tree of the listed types. Its root is a struct: the row.
-    pub(super) fn tree(listed: &[Listed]) -> Result<Self> {
+    pub(super) fn tree(listed: &[FooterType]) -> Result<Self> {
         let mut next = 0;
         let root = Self::node(listed, &mut next, 0)?;
         if root.kind != OrcKind::Struct {
@@ -124,7 +124,7 @@ impl OrcType {
         Ok(root)
     }
 
-    fn node(listed: &[Listed], next: &mut usize, depth: usize) -> Result<Self> {
+    fn node(listed: &[FooterType], next: &mut usize, depth: usize) -> Result<Self> {
         let column = *next;
         let unsound = || Error::invalid_table("the types of an ORC file are no tree");
         let one = listed.get(column).filter(|_| depth < DEEPEST).ok_or_else(unsound)?;
@@ -186,9 +186,9 @@ impl OrcType {
 mod tests {
     use super::*;
 
-    fn listed(kind: u64, children: &[u64], names: &[&str]) -> Listed {
+    fn listed(kind: u64, children: &[u64], names: &[&str]) -> FooterType {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        Listed { kind, children: children.to_vec(), names, ..Listed::default() }
+        FooterType { kind, children: children.to_vec(), names, ..FooterType::default() }
     }
 
     #[test]
