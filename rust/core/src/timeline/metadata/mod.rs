@@ -53,7 +53,7 @@ pub use clean::{HoodieCleanMetadata, HoodieCleanPartitionMetadata};
 pub use cleaner_plan::{HoodieActionInstant, HoodieCleanFileInfo, HoodieCleanerPlan};
 pub use commit::{HoodieCommitMetadata, HoodieRuntimeStats, HoodieWriteStat};
 pub use compaction_plan::{HoodieCompactionOperation, HoodieCompactionPlan, HoodieCompactionStrategy};
-pub use field::{Field, Mismatch};
+pub use field::{Field, FieldMismatch};
 pub use file::{Metadata, MetadataFile};
 pub use index_commit::HoodieIndexCommitMetadata;
 pub use index_plan::{HoodieIndexPartitionInfo, HoodieIndexPlan};

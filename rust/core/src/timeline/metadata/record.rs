@@ -119,12 +119,12 @@ macro_rules! record {
         impl $crate::timeline::metadata::Field for $record {
             fn from_value(
                 value: $crate::avro::Value<'_>,
-            ) -> std::result::Result<Self, $crate::timeline::metadata::Mismatch> {
-                use $crate::timeline::metadata::{ExtraFields, Field, Mismatch};
+            ) -> std::result::Result<Self, $crate::timeline::metadata::FieldMismatch> {
+                use $crate::timeline::metadata::{ExtraFields, Field, FieldMismatch};
                 let members = match value {
                     $crate::avro::Value::Object(members) => members,
                     $crate::avro::Value::Branch(_, value) => return Self::from_value(*value),
-                    other => return Err(Mismatch::new("an object", &other)),
+                    other => return Err(FieldMismatch::new("an object", &other)),
                 };
                 let mut record = Self { extra: ExtraFields::for_reading(members.len()), ..Self::default() };
                 for (name, value) in members {
