@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mortice::avro::{Schema, Value, decode_value};
 use mortice::hfile::HFile;
 use mortice::log::{BlockKind, BlockType, HeaderKey, LogFile};
-use mortice::storage::{MemoryFile, Section, Source};
+use mortice::storage::{MemoryFile, SectionSource, Source};
 
 use crate::table_copy::{METADATA, TableCopy};
 
@@ -40,7 +40,7 @@ fn read_log(bytes: Vec<u8>, group: &str, found: &mut PartitionRecords) {
         let block = block.unwrap();
         match block.kind {
             BlockKind::Sound(BlockType::HfileData) => {
-                let content = Section::new(Arc::clone(&source), block.content.clone()).unwrap();
+                let content = SectionSource::new(Arc::clone(&source), block.content.clone()).unwrap();
                 let file = HFile::open(Arc::new(content)).unwrap();
                 let text = block.header.get(HeaderKey::Schema).unwrap();
                 assert_eq!(file.schema().unwrap(), text);

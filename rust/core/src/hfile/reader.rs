@@ -24,7 +24,7 @@ pub struct HFile {
 }
 
 impl HFile {
-    /// Reads the trailer, the root index and the file info of a whole base file, or of a [`crate::storage::Section`] of a log.
+    /// Reads the trailer, the root index and the file info of a whole base file, or of a [`crate::storage::SectionSource`] of a log.
     ///
     /// # Errors
     /// `CorruptLog` where the bytes contradict themselves; `Unsupported`, by name, for other codecs than GZ and NONE, encryption, other

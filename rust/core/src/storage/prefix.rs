@@ -12,12 +12,12 @@ use super::{ReadFrom, Source};
 use crate::error::{Error, Result};
 
 /// A source cut to a length.
-pub struct Prefix {
+pub struct PrefixSource {
     whole: Arc<dyn Source>,
     len: u64,
 }
 
-impl Prefix {
+impl PrefixSource {
     /// Returns the first `len` bytes; [`crate::ErrorKind::InvalidTable`] if the file is shorter than it was when planned.
     pub fn new(whole: Arc<dyn Source>, len: u64) -> Result<Self> {
         if whole.len() < len {
@@ -28,7 +28,7 @@ impl Prefix {
     }
 }
 
-impl Source for Prefix {
+impl Source for PrefixSource {
     fn path(&self) -> &str {
         self.whole.path()
     }

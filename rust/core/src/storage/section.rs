@@ -10,12 +10,12 @@ use super::{ReadFrom, Source};
 use crate::error::Result;
 
 /// A source cut at both ends. Its offsets begin at 0.
-pub struct Section {
+pub struct SectionSource {
     whole: Arc<dyn Source>,
     range: Range<u64>,
 }
 
-impl Section {
+impl SectionSource {
     /// Returns the bytes `range` of `whole`; [`crate::ErrorKind::Internal`] if they are not within it.
     pub fn new(whole: Arc<dyn Source>, range: Range<u64>) -> Result<Self> {
         check_range(whole.as_ref(), &range)?;
@@ -23,7 +23,7 @@ impl Section {
     }
 }
 
-impl Source for Section {
+impl Source for SectionSource {
     fn path(&self) -> &str {
         self.whole.path()
     }

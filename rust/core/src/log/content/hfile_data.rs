@@ -21,7 +21,7 @@ use crate::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::hfile::{Cell, Cells, HFile};
-use crate::storage::{Section, Source};
+use crate::storage::{SectionSource, Source};
 
 /// The log block version of converted contents; readers ignore it.
 const VERSION: i32 = 3;
@@ -57,7 +57,7 @@ pub fn as_avro(
 }
 
 fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<HFile> {
-    HFile::open(Arc::new(Section::new(Arc::clone(file), content.clone())?))
+    HFile::open(Arc::new(SectionSource::new(Arc::clone(file), content.clone())?))
 }
 
 /// A growing Avro content.

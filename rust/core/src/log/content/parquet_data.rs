@@ -11,7 +11,7 @@ use arrow_select::concat::concat_batches;
 use crate::base_file::{self, BaseFile, Batches};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::FieldNames;
-use crate::storage::{Section, Source};
+use crate::storage::{SectionSource, Source};
 
 /// Returns the record count of a block; reads only the footer.
 pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64> {
@@ -57,7 +57,7 @@ fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<Option<Box<dyn B
     if content.is_empty() {
         return Ok(None);
     }
-    let section = Arc::new(Section::new(Arc::clone(file), content.clone())?);
+    let section = Arc::new(SectionSource::new(Arc::clone(file), content.clone())?);
     base_file::open_parquet(section).map(Some).map_err(as_log_error)
 }
 

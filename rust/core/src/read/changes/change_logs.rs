@@ -30,7 +30,7 @@ use crate::read::logs::log_blocks::{note, open_log};
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
-use crate::storage::{self, Prefix, Source, Storage};
+use crate::storage::{self, PrefixSource, Source, Storage};
 
 const RECORD_KEY: &str = "record_key";
 /// The string of an image if the record has no value.
@@ -127,7 +127,7 @@ impl ChangeLogs {
     /// Finds the blocks of a file.
     fn frame(&mut self, file: &LogFile) -> Result<()> {
         let source: Arc<dyn Source> =
-            Arc::new(Prefix::new(open_log(self.place.as_ref(), file, &self.query)?, file.len)?);
+            Arc::new(PrefixSource::new(open_log(self.place.as_ref(), file, &self.query)?, file.len)?);
         self.report.edit().files += 1;
         for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;

@@ -9,7 +9,7 @@ use crate::log::{BlockKind, BlockRef, ForwardScan, ScanControl, ScanOrder, ScanR
 use crate::names::{LogFileName, RequestedTime};
 use crate::read::report::{Corrupt, SharedReport};
 use crate::split::{Query, Split};
-use crate::storage::{KnownFile, Prefix, Source, Storage};
+use crate::storage::{KnownFile, PrefixSource, Source, Storage};
 
 /// The open log files of a slice, and the valid blocks, oldest first.
 pub(in crate::read) struct LogBlocks {
@@ -35,7 +35,7 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedR
     let mut files: Vec<Arc<dyn Source>> = Vec::new();
     let mut valid = ValidBlocks::new(rules);
     'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
-        let source: Arc<dyn Source> = Arc::new(Prefix::new(open_log(place, log, &split.query)?, log.len)?);
+        let source: Arc<dyn Source> = Arc::new(PrefixSource::new(open_log(place, log, &split.query)?, log.len)?);
         files.push(Arc::clone(&source));
         for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
