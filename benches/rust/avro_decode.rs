@@ -12,16 +12,16 @@ use crate::records::{Case, cases};
 use crate::rounds::{Asked, Contender, race};
 use crate::theirs::{self, BATCH};
 use arrow_array::{Array, RecordBatch};
-use mortice::avro::{ArrowMapping, Decoder, Program, RequestedColumn, Schema};
+use mortice::avro::{ArrowMapping, DecodeProgram, Decoder, RequestedColumn, Schema};
 
 fn ours(case: &Case, mut each: impl FnMut(RecordBatch)) {
     let schema = Schema::parse(&case.json).expect("a schema");
     let program = match &case.columns {
-        None => Program::compile_all(&schema, &schema, ArrowMapping::Table),
+        None => DecodeProgram::compile_all(&schema, &schema, ArrowMapping::Table),
         Some(names) => {
             let wants: Vec<RequestedColumn> =
                 names.iter().map(|name| RequestedColumn::Value((*name).to_owned())).collect();
-            Program::compile(&schema, &schema, &wants, ArrowMapping::Table)
+            DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table)
         }
     };
     let mut decoder = Decoder::new(Arc::new(program.expect("a program")));

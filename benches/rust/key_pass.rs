@@ -14,7 +14,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{RecordBatch, UInt64Array};
 use bytes::Bytes;
-use mortice::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
+use mortice::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
 use mortice::log::content::avro_data::{self, RecordFrames};
 use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, RecordMergeRules, WinningRecords};
 
@@ -25,7 +25,7 @@ fn frames(content: &[u8]) -> usize {
     avro_data::records(content).expect("a sound content").datums.len()
 }
 
-fn scan_keys(program: &Arc<Program>, content: &[u8], mut each: impl FnMut(&RecordBatch, &[Datum])) {
+fn scan_keys(program: &Arc<DecodeProgram>, content: &[u8], mut each: impl FnMut(&RecordBatch, &[Datum])) {
     let mut frames = RecordFrames::new(content).expect("a sound head");
     let (mut decoder, mut found) = (Decoder::new(Arc::clone(program)), Vec::new());
     while frames.left() > 0 {
@@ -40,7 +40,7 @@ fn keys(batch: &RecordBatch) -> &UInt64Array {
     batch.column(0).as_primitive::<UInt64Type>()
 }
 
-fn merged(program: &Arc<Program>, content: &Bytes) -> usize {
+fn merged(program: &Arc<DecodeProgram>, content: &Bytes) -> usize {
     let mut merger = WinningRecords::new(RecordMergeRules::EventTime { int_ordering: false });
     scan_keys(program, content, |batch, datums| {
         let source = merger.add_source(content.clone()).expect("a source");
@@ -54,7 +54,7 @@ fn merged(program: &Arc<Program>, content: &Bytes) -> usize {
     merger.keys()
 }
 
-fn plain(program: &Arc<Program>, content: &[u8]) -> usize {
+fn plain(program: &Arc<DecodeProgram>, content: &[u8]) -> usize {
     let mut latest: HashMap<String, (i64, u32)> = HashMap::new();
     scan_keys(program, content, |batch, datums| {
         let ordering = batch.column(1).as_primitive::<Int64Type>().values();
@@ -78,7 +78,8 @@ pub(crate) fn run() {
         let content = Bytes::from(case.content);
         let schema = Schema::parse(&case.json).expect("a schema");
         let wants = [RequestedColumn::Place("_hoodie_record_key".into()), RequestedColumn::Value("ts".into())];
-        let program = Arc::new(Program::compile(&schema, &schema, &wants, ArrowMapping::Table).expect("a program"));
+        let program =
+            Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).expect("a program"));
         assert_eq!(merged(&program, &content), plain(&program, &content));
         race(
             &asked,

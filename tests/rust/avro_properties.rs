@@ -14,7 +14,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
-use mortice::avro::{ArrowMapping, Datum, Decoder, Encoder, Program, RequestedColumn, Schema};
+use mortice::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, Encoder, RequestedColumn, Schema};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -341,7 +341,7 @@ fn schema(fields: &[Ty]) -> Schema {
     Schema::parse(&record("r", fields, &mut 0)).unwrap()
 }
 
-fn decode(program: &Arc<Program>, content: &[u8], datums: &[Datum]) -> mortice::Result<RecordBatch> {
+fn decode(program: &Arc<DecodeProgram>, content: &[u8], datums: &[Datum]) -> mortice::Result<RecordBatch> {
     let mut decoder = Decoder::new(Arc::clone(program));
     decoder.decode(content, datums)?;
     assert_eq!(decoder.len(), datums.len());
@@ -355,7 +355,7 @@ proptest! {
     fn what_is_decoded_is_what_was_written((fields, mut rows) in table(), file in any::<bool>()) {
         let types = if file { ArrowMapping::File } else { ArrowMapping::Table };
         let schema = schema(&fields);
-        let program = Arc::new(Program::compile_all(&schema, &schema, types).unwrap());
+        let program = Arc::new(DecodeProgram::compile_all(&schema, &schema, types).unwrap());
         let (content, mut datums) = content(&fields, &rows);
         // The order of the datums is the caller's.
         datums.reverse();
@@ -376,7 +376,7 @@ proptest! {
     fn what_is_encoded_is_decoded_again((fields, rows) in table(), file in any::<bool>(), from in 0_usize..100) {
         let types = if file { ArrowMapping::File } else { ArrowMapping::Table };
         let schema = schema(&fields);
-        let program = Arc::new(Program::compile_all(&schema, &schema, types).unwrap());
+        let program = Arc::new(DecodeProgram::compile_all(&schema, &schema, types).unwrap());
         let (content, datums) = content(&fields, &rows);
         let batch = decode(&program, &content, &datums).unwrap();
         // A part of it: arrays that begin within their buffers.
@@ -402,12 +402,12 @@ proptest! {
     fn a_projection_is_the_same_columns((fields, rows) in table(), picks in proptest::collection::vec(0_usize..99, 0..5)) {
         let schema = schema(&fields);
         let (content, datums) = content(&fields, &rows);
-        let all = Arc::new(Program::compile_all(&schema, &schema, ArrowMapping::Table).unwrap());
+        let all = Arc::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::Table).unwrap());
         let all = decode(&all, &content, &datums).unwrap();
         // Any order, and the same field more than once.
         let picks: Vec<usize> = picks.into_iter().map(|pick| pick % fields.len()).collect();
         let wants: Vec<RequestedColumn> = picks.iter().map(|pick| RequestedColumn::Value(format!("f{pick}"))).collect();
-        let some = Arc::new(Program::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap());
+        let some = Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap());
         let mut decoder = Decoder::new(some);
         // In several calls, one batch.
         for part in datums.chunks(37) {
@@ -429,7 +429,7 @@ proptest! {
         let (content, datums) = content(&fields, &values);
         let schema = schema(&fields);
         let wants = [RequestedColumn::Place("f1".into()), RequestedColumn::Place("f0".into()), RequestedColumn::Value("f0".into())];
-        let program = Arc::new(Program::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap());
+        let program = Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap());
         let batch = decode(&program, &content, &datums).unwrap();
         let at = |column: usize, row: usize| {
             let place = batch.column(column).as_primitive::<UInt64Type>().value(row);
@@ -448,7 +448,7 @@ proptest! {
     #[test]
     fn a_datum_cut_short_is_an_error((fields, rows) in table()) {
         let schema = schema(&fields);
-        let program = Arc::new(Program::compile_all(&schema, &schema, ArrowMapping::Table).unwrap());
+        let program = Arc::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::Table).unwrap());
         let (content, datums) = content(&fields, &rows);
         for datum in datums.iter().take(3) {
             for len in 0..datum.len {
@@ -471,13 +471,13 @@ proptest! {
             let at = index.index(content.len());
             content[at] = byte;
         }
-        let all = Arc::new(Program::compile_all(&schema, &schema, ArrowMapping::Table).unwrap());
+        let all = Arc::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::Table).unwrap());
         if let Ok(batch) = decode(&all, &content, &datums) {
             prop_assert_eq!(batch.num_rows(), rows.len());
             batch.columns().iter().for_each(|column| column.to_data().validate_full().unwrap());
         }
         let last = RequestedColumn::Value(format!("f{}", fields.len() - 1));
-        let last = Arc::new(Program::compile(&schema, &schema, &[last], ArrowMapping::File).unwrap());
+        let last = Arc::new(DecodeProgram::compile(&schema, &schema, &[last], ArrowMapping::File).unwrap());
         let _ = decode(&last, &content, &datums);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mortice::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
+use mortice::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
 use mortice::bloom::{BloomFilter, BloomType};
 use mortice::config::{Properties, PropertiesFile};
 use mortice::filter::KeyFilter;
@@ -145,7 +145,7 @@ pub fn avro(data: &[u8]) {
     for (reader, types) in [(&writer, ArrowMapping::File), (&reader, ArrowMapping::Table)] {
         let wants: Vec<RequestedColumn> =
             reader.fields().iter().map(|field| RequestedColumn::Value(field.name.clone())).collect();
-        let Ok(program) = Program::compile(&writer, reader, &wants, types) else { continue };
+        let Ok(program) = DecodeProgram::compile(&writer, reader, &wants, types) else { continue };
         let mut decoder = Decoder::new(Arc::new(program));
         if decoder.decode(content, &datums).is_ok() {
             let batch = decoder.finish();

@@ -17,7 +17,7 @@ use super::arrow_types::ArrowMapping;
 use super::container_header::{Codec, ContainerHeader, MAGIC};
 use super::decoder::{Datum, Decoder};
 use super::lane::Lane;
-use super::program::{Program, RequestedColumn};
+use super::program::{DecodeProgram, RequestedColumn};
 use super::schema::Schema;
 use super::skip::{skip, skip_lane};
 use crate::cursor::Cursor;
@@ -108,9 +108,9 @@ impl<'a> Container<'a> {
             Some(names) => {
                 let wants: Vec<RequestedColumn> =
                     names.iter().map(|name| RequestedColumn::Value((*name).to_owned())).collect();
-                Program::compile(&self.schema, &self.schema, &wants, types)?
+                DecodeProgram::compile(&self.schema, &self.schema, &wants, types)?
             }
-            None => Program::compile_all(&self.schema, &self.schema, types)?,
+            None => DecodeProgram::compile_all(&self.schema, &self.schema, types)?,
         };
         let mut decoder = Decoder::new(Arc::new(program));
         self.each_block(|stored, count| self.block(stored, count, &mut decoder))?;

@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 
 use super::columns::{Column, build, step_lanes};
 use super::lanes::{LANES, Lanes};
-use super::program::Program;
+use super::program::DecodeProgram;
 
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
@@ -20,9 +20,9 @@ pub struct Datum {
     pub len: u32,
 }
 
-/// Decodes records of one writer's schema into the columns of a [`Program`].
+/// Decodes records of one writer's schema into the columns of a [`DecodeProgram`].
 pub struct Decoder {
-    program: Arc<Program>,
+    program: Arc<DecodeProgram>,
     columns: Vec<Box<dyn Column>>,
     rows: usize,
 }
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Decoder {
 impl Decoder {
     /// An empty decoder.
     #[must_use]
-    pub fn new(program: Arc<Program>) -> Self {
+    pub fn new(program: Arc<DecodeProgram>) -> Self {
         let columns = program.columns.iter().map(build).collect();
         Self { program, columns, rows: 0 }
     }
@@ -144,13 +144,13 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
-    fn program(fields: &str, wants: &[&str]) -> Arc<Program> {
+    fn program(fields: &str, wants: &[&str]) -> Arc<DecodeProgram> {
         let schema = Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#)).unwrap();
         let wants: Vec<RequestedColumn> = wants.iter().map(|name| RequestedColumn::Value((*name).to_owned())).collect();
-        Arc::new(Program::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap())
+        Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap())
     }
 
-    fn decode(program: &Arc<Program>, content: &[u8]) -> Result<RecordBatch> {
+    fn decode(program: &Arc<DecodeProgram>, content: &[u8]) -> Result<RecordBatch> {
         let mut decoder = Decoder::new(Arc::clone(program));
         decoder.decode(content, &[Datum { at: 0, len: content.len() as u32 }])?;
         decoder.finish()

@@ -6,7 +6,7 @@
 //! columns wanted  ─┘   (shared)    (one a thread)
 //! ```
 //! - [`Schema`] is the parsed tree, [`arrow_schema`] what it is in Arrow;
-//! - [`Program`] resolves writer against reader by Hudi's rules, and knows what to read and what to step over;
+//! - [`DecodeProgram`] resolves writer against reader by Hudi's rules, and knows what to read and what to step over;
 //! - [`Decoder`] reads 64 records in lockstep, a field of each before the next field of any;
 //! - [`Encoder`] writes rows of Arrow batches as records, [`hudi_schema`] is the schema that Hudi would give their columns;
 //! - [`Container`] reads Avro's object container files, which hold commit metadata and plans; [`ContainerHeader`] writes them;
@@ -45,7 +45,7 @@ pub use container::Container;
 pub use container_header::ContainerHeader;
 pub use decoder::{Datum, Decoder};
 pub use encode::{Encoder, hudi_schema};
-pub use program::{Program, RequestedColumn};
+pub use program::{DecodeProgram, RequestedColumn};
 pub use schema::Schema;
 pub use types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type, Vector};
 pub use value::{UnknownMembers, Value, decode_value, encode_value};

@@ -34,13 +34,13 @@ impl RequestedColumn {
 
 /// What to do with each record. Immutable; any number of decoders share one, on any threads.
 #[derive(Debug)]
-pub struct Program {
+pub struct DecodeProgram {
     schema: SchemaRef,
     pub(super) columns: Vec<Plan>,
     pub(super) steps: Vec<Step>,
 }
 
-impl Program {
+impl DecodeProgram {
     /// Compiles a program that gives the wanted columns, in that order. Fields of the writer that nobody wants are stepped over,
     /// those behind the last wanted one not even that.
     ///
@@ -77,7 +77,7 @@ impl Program {
     /// A program that gives every field of the reader's schema.
     ///
     /// # Errors
-    /// As [`Program::compile`].
+    /// As [`DecodeProgram::compile`].
     pub fn compile_all(writer: &Schema, reader: &Schema, types: ArrowMapping) -> Result<Self> {
         let all: Vec<RequestedColumn> =
             reader.as_record()?.fields.iter().map(|field| RequestedColumn::Value(field.name.clone())).collect();

@@ -213,7 +213,7 @@ mod tests {
     use arrow_cast::display::array_value_to_string;
     use arrow_schema::DataType;
 
-    use super::super::{ArrowMapping, Datum, Decoder, Program, Schema};
+    use super::super::{ArrowMapping, Datum, DecodeProgram, Decoder, Schema};
     use crate::error::{ErrorKind, Result};
 
     fn schema(fields: &str) -> Schema {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     fn read(writer: &Schema, reader: &Schema, types: ArrowMapping, bytes: &[u8]) -> Result<RecordBatch> {
-        let mut decoder = Decoder::new(Arc::new(Program::compile_all(writer, reader, types)?));
+        let mut decoder = Decoder::new(Arc::new(DecodeProgram::compile_all(writer, reader, types)?));
         // Twice, so that a whole value is read and no more.
         let content = [bytes, bytes].concat();
         let len = bytes.len() as u32;
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(row, ["4", "null", "{x: , new: dflt, y: 3}", "[1, 2]", "7", "null"]);
 
         let needed = schema(r#"{"name":"needed","type":"int"}"#);
-        let error = Program::compile_all(&writer, &needed, ArrowMapping::Table).unwrap_err();
+        let error = DecodeProgram::compile_all(&writer, &needed, ArrowMapping::Table).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.to_string().contains("needed"), "{error}");
     }

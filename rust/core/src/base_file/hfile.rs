@@ -15,7 +15,7 @@ use arrow_schema::{DataType, SchemaRef};
 use super::conform::conform_field;
 use super::reader::{BaseFile, Batches};
 use super::row_ranges;
-use crate::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
+use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
 use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
 use crate::hfile::{Cell, Cells, HFile};
@@ -52,7 +52,7 @@ impl HFileBase {
     /// every record or in none, so the first tells.
     fn is_sought_by_key(&self) -> Result<bool> {
         let Some(first) = self.file.scan().next().transpose()? else { return Ok(false) };
-        let program = Program::compile(
+        let program = DecodeProgram::compile(
             &self.schema,
             &self.schema,
             &[RequestedColumn::Value(KEY_FIELD.to_owned())],
@@ -105,7 +105,7 @@ impl BaseFile for HFileBase {
         let there: Vec<&String> = wanted.fields().iter().map(|field| field.name()).collect();
         let there = there.into_iter().filter(|name| self.schema.field(name).is_some());
         let wants: Vec<RequestedColumn> = there.cloned().map(RequestedColumn::Value).collect();
-        let program = Program::compile(&self.schema, &self.schema, &wants, ArrowMapping::Table).map_err(named)?;
+        let program = DecodeProgram::compile(&self.schema, &self.schema, &wants, ArrowMapping::Table).map_err(named)?;
         let cells: Box<dyn Iterator<Item = Result<Cells>> + Send> = match &self.keys {
             Some(keys) => Box::new(self.file.seek(keys).map_err(named)?),
             None => Box::new(self.file.scan()),

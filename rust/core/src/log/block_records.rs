@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::block::{Block, BlockKind};
 use super::content::{avro_data, hfile_data, parquet_data};
 use super::layout::{BlockType, HeaderKey};
-use crate::avro::{self, ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
+use crate::avro::{self, ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::names::meta_columns;
@@ -98,7 +98,7 @@ fn key_field(schema: &Schema) -> Option<&str> {
 
 /// Returns a decoder of all fields, in the units of the file.
 pub(super) fn decoder(schema: &Schema) -> Result<Decoder> {
-    Ok(Decoder::new(Arc::new(Program::compile_all(schema, schema, ArrowMapping::File)?)))
+    Ok(Decoder::new(Arc::new(DecodeProgram::compile_all(schema, schema, ArrowMapping::File)?)))
 }
 
 fn decode(content: &Bytes, schema: &Schema, key: Option<&str>, wanted: &KeyFilter) -> Result<RecordBatch> {
@@ -122,7 +122,7 @@ fn with_wanted_keys(
         return Ok(datums);
     }
     let Some(key) = key else { return Err(no_key()) };
-    let mut places = Decoder::new(Arc::new(Program::compile(
+    let mut places = Decoder::new(Arc::new(DecodeProgram::compile(
         schema,
         schema,
         &[RequestedColumn::Place(key.to_owned())],

@@ -17,7 +17,7 @@ use super::avro_value::{AvroRecord, Value};
 use super::commit_metadata::{CommitMetadata, from_record};
 use super::instant::{Action, Instant, InstantState};
 use super::range::{TimelineRange, WriteVisitor};
-use crate::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema};
+use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::content::avro_data;
 use crate::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
@@ -219,7 +219,7 @@ fn decode(content: &Bytes, datums: &[Datum], schema: &Schema, columns: &[&str]) 
         .iter()
         .filter(|name| schema.field(name).is_some())
         .map(|name| RequestedColumn::Value((*name).to_owned()));
-    let program = Program::compile(schema, schema, &wants.collect::<Vec<_>>(), ArrowMapping::File)?;
+    let program = DecodeProgram::compile(schema, schema, &wants.collect::<Vec<_>>(), ArrowMapping::File)?;
     let mut decoder = Decoder::new(Arc::new(program));
     decoder.decode(content, datums)?;
     decoder.finish().map(AvroRecord::from_batch)

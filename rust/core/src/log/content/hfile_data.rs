@@ -17,7 +17,7 @@ use arrow_array::{Array, UInt64Array};
 use bytes::Bytes;
 
 use super::avro_data;
-use crate::avro::{ArrowMapping, Datum, Decoder, Program, RequestedColumn, Schema, Type};
+use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema, Type};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::hfile::{Cell, Cells, HFile};
@@ -65,7 +65,7 @@ struct Converted {
     content: Vec<u8>,
     count: i32,
     /// Locates the key field in a value; `None` if there is no such string field.
-    key: Option<Arc<Program>>,
+    key: Option<Arc<DecodeProgram>>,
 }
 
 impl Converted {
@@ -73,7 +73,7 @@ impl Converted {
         let field = key.and_then(|key| schema.field(key)).filter(|field| *field.ty.non_null() == Type::String);
         let key = field.map(|field| {
             let place = [RequestedColumn::Place(field.name.clone())];
-            Program::compile(schema, schema, &place, ArrowMapping::File).map(Arc::new)
+            DecodeProgram::compile(schema, schema, &place, ArrowMapping::File).map(Arc::new)
         });
         let content = [VERSION.to_be_bytes(), 0_i32.to_be_bytes()].concat();
         Ok(Self { content, count: 0, key: key.transpose()? })

@@ -18,7 +18,7 @@ use bytes::Bytes;
 
 use super::change_batch::{Changes, Operation};
 use super::image_text::ImageFormat;
-use crate::avro::{self, ArrowMapping, Datum, Decoder, Field, Program, Type};
+use crate::avro::{self, ArrowMapping, Datum, DecodeProgram, Decoder, Field, Type};
 use crate::config::CdcMode;
 use crate::error::{Error, Result};
 use crate::file_group::LogFile;
@@ -65,7 +65,7 @@ pub(in crate::read) struct ChangeLogs {
 struct Records {
     content: Bytes,
     datums: VecDeque<Datum>,
-    program: Arc<Program>,
+    program: Arc<DecodeProgram>,
     schema: avro::Schema,
     path: String,
     content_at: u64,
@@ -217,7 +217,7 @@ impl Records {
         let schema = avro::Schema::parse(&text)?;
         let content = source.read(block.content.clone())?;
         let datums = avro_data::records(&content)?.datums.into();
-        let program = Arc::new(Program::compile_all(&schema, &schema, ArrowMapping::File)?);
+        let program = Arc::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::File)?);
         let (path, content_at) = (source.path().to_owned(), block.content.start);
         Ok(Self { content, datums, program, schema, path, content_at })
     }

@@ -13,7 +13,7 @@ use super::deleted_rows::DeletedKeyRows;
 use super::log_blocks::LogBlocks;
 use super::log_records::LogRecords;
 use super::log_source::{BlockPlace, LogSource, ParquetBlock, RowSource};
-use crate::avro::{self, ArrowMapping, Decoder, Program, RequestedColumn};
+use crate::avro::{self, ArrowMapping, DecodeProgram, Decoder, RequestedColumn};
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
 use crate::keys::RecordKey;
@@ -50,7 +50,7 @@ pub(in crate::read) struct LogLoader<'a> {
 #[derive(Clone)]
 struct Compiled {
     /// Decodes the keys.
-    keys: Arc<Program>,
+    keys: Arc<DecodeProgram>,
     /// The ordinal of the program that decodes the projected columns.
     projected: usize,
     /// The projected columns that the schema does not have; `None` for blocks of complete records.
@@ -165,10 +165,10 @@ impl<'a> LogLoader<'a> {
         }
         let writer = self.writer(found)?;
         let reader = if of.is_partial { &optional_where_missing(self.table, &writer)? } else { self.table };
-        let keys = Program::compile(&writer, reader, &self.keys.wants(), ArrowMapping::Table)?;
+        let keys = DecodeProgram::compile(&writer, reader, &self.keys.wants(), ArrowMapping::Table)?;
         let projected: Vec<RequestedColumn> =
             self.projected.fields().iter().map(|field| RequestedColumn::Value(field.name().clone())).collect();
-        let projected = Program::compile(&writer, reader, &projected, ArrowMapping::Table)?;
+        let projected = DecodeProgram::compile(&writer, reader, &projected, ArrowMapping::Table)?;
         let missing = of.is_partial.then(|| self.missing(&writer));
         let compiled = Compiled { keys: Arc::new(keys), projected: loading.records.add_program(projected), missing };
         loading.compiled.insert(of, compiled.clone());

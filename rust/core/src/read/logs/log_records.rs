@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::deleted_rows::deleted_rows;
 use super::log_source::{LogSource, ParquetBlock, RowSource};
-use crate::avro::{Decoder, Program};
+use crate::avro::{DecodeProgram, Decoder};
 use crate::error::{Error, Result};
 use crate::log::content::avro_data;
 use crate::merge::fold::MissingColumns;
@@ -29,7 +29,7 @@ pub(in crate::read) struct LogRecords {
 /// The compiled programs of blocks, and their decoders.
 #[derive(Default)]
 struct Decoders {
-    programs: Vec<Arc<Program>>,
+    programs: Vec<Arc<DecodeProgram>>,
     /// Idle decoders, with the ordinals of their programs, for reuse of their memory.
     idle: Vec<(usize, Box<Decoder>)>,
 }
@@ -47,7 +47,7 @@ impl LogRecords {
     }
 
     /// The ordinal of the program.
-    pub(in crate::read) fn add_program(&mut self, program: Program) -> usize {
+    pub(in crate::read) fn add_program(&mut self, program: DecodeProgram) -> usize {
         self.decoders.programs.push(Arc::new(program));
         self.decoders.programs.len() - 1
     }
