@@ -48,7 +48,7 @@ pub use plan::{
     CommitBounds, Follower, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, QueryOptions, QueryPlan,
     Scan, SkippedWrites, SnapshotRows, StartPosition, UnreadCommit,
 };
-pub use read::{Report, RowsMerge, RowsMergeOptions, Stream};
+pub use read::{ReadReport, RowsMerge, RowsMergeOptions, Stream};
 pub use split::{MergerHandle, Query, Split};
 pub use storage::RequestCounts;
 pub use table::Table;

@@ -18,7 +18,7 @@ pub struct CorruptRange {
 
 /// Statistics of a read of one or several splits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ReadReport {
     /// Base and log files opened.
     pub files: u64,
     /// Log blocks by Hudi's name of their type.
@@ -52,13 +52,13 @@ pub struct Report {
 /// A report that several readers update.
 #[derive(Debug, Clone, Default)]
 pub struct SharedReport {
-    report: Arc<Mutex<Report>>,
+    report: Arc<Mutex<ReadReport>>,
     requests: Arc<Requests>,
 }
 
 impl SharedReport {
     /// Returns the report for an update.
-    pub fn edit(&self) -> MutexGuard<'_, Report> {
+    pub fn edit(&self) -> MutexGuard<'_, ReadReport> {
         // The counts are valid even after a panic of another thread.
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,8 +76,8 @@ impl SharedReport {
 
     /// Returns a copy of the report.
     #[must_use]
-    pub fn snapshot(&self) -> Report {
+    pub fn snapshot(&self) -> ReadReport {
         let peak_fetched_bytes = self.requests.budget().peak();
-        Report { requests: self.requests.counts(), peak_fetched_bytes, ..self.edit().clone() }
+        ReadReport { requests: self.requests.counts(), peak_fetched_bytes, ..self.edit().clone() }
     }
 }

@@ -40,7 +40,7 @@ impl Table {
     }
 
     /// The storage requests made so far to open the table and to plan its queries. Reading is counted by
-    /// [`crate::Report::requests`].
+    /// [`crate::ReadReport::requests`].
     #[must_use]
     pub fn requests(&self) -> RequestCounts {
         self.0.place.requests().map(|requests| requests.counts()).unwrap_or_default()

@@ -17,7 +17,7 @@ use super::ahead::Ahead;
 use super::split_reader::SplitReader;
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
-use crate::read::report::{Report, SharedReport};
+use crate::read::report::{ReadReport, SharedReport};
 use crate::split::Split;
 
 /// The number of batches that a split's reader may be ahead of the consumer.
@@ -78,7 +78,7 @@ impl Stream {
 
     /// Returns the statistics so far.
     #[must_use]
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> ReadReport {
         self.report.snapshot()
     }
 
