@@ -6,7 +6,7 @@ use super::known_schema::KnownSchema;
 use crate::config::{MergeConfig, ReadOptions, TableConfig};
 use crate::error::{Error, Result};
 use crate::metadata_table::MetadataTable;
-use crate::storage::{self, Requests, Storage, StorageOptions};
+use crate::storage::{self, RequestCounters, Storage, StorageOptions};
 use crate::timeline::Timeline;
 
 /// The files that opening a table and its metadata table may read, for both layouts of the timeline. On remote storage
@@ -44,7 +44,7 @@ impl OpenTable {
     pub fn at(place: Arc<dyn Storage>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         let place = match place.requests() {
             Some(_) => place,
-            None => storage::counted(place, &Arc::new(Requests::default())),
+            None => storage::counted(place, &Arc::new(RequestCounters::default())),
         };
         if let Some(requests) = place.requests() {
             requests.budget().set_limit(options.memory_limit / 4, 1);

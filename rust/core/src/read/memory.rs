@@ -20,7 +20,7 @@ use bytes::Bytes;
 use crate::config::ReadOptions;
 use crate::error::Result;
 use crate::spill::{BatchWriter, SpillFolder};
-use crate::storage::{FetchBudget, Reserved, Source};
+use crate::storage::{FetchBudget, ReservedBytes, Source};
 
 /// The memory of one slice.
 pub(super) struct SliceMemory {
@@ -35,8 +35,8 @@ pub(super) struct SliceMemory {
     known: HashMap<BlockId, Bytes>,
     /// The budget of fetched files; bytes derived from them are counted there, too.
     fetched: Option<Arc<FetchBudget>>,
-    reserved: Vec<Reserved>,
-    reserved_by_pass: Vec<Reserved>,
+    reserved: Vec<ReservedBytes>,
+    reserved_by_pass: Vec<ReservedBytes>,
 }
 
 /// A block of the slice: the path of its file and the offset of its content.
@@ -166,7 +166,7 @@ impl SliceMemory {
         if self.fits(len) { Ok((len, bytes)) } else { Ok((0, self.folder.keep(&bytes)?)) }
     }
 
-    fn counted(&self, bytes: u64) -> Option<Reserved> {
+    fn counted(&self, bytes: u64) -> Option<ReservedBytes> {
         self.fetched.as_ref().map(|fetched| fetched.reserve(bytes))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::storage::{RequestCounts, Requests};
+use crate::storage::{RequestCounters, RequestCounts};
 
 /// A skipped range of a log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct ReadReport {
 #[derive(Debug, Clone, Default)]
 pub struct SharedReport {
     report: Arc<Mutex<ReadReport>>,
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
 }
 
 impl SharedReport {
@@ -70,7 +70,7 @@ impl SharedReport {
 
     /// Returns the counters of storage requests.
     #[must_use]
-    pub fn requests(&self) -> &Arc<Requests> {
+    pub fn requests(&self) -> &Arc<RequestCounters> {
         &self.requests
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{FileStatus, FolderEntry, KnownFile, Requests, Source, Storage};
+use super::{FileStatus, FolderEntry, KnownFile, RequestCounters, Source, Storage};
 use crate::error::Result;
 
 /// The files below a folder.
@@ -67,7 +67,7 @@ impl Storage for SubfolderStorage {
         self.place.requests_at_once()
     }
 
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         self.place.requests()
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::Requests;
-use super::fetch_budget::{Reserved, counted};
+use super::RequestCounters;
+use super::fetch_budget::{ReservedBytes, counted};
 use super::object_error::Failure;
 use super::object_runtime::Pending;
 use crate::error::Result;
@@ -25,7 +25,7 @@ pub(super) struct FetchedBytes {
 
 impl FetchedBytes {
     /// Returns the response with its bytes counted in the budget until the last slice of them is dropped.
-    pub(super) fn reserving(self, reserved: Arc<Reserved>) -> Self {
+    pub(super) fn reserving(self, reserved: Arc<ReservedBytes>) -> Self {
         Self { bytes: counted(self.bytes, reserved), ..self }
     }
 }
@@ -40,9 +40,9 @@ pub(super) trait RangeFetcher: Send + Sync {
     /// `Io` if nothing can be fetched at all.
     fn start(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         range: Option<Range<u64>>,
         etag: Option<String>,
-        reserved: Arc<Reserved>,
+        reserved: Arc<ReservedBytes>,
     ) -> Result<Pending<Outcome<FetchedBytes>>>;
 }

@@ -11,7 +11,7 @@ use super::hdfs_options::HdfsOptions;
 use super::hdfs_uri::HdfsUri;
 use super::object_ranges::WHOLE;
 use super::object_source::ObjectSource;
-use super::{FileStatus, FolderEntry, KnownFile, MemoryFile, Requests, Source, Storage, StorageOptions};
+use super::{FileStatus, FolderEntry, KnownFile, MemoryFile, RequestCounters, Source, Storage, StorageOptions};
 use crate::error::Result;
 
 /// A root folder in HDFS.
@@ -20,7 +20,7 @@ pub struct HdfsStorage {
     root: String,
     path: String,
     pub(super) handle: Arc<HdfsHandle>,
-    pub(super) requests: Arc<Requests>,
+    pub(super) requests: Arc<RequestCounters>,
 }
 
 impl HdfsStorage {
@@ -119,11 +119,11 @@ impl Storage for HdfsStorage {
         self.handle.max_requests()
     }
 
-    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Storage>> {
+    fn counted(&self, requests: &Arc<RequestCounters>) -> Option<Arc<dyn Storage>> {
         Some(Arc::new(Self { requests: Arc::clone(requests), ..self.clone() }))
     }
 
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         Some(&self.requests)
     }
 }

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use hdfs_native::Client;
 use hdfs_native::file::FileReader;
 
-use super::Requests;
+use super::RequestCounters;
 use super::fetch::{FetchedBytes, Outcome, RangeFetcher};
-use super::fetch_budget::Reserved;
+use super::fetch_budget::ReservedBytes;
 use super::hdfs_error::is_transient;
 use super::hdfs_handle::HdfsHandle;
 use super::object_runtime::{Pending, locked};
@@ -42,10 +42,10 @@ impl HdfsFile {
 impl RangeFetcher for HdfsFile {
     fn start(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         range: Option<Range<u64>>,
         _: Option<String>,
-        reserved: Arc<Reserved>,
+        reserved: Arc<ReservedBytes>,
     ) -> Result<Pending<Outcome<FetchedBytes>>> {
         let (path, blocks, generation) = (self.path.clone(), Arc::clone(&self.blocks), self.handle.generation()?);
         requests.count_read();

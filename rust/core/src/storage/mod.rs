@@ -125,7 +125,7 @@ pub use below::SubfolderStorage;
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
 pub use create::{Appendable, Sink, WritableStorage};
-pub use fetch_budget::{FetchBudget, Reserved};
+pub use fetch_budget::{FetchBudget, ReservedBytes};
 #[cfg(feature = "hdfs")]
 pub use hdfs::HdfsStorage;
 #[cfg(feature = "hdfs")]
@@ -143,7 +143,7 @@ pub use object_options::{ObjectOptions, needed_options};
 pub use open::{StorageOptions, open, open_beside, open_counted, open_file, open_file_store, open_writable};
 pub use prefix::PrefixSource;
 pub use put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
-pub use requests::{RequestCounts, Requests, counted};
+pub use requests::{RequestCounters, RequestCounts, counted};
 pub use section::SectionSource;
 pub use source::{ReadFrom, Source};
 pub use storage::Storage;

@@ -15,7 +15,7 @@ use super::object_ranges::WHOLE;
 use super::object_runtime::{Pending, locked};
 use super::object_source::{ObjectFile, ObjectSource};
 use super::object_uri::{ObjectStoreType, ObjectUri};
-use super::{FileStatus, FolderEntry, KnownFile, MemoryFile, Requests, Source, Storage, StorageOptions};
+use super::{FileStatus, FolderEntry, KnownFile, MemoryFile, RequestCounters, Source, Storage, StorageOptions};
 use crate::error::{ErrorKind, Result};
 
 /// A root folder in an object store.
@@ -24,7 +24,7 @@ pub struct ObjectStorage {
     root: String,
     key: String,
     pub(super) handle: Arc<ObjectHandle>,
-    pub(super) requests: Arc<Requests>,
+    pub(super) requests: Arc<RequestCounters>,
     ahead: Arc<Mutex<Ahead>>,
 }
 
@@ -195,12 +195,12 @@ impl Storage for ObjectStorage {
         self.handle.max_requests()
     }
 
-    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Storage>> {
+    fn counted(&self, requests: &Arc<RequestCounters>) -> Option<Arc<dyn Storage>> {
         let ahead = Arc::default();
         Some(Arc::new(Self { requests: Arc::clone(requests), ahead, ..self.clone() }))
     }
 
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         Some(&self.requests)
     }
 }

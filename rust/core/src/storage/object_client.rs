@@ -16,7 +16,7 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, HeaderValue, ObjectStore, RetryConfig};
 
-use super::Requests;
+use super::RequestCounters;
 use super::object_assume_role::AssumeRole;
 use super::object_error::Failure;
 use super::object_limit::RequestLimit;
@@ -31,14 +31,14 @@ tokio::task_local! {
 
 /// The requests of an operation: they are counted, and the status of the last response is stored.
 struct Exchange {
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
     /// 0 if there was none.
     status: AtomicU16,
 }
 
 /// Runs an operation of a store. Its requests are counted in `requests`, including retries and pages of listings.
 pub(super) async fn counting<T>(
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
     operation: impl Future<Output = object_store::Result<T>>,
 ) -> std::result::Result<T, Failure> {
     let exchange = Arc::new(Exchange { requests, status: AtomicU16::new(0) });
@@ -275,7 +275,7 @@ impl HttpService for CountingService {
     }
 }
 
-fn count(requests: &Requests, request: &HttpRequest) {
+fn count(requests: &RequestCounters, request: &HttpRequest) {
     let query = request.uri().query().unwrap_or_default();
     match request.method().as_str() {
         "GET" if query.contains("list-type=2") || query.contains("comp=list") => requests.count_list(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use object_store::ObjectStore;
 
-use super::Requests;
+use super::RequestCounters;
 use super::fetch::Outcome;
 use super::object_client::{ClientParts, client, counting, region_of};
 use super::object_error::Failure;
@@ -112,7 +112,7 @@ impl ObjectHandle {
     /// `Io` if the I/O thread cannot be started.
     pub(super) fn start<T, F>(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Clone + Send + 'static,
     ) -> Result<Pending<Outcome<T>>>
     where
@@ -140,7 +140,7 @@ impl ObjectHandle {
     /// `Io` if the I/O thread cannot be started.
     pub(super) fn start_once<T, F>(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Send + 'static,
     ) -> Result<Pending<Outcome<T>>>
     where
@@ -161,7 +161,7 @@ impl ObjectHandle {
     /// Errors of the store, by kind.
     pub(super) fn run<T, F>(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         path: &str,
         operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Clone + Send + 'static,
     ) -> Result<T>

@@ -19,7 +19,7 @@ use super::object::ObjectStorage;
 use super::object_handle::{ObjectHandle, location};
 use super::object_runtime::{Pending, locked};
 use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
-use super::{Requests, Storage};
+use super::{RequestCounters, Storage};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The size of a part of a large file.
@@ -145,7 +145,7 @@ struct ObjectUpload {
     location: Path,
     path: String,
     handle: Arc<ObjectHandle>,
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
     waiting: BytesMut,
     /// Created with the first part.
     upload: Option<Shared>,

@@ -18,13 +18,13 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
 
 use super::fetch::{FetchedBytes, Outcome, RangeFetcher};
-use super::fetch_budget::{self, FetchBudget, FetchCache, LastUse, Reserved};
+use super::fetch_budget::{self, FetchBudget, FetchCache, LastUse, ReservedBytes};
 use super::object_error::{CHANGED, Failure};
 use super::object_handle::ObjectHandle;
 use super::object_ranges::{self, MOST_HELD, PIECE, Piece, TAIL, WHOLE};
 use super::object_runtime::{Pending, locked};
 use super::source::check_range;
-use super::{KnownFile, ReadFrom, Requests, Source};
+use super::{KnownFile, ReadFrom, RequestCounters, Source};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The maximum number of cached bytes of one file: those of a group of ranges, and as many prefetched ones.
@@ -35,7 +35,7 @@ const LEAST: u64 = 256 << 10;
 /// A file of an object store, or of HDFS.
 pub(super) struct ObjectSource {
     fetcher: Box<dyn RangeFetcher>,
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
     path: String,
     file: KnownFile,
     state: Mutex<State>,
@@ -63,7 +63,7 @@ impl ObjectSource {
     /// Returns the file at `path`, whose ranges `fetcher` fetches. No request is sent.
     pub(super) fn new(
         fetcher: Box<dyn RangeFetcher>,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         path: String,
         file: KnownFile,
     ) -> Arc<Self> {
@@ -188,7 +188,7 @@ impl ObjectSource {
         (self.budget().share() / 2).min(MOST_HELD)
     }
 
-    fn start(&self, state: &mut State, range: Range<u64>, reserved: Reserved) -> Result<()> {
+    fn start(&self, state: &mut State, range: Range<u64>, reserved: ReservedBytes) -> Result<()> {
         // The whole file needs no range: an empty object has none.
         let wanted = (range.start > 0 || range.end < self.file.len || self.file.may_have_grown).then(|| range.clone());
         let fetch = self.fetcher.start(&self.requests, wanted, state.etag.clone(), Arc::new(reserved))?;
@@ -371,10 +371,10 @@ impl ObjectFile {
 impl RangeFetcher for ObjectFile {
     fn start(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         range: Option<Range<u64>>,
         etag: Option<String>,
-        reserved: Arc<Reserved>,
+        reserved: Arc<ReservedBytes>,
     ) -> Result<Pending<Outcome<FetchedBytes>>> {
         let location = self.location.clone();
         self.handle.start(requests, move |store| async move {

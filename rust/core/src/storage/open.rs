@@ -10,7 +10,7 @@ use super::HdfsUri;
 #[cfg(feature = "object")]
 use super::ObjectStorage;
 use super::object_keys::hint;
-use super::{FileStore, LocalStorage, Requests, Source, Storage, WritableStorage, counted};
+use super::{FileStore, LocalStorage, RequestCounters, Source, Storage, WritableStorage, counted};
 use crate::error::{Error, Result};
 
 /// Options of an object store, by name. Local files have none.
@@ -41,7 +41,7 @@ pub fn open_counted(
     uri: &str,
     options: &StorageOptions,
     mmap: bool,
-    requests: &Arc<Requests>,
+    requests: &Arc<RequestCounters>,
 ) -> Result<Arc<dyn Storage>> {
     Ok(counted(open(uri, options, mmap)?, requests))
 }

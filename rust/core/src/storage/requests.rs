@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// Counters that several storages and threads update.
 #[derive(Debug, Default)]
-pub struct Requests {
+pub struct RequestCounters {
     list: AtomicU64,
     open: AtomicU64,
     read: AtomicU64,
@@ -32,7 +32,7 @@ pub struct RequestCounts {
     pub read: u64,
 }
 
-impl Requests {
+impl RequestCounters {
     /// Returns the current counts.
     #[must_use]
     pub fn counts(&self) -> RequestCounts {
@@ -68,13 +68,13 @@ fn count(counter: &AtomicU64) {
 
 /// Returns `place` with its requests counted in `requests`.
 #[must_use]
-pub fn counted(place: Arc<dyn Storage>, requests: &Arc<Requests>) -> Arc<dyn Storage> {
+pub fn counted(place: Arc<dyn Storage>, requests: &Arc<RequestCounters>) -> Arc<dyn Storage> {
     place.counted(requests).unwrap_or_else(|| Arc::new(CountedStorage { place, requests: Arc::clone(requests) }))
 }
 
 struct CountedStorage {
     place: Arc<dyn Storage>,
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
 }
 
 impl CountedStorage {
@@ -133,14 +133,14 @@ impl Storage for CountedStorage {
         self.place.full_path(path)
     }
 
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         Some(&self.requests)
     }
 }
 
 struct CountedSource {
     source: Arc<dyn Source>,
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
 }
 
 impl Source for CountedSource {
@@ -181,7 +181,7 @@ mod tests {
         std::fs::create_dir_all(folder.join("a")).unwrap();
         std::fs::write(folder.join("a/b"), b"0123456789").unwrap();
         for (mapped, read) in [(true, 0), (false, 2)] {
-            let requests = Arc::new(Requests::default());
+            let requests = Arc::new(RequestCounters::default());
             let place = counted(Arc::new(LocalStorage::new(&folder.to_string_lossy(), mapped)), &requests);
             let below = SubfolderStorage::new(Arc::clone(&place), "a");
             assert_eq!(below.list("").unwrap().unwrap().len(), 1);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{FileStatus, FolderEntry, KnownFile, Requests, Source};
+use super::{FileStatus, FolderEntry, KnownFile, RequestCounters, Source};
 use crate::error::Result;
 
 /// The default number of concurrent requests: enough to hide latency, few enough to be no burden.
@@ -73,7 +73,7 @@ pub trait Storage: Send + Sync {
     }
 
     /// Returns this storage with its requests counted in `requests`; `None` if it does not count them itself.
-    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Storage>> {
+    fn counted(&self, requests: &Arc<RequestCounters>) -> Option<Arc<dyn Storage>> {
         let _ = requests;
         None
     }
@@ -84,7 +84,7 @@ pub trait Storage: Send + Sync {
     }
 
     /// Returns the counters of this storage's requests, if they are counted.
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         None
     }
 
