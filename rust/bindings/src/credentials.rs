@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use mortice::storage::Supplied;
+use mortice::storage::CredentialValues;
 use mortice::{Error, ErrorKind};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -11,14 +11,14 @@ use pyo3::prelude::*;
 use crate::errors::keep_raised;
 
 /// Calls the named function for credentials; `rejected` is the version of those that the store has rejected.
-pub(crate) fn supply(name: &str, rejected: Option<u64>) -> mortice::Result<Supplied> {
+pub(crate) fn supply(name: &str, rejected: Option<u64>) -> mortice::Result<CredentialValues> {
     let ended = || Error::new(ErrorKind::Interrupted, "the Python interpreter has ended");
     let called = |py: Python<'_>| called(py, name, rejected).map_err(|error| failed(py, error));
     let (options, refresh_at, version) = Python::try_attach(called).ok_or_else(ended)??;
     let refresh_at: Option<f64> = refresh_at;
     // A time that the system cannot represent is never reached.
     let moment = |seconds: f64| SystemTime::UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(seconds).ok()?);
-    Ok(Supplied { options, refresh_at: refresh_at.and_then(moment), version })
+    Ok(CredentialValues { options, refresh_at: refresh_at.and_then(moment), version })
 }
 
 fn called(py: Python<'_>, name: &str, rejected: Option<u64>) -> PyResult<(BTreeMap<String, String>, Option<f64>, u64)> {

@@ -147,4 +147,4 @@ pub use requests::{RequestCounters, RequestCounts, counted};
 pub use section::SectionSource;
 pub use source::{ReadFrom, Source};
 pub use storage::Storage;
-pub use supplier::{CREDENTIALS, Supplied, Supplier, set_credentials_supplier};
+pub use supplier::{CREDENTIALS, CredentialValues, CredentialsSupplier, set_credentials_supplier};

@@ -15,7 +15,7 @@ use super::hadoop::conf::Options;
 use super::object_options::own_options;
 use super::object_runtime::locked;
 use super::object_uri::ObjectStoreType;
-use super::supplier::{Supplied, supply};
+use super::supplier::{CredentialValues, supply};
 use crate::error::{Error, Result};
 
 /// Credentials of one store. `Debug` prints none.
@@ -73,7 +73,7 @@ impl SuppliedCredentials {
         // The function may block, and the I/O thread has other requests.
         let asked = tokio::task::spawn_blocking(move || supply(&name, rejected)).await;
         let ended = |error| Error::internal("a thread that asked for credentials has ended").caused_by(error);
-        let Supplied { options, refresh_at, version } = asked.map_err(ended)??;
+        let CredentialValues { options, refresh_at, version } = asked.map_err(ended)??;
         let options = Arc::new(own_options(self.service, &options)?);
         let mut state = locked(&self.state);
         // A response may arrive after that of a newer version.
