@@ -21,7 +21,7 @@ mod index_key;
 mod open;
 mod record_index;
 
-pub use column_stats::{COLUMN_STATS, Skipping};
+pub use column_stats::{COLUMN_STATS, DataSkipping};
 pub use files::{ALL_PARTITIONS, FILES, PartitionListing};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
 pub use open::{KEY, MetadataRows, MetadataTable, pending};

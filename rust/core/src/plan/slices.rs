@@ -16,7 +16,7 @@ use crate::config::TimelineLayout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles};
 use crate::filter::{Filter, KeyFilter};
-use crate::metadata_table::{COLUMN_STATS, MetadataTable, RECORD_INDEX, Skipping};
+use crate::metadata_table::{COLUMN_STATS, DataSkipping, MetadataTable, RECORD_INDEX};
 use crate::names::{RequestedTime, meta_columns};
 use crate::timeline::{RemovedFiles, Timeline};
 
@@ -185,7 +185,7 @@ impl OpenTable {
         }
         let over_logs =
             self.config.layout() == TimelineLayout::V2 && options.merger.is_none() && self.merge.custom().is_none();
-        let skipping = Skipping { types, filter: &options.filter, not_of_files, over_logs };
+        let skipping = DataSkipping { types, filter: &options.filter, not_of_files, over_logs };
         let found = lister.metadata_table();
         match found.and_then(|metadata| metadata.may_hold(slices, &skipping).map_err(Arc::new)) {
             Ok(None) => None,
