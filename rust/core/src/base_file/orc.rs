@@ -1,6 +1,6 @@
 //! ORC base files: stripes stream through, those without a wanted row are passed over, and only the wanted columns are decoded.
 
-use std::ops::StatisticsRange;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -13,7 +13,7 @@ use super::reader::{BaseFile, Batches};
 use super::row_ranges;
 use crate::error::Result;
 use crate::filter::{BoundFilter, ColumnBounds};
-use crate::orc::{ColumnStatistics, OrcFile, StatisticsRange as Known};
+use crate::orc::{ColumnStatistics, OrcFile, StatisticsRange};
 use crate::storage::Source;
 
 /// The name under which Hudi's writer leaves the Avro schema (`HoodieOrcConfig.AVRO_SCHEMA_METADATA_KEY`).
@@ -24,7 +24,7 @@ pub(super) struct OrcBase {
     file: OrcFile,
     path: String,
     /// Rows to read, in order; all of them where none were left out.
-    kept: Option<Vec<StatisticsRange<u64>>>,
+    kept: Option<Vec<Range<u64>>>,
 }
 
 impl OrcBase {
@@ -44,7 +44,7 @@ impl OrcBase {
         }
         let known = self.file.statistics(wanted.name())?;
         let nulls = known.iter().zip(&rows).map(|(known, rows)| rows.checked_sub(known.values?)).collect();
-        let of = |bound: fn(&Known) -> Bound| bounds_of(&known, wanted, bound).unwrap_or_else(unknown);
+        let of = |bound: fn(&StatisticsRange) -> Bound| bounds_of(&known, wanted, bound).unwrap_or_else(unknown);
         Some(ColumnBounds { least: of(least), greatest: of(greatest), nulls })
     }
 }
@@ -55,24 +55,24 @@ enum Bound {
     Text(String),
 }
 
-fn least(range: &Known) -> Bound {
+fn least(range: &StatisticsRange) -> Bound {
     match range {
-        Known::Ints(least, _) => Bound::Int(*least),
-        Known::Doubles(least, _) => Bound::Double(*least),
-        Known::Texts(least, _) => Bound::Text(least.clone()),
+        StatisticsRange::Ints(least, _) => Bound::Int(*least),
+        StatisticsRange::Doubles(least, _) => Bound::Double(*least),
+        StatisticsRange::Texts(least, _) => Bound::Text(least.clone()),
     }
 }
 
-fn greatest(range: &Known) -> Bound {
+fn greatest(range: &StatisticsRange) -> Bound {
     match range {
-        Known::Ints(_, greatest) => Bound::Int(*greatest),
-        Known::Doubles(_, greatest) => Bound::Double(*greatest),
-        Known::Texts(_, greatest) => Bound::Text(greatest.clone()),
+        StatisticsRange::Ints(_, greatest) => Bound::Int(*greatest),
+        StatisticsRange::Doubles(_, greatest) => Bound::Double(*greatest),
+        StatisticsRange::Texts(_, greatest) => Bound::Text(greatest.clone()),
     }
 }
 
 /// One bound in each stripe, of the wanted type; none where the types do not tell each other's order.
-fn bounds_of(known: &[ColumnStatistics], wanted: &Field, bound: fn(&Known) -> Bound) -> Option<ArrayRef> {
+fn bounds_of(known: &[ColumnStatistics], wanted: &Field, bound: fn(&StatisticsRange) -> Bound) -> Option<ArrayRef> {
     let bounds = || known.iter().map(|known| known.range.as_ref().map(bound));
     let ints = || bounds().map(|bound| if let Some(Bound::Int(value)) = bound { Some(value) } else { None });
     let array: ArrayRef = match wanted.data_type() {
@@ -115,7 +115,7 @@ impl BaseFile for OrcBase {
         self.file.stripe_rows()
     }
 
-    fn keep_row_groups(&mut self, kept: StatisticsRange<usize>) {
+    fn keep_row_groups(&mut self, kept: Range<usize>) {
         let stripes = row_ranges::consecutive(&self.row_groups());
         self.kept = Some(row_ranges::common(&self.kept_rows(), stripes.get(kept).unwrap_or_default()));
     }
@@ -128,19 +128,19 @@ impl BaseFile for OrcBase {
         let may_pass = filter.may_pass(&rows, |column| self.bounds(wanted.fields().get(column)?))?;
         let stripes = row_ranges::consecutive(&rows);
         let kept = self.kept_rows();
-        let is_left = |stripe: &StatisticsRange<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
+        let is_left = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let pruned = stripes.iter().zip(&may_pass).filter(|(stripe, may)| !**may && is_left(stripe)).count();
-        let passing: Vec<StatisticsRange<u64>> =
+        let passing: Vec<Range<u64>> =
             stripes.into_iter().zip(may_pass).filter(|(_, may)| *may).map(|(stripe, _)| stripe).collect();
         self.kept = Some(row_ranges::common(&kept, &passing));
         Ok(pruned as u64)
     }
 
-    fn kept_rows(&self) -> Vec<StatisticsRange<u64>> {
+    fn kept_rows(&self) -> Vec<Range<u64>> {
         self.kept.clone().unwrap_or_else(|| row_ranges::whole(self.row_count()))
     }
 
-    fn keep_rows(&mut self, rows: Vec<StatisticsRange<u64>>) -> Result<()> {
+    fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()> {
         self.kept = Some(rows);
         Ok(())
     }
@@ -148,12 +148,12 @@ impl BaseFile for OrcBase {
     fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
         let kept = self.kept_rows();
         let stripes = row_ranges::consecutive(&self.file.stripe_rows());
-        let with_rows = |stripe: &StatisticsRange<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
+        let with_rows = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let stripes = stripes.iter().enumerate().filter(|(_, stripe)| with_rows(stripe)).map(|(at, _)| at).collect();
         let rows = self.file.rows(&|name| wanted.fields().find(name).is_some(), stripes, batch_rows);
         let (wanted, path) = (Arc::clone(wanted), self.path);
         let batches = rows.flat_map(move |step| {
-            let of_batch = |(batch, rows): (RecordBatch, StatisticsRange<u64>)| {
+            let of_batch = |(batch, rows): (RecordBatch, Range<u64>)| {
                 let batch = conformed(&batch, &wanted).map_err(|error| error.in_file(&path))?;
                 Ok(row_ranges::slices(&batch, &rows, &kept))
             };
