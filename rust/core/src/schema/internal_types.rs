@@ -1,4 +1,4 @@
-//! The words for types without fields in schemas of schema on read (`ArrowMapping.*.toString`, `SerDeHelper`):
+//! The words for types without fields in schemas of schema on read (`Types.*.toString`, `SerDeHelper`):
 //!
 //! | word | type |
 //! |---|---|
