@@ -18,7 +18,7 @@ use crate::names::meta_columns;
 /// How several records of a key are folded into a row.
 pub(crate) enum FoldPlan {
     /// Fields of several records, by the rules of a partial update mode or payload class.
-    RecordMergeRules(FoldRules, FieldAbsence),
+    Rules(FoldRules, FieldAbsence),
     /// The rows that a user-defined merger returns.
     Merger(Arc<dyn RowMerger>),
     /// Records of the metadata table.
@@ -42,7 +42,7 @@ impl FoldPlan {
     /// `Unsupported` for `HoodieMetadataPayload` on a table whose schema is not that of a metadata table.
     pub(super) fn columns(&self, types: &Schema, keys: &KeyColumns) -> Result<Vec<String>> {
         match self {
-            Self::RecordMergeRules(..) => Ok(keys.fold_columns()),
+            Self::Rules(..) => Ok(keys.fold_columns()),
             Self::Merger(_) => Ok(types.fields().iter().map(|field| field.name().clone()).collect()),
             Self::Metadata if types.index_of(METADATA_TYPE).is_err() => Err(Error::unsupported(format!(
                 "merging by the payload class org.apache.hudi.metadata.{}, which merges records of metadata tables only: this table has no column {METADATA_TYPE:?}{}",
@@ -59,7 +59,7 @@ impl FoldPlan {
     /// `Internal` if the merger would not be given every projected column.
     pub(super) fn fold(self, of: &FoldColumns<'_>, missing: MissingColumns) -> Result<Box<dyn Fold>> {
         Ok(match self {
-            Self::RecordMergeRules(rules, absence) => Box::new(by_rules(rules, &absence, of, missing)),
+            Self::Rules(rules, absence) => Box::new(by_rules(rules, &absence, of, missing)),
             Self::Merger(merger) => Box::new(by_merger(merger, of)?),
             Self::Metadata => Box::new(by_merger(Arc::new(MetadataMerger), of)?),
         })

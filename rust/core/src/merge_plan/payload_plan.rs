@@ -30,7 +30,7 @@ impl MergePlan {
                 MergeSemantics::V1x => FoldRules::Payload(class, int_ordering),
                 MergeSemantics::V0x => FoldRules::Payload0x(class, int_ordering),
             };
-            Self::Fold(FoldPlan::RecordMergeRules(rules, absence))
+            Self::Fold(FoldPlan::Rules(rules, absence))
         };
         Ok(match payload::hudis_own(class) {
             Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),

@@ -58,10 +58,8 @@ impl MergePlan {
             None => FieldAbsence::Never,
         };
         Ok(match mode {
-            _ if partial => Self::Fold(FoldPlan::RecordMergeRules(FoldRules::Partial(mode), absence)),
-            _ if absence != FieldAbsence::Never => {
-                Self::Fold(FoldPlan::RecordMergeRules(FoldRules::Fill(mode), absence))
-            }
+            _ if partial => Self::Fold(FoldPlan::Rules(FoldRules::Partial(mode), absence)),
+            _ if absence != FieldAbsence::Never => Self::Fold(FoldPlan::Rules(FoldRules::Fill(mode), absence)),
             FoldMode::CommitTime => Self::Choose(RecordMergeRules::CommitTime),
             FoldMode::EventTime { int_ordering } => Self::Choose(RecordMergeRules::EventTime { int_ordering }),
         })

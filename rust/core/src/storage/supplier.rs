@@ -24,7 +24,10 @@ pub struct CredentialValues {
 impl fmt::Debug for CredentialValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.options.keys().collect();
-        f.debug_struct("CredentialValues").field("options", &names).field("version", &self.version).finish_non_exhaustive()
+        f.debug_struct("CredentialValues")
+            .field("options", &names)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
     }
 }
 
