@@ -313,7 +313,7 @@ impl<'a> LogLoader<'a> {
                 places: &places,
             },
         )?;
-        loading.records.add_source(LogSource { rows: RowSource::DeletedKeys(known), place: place.clone() });
+        loading.records.add_source(LogSource { rows: RowSource::Deletes(known), place: place.clone() });
         Ok(deleted.len())
     }
 }
