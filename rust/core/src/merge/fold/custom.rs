@@ -39,15 +39,15 @@ pub struct CustomFold {
     pub deleted_rows: DeletedRows,
 }
 
-/// A row: which batch of the pool, and where there.
-type Place = (usize, usize);
+/// The position of a row: the batch of the pool, and the row in it.
+type RowPosition = (usize, usize);
 
 /// The merged records of a key so far.
 #[derive(Debug, Clone, Copy)]
 enum State {
-    Row(Place),
+    Row(RowPosition),
     /// Deleted, with the row of the delete if it has one.
-    DeleteState(Option<Place>),
+    Deleted(Option<RowPosition>),
 }
 
 /// All rows: those that were fetched, and those that the merger made.
@@ -90,12 +90,12 @@ impl CustomFold {
         record.side.deleted == DeleteState::No || self.deleted_rows == DeletedRows::Delivered
     }
 
-    fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = Place>) -> Result<State> {
+    fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = RowPosition>) -> Result<State> {
         if !self.has_row(record) {
-            return Ok(State::DeleteState(None));
+            return Ok(State::Deleted(None));
         }
         let place = picks.next().ok_or_else(|| Error::internal("fewer rows were fetched than asked for"))?;
-        Ok(if record.side.deleted == DeleteState::No { State::Row(place) } else { State::DeleteState(Some(place)) })
+        Ok(if record.side.deleted == DeleteState::No { State::Row(place) } else { State::Deleted(Some(place)) })
     }
 
     /// Merges the states of each key. If both are rows, the merger is called.
@@ -105,7 +105,7 @@ impl CustomFold {
         newer: Vec<Option<State>>,
         pool: &mut Pool,
     ) -> Result<Vec<Option<State>>> {
-        let pairs: Vec<(Place, Place)> = older
+        let pairs: Vec<(RowPosition, RowPosition)> = older
             .iter()
             .zip(&newer)
             .filter_map(|pair| match pair {
@@ -117,7 +117,7 @@ impl CustomFold {
         let batch = pool.batches.len().saturating_sub(1);
         let mut made = kept.into_iter().enumerate().map(|(row, is_kept)| {
             let place = (batch, row);
-            if is_kept { State::Row(place) } else { State::DeleteState(Some(place)) }
+            if is_kept { State::Row(place) } else { State::Deleted(Some(place)) }
         });
         let states = older.into_iter().zip(newer).map(|pair| match pair {
             (Some(State::Row(_)), Some(State::Row(_))) => made.next(),
@@ -128,7 +128,7 @@ impl CustomFold {
     }
 
     /// Calls the merger and adds its rows to the pool. Returns which of them are kept.
-    fn call_merger(&self, pairs: &[(Place, Place)], pool: &mut Pool) -> Result<Vec<bool>> {
+    fn call_merger(&self, pairs: &[(RowPosition, RowPosition)], pool: &mut Pool) -> Result<Vec<bool>> {
         let in_table_order = |rows: RecordBatch| rows.project(&self.columns).map_err(failed);
         let older = in_table_order(pool.rows(pairs.iter().map(|pair| pair.0).collect())?)?;
         let newer = in_table_order(pool.rows(pairs.iter().map(|pair| pair.1).collect())?)?;
@@ -172,10 +172,10 @@ impl CustomFold {
             let row = RowRef { source: 0, at };
             outcomes.push(match state {
                 Some(State::Row(_)) => MergeOutcome::Replace(row),
-                Some(State::DeleteState(_)) => MergeOutcome::Delete(row),
+                Some(State::Deleted(_)) => MergeOutcome::Delete(row),
                 None => return Err(Error::internal("a key without a record")),
             });
-            if let Some(State::Row(place) | State::DeleteState(Some(place))) = state {
+            if let Some(State::Row(place) | State::Deleted(Some(place))) = state {
                 places.push(*place);
             }
         }
@@ -184,7 +184,7 @@ impl CustomFold {
 }
 
 impl Pool {
-    fn rows(&self, places: Vec<Place>) -> Result<RecordBatch> {
+    fn rows(&self, places: Vec<RowPosition>) -> Result<RecordBatch> {
         if places.is_empty() {
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
         }
