@@ -23,26 +23,26 @@
 use std::sync::Arc;
 
 use super::arrow_types::{ArrowMapping, whole};
-use super::plan::{Decimal, DecimalSource, Number, Text, ValuePlan};
-use super::types::{Decimal as DecimalType, Type, Vector};
+use super::plan::{DecimalPlan, DecimalSource, NumberPlan, TextPlan, ValuePlan};
+use super::types::{DecimalPlan as DecimalType, Type, Vector};
 
 /// How a value of one type is read as another; none where no rule leads there. Neither is null, union, array, map or record.
 pub(super) fn convert(writer: &Type, reader: &Type, types: ArrowMapping) -> Option<ValuePlan> {
     match reader {
         Type::Boolean => (*writer == Type::Boolean).then_some(ValuePlan::Boolean),
         Type::Float => number(match writer {
-            Type::Float => Number::Float,
+            Type::Float => NumberPlan::Float,
             _ => match whole(writer)? {
-                32 => Number::IntToFloat,
-                _ => Number::LongToFloat,
+                32 => NumberPlan::IntToFloat,
+                _ => NumberPlan::LongToFloat,
             },
         }),
         Type::Double => number(match writer {
-            Type::Double => Number::Double,
-            Type::Float => Number::FloatToDouble,
+            Type::Double => NumberPlan::Double,
+            Type::Float => NumberPlan::FloatToDouble,
             _ => match whole(writer)? {
-                32 => Number::IntToDouble,
-                _ => Number::LongToDouble,
+                32 => NumberPlan::IntToDouble,
+                _ => NumberPlan::LongToDouble,
             },
         }),
         Type::Bytes => bytes(writer),
@@ -63,21 +63,21 @@ pub(super) fn convert(writer: &Type, reader: &Type, types: ArrowMapping) -> Opti
     }
 }
 
-fn number(number: Number) -> Option<ValuePlan> {
+fn number(number: NumberPlan) -> Option<ValuePlan> {
     Some(ValuePlan::Number(number))
 }
 
 /// Ints and longs with and without logical types.
 fn whole_number(writer: &Type, reader: &Type, types: ArrowMapping) -> Option<ValuePlan> {
     if *reader == Type::Date && matches!(writer, Type::String | Type::Uuid) {
-        return number(Number::TextToDate);
+        return number(NumberPlan::TextToDate);
     }
     let factor = factor_between(writer, reader)?.checked_mul(factor_to_arrow(reader, types))?;
     match (whole(writer)?, whole(reader)?) {
-        (32, 32) => number(Number::Int),
-        (32, 64) => number(Number::IntToLongTimes(factor)),
-        (64, 64) if factor == 1 => number(Number::Long),
-        (64, 64) => number(Number::LongTimes(factor)),
+        (32, 32) => number(NumberPlan::Int),
+        (32, 64) => number(NumberPlan::IntToLongTimes(factor)),
+        (64, 64) if factor == 1 => number(NumberPlan::Long),
+        (64, 64) => number(NumberPlan::LongTimes(factor)),
         _ => None,
     }
 }
@@ -104,52 +104,56 @@ fn factor_to_arrow(reader: &Type, types: ArrowMapping) -> i64 {
 
 fn bytes(writer: &Type) -> Option<ValuePlan> {
     match writer {
-        Type::Bytes | Type::String | Type::Uuid => Some(ValuePlan::Text(Text::Bytes)),
-        Type::Fixed(fixed) => Some(ValuePlan::Text(Text::Fixed(fixed.size))),
+        Type::Bytes | Type::String | Type::Uuid => Some(ValuePlan::Text(TextPlan::Bytes)),
+        Type::Fixed(fixed) => Some(ValuePlan::Text(TextPlan::Fixed(fixed.size))),
         Type::Decimal(DecimalType { fixed: Some(fixed), .. }) | Type::Vector(Vector { fixed, .. }) => {
-            Some(ValuePlan::Text(Text::Fixed(fixed.size)))
+            Some(ValuePlan::Text(TextPlan::Fixed(fixed.size)))
         }
-        Type::Decimal(_) => Some(ValuePlan::Text(Text::Bytes)),
+        Type::Decimal(_) => Some(ValuePlan::Text(TextPlan::Bytes)),
         _ => None,
     }
 }
 
 fn string(writer: &Type) -> Option<ValuePlan> {
     Some(ValuePlan::Text(match writer {
-        Type::String | Type::Uuid | Type::Bytes => Text::Bytes,
-        Type::Enum(symbols) => Text::Symbol(symbols.symbols.iter().cloned().map(Some).collect()),
-        Type::Date => Text::Date,
-        Type::Float => Text::Float,
-        Type::Double => Text::Double,
+        Type::String | Type::Uuid | Type::Bytes => TextPlan::Bytes,
+        Type::Enum(symbols) => TextPlan::Symbol(symbols.symbols.iter().cloned().map(Some).collect()),
+        Type::Date => TextPlan::Date,
+        Type::Float => TextPlan::Float,
+        Type::Double => TextPlan::Double,
         Type::Decimal(written) => {
             let source = stored(written);
             // As many digits as any decimal has: what was written is shown, fit or not.
-            Text::Decimal(Decimal { source, precision: 39, scale: Some(written.scale).filter(|scale| *scale <= 38)? })
+            TextPlan::Decimal(DecimalPlan {
+                source,
+                precision: 39,
+                scale: Some(written.scale).filter(|scale| *scale <= 38)?,
+            })
         }
         _ => match whole(writer)? {
-            32 => Text::Int,
-            _ => Text::Long,
+            32 => TextPlan::Int,
+            _ => TextPlan::Long,
         },
     }))
 }
 
 fn fixed_bytes(size: usize, types: ArrowMapping) -> ValuePlan {
     match types {
-        ArrowMapping::Table => ValuePlan::Text(Text::Fixed(size)),
+        ArrowMapping::Table => ValuePlan::Text(TextPlan::Fixed(size)),
         ArrowMapping::File => ValuePlan::Fixed(size),
     }
 }
 
 fn enumeration(writer: &Type, wanted: &[String], default: Option<&String>) -> Option<ValuePlan> {
     Some(ValuePlan::Text(match writer {
-        Type::Enum(written) => Text::Symbol(
+        Type::Enum(written) => TextPlan::Symbol(
             written
                 .symbols
                 .iter()
                 .map(|symbol| if wanted.contains(symbol) { Some(symbol.clone()) } else { default.cloned() })
                 .collect(),
         ),
-        Type::String | Type::Uuid => Text::OneOf(Arc::from(wanted)),
+        Type::String | Type::Uuid => TextPlan::OneOf(Arc::from(wanted)),
         _ => return None,
     }))
 }
@@ -167,7 +171,7 @@ fn decimal(writer: &Type, wanted: &DecimalType) -> Option<ValuePlan> {
         },
     };
     let precision = u8::try_from(wanted.precision).ok()?;
-    Some(ValuePlan::Decimal(Decimal { source, precision, scale: wanted.scale }))
+    Some(ValuePlan::Decimal(DecimalPlan { source, precision, scale: wanted.scale }))
 }
 
 fn stored(written: &DecimalType) -> DecimalSource {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, SchemaRef};
 
 use super::arrow_types::{ArrowMapping, field};
-use super::plan::{Number, Plan, Step, ValuePlan};
+use super::plan::{ColumnPlan, FieldStep, NumberPlan, ValuePlan};
 use super::resolve::{StepBuilder, missing, refused, resolve, tags_of};
 use super::schema::Schema;
 use super::types::{Record, Type};
@@ -36,8 +36,8 @@ impl RequestedColumn {
 #[derive(Debug)]
 pub struct DecodeProgram {
     schema: SchemaRef,
-    pub(super) columns: Vec<Plan>,
-    pub(super) steps: Vec<Step>,
+    pub(super) columns: Vec<ColumnPlan>,
+    pub(super) steps: Vec<FieldStep>,
 }
 
 impl DecodeProgram {
@@ -50,7 +50,7 @@ impl DecodeProgram {
     /// field to the reader's. Fields that nobody wants are not looked at.
     pub fn compile(writer: &Schema, reader: &Schema, columns: &[RequestedColumn], types: ArrowMapping) -> Result<Self> {
         let (written, read) = (writer.as_record()?, reader.as_record()?);
-        let mut plans: Vec<Plan> = Vec::with_capacity(columns.len());
+        let mut plans: Vec<ColumnPlan> = Vec::with_capacity(columns.len());
         let mut wanted: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, want) in columns.iter().enumerate() {
             plans.push(plan(written, read, want, types)?);
@@ -91,7 +91,7 @@ impl DecodeProgram {
     }
 }
 
-fn plan(writer: &Record, reader: &Record, want: &RequestedColumn, types: ArrowMapping) -> Result<Plan> {
+fn plan(writer: &Record, reader: &Record, want: &RequestedColumn, types: ArrowMapping) -> Result<ColumnPlan> {
     let name = want.name();
     let Some(target) = reader.field(name) else {
         return Err(Error::invalid_argument(format!("the reader's schema {} has no field {name}", reader.name)));
@@ -103,24 +103,24 @@ fn plan(writer: &Record, reader: &Record, want: &RequestedColumn, types: ArrowMa
         (None, RequestedColumn::Place(_)) => {
             let data_type = DataType::UInt64;
             match missing(target, types, name)?.kind {
-                ValuePlan::Null => Ok(Plan::null(data_type)),
+                ValuePlan::Null => Ok(ColumnPlan::null(data_type)),
                 _ => Err(refused("a default has no place in the content", &Type::Null, &target.ty, name)),
             }
         }
     }
 }
 
-fn column(reader: &Record, want: &RequestedColumn, plan: &Plan, types: ArrowMapping) -> Result<FieldRef> {
+fn column(reader: &Record, want: &RequestedColumn, plan: &ColumnPlan, types: ArrowMapping) -> Result<FieldRef> {
     match (want, reader.field(want.name())) {
         (RequestedColumn::Value(name), Some(target)) => field(name, &target.ty, types, name),
         _ => Ok(Arc::new(Field::new(want.name(), plan.data_type.clone(), true))),
     }
 }
 
-fn place(writer: &Type, name: &str) -> Result<Plan> {
+fn place(writer: &Type, name: &str) -> Result<ColumnPlan> {
     match tags_of(writer) {
         (tags, Type::String | Type::Uuid | Type::Bytes) => {
-            Ok(Plan { tags, kind: ValuePlan::Number(Number::Place), data_type: DataType::UInt64 })
+            Ok(ColumnPlan { tags, kind: ValuePlan::Number(NumberPlan::Place), data_type: DataType::UInt64 })
         }
         _ => Err(refused("only string and bytes have a place in the content", writer, writer, name)),
     }

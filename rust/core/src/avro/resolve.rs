@@ -10,18 +10,18 @@ use std::collections::HashMap;
 use super::arrow_types::{ArrowMapping, data_type, number_of_union, under};
 use super::convert::convert;
 use super::defaults;
-use super::plan::{Fields, Items, Number, Plan, Skip, Step, Tags, ValuePlan};
+use super::plan::{ColumnPlan, FieldStep, FieldsPlan, ItemsPlan, NumberPlan, SkipStep, UnionTags, ValuePlan};
 use super::skip::{skip, skip_all};
 use super::types::{Field, Record, Type};
 use crate::error::{Error, Result};
 
 /// The plan for a value; `path` is the field's name for messages.
-pub(super) fn resolve(writer: &Type, reader: &Type, types: ArrowMapping, path: &str) -> Result<Plan> {
+pub(super) fn resolve(writer: &Type, reader: &Type, types: ArrowMapping, path: &str) -> Result<ColumnPlan> {
     let data_type = data_type(reader, types, path)?;
     let (tags, inner) = tags_of(writer);
     let wanted = reader.non_null();
     if *inner == Type::Null {
-        return Ok(Plan { tags: null_tags(writer), kind: ValuePlan::Null, data_type });
+        return Ok(ColumnPlan { tags: null_tags(writer), kind: ValuePlan::Null, data_type });
     }
     let kind = match (inner, wanted) {
         (Type::Union(branches), Type::Union(_)) if inner == wanted => union(branches, types, path)?,
@@ -37,12 +37,12 @@ pub(super) fn resolve(writer: &Type, reader: &Type, types: ArrowMapping, path: &
         (Type::Record(record), Type::Record(wanted)) => ValuePlan::Struct(fields(record, wanted, types, path)?),
         _ => convert(inner, wanted, types).ok_or_else(|| refused("no rule leads there", writer, reader, path))?,
     };
-    Ok(Plan { tags, kind, data_type })
+    Ok(ColumnPlan { tags, kind, data_type })
 }
 
 /// The union around a type, and the type in it.
-pub(super) fn tags_of(ty: &Type) -> (Tags, &Type) {
-    let Type::Union(branches) = ty else { return (Tags::Bare, ty) };
+pub(super) fn tags_of(ty: &Type) -> (UnionTags, &Type) {
+    let Type::Union(branches) = ty else { return (UnionTags::Bare, ty) };
     let tag = |wanted: &dyn Fn(&Type) -> bool| {
         branches.iter().position(wanted).and_then(|branch| u8::try_from(branch * 2).ok()).filter(|tag| *tag < 0x80)
     };
@@ -50,31 +50,31 @@ pub(super) fn tags_of(ty: &Type) -> (Tags, &Type) {
     let inner = ty.non_null();
     let nulls = branches.iter().filter(|branch| **branch == Type::Null).count();
     match (inner, tag(&|branch| branch == inner)) {
-        (Type::Union(_), _) | (_, None) => (Tags::Several { null }, ty),
+        (Type::Union(_), _) | (_, None) => (UnionTags::Several { null }, ty),
         // A second null would need a second tag for it; Avro does not allow it.
-        _ if nulls > 1 => (Tags::Several { null }, ty),
-        (_, Some(value)) => (Tags::Nullable { null, value }, inner),
+        _ if nulls > 1 => (UnionTags::Several { null }, ty),
+        (_, Some(value)) => (UnionTags::Nullable { null, value }, inner),
     }
 }
 
 /// The tags of a writer's type that has no value but null. No tag reads 0xff: its high bit would want another byte.
-fn null_tags(writer: &Type) -> Tags {
+fn null_tags(writer: &Type) -> UnionTags {
     match writer {
-        Type::Union(_) => Tags::Nullable { null: Some(0), value: 0xff },
-        _ => Tags::Bare,
+        Type::Union(_) => UnionTags::Nullable { null: Some(0), value: 0xff },
+        _ => UnionTags::Bare,
     }
 }
 
 /// Items that are a value each, and what stands before it.
-fn items(before: &[Type], writer: &Type, reader: &Type, types: ArrowMapping, path: &str) -> Result<Items> {
+fn items(before: &[Type], writer: &Type, reader: &Type, types: ArrowMapping, path: &str) -> Result<ItemsPlan> {
     let plan = Box::new(resolve(writer, reader, types, path)?);
     let parts = || before.iter().chain([writer]);
     let least = parts().fold(0_usize, |sum, part| sum.saturating_add(part.least_bytes()));
     let steps = skip_all(parts());
     // Inner blocks may say how many bytes they take, which is not to be believed where items are read; and without bytes
     // there is nothing to be found.
-    let is_plain = least > 0 && steps.iter().all(Skip::is_plain);
-    Ok(Items { plan, least, steps: is_plain.then_some(steps) })
+    let is_plain = least > 0 && steps.iter().all(SkipStep::is_plain);
+    Ok(ItemsPlan { plan, least, steps: is_plain.then_some(steps) })
 }
 
 /// A union that writer and reader have alike.
@@ -83,8 +83,8 @@ fn union(branches: &[Type], types: ArrowMapping, path: &str) -> Result<ValuePlan
         let float = branches.iter().position(|branch| *branch == Type::Float);
         let branches = branches.len();
         return Ok(ValuePlan::Number(match float {
-            Some(float) => Number::FloatOrDouble { branches, float },
-            None => Number::IntOrLong { branches },
+            Some(float) => NumberPlan::FloatOrDouble { branches, float },
+            None => NumberPlan::IntOrLong { branches },
         }));
     }
     let mut members = Vec::new();
@@ -101,9 +101,9 @@ fn union(branches: &[Type], types: ArrowMapping, path: &str) -> Result<ValuePlan
     Ok(ValuePlan::Union { branches: member_of, members })
 }
 
-fn fields(writer: &Record, reader: &Record, types: ArrowMapping, path: &str) -> Result<Fields> {
+fn fields(writer: &Record, reader: &Record, types: ArrowMapping, path: &str) -> Result<FieldsPlan> {
     let wanted: HashMap<&str, usize> = reader.fields.iter().map(|field| field.name.as_str()).zip(0..).collect();
-    let mut columns: Vec<Option<Plan>> = vec![None; reader.fields.len()];
+    let mut columns: Vec<Option<ColumnPlan>> = vec![None; reader.fields.len()];
     let mut steps = StepBuilder::default();
     for field in &writer.fields {
         let index = wanted.get(field.name.as_str()).copied();
@@ -121,24 +121,24 @@ fn fields(writer: &Record, reader: &Record, types: ArrowMapping, path: &str) -> 
         all.push(match plan {
             Some(plan) => plan,
             None => {
-                steps.absent.push(Step::Read(index));
+                steps.absent.push(FieldStep::Read(index));
                 missing(field, types, &under(path, &field.name))?
             }
         });
     }
-    Ok(Fields { columns: all, steps: steps.until_end() })
+    Ok(FieldsPlan { columns: all, steps: steps.until_end() })
 }
 
 /// The plan for a field that the writer does not have.
-pub(super) fn missing(field: &Field, types: ArrowMapping, path: &str) -> Result<Plan> {
+pub(super) fn missing(field: &Field, types: ArrowMapping, path: &str) -> Result<ColumnPlan> {
     let data_type = data_type(&field.ty, types, path)?;
     match &field.default {
-        None | Some(serde_json::Value::Null) if field.ty.is_nullable() => Ok(Plan::null(data_type)),
+        None | Some(serde_json::Value::Null) if field.ty.is_nullable() => Ok(ColumnPlan::null(data_type)),
         Some(default) => {
             let mut bytes = Vec::new();
             defaults::write(default, &field.ty, &mut bytes, path)?;
             let plan = Box::new(resolve(&field.ty, &field.ty, types, path)?);
-            Ok(Plan { tags: Tags::Bare, kind: ValuePlan::Default { bytes: bytes.into(), plan }, data_type })
+            Ok(ColumnPlan { tags: UnionTags::Bare, kind: ValuePlan::Default { bytes: bytes.into(), plan }, data_type })
         }
         None => Err(Error::invalid_table(format!(
             "field {path}: the writer's schema lacks it, and {} has neither default nor null",
@@ -150,9 +150,9 @@ pub(super) fn missing(field: &Field, types: ArrowMapping, path: &str) -> Result<
 /// Steps through a record as written, with neighbours that nobody wants gathered.
 #[derive(Default)]
 pub(super) struct StepBuilder<'a> {
-    steps: Vec<Step>,
+    steps: Vec<FieldStep>,
     unwanted: Vec<&'a Type>,
-    absent: Vec<Step>,
+    absent: Vec<FieldStep>,
 }
 
 impl<'a> StepBuilder<'a> {
@@ -162,27 +162,27 @@ impl<'a> StepBuilder<'a> {
 
     pub(super) fn read(&mut self, column: usize) {
         self.flush();
-        self.steps.push(Step::Read(column));
+        self.steps.push(FieldStep::Read(column));
     }
 
     pub(super) fn peek(&mut self, column: usize) {
         self.flush();
-        self.steps.push(Step::Peek(column));
+        self.steps.push(FieldStep::Peek(column));
     }
 
     /// A column that takes no bytes.
     pub(super) fn absent(&mut self, column: usize) {
-        self.absent.push(Step::Read(column));
+        self.absent.push(FieldStep::Read(column));
     }
 
     /// All steps to the record's end: where something follows it.
-    pub(super) fn until_end(mut self) -> Vec<Step> {
+    pub(super) fn until_end(mut self) -> Vec<FieldStep> {
         self.flush();
         self.until_last_wanted()
     }
 
     /// The steps to the last field that is wanted.
-    pub(super) fn until_last_wanted(mut self) -> Vec<Step> {
+    pub(super) fn until_last_wanted(mut self) -> Vec<FieldStep> {
         self.steps.append(&mut self.absent);
         self.steps
     }
@@ -194,7 +194,7 @@ impl<'a> StepBuilder<'a> {
         };
         self.unwanted.clear();
         if !steps.is_empty() {
-            self.steps.push(Step::Skip(steps));
+            self.steps.push(FieldStep::Skip(steps));
         }
     }
 }

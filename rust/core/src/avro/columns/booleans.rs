@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 
 use super::super::lane::Lane;
 use super::super::lanes::{LANES, Lanes, Peek, Source};
-use super::super::plan::Tags;
+use super::super::plan::UnionTags;
 use super::column::{Values, Wary, fill, peek};
 use super::validity::Bits;
 use crate::error::{Error, Result};
@@ -51,7 +51,7 @@ impl Values for Booleans {
         Ok(())
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let mut slots = [0_u8; LANES];
         let there = match self.wary.peek(|| peek(tags, lanes, &mut slots, &Bytes)) {
             Some(there) => there,

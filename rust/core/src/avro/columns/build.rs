@@ -8,7 +8,7 @@ use arrow_buffer::ArrowNativeType;
 
 use super::super::java_text;
 use super::super::lane::Lane;
-use super::super::plan::{Decimal, DecimalSource, Number, Plan, Text, ValuePlan};
+use super::super::plan::{ColumnPlan, DecimalPlan, DecimalSource, NumberPlan, TextPlan, ValuePlan};
 use super::absent::{Default, Nulls};
 use super::booleans::Booleans;
 use super::column::{Column, Tagged, Values};
@@ -24,7 +24,7 @@ use super::vectors::Vectors;
 use crate::error::Result;
 
 /// An empty column for a plan.
-pub(in super::super) fn build(plan: &Plan) -> Box<dyn Column> {
+pub(in super::super) fn build(plan: &ColumnPlan) -> Box<dyn Column> {
     match &plan.kind {
         ValuePlan::Null => tagged(plan, Nulls::default()),
         ValuePlan::Boolean => tagged(plan, Booleans::default()),
@@ -50,42 +50,42 @@ pub(in super::super) fn build(plan: &Plan) -> Box<dyn Column> {
     }
 }
 
-fn tagged<V: Values + 'static>(plan: &Plan, values: V) -> Box<dyn Column> {
+fn tagged<V: Values + 'static>(plan: &ColumnPlan, values: V) -> Box<dyn Column> {
     Box::new(Tagged::new(values, plan.tags, plan.data_type.clone()))
 }
 
 fn numbers<T: ArrowNativeType>(
-    plan: &Plan,
+    plan: &ColumnPlan,
     read: impl Fn(&mut Lane<'_>) -> Result<T> + Send + 'static,
 ) -> Box<dyn Column> {
     tagged(plan, Numbers::new(read))
 }
 
-fn number(plan: &Plan, kind: &Number) -> Box<dyn Column> {
+fn number(plan: &ColumnPlan, kind: &NumberPlan) -> Box<dyn Column> {
     match *kind {
-        Number::Int => tagged(plan, Numbers::new(Int)),
-        Number::Long => tagged(plan, Numbers::new(Long)),
-        Number::LongTimes(factor) => numbers(plan, move |lane| {
+        NumberPlan::Int => tagged(plan, Numbers::new(Int)),
+        NumberPlan::Long => tagged(plan, Numbers::new(Long)),
+        NumberPlan::LongTimes(factor) => numbers(plan, move |lane| {
             let value = lane.long()?;
             times(*lane, value, factor)
         }),
-        Number::IntToLongTimes(factor) => numbers(plan, move |lane| {
+        NumberPlan::IntToLongTimes(factor) => numbers(plan, move |lane| {
             let value = i64::from(lane.int()?);
             times(*lane, value, factor)
         }),
-        Number::IntToFloat => numbers(plan, |lane| Ok(lane.int()? as f32)),
-        Number::IntToDouble => numbers(plan, |lane| Ok(f64::from(lane.int()?))),
-        Number::LongToFloat => numbers(plan, |lane| Ok(lane.long()? as f32)),
-        Number::LongToDouble => numbers(plan, |lane| Ok(lane.long()? as f64)),
-        Number::Float => tagged(plan, Numbers::new(Float)),
-        Number::Double => tagged(plan, Numbers::new(Double)),
-        Number::FloatToDouble => numbers(plan, |lane| Ok(java_text::float_to_double(float(lane)?))),
-        Number::TextToDate => numbers(plan, date_of_text),
-        Number::IntOrLong { branches } => numbers(plan, move |lane| {
+        NumberPlan::IntToFloat => numbers(plan, |lane| Ok(lane.int()? as f32)),
+        NumberPlan::IntToDouble => numbers(plan, |lane| Ok(f64::from(lane.int()?))),
+        NumberPlan::LongToFloat => numbers(plan, |lane| Ok(lane.long()? as f32)),
+        NumberPlan::LongToDouble => numbers(plan, |lane| Ok(lane.long()? as f64)),
+        NumberPlan::Float => tagged(plan, Numbers::new(Float)),
+        NumberPlan::Double => tagged(plan, Numbers::new(Double)),
+        NumberPlan::FloatToDouble => numbers(plan, |lane| Ok(java_text::float_to_double(float(lane)?))),
+        NumberPlan::TextToDate => numbers(plan, date_of_text),
+        NumberPlan::IntOrLong { branches } => numbers(plan, move |lane| {
             branch_of(lane, branches)?;
             lane.long()
         }),
-        Number::FloatOrDouble { branches, float: narrow } => {
+        NumberPlan::FloatOrDouble { branches, float: narrow } => {
             numbers(
                 plan,
                 move |lane| {
@@ -93,7 +93,7 @@ fn number(plan: &Plan, kind: &Number) -> Box<dyn Column> {
                 },
             )
         }
-        Number::Place => tagged(plan, Places::default()),
+        NumberPlan::Place => tagged(plan, Places::default()),
     }
 }
 
@@ -121,46 +121,49 @@ fn date_of_text(lane: &mut Lane<'_>) -> Result<i32> {
     date.ok_or_else(|| lane.corrupt("a string that is no date"))
 }
 
-fn texts(plan: &Plan, append: impl Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send + 'static) -> Box<dyn Column> {
+fn texts(
+    plan: &ColumnPlan,
+    append: impl Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send + 'static,
+) -> Box<dyn Column> {
     tagged(plan, Texts::new(append))
 }
 
-fn text(plan: &Plan, kind: &Text) -> Box<dyn Column> {
+fn text(plan: &ColumnPlan, kind: &TextPlan) -> Box<dyn Column> {
     match kind {
-        Text::Bytes => tagged(plan, Strings::default()),
-        Text::Fixed(size) => {
+        TextPlan::Bytes => tagged(plan, Strings::default()),
+        TextPlan::Fixed(size) => {
             let size = *size;
             texts(plan, move |lane, out| lane.copy_to(size, out))
         }
-        Text::Symbol(symbols) => {
+        TextPlan::Symbol(symbols) => {
             let symbols = Arc::clone(symbols);
             texts(plan, move |lane, out| symbol(lane, &symbols, out))
         }
-        Text::OneOf(symbols) => {
+        TextPlan::OneOf(symbols) => {
             let symbols = Arc::clone(symbols);
             texts(plan, move |lane, out| one_of(lane, &symbols, out))
         }
-        Text::Int => texts(plan, |lane, out| {
+        TextPlan::Int => texts(plan, |lane, out| {
             let value = lane.int()?;
             shown(*lane, out, &value)
         }),
-        Text::Long => texts(plan, |lane, out| {
+        TextPlan::Long => texts(plan, |lane, out| {
             let value = lane.long()?;
             shown(*lane, out, &value)
         }),
-        Text::Float => texts(plan, |lane, out| {
+        TextPlan::Float => texts(plan, |lane, out| {
             out.extend_from_slice(java_text::float(float(lane)?).as_str().as_bytes());
             Ok(())
         }),
-        Text::Double => texts(plan, |lane, out| {
+        TextPlan::Double => texts(plan, |lane, out| {
             out.extend_from_slice(java_text::double(double(lane)?).as_str().as_bytes());
             Ok(())
         }),
-        Text::Date => texts(plan, |lane, out| {
+        TextPlan::Date => texts(plan, |lane, out| {
             out.extend_from_slice(java_text::date(lane.int()?).as_str().as_bytes());
             Ok(())
         }),
-        Text::Decimal(decimal) => {
+        TextPlan::Decimal(decimal) => {
             let decimal = decimal.clone();
             texts(plan, move |lane, out| {
                 let value = decimals::read(lane, &decimal)?;
@@ -198,7 +201,7 @@ fn one_of(lane: &mut Lane<'_>, symbols: &[String], out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-fn decimal(plan: &Plan, kind: &Decimal) -> Box<dyn Column> {
+fn decimal(plan: &ColumnPlan, kind: &DecimalPlan) -> Box<dyn Column> {
     match kind.source {
         DecimalSource::Fixed { scale, size } if scale == kind.scale => {
             tagged(plan, Numbers::new(FixedDecimal { size, limit: limit(kind.precision), decimal: kind.clone() }))

@@ -13,7 +13,7 @@ use arrow_schema::DataType;
 
 use super::super::lane::Lane;
 use super::super::lanes::{LANES, Lanes};
-use super::super::plan::{Skip, Tags};
+use super::super::plan::{SkipStep, UnionTags};
 use super::super::skip::skip_lane;
 use super::column::{Column, Values, one_by_one, read_tags};
 use super::numbers::arrow;
@@ -37,7 +37,7 @@ pub(super) struct Lists<I> {
     items: I,
     least: usize,
     /// The steps over an item, where they may be stepped over first.
-    steps: Option<Arc<[Skip]>>,
+    steps: Option<Arc<[SkipStep]>>,
     /// Where the items of sixty-four lists lie.
     places: Vec<(u32, u32)>,
     /// Items so far that took no bytes.
@@ -48,7 +48,7 @@ pub(super) struct Lists<I> {
 
 impl<I: Items> Lists<I> {
     /// `least` is the fewest bytes that an item takes, `steps` those over an item.
-    pub(super) fn new(items: I, least: usize, steps: Option<Arc<[Skip]>>) -> Self {
+    pub(super) fn new(items: I, least: usize, steps: Option<Arc<[SkipStep]>>) -> Self {
         Self { items, least, steps, places: Vec::new(), empty: 0, ends: vec![0], end: 0 }
     }
 
@@ -61,13 +61,13 @@ impl<I: Items> Lists<I> {
     }
 
     /// Finds the items of all lanes, then reads them in lockstep. None, and nothing read, where they cannot be found.
-    fn together(&mut self, steps: &[Skip], there: u64, lanes: &mut Lanes<'_>) -> Option<Result<()>> {
+    fn together(&mut self, steps: &[SkipStep], there: u64, lanes: &mut Lanes<'_>) -> Option<Result<()>> {
         let (at, count) = (self.ends.len(), lanes.count());
         self.ends.resize(at + count, 0);
         let ends = (self.ends.get_mut(at..)?, self.end);
         let places = &mut self.places;
         let total = match steps {
-            [Skip::NullableVarint { null }] => {
+            [SkipStep::NullableVarint { null }] => {
                 lanes.find_items(there, self.least, |lane| lane.skip_nullable_varint(*null), ends, places)
             }
             steps => lanes.find_items(there, self.least, |lane| skip_lane(steps, lane), ends, places),
@@ -114,7 +114,7 @@ impl<I: Items> Values for Lists<I> {
         self.ends.push(self.end);
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let there = read_tags(tags, lanes)?;
         if let Some(steps) = self.steps.clone()
             && let Some(outcome) = self.together(&steps, there, lanes)
@@ -171,7 +171,7 @@ impl<K: Values> Items for Entries<K> {
     }
 
     fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
-        self.keys.values(Tags::Bare, lanes)?;
+        self.keys.values(UnionTags::Bare, lanes)?;
         self.values.group(lanes)
     }
 

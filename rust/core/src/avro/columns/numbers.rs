@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 
 use super::super::lane::{Lane, peek_any_long, peek_long};
 use super::super::lanes::{Lanes, Peek, Source, Spans};
-use super::super::plan::Tags;
+use super::super::plan::UnionTags;
 use super::column::{Values, Wary, fill, peek, spans_of};
 use super::slots::Slots;
 use crate::error::{Error, Result};
@@ -128,7 +128,7 @@ impl<R: Read> Values for Numbers<R> {
         self.values.push(R::Native::default());
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let slots = self.values.ahead(lanes.count());
         let mut source = Reading(&self.read);
         let is_read = if R::HAS_PEEK { self.wary.peek(|| peek(tags, lanes, slots, &source)) } else { None };
@@ -166,7 +166,7 @@ impl Values for Places {
         self.values.push(0);
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let mut spans = Spans::new();
         let there = spans_of(tags, lanes, &mut spans)?;
         let slots = self.values.ahead(lanes.count());

@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 
 use super::super::lane::{Lane, MIDDLING};
 use super::super::lanes::{Lanes, ROOM, Spans};
-use super::super::plan::Tags;
+use super::super::plan::UnionTags;
 use super::column::{Values, Wary, copy_short, spans_of};
 use super::sound_text::SoundText;
 use crate::error::Result;
@@ -37,7 +37,7 @@ impl Values for Strings {
         self.text.append_empty();
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let text = &mut self.text;
         let count = lanes.count();
         let short = self

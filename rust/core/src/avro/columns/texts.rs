@@ -11,7 +11,7 @@ use arrow_schema::DataType;
 
 use super::super::lane::Lane;
 use super::super::lanes::{LANES, Lanes, Source};
-use super::super::plan::Tags;
+use super::super::plan::UnionTags;
 use super::column::{Values, fill};
 use super::numbers::arrow;
 use crate::error::{Error, Result};
@@ -84,7 +84,7 @@ impl<A: Append> Values for Texts<A> {
         self.ends.push(self.bytes.len() as i32);
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let mut slots = [0; LANES];
         let mut source = Appending { append: &self.append, bytes: &mut self.bytes };
         let there = fill(tags, lanes, &mut slots, &mut source)?;
