@@ -9,7 +9,7 @@ use arrow_buffer::ArrowNativeType;
 use super::super::java_text;
 use super::super::lane::Lane;
 use super::super::plan::{ColumnPlan, DecimalPlan, DecimalSource, NumberPlan, TextPlan, ValuePlan};
-use super::absent::{Default, Nulls};
+use super::absent::{DefaultColumn, NullColumn};
 use super::booleans::Booleans;
 use super::column::{Column, Tagged, Values};
 use super::decimals::{self, FixedDecimal, SizedDecimal, limit};
@@ -26,7 +26,7 @@ use crate::error::Result;
 /// An empty column for a plan.
 pub(in super::super) fn build(plan: &ColumnPlan) -> Box<dyn Column> {
     match &plan.kind {
-        ValuePlan::Null => tagged(plan, Nulls::default()),
+        ValuePlan::Null => tagged(plan, NullColumn::default()),
         ValuePlan::Boolean => tagged(plan, Booleans::default()),
         ValuePlan::Number(kind) => number(plan, kind),
         ValuePlan::Text(kind) => text(plan, kind),
@@ -46,7 +46,7 @@ pub(in super::super) fn build(plan: &ColumnPlan) -> Box<dyn Column> {
         ValuePlan::Union { branches, members } => {
             tagged(plan, Unions::new(branches.clone(), members.iter().map(build).collect()))
         }
-        ValuePlan::Default { bytes, plan } => Box::new(Default::new(Arc::clone(bytes), build(plan))),
+        ValuePlan::Default { bytes, plan } => Box::new(DefaultColumn::new(Arc::clone(bytes), build(plan))),
     }
 }
 
