@@ -6,7 +6,7 @@ use super::block::{Block, BlockKind};
 use super::cell::{CellMatch, Cells, scan_cells};
 use super::descend::Descent;
 use super::fetch::Fetch;
-use super::index::{BlockPlace, root};
+use super::index::{BlockIndexEntry, root};
 use super::trailer::Trailer;
 use super::wanted::SearchKeys;
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 pub(super) struct DataBlocks {
     fetch: Fetch,
     trailer: Trailer,
-    root: Vec<BlockPlace>,
+    root: Vec<BlockIndexEntry>,
     cells_have_sequence: bool,
 }
 
@@ -38,25 +38,25 @@ impl DataBlocks {
     }
 
     /// All data blocks.
-    pub(super) fn all(&self) -> Result<Vec<BlockPlace>> {
+    pub(super) fn all(&self) -> Result<Vec<BlockIndexEntry>> {
         let places = self.that_may_hold(&SearchKeys::All)?;
         self.check_ends(&places)?;
         Ok(places)
     }
 
     /// The data blocks that can hold what is wanted.
-    pub(super) fn that_may_hold(&self, wanted: &SearchKeys) -> Result<Vec<BlockPlace>> {
+    pub(super) fn that_may_hold(&self, wanted: &SearchKeys) -> Result<Vec<BlockIndexEntry>> {
         let (codec, limit) = (self.trailer.codec, self.trailer.load_on_open);
         Descent { fetch: &self.fetch, codec, limit, wanted }.data_blocks(&self.root, self.trailer.levels)
     }
 
     /// Announces that these blocks will be read, in their order.
-    pub(super) fn plan(&self, places: &[BlockPlace]) -> Result<()> {
+    pub(super) fn plan(&self, places: &[BlockIndexEntry]) -> Result<()> {
         self.fetch.plan(places.iter().map(|place| place.offset..place.end()))
     }
 
     /// A data block, and of its cells those that `judge` takes.
-    pub(super) fn cells(&self, at: &BlockPlace, judge: impl FnMut(&[u8]) -> CellMatch) -> Result<Cells> {
+    pub(super) fn cells(&self, at: &BlockIndexEntry, judge: impl FnMut(&[u8]) -> CellMatch) -> Result<Cells> {
         let bytes = self.fetch.read(at.offset..at.end())?;
         let block = Block::parse(&bytes, at.offset, BlockKind::Data, self.trailer.codec, true)?;
         if block.payload.is_empty() {
@@ -68,7 +68,7 @@ impl DataBlocks {
     }
 
     /// The first and the last block are those that the trailer names: an index that has lost an end would lose rows.
-    fn check_ends(&self, places: &[BlockPlace]) -> Result<()> {
+    fn check_ends(&self, places: &[BlockIndexEntry]) -> Result<()> {
         let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(()) };
         for (which, named, place) in
             [("first", self.trailer.first_block, first), ("last", self.trailer.last_block, last)]

@@ -26,7 +26,7 @@ const MIDDLE_KEY: usize = 16;
 
 /// Where a block lies, and the key from which on it holds all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlockPlace {
+pub struct BlockIndexEntry {
     /// Byte offset of the block's header in the HFile.
     pub offset: u64,
     /// Bytes of the block on disk, header and checksums included.
@@ -35,7 +35,7 @@ pub struct BlockPlace {
     pub first_key: Bytes,
 }
 
-impl BlockPlace {
+impl BlockIndexEntry {
     /// The offset of the byte after the block.
     #[must_use]
     pub fn end(&self) -> u64 {
@@ -44,7 +44,7 @@ impl BlockPlace {
 }
 
 /// The entries of the root index. `limit` is where the load-on-open section begins: blocks end there at the latest.
-pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Result<Vec<BlockPlace>> {
+pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Result<Vec<BlockIndexEntry>> {
     let mut cursor = Cursor::new(payload);
     let mut places = Places::new(limit);
     for _ in 0..count {
@@ -66,7 +66,7 @@ pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Resu
 }
 
 /// The entries of a leaf or an intermediate index block.
-pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockPlace>> {
+pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockIndexEntry>> {
     let mut cursor = Cursor::new(payload);
     let claimed = cursor.i32_be()?;
     let count = usize::try_from(claimed).ok().filter(|count| *count > 0 && *count < cursor.remaining() / 4);
@@ -101,7 +101,7 @@ pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockPlace>>
 
 /// Entries so far: in the order of their keys and of their places, each within the file.
 struct Places {
-    list: Vec<BlockPlace>,
+    list: Vec<BlockIndexEntry>,
     limit: u64,
 }
 
@@ -112,7 +112,7 @@ impl Places {
 
     fn add(&mut self, offset: u64, len: u32, payload: &Bytes, key: &[u8]) -> Result<()> {
         let first_key = payload.slice_ref(row_of_index_key(key)?);
-        let place = BlockPlace { offset, len, first_key };
+        let place = BlockIndexEntry { offset, len, first_key };
         if place.len < HEADER as u32 || place.end() > self.limit {
             let message =
                 format!("an HFile index with a block of {len} bytes at {offset}, where blocks end at {}", self.limit);
@@ -246,8 +246,8 @@ mod tests {
         payload
     }
 
-    fn place(offset: u64, len: u32, first_key: &[u8]) -> BlockPlace {
-        BlockPlace { offset, len, first_key: first_key.to_vec().into() }
+    fn place(offset: u64, len: u32, first_key: &[u8]) -> BlockIndexEntry {
+        BlockIndexEntry { offset, len, first_key: first_key.to_vec().into() }
     }
 
     #[test]

@@ -47,7 +47,7 @@ mod wanted;
 mod writer;
 
 pub use cell::{Cell, Cells};
-pub use index::BlockPlace;
+pub use index::BlockIndexEntry;
 pub use reader::HFile;
 pub use scan::HFileScan;
 pub use seek::HFileSeek;

@@ -7,7 +7,7 @@ use super::cell::{CellMatch, Cells};
 use super::data_blocks::DataBlocks;
 use super::fetch::Fetch;
 use super::file_info::FileInfo;
-use super::index::BlockPlace;
+use super::index::BlockIndexEntry;
 use super::scan::HFileScan;
 use super::seek::HFileSeek;
 use super::trailer::Trailer;
@@ -65,7 +65,7 @@ impl HFile {
     ///
     /// # Errors
     /// `CorruptLog` where the index is damaged, or does not begin and end with the blocks that the trailer names.
-    pub fn blocks(&self) -> Result<Vec<BlockPlace>> {
+    pub fn blocks(&self) -> Result<Vec<BlockIndexEntry>> {
         self.blocks.all()
     }
 
@@ -74,7 +74,7 @@ impl HFile {
     /// # Errors
     /// `CorruptLog` where the block is damaged, or not the one that the place promises; `Unsupported`, by name, for cells that hold
     /// deletes or have columns.
-    pub fn read_block(&self, at: &BlockPlace) -> Result<Cells> {
+    pub fn read_block(&self, at: &BlockIndexEntry) -> Result<Cells> {
         self.blocks.cells(at, |_| CellMatch::Take)
     }
 

@@ -5,13 +5,13 @@ use std::vec::IntoIter;
 
 use super::cell::{Cell, CellMatch, Cells};
 use super::data_blocks::DataBlocks;
-use super::index::{BlockPlace, before_and_after};
+use super::index::{BlockIndexEntry, before_and_after};
 use crate::error::{Error, Result};
 
 /// The data blocks of a file, each read when it is asked for. After an error there is nothing more.
 pub struct HFileScan {
     blocks: Arc<DataBlocks>,
-    places: Option<IntoIter<BlockPlace>>,
+    places: Option<IntoIter<BlockIndexEntry>>,
     /// The last key so far.
     last: Vec<u8>,
     seen: u64,

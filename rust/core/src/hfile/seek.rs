@@ -5,19 +5,19 @@ use std::vec::IntoIter;
 
 use super::cell::Cells;
 use super::data_blocks::DataBlocks;
-use super::index::BlockPlace;
+use super::index::BlockIndexEntry;
 use super::wanted::{Matcher, SearchKeys};
 use crate::error::Result;
 
 /// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing more.
 pub struct HFileSeek {
     blocks: Arc<DataBlocks>,
-    places: IntoIter<BlockPlace>,
+    places: IntoIter<BlockIndexEntry>,
     matcher: Matcher,
 }
 
 impl HFileSeek {
-    pub(super) fn new(blocks: Arc<DataBlocks>, places: Vec<BlockPlace>, wanted: SearchKeys) -> Self {
+    pub(super) fn new(blocks: Arc<DataBlocks>, places: Vec<BlockIndexEntry>, wanted: SearchKeys) -> Self {
         Self { blocks, places: places.into_iter(), matcher: Matcher::new(wanted) }
     }
 }
