@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::deleted_rows::DeletedKeyRows;
 use super::log_blocks::LogBlocks;
 use super::log_records::LogRecords;
-use super::log_source::{BlockPlace, LogSource, ParquetBlock, RowSource};
+use super::log_source::{BlockLocation, LogSource, ParquetBlock, RowSource};
 use crate::avro::{self, ArrowMapping, DecodeProgram, Decoder, RequestedColumn};
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
@@ -111,7 +111,7 @@ impl<'a> LogLoader<'a> {
         for found in some_blocks.ok_or_else(no_blocks)? {
             let no_file = || Error::internal(format_args!("a log block of file {}, which was not opened", found.file));
             let file = blocks.files.get(found.file).ok_or_else(no_file)?;
-            let place = BlockPlace::new(file.as_ref(), &found.block, false);
+            let place = BlockLocation::new(file.as_ref(), &found.block, false);
             let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;
             read_in_all += read as u64;
         }
@@ -125,7 +125,7 @@ impl<'a> LogLoader<'a> {
         &self,
         found: &BlockRef,
         file: &Arc<dyn Source>,
-        place: &BlockPlace,
+        place: &BlockLocation,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
         if self.keys.key == RecordKey::Number {
@@ -192,7 +192,7 @@ impl<'a> LogLoader<'a> {
         &self,
         block: &BlockRef,
         content: Bytes,
-        place: &BlockPlace,
+        place: &BlockLocation,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
         let Compiled { keys, projected: program, missing } = self.compile(block, loading)?;
@@ -221,7 +221,7 @@ impl<'a> LogLoader<'a> {
         let wanted = loading.merger.wanted();
         let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key_column(), wanted);
         let decompressed = loading.memory.converted(file.as_ref(), content.start, unpack)?;
-        let place = BlockPlace::new(file.as_ref(), &found.block, true);
+        let place = BlockLocation::new(file.as_ref(), &found.block, true);
         self.load_avro(found, decompressed, &place, loading).map_err(|error| place.mark(error))
     }
 
@@ -229,7 +229,7 @@ impl<'a> LogLoader<'a> {
         &self,
         found: &BlockRef,
         file: &Arc<dyn Source>,
-        place: &BlockPlace,
+        place: &BlockLocation,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
         let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.projected));
@@ -294,7 +294,7 @@ impl<'a> LogLoader<'a> {
         self.projected.fields().iter().map(|field| writer.field(field.name()).is_none()).collect()
     }
 
-    fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
+    fn load_deletes(&self, content: Bytes, place: &BlockLocation, loading: &mut Loading<'_>) -> Result<usize> {
         let deletes = delete::deletes(&content)?;
         let known = self.deleted.as_ref().map(|keys| keys.rows_of_block(&deletes, place.instant())).transpose()?;
         let DeletedKeys { text, deleted } = deletes;

@@ -20,7 +20,7 @@ pub(in crate::read) const PARQUET_ROWS: usize = 64 * 1024;
 /// One source of the merge.
 pub(in crate::read) struct LogSource {
     pub(in crate::read) rows: RowSource,
-    pub(in crate::read) place: BlockPlace,
+    pub(in crate::read) place: BlockLocation,
 }
 
 /// The location of rows.
@@ -35,7 +35,7 @@ pub(in crate::read) enum RowSource {
 
 /// The location of a block, for messages.
 #[derive(Clone)]
-pub(in crate::read) struct BlockPlace {
+pub(in crate::read) struct BlockLocation {
     path: String,
     content_at: u64,
     index: u64,
@@ -44,7 +44,7 @@ pub(in crate::read) struct BlockPlace {
     converted: bool,
 }
 
-impl BlockPlace {
+impl BlockLocation {
     pub(in crate::read) fn new(file: &dyn Source, block: &Block, converted: bool) -> Self {
         Self {
             path: file.path().to_owned(),
