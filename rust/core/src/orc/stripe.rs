@@ -15,7 +15,7 @@ use bytes::Bytes;
 use super::compression::Compression;
 use super::int_runs::{IntRuns, RunVersion};
 use super::stream::Stream;
-use super::tail::StripePlace;
+use super::tail::StripeInformation;
 use super::zone;
 use crate::error::{Error, Result};
 use crate::protobuf::{Value, fields};
@@ -49,7 +49,7 @@ pub(super) struct Stripe {
 
 impl Stripe {
     /// Reads the footer of the stripe at a place.
-    pub(super) fn open(source: &Arc<dyn Source>, compression: Compression, place: &StripePlace) -> Result<Self> {
+    pub(super) fn open(source: &Arc<dyn Source>, compression: Compression, place: &StripeInformation) -> Result<Self> {
         let (Some(footer_at), Some(end)) = (place.footer_at(), place.end()) else {
             return Err(Error::invalid_table("a stripe past the end of an ORC file"));
         };

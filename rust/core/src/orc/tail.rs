@@ -31,7 +31,7 @@ const SOUND_TEXT_BOUNDS: u64 = 1;
 
 /// Where a stripe lies.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct StripePlace {
+pub(super) struct StripeInformation {
     pub(super) offset: u64,
     pub(super) index_len: u64,
     pub(super) data_len: u64,
@@ -43,7 +43,7 @@ pub(super) struct StripePlace {
 #[derive(Debug)]
 pub(super) struct Tail {
     pub(super) compression: Compression,
-    pub(super) stripes: Vec<StripePlace>,
+    pub(super) stripes: Vec<StripeInformation>,
     pub(super) root: OrcType,
     pub(super) user: Vec<(String, Bytes)>,
     pub(super) rows: u64,
@@ -89,7 +89,7 @@ impl Tail {
         let (mut stripes, mut types, mut user, mut rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
         fields(footer, |number, value| {
             match (number, value) {
-                (3, Value::Bytes(message)) => stripes.push(StripePlace::parse(message)?),
+                (3, Value::Bytes(message)) => stripes.push(StripeInformation::parse(message)?),
                 (4, Value::Bytes(message)) => types.push(FooterType::parse(message)?),
                 (5, Value::Bytes(message)) => user.extend(user_item(message)?),
                 (6, Value::Number(number)) => rows = number,
@@ -145,7 +145,7 @@ impl PostScript {
     }
 }
 
-impl StripePlace {
+impl StripeInformation {
     fn parse(message: &[u8]) -> Result<Self> {
         let mut stripe = Self::default();
         fields(message, |number, value| {
