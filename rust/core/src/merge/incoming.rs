@@ -3,7 +3,7 @@
 use arrow_array::Array;
 
 use super::input::{LogBatch, LogKind, RowRef};
-use super::key_index::{AHEAD, KeyHash, KeyIndex, KeyPlace};
+use super::key_index::{AHEAD, KeyHash, KeyIndex, KeyRange};
 use super::rules::{DeleteState, Side};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
@@ -11,7 +11,7 @@ use crate::filter::KeyFilter;
 /// One record of a batch, its key found in the index.
 pub(super) struct Incoming<'a> {
     pub(super) row: RowRef,
-    pub(super) place: KeyPlace,
+    pub(super) place: KeyRange,
     pub(super) side: Side<'a>,
     pub(super) hash: KeyHash,
     /// The key's entry, if it has one already.
@@ -22,7 +22,7 @@ impl LogBatch<'_> {
     /// The hashes of the keys of [`AHEAD`] rows, from `row` on, for [`LogBatch::incoming`]. Prefetches what the look-ups read.
     pub(super) fn look_ahead(&self, source: u32, row: usize, index: &KeyIndex) -> [KeyHash; AHEAD] {
         let rows = row..self.places.len().min(row + AHEAD);
-        let place = |row| self.keys.is_valid(row).then(|| KeyPlace::from_packed(self.keys.value(row)));
+        let place = |row| self.keys.is_valid(row).then(|| KeyRange::from_packed(self.keys.value(row)));
         index.look_ahead(rows.map(|row| place(row).and_then(|place| index.key(source, place).ok())))
     }
 
@@ -41,7 +41,7 @@ impl LogBatch<'_> {
             let message = "a log record without a record key; merging is by key";
             return Err(Error::invalid_table(message).at_offset(u64::from(at.at)));
         }
-        let place = KeyPlace::from_packed(self.keys.value(row));
+        let place = KeyRange::from_packed(self.keys.value(row));
         let deleted = match (self.deleted.is_some_and(|deleted| deleted.value(row)), self.kind) {
             (false, _) => DeleteState::No,
             (true, LogKind::Data) => DeleteState::ByRow,

@@ -30,8 +30,8 @@ struct KeyEntry {
 }
 
 impl KeyEntry {
-    const fn place(&self) -> KeyPlace {
-        KeyPlace { at: self.key_at, len: self.key_len_and_state >> STATE_BITS }
+    const fn place(&self) -> KeyRange {
+        KeyRange { at: self.key_at, len: self.key_len_and_state >> STATE_BITS }
     }
 
     const fn is(&self, state: u32) -> bool {
@@ -62,12 +62,12 @@ pub(super) struct KeyHash(u32);
 
 /// Where a key is in the bytes of the source of its record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KeyPlace {
+pub(super) struct KeyRange {
     pub(super) at: u32,
     pub(super) len: u32,
 }
 
-impl KeyPlace {
+impl KeyRange {
     /// Of `offset << 32 | length`.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
@@ -249,7 +249,7 @@ impl KeyIndex {
     }
 
     /// The key at this place of a source.
-    pub(super) fn key(&self, source: u32, place: KeyPlace) -> Result<&[u8]> {
+    pub(super) fn key(&self, source: u32, place: KeyRange) -> Result<&[u8]> {
         key_in(&self.sources, source, place)
             .ok_or_else(|| Error::corrupt("a record key outside of its block").at_offset(u64::from(place.at)))
     }
@@ -347,7 +347,7 @@ impl KeyIndex {
         index: Option<u32>,
         hash: KeyHash,
         row: RowRef,
-        place: KeyPlace,
+        place: KeyRange,
         side: Side<'_>,
     ) -> Result<()> {
         let kept = Kept::from_side(side);
@@ -521,7 +521,7 @@ fn prefetch_entry(entry: &KeyEntry) {
     prefetch(&entry.row.source);
 }
 
-fn key_in(sources: &[Bytes], source: u32, place: KeyPlace) -> Option<&[u8]> {
+fn key_in(sources: &[Bytes], source: u32, place: KeyRange) -> Option<&[u8]> {
     let start = place.at as usize;
     sources.get(source as usize)?.get(start..start.checked_add(place.len as usize)?)
 }
