@@ -18,7 +18,7 @@ use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
 /// The binlog position in Debezium records of MySQL (`DebeziumConstants.ADDED_SEQ_COL_NAME`).
-const BINLOG_PLACE: &str = "_event_seq";
+const BINLOG_POSITION: &str = "_event_seq";
 
 /// The columns that the merge reads, by the table's schema and merge configuration.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ enum Payload {
     /// None.
     Plain,
     /// Records are ordered by `_event_seq`, even if another ordering field is stored (`MySqlDebeziumAvroPayload`).
-    ByBinlogPlace,
+    ByBinlogPosition,
     /// `_hoodie_is_deleted` is filled like any column, and evaluated again after that
     /// (`OverwriteNonDefaultsWithLatestAvroPayload`, `PartialUpdateAvroPayload`).
     FillsFlag,
@@ -72,14 +72,14 @@ impl KeyColumns {
         semantics: MergeSemantics,
     ) -> Result<Self> {
         let payload = match merge.hudis_payload() {
-            Some("MySqlDebeziumAvroPayload") if is_text(types, BINLOG_PLACE) => Payload::ByBinlogPlace,
+            Some("MySqlDebeziumAvroPayload") if is_text(types, BINLOG_POSITION) => Payload::ByBinlogPosition,
             Some("OverwriteNonDefaultsWithLatestAvroPayload" | "PartialUpdateAvroPayload") => Payload::FillsFlag,
             Some("EmptyHoodieRecordPayload") => Payload::DeletesAll,
             _ => Payload::Plain,
         };
         let field = |name: &str| OrderingField::new(table, types, name, semantics);
         let ordering: Result<Vec<OrderingField>> = match payload {
-            Payload::ByBinlogPlace => field(BINLOG_PLACE).map(|field| vec![field]),
+            Payload::ByBinlogPosition => field(BINLOG_POSITION).map(|field| vec![field]),
             _ => merge.ordering_fields.iter().map(|name| field(name)).collect(),
         };
         let marker = merge.delete_marker.as_ref().filter(|delete| table.field(&delete.field).is_some());
@@ -185,8 +185,8 @@ impl KeyColumns {
     }
 
     /// Returns true if the ordering field is a MySQL binlog position, compared as two numbers.
-    pub(crate) fn is_ordered_by_binlog_place(&self) -> bool {
-        self.payload == Payload::ByBinlogPlace
+    pub(crate) fn is_ordered_by_binlog_position(&self) -> bool {
+        self.payload == Payload::ByBinlogPosition
     }
 
     /// Returns the first ordering column.

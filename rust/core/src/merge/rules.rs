@@ -23,7 +23,7 @@
 
 use std::cmp::Ordering;
 
-use super::binlog_place;
+use super::binlog_position;
 use super::input::LogKind;
 use super::ordering::OrderingValue;
 
@@ -61,7 +61,7 @@ pub enum OverBase {
     /// The log record, unless its ordering value is lower (`DefaultHoodieRecordPayload`, `EventTimeAvroPayload`).
     UnlessLower,
     /// The log record, unless its ordering value, a position in a MySQL binlog, is lower (`MySqlDebeziumAvroPayload`).
-    UnlessLowerPlace,
+    UnlessLowerPosition,
     /// The log record, only if its ordering value is higher: of equal ones the first stays (`FirstValueAvroPayload`, in Hudi 0.15 and 1.0).
     IfHigher,
 }
@@ -71,7 +71,7 @@ impl OverBase {
     /// entries of delete blocks are compared as text.
     fn prefers_newer(self, newer: OrderingValue<'_>, older: OrderingValue<'_>) -> bool {
         match self {
-            Self::UnlessLowerPlace => binlog_place::compare(&newer, &older) != Ordering::Less,
+            Self::UnlessLowerPosition => binlog_position::compare(&newer, &older) != Ordering::Less,
             Self::Always | Self::UnlessLower => newer.compare(&older) != Ordering::Less,
             Self::IfHigher => newer.compare(&older) == Ordering::Greater,
         }
@@ -320,7 +320,7 @@ mod tests {
             |over_base| RecordMergeRules::Payload0x { over_base, int_ordering: false },
             |over_base| RecordMergeRules::Payload1x { over_base, int_ordering: false },
         ] {
-            let rules = of(OverBase::UnlessLowerPlace);
+            let rules = of(OverBase::UnlessLowerPosition);
             assert!(rules.replaces(LogKind::Data, high, low) && !rules.replaces(LogKind::Data, low, high));
             assert!(rules.wins_over_base(high, low.ordering) && !rules.wins_over_base(low, high.ordering));
             assert!(rules.replaces(LogKind::Delete, at("9.5", DeleteState::ByBlock), high));

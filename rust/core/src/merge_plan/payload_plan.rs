@@ -36,7 +36,9 @@ impl MergePlan {
             Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),
             // Its records are deletes, all of them, and none is merged with another.
             Some("EmptyHoodieRecordPayload") => Self::Choose(RecordMergeRules::CommitTime),
-            Some("MySqlDebeziumAvroPayload") if keys.is_ordered_by_binlog_place() => choose(OverBase::UnlessLowerPlace),
+            Some("MySqlDebeziumAvroPayload") if keys.is_ordered_by_binlog_position() => {
+                choose(OverBase::UnlessLowerPosition)
+            }
             Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload" | "MySqlDebeziumAvroPayload") => {
                 choose(OverBase::UnlessLower)
             }
