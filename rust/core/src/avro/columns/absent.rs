@@ -12,7 +12,7 @@ use super::column::{Column, Values};
 use crate::error::Result;
 
 /// Values of Avro's null type, and of fields that default to null.
-#[derive(DefaultColumn)]
+#[derive(Default)]
 pub(super) struct NullColumn {
     rows: usize,
 }
