@@ -12,7 +12,7 @@ use mortice::timeline::metadata::{
     ExtraFields, HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan,
     HoodieIndexCommitMetadata, HoodieIndexPlan, HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata,
     HoodieRestoreMetadata, HoodieRestorePlan, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata,
-    HoodieWriteStat, Metadata, OrderedMap,
+    HoodieWriteStat, OrderedMap, TimelineMetadata,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -76,12 +76,12 @@ fn rewritten(name: &str, bytes: &[u8]) -> Outcome<Option<Vec<u8>>> {
     }))
 }
 
-fn avro<T: Metadata>(bytes: &[u8]) -> Outcome<Vec<u8>> {
+fn avro<T: TimelineMetadata>(bytes: &[u8]) -> Outcome<Vec<u8>> {
     Ok(T::from_avro(bytes)?.to_avro()?)
 }
 
 /// Keeps the form of the file: JSON up to table version 7, Avro from 8.
-fn in_form_of<T: Metadata>(bytes: &[u8], metadata: &T) -> Outcome<Vec<u8>> {
+fn in_form_of<T: TimelineMetadata>(bytes: &[u8], metadata: &T) -> Outcome<Vec<u8>> {
     Ok(if bytes.starts_with(b"{") { metadata.to_json() } else { metadata.to_avro()? })
 }
 

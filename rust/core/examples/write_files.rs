@@ -26,7 +26,7 @@ use mortice::log::writer::{DeleteColumns, PartitionPath};
 use mortice::names::RequestedTime;
 use mortice::names::{BaseFileName, meta_columns};
 use mortice::storage::{FileStore, LocalStorage, PutOutcome, Source, StorageOptions, open_file_store};
-use mortice::timeline::metadata::{HoodieCommitMetadata, Metadata, OrderedMap};
+use mortice::timeline::metadata::{HoodieCommitMetadata, OrderedMap, TimelineMetadata};
 use mortice::write::{
     AppendHandle, AppendOptions, BaseFileOptions, BaseFileTarget, BaseFileWriter, CreateHandle, CreateTarget,
     LogNaming, LogRows, LogTarget, Markers, MetaColumns, WriteStatus, WriteToken,

@@ -17,7 +17,7 @@ use mortice::storage::Source;
 use mortice::timeline::metadata::{
     HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan, HoodieIndexPlan,
     HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRestoreMetadata, HoodieRestorePlan,
-    HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata, Metadata, MetadataFile,
+    HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata, MetadataFile, TimelineMetadata,
 };
 
 /// The number of rows is not bounded by the input if decoders take no bytes for them (a record without fields, an array
@@ -269,7 +269,7 @@ pub fn metadata(data: &[u8]) {
     }
 }
 
-fn metadata_of<T: Metadata>(data: &[u8]) {
+fn metadata_of<T: TimelineMetadata>(data: &[u8]) {
     let Ok(Some(file)) = MetadataFile::<T>::parse(data) else { return };
     let Ok(bytes) = file.to_bytes() else { return };
     let again = MetadataFile::<T>::parse(&bytes).ok().flatten().and_then(|again| again.to_bytes().ok());

@@ -18,7 +18,7 @@ use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime};
 use crate::storage::{FileStore, FolderEntry, PutOutcome};
-use crate::timeline::metadata::Metadata;
+use crate::timeline::metadata::TimelineMetadata;
 use crate::timeline::{Action, Instant, InstantState, Timeline};
 
 /// Attempts to create a completed file after an answer was lost.
@@ -63,11 +63,11 @@ impl TimelineWriter {
     }
 
     /// Commit metadata in the form of the layout: JSON in layout 1, Avro in layout 2. Plans are Avro in both
-    /// ([`Metadata::to_avro`]).
+    /// ([`TimelineMetadata::to_avro`]).
     ///
     /// # Errors
-    /// As for [`Metadata::to_avro`].
-    pub fn commit_content(&self, metadata: &impl Metadata) -> Result<Bytes> {
+    /// As for [`TimelineMetadata::to_avro`].
+    pub fn commit_content(&self, metadata: &impl TimelineMetadata) -> Result<Bytes> {
         match self.layout {
             TimelineLayout::V1 => Ok(Bytes::from(metadata.to_json())),
             TimelineLayout::V2 => metadata.to_avro().map(Bytes::from),

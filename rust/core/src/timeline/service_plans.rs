@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::metadata::{
     HoodieCleanMetadata, HoodieCleanerPlan, HoodieCompactionOperation, HoodieCompactionPlan,
-    HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, Metadata,
+    HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, TimelineMetadata,
 };
 use crate::error::Result;
 use crate::names::RequestedTime;
@@ -94,7 +94,7 @@ pub(super) fn savepoint(bytes: &[u8]) -> Result<FilesByPartition> {
 }
 
 /// Parses a file. Returns the default of the type if the file is empty.
-fn read<T: Metadata + Default>(bytes: &[u8]) -> Result<T> {
+fn read<T: TimelineMetadata + Default>(bytes: &[u8]) -> Result<T> {
     if bytes.is_empty() { Ok(T::default()) } else { T::from_avro(bytes) }
 }
 

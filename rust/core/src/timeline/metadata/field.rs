@@ -34,7 +34,7 @@ impl FieldMismatch {
 }
 
 /// A type of a field of metadata.
-pub trait Field: Sized {
+pub trait MetadataField: Sized {
     /// Converts the value of the field.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ fn without_branch(value: Value<'_>) -> Value<'_> {
     }
 }
 
-impl<T: Field> Field for Option<T> {
+impl<T: MetadataField> MetadataField for Option<T> {
     fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match value {
             Value::Null => Ok(None),
@@ -73,7 +73,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-impl Field for String {
+impl MetadataField for String {
     fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {
             Value::String(text) => Ok(text.into_owned()),
@@ -90,7 +90,7 @@ impl Field for String {
     }
 }
 
-impl Field for bool {
+impl MetadataField for bool {
     fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {
             Value::Boolean(value) => Ok(value),
@@ -107,7 +107,7 @@ impl Field for bool {
     }
 }
 
-impl Field for i64 {
+impl MetadataField for i64 {
     fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {
             Value::Int(value) => Ok(value),
@@ -124,7 +124,7 @@ impl Field for i64 {
     }
 }
 
-impl Field for i32 {
+impl MetadataField for i32 {
     fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {
             Value::Int(value) => Self::try_from(value).map_err(|_| FieldMismatch {
@@ -144,7 +144,7 @@ impl Field for i32 {
     }
 }
 
-impl Field for f64 {
+impl MetadataField for f64 {
     /// Writers of JSON other than Hudi may write a whole number without a point. Jackson writes what JSON has no number for
     /// as a string.
     #[expect(clippy::cast_precision_loss, reason = "a metric")]
@@ -168,7 +168,7 @@ impl Field for f64 {
     }
 }
 
-impl<T: Field> Field for Vec<T> {
+impl<T: MetadataField> MetadataField for Vec<T> {
     fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         let items = match without_branch(value) {
             Value::Array(items) => items,
@@ -187,7 +187,7 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
-impl<T: Field> Field for OrderedMap<T> {
+impl<T: MetadataField> MetadataField for OrderedMap<T> {
     fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         let members = match without_branch(value) {
             Value::Object(members) => members,

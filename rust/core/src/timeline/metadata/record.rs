@@ -116,11 +116,11 @@ macro_rules! record {
             pub extra: $crate::timeline::metadata::ExtraFields,
         }
 
-        impl $crate::timeline::metadata::Field for $record {
+        impl $crate::timeline::metadata::MetadataField for $record {
             fn from_value(
                 value: $crate::avro::Value<'_>,
             ) -> std::result::Result<Self, $crate::timeline::metadata::FieldMismatch> {
-                use $crate::timeline::metadata::{ExtraFields, Field, FieldMismatch};
+                use $crate::timeline::metadata::{ExtraFields, MetadataField, FieldMismatch};
                 let members = match value {
                     $crate::avro::Value::Object(members) => members,
                     $crate::avro::Value::Branch(_, value) => return Self::from_value(*value),
@@ -133,12 +133,12 @@ macro_rules! record {
                             record.extra.note($name);
                             if value == $crate::avro::Value::Null {
                                 record.$field = Default::default();
-                                if Field::to_value(&record.$field) != value {
+                                if MetadataField::to_value(&record.$field) != value {
                                     record.extra.note_null($name);
                                 }
                             } else {
                                 record.$field =
-                                    Field::from_value(value).map_err(|error| error.within(concat!(".", $name)))?;
+                                    MetadataField::from_value(value).map_err(|error| error.within(concat!(".", $name)))?;
                             }
                         })*
                         _ => record.extra.insert(name, value.into_owned()),
@@ -148,9 +148,9 @@ macro_rules! record {
             }
 
             fn to_value(&self) -> $crate::avro::Value<'_> {
-                use $crate::timeline::metadata::Field;
+                use $crate::timeline::metadata::MetadataField;
                 self.extra.members(&[$($name),*], |name| match name {
-                    $($name => (Field::to_value(&self.$field), Field::is_absent(&self.$field)),)*
+                    $($name => (MetadataField::to_value(&self.$field), MetadataField::is_absent(&self.$field)),)*
                     _ => ($crate::avro::Value::Null, true),
                 })
             }
