@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::protobuf::{Value, delimited, fields};
+use crate::protobuf::{FieldValue, delimited, fields};
 
 const MAGIC: &[u8; 4] = b"PBUF";
 /// The value of `KEY_VALUE_VERSION` under which each cell ends in a sequence number (`HFileWriterImpl`).
@@ -37,7 +37,7 @@ impl FileInfo {
         let base = (cursor.position() - message.len()) as u64;
         let mut entries = Vec::new();
         fields(message, |number, value| {
-            if let (1, Value::Bytes(pair)) = (number, value) {
+            if let (1, FieldValue::Bytes(pair)) = (number, value) {
                 let (key, value) = entry(pair).map_err(|error| error.with_offset_in("an entry"))?;
                 entries.push((payload.slice_ref(key), payload.slice_ref(value)));
             }
@@ -85,8 +85,8 @@ fn entry(pair: &[u8]) -> Result<(&[u8], &[u8])> {
     let (mut key, mut value): (&[u8], &[u8]) = (&[], &[]);
     fields(pair, |number, found| {
         match (number, found) {
-            (1, Value::Bytes(bytes)) => key = bytes,
-            (2, Value::Bytes(bytes)) => value = bytes,
+            (1, FieldValue::Bytes(bytes)) => key = bytes,
+            (2, FieldValue::Bytes(bytes)) => value = bytes,
             _ => {}
         }
         Ok(())

@@ -16,7 +16,7 @@
 use super::codec::Codec;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::protobuf::{Value, delimited, fields};
+use crate::protobuf::{FieldValue, delimited, fields};
 
 /// Bytes of the trailer.
 pub(super) const TRAILER: u64 = 4096;
@@ -53,9 +53,9 @@ impl Raw {
         let mut raw = Self::default();
         fields(message, |number, value| {
             match (number, value) {
-                (11, Value::Bytes(name)) => raw.comparator = Some(String::from_utf8_lossy(name).into_owned()),
-                (13, Value::Bytes(key)) => raw.encrypted = !key.is_empty(),
-                (number, Value::Number(value)) => {
+                (11, FieldValue::Bytes(name)) => raw.comparator = Some(String::from_utf8_lossy(name).into_owned()),
+                (13, FieldValue::Bytes(key)) => raw.encrypted = !key.is_empty(),
+                (number, FieldValue::Number(value)) => {
                     let slot = usize::try_from(number).ok().and_then(|number| raw.numbers.get_mut(number));
                     if let Some(slot) = slot {
                         *slot = Some(value);

@@ -2,7 +2,7 @@
 
 use super::stream::zigzag;
 use crate::error::Result;
-use crate::protobuf::{Value, fields};
+use crate::protobuf::{FieldValue, fields};
 
 /// A lower and an upper bound.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +30,10 @@ impl ColumnStatistics {
         let mut known = Self::default();
         fields(message, |number, value| {
             match (number, value) {
-                (1, Value::Number(values)) => known.values = Some(values),
-                (2 | 7, Value::Bytes(message)) => known.range = ints(message)?,
-                (3, Value::Bytes(message)) => known.range = doubles(message)?,
-                (4, Value::Bytes(message)) => known.range = texts(message)?,
+                (1, FieldValue::Number(values)) => known.values = Some(values),
+                (2 | 7, FieldValue::Bytes(message)) => known.range = ints(message)?,
+                (3, FieldValue::Bytes(message)) => known.range = doubles(message)?,
+                (4, FieldValue::Bytes(message)) => known.range = texts(message)?,
                 _ => {}
             }
             Ok(())
@@ -43,7 +43,7 @@ impl ColumnStatistics {
 }
 
 /// A message's fields 1 and 2.
-fn pair<'a, T>(message: &'a [u8], mut known: impl FnMut(Value<'a>) -> Option<T>) -> Result<Option<(T, T)>> {
+fn pair<'a, T>(message: &'a [u8], mut known: impl FnMut(FieldValue<'a>) -> Option<T>) -> Result<Option<(T, T)>> {
     let (mut least, mut greatest) = (None, None);
     fields(message, |number, value| {
         match number {
@@ -57,20 +57,22 @@ fn pair<'a, T>(message: &'a [u8], mut known: impl FnMut(Value<'a>) -> Option<T>)
 }
 
 fn ints(message: &[u8]) -> Result<Option<StatisticsRange>> {
-    let number = |value: Value<'_>| if let Value::Number(number) = value { Some(zigzag(number)) } else { None };
+    let number =
+        |value: FieldValue<'_>| if let FieldValue::Number(number) = value { Some(zigzag(number)) } else { None };
     Ok(pair(message, number)?.map(|(least, greatest)| StatisticsRange::Ints(least, greatest)))
 }
 
 fn doubles(message: &[u8]) -> Result<Option<StatisticsRange>> {
-    let number =
-        |value: Value<'_>| if let Value::Fixed64(bytes) = value { Some(f64::from_le_bytes(bytes)) } else { None };
+    let number = |value: FieldValue<'_>| {
+        if let FieldValue::Fixed64(bytes) = value { Some(f64::from_le_bytes(bytes)) } else { None }
+    };
     let found = pair(message, number)?.filter(|(least, greatest)| !least.is_nan() && !greatest.is_nan());
     Ok(found.map(|(least, greatest)| StatisticsRange::Doubles(least, greatest)))
 }
 
 fn texts(message: &[u8]) -> Result<Option<StatisticsRange>> {
-    let text = |value: Value<'_>| match value {
-        Value::Bytes(bytes) => String::from_utf8(bytes.to_vec()).ok(),
+    let text = |value: FieldValue<'_>| match value {
+        FieldValue::Bytes(bytes) => String::from_utf8(bytes.to_vec()).ok(),
         _ => None,
     };
     Ok(pair(message, text)?.map(|(least, greatest)| StatisticsRange::Texts(least, greatest)))

@@ -18,7 +18,7 @@ use super::stream::Stream;
 use super::tail::StripeInformation;
 use super::zone;
 use crate::error::{Error, Result};
-use crate::protobuf::{Value, fields};
+use crate::protobuf::{FieldValue, fields};
 use crate::storage::Source;
 
 /// The streams that are read, by their numbers.
@@ -60,7 +60,7 @@ impl Stripe {
         let mut at = place.offset;
         fields(&footer, |number, value| {
             match (number, value) {
-                (1, Value::Bytes(message)) => {
+                (1, FieldValue::Bytes(message)) => {
                     let [kind, column, len] = numbers(message)?;
                     let stream_end = at.checked_add(len).filter(|end| *end <= footer_at);
                     let stream_end = stream_end
@@ -68,8 +68,8 @@ impl Stripe {
                     streams.insert((usize::try_from(column).unwrap_or(usize::MAX), kind), at..stream_end);
                     at = stream_end;
                 }
-                (2, Value::Bytes(message)) => encodings.push(Encoding::parse(message)?),
-                (3, Value::Bytes(text)) => zone = String::from_utf8_lossy(text).into_owned(),
+                (2, FieldValue::Bytes(message)) => encodings.push(Encoding::parse(message)?),
+                (3, FieldValue::Bytes(text)) => zone = String::from_utf8_lossy(text).into_owned(),
                 _ => {}
             }
             Ok(())
@@ -112,8 +112,8 @@ impl Encoding {
         let (mut encoding, mut size) = (0, 0);
         fields(message, |number, value| {
             match (number, value) {
-                (1, Value::Number(number)) => encoding = number,
-                (2, Value::Number(number)) => size = number,
+                (1, FieldValue::Number(number)) => encoding = number,
+                (2, FieldValue::Number(number)) => size = number,
                 _ => {}
             }
             Ok(())
@@ -134,7 +134,7 @@ fn numbers(message: &[u8]) -> Result<[u64; 3]> {
     let mut found = [0; 3];
     fields(message, |number, value| {
         let slot = number.checked_sub(1).and_then(|at| usize::try_from(at).ok()).and_then(|at| found.get_mut(at));
-        if let (Some(slot), Value::Number(number)) = (slot, value) {
+        if let (Some(slot), FieldValue::Number(number)) = (slot, value) {
             *slot = number;
         }
         Ok(())

@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::protobuf::{Value, fields};
+use crate::protobuf::{FieldValue, fields};
 
 /// Deeper nesting than this no table has; recursion ends there.
 const DEEPEST: usize = 64;
@@ -63,17 +63,17 @@ impl FooterType {
         let mut listed = Self::default();
         fields(message, |number, value| {
             match (number, value) {
-                (1, Value::Number(kind)) => listed.kind = kind,
-                (2, Value::Number(child)) => listed.children.push(child),
-                (2, Value::Bytes(packed)) => {
+                (1, FieldValue::Number(kind)) => listed.kind = kind,
+                (2, FieldValue::Number(child)) => listed.children.push(child),
+                (2, FieldValue::Bytes(packed)) => {
                     let mut cursor = Cursor::new(packed);
                     while cursor.remaining() > 0 {
                         listed.children.push(cursor.uvarint()?);
                     }
                 }
-                (3, Value::Bytes(name)) => listed.names.push(String::from_utf8_lossy(name).into_owned()),
-                (5, Value::Number(precision)) => listed.precision = precision,
-                (6, Value::Number(scale)) => listed.scale = scale,
+                (3, FieldValue::Bytes(name)) => listed.names.push(String::from_utf8_lossy(name).into_owned()),
+                (5, FieldValue::Number(precision)) => listed.precision = precision,
+                (6, FieldValue::Number(scale)) => listed.scale = scale,
                 _ => {}
             }
             Ok(())
