@@ -15,7 +15,7 @@ use mortice::log::writer::{
     BlockBytes, BlockHeader, DeleteColumns, PartitionPath, avro_blocks, delete_block, rollback_block,
 };
 use mortice::log::{Block, DamageEffect, ForwardScan, Header, backward};
-use mortice::storage::{MemoryFile, Source};
+use mortice::storage::{FileSource, MemoryFile};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -170,7 +170,7 @@ fn map(block: &[u8], at: usize) -> Option<(Entries, usize)> {
 /// A file that is fetched, not mapped: each range is a copy.
 struct Fetched(MemoryFile);
 
-impl Source for Fetched {
+impl FileSource for Fetched {
     fn path(&self) -> &str {
         self.0.path()
     }
@@ -189,7 +189,7 @@ impl Source for Fetched {
 }
 
 /// Mapped where the window is 0.
-fn source(file: &[u8], window: u64) -> Arc<dyn Source> {
+fn source(file: &[u8], window: u64) -> Arc<dyn FileSource> {
     let file = MemoryFile::new("memory", file.to_vec()).by_windows(window);
     if window == 0 { Arc::new(file) } else { Arc::new(Fetched(file)) }
 }

@@ -25,7 +25,7 @@ use mortice::commit::WriteOperation;
 use mortice::log::writer::{DeleteColumns, PartitionPath};
 use mortice::names::RequestedTime;
 use mortice::names::{BaseFileName, meta_columns};
-use mortice::storage::{FileStore, LocalStorage, PutOutcome, Source, StorageOptions, open_file_store};
+use mortice::storage::{FileSource, FileStore, LocalStorage, PutOutcome, StorageOptions, open_file_store};
 use mortice::timeline::metadata::{HoodieCommitMetadata, OrderedMap, TimelineMetadata};
 use mortice::write::{
     AppendHandle, AppendOptions, BaseFileOptions, BaseFileTarget, BaseFileWriter, CreateHandle, CreateTarget,
@@ -55,7 +55,7 @@ fn parse_options(options: &[&str]) -> Outcome<BTreeMap<String, String>> {
     Ok(parsed)
 }
 
-fn source(path: &str) -> Outcome<Arc<dyn Source>> {
+fn source(path: &str) -> Outcome<Arc<dyn FileSource>> {
     Ok(LocalStorage::open_file(path.as_ref(), true)?)
 }
 

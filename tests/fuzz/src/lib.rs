@@ -13,7 +13,7 @@ use mortice::hfile::{Cells, HFile};
 use mortice::log::content::{avro_data, delete};
 use mortice::log::{Block, BlockKind, BlockType, ForwardScan, LogFile, MAGIC, backward};
 use mortice::orc::OrcFile;
-use mortice::storage::Source;
+use mortice::storage::FileSource;
 use mortice::timeline::metadata::{
     HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan, HoodieIndexPlan,
     HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRestoreMetadata, HoodieRestorePlan,
@@ -30,7 +30,7 @@ struct Memory {
     window: u64,
 }
 
-impl Source for Memory {
+impl FileSource for Memory {
     fn path(&self) -> &str {
         "memory"
     }
@@ -49,7 +49,7 @@ impl Source for Memory {
     }
 }
 
-fn memory(data: &[u8], window: u64) -> Arc<dyn Source> {
+fn memory(data: &[u8], window: u64) -> Arc<dyn FileSource> {
     Arc::new(Memory { bytes: Bytes::copy_from_slice(data), window })
 }
 

@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use mortice::filter::{BoundFilter, Filter, Literal, Operator, Term};
-use mortice::storage::Source;
+use mortice::storage::FileSource;
 use mortice::{ErrorKind, Result, base_file};
 
 use crate::builder::{Entries, Form, hfile};
@@ -45,7 +45,7 @@ fn key_and_number() -> SchemaRef {
     wanted(&[("n", DataType::Int64), ("key", DataType::Utf8)])
 }
 
-fn read(source: Arc<dyn Source>, wanted: &SchemaRef, batch_rows: usize) -> Result<Vec<RecordBatch>> {
+fn read(source: Arc<dyn FileSource>, wanted: &SchemaRef, batch_rows: usize) -> Result<Vec<RecordBatch>> {
     base_file::open(source)?.batches(wanted, batch_rows)?.collect()
 }
 

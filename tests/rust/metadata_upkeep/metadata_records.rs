@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mortice::avro::{Schema, Value, decode_value};
 use mortice::hfile::HFile;
 use mortice::log::{BlockKind, BlockType, HeaderKey, LogFile};
-use mortice::storage::{MemoryFile, SectionSource, Source};
+use mortice::storage::{FileSource, MemoryFile, SectionSource};
 
 use crate::table_copy::{METADATA, TableCopy};
 
@@ -34,7 +34,7 @@ pub fn records_of(table: &TableCopy, instant: &str) -> BTreeMap<String, Partitio
 }
 
 fn read_log(bytes: Vec<u8>, group: &str, found: &mut PartitionRecords) {
-    let source: Arc<dyn Source> = Arc::new(MemoryFile::new("log", bytes));
+    let source: Arc<dyn FileSource> = Arc::new(MemoryFile::new("log", bytes));
     let log = LogFile::new(Arc::clone(&source));
     for block in log.blocks(false) {
         let block = block.unwrap();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mortice::storage::{FileStatus, FolderEntry, MemoryFile, Source, Storage, StorageOptions};
+use mortice::storage::{FileSource, FileStatus, FolderEntry, MemoryFile, Storage, StorageOptions};
 use mortice::{Error, ReadOptions, Result, Table};
 
 use crate::builder::{Form, hfile};
@@ -122,7 +122,7 @@ impl Storage for Synthetic {
         Ok(self.folders.get(folder).map(|names| names.iter().map(entry).map(len).collect()))
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         self.opened.fetch_add(1, Ordering::SeqCst);
         self.wait();
         let bytes = self.files.get(path).ok_or_else(|| Error::not_found("no such file").in_file(path))?;

@@ -19,7 +19,7 @@ use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, 
 use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
 use crate::hfile::{Cell, Cells, HFile};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The field that a writer leaves blank (`HoodieAvroHFileReaderImplBase.KEY_FIELD_NAME`), independent of the table's key fields.
 const KEY_FIELD: &str = "key";
@@ -34,7 +34,7 @@ pub(super) struct HFileBase {
 }
 
 impl HFileBase {
-    pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
+    pub(super) fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let path = source.path().to_owned();
         let opened = || {
             let file = HFile::open(source)?;

@@ -14,7 +14,7 @@ use super::row_ranges;
 use crate::error::Result;
 use crate::filter::{BoundFilter, ColumnBounds};
 use crate::orc::{ColumnStatistics, OrcFile, StatisticsRange};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The name under which Hudi's writer leaves the Avro schema (`HoodieOrcConfig.AVRO_SCHEMA_METADATA_KEY`).
 const AVRO_SCHEMA: &str = "orc.avro.schema";
@@ -28,7 +28,7 @@ pub(super) struct OrcBase {
 }
 
 impl OrcBase {
-    pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
+    pub(super) fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let path = source.path().to_owned();
         Ok(Self { file: OrcFile::open(source)?, path, kept: None })
     }

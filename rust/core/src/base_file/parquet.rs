@@ -28,7 +28,7 @@ use super::row_ranges;
 use super::statistics::bounds;
 use crate::error::{Error, Result};
 use crate::filter::{BoundFilter, ColumnBounds};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The key under which Avro writers leave their schema.
 const AVRO_SCHEMA: &str = "parquet.avro.schema";
@@ -48,7 +48,7 @@ pub(super) struct ParquetFile {
 
 impl ParquetFile {
     /// Reads the footer. What it says of Arrow types is passed over: the table's schema decides.
-    pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
+    pub(super) fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let bytes = SourceBytes::new(source);
         let metadata = guarded(&bytes, || {
             let metadata = list_of_maps::readable(ParquetMetaDataReader::new().parse_and_finish(&bytes)?)?;
@@ -255,12 +255,12 @@ impl Iterator for Conformed {
 /// The crate hands errors on as text. The error of a read is kept beside, so that it is returned as it was.
 #[derive(Clone)]
 struct SourceBytes {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
     failure: Arc<Mutex<Option<Error>>>,
 }
 
 impl SourceBytes {
-    fn new(source: Arc<dyn Source>) -> Self {
+    fn new(source: Arc<dyn FileSource>) -> Self {
         Self { source, failure: Arc::default() }
     }
 

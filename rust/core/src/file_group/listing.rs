@@ -167,7 +167,7 @@ mod tests {
             self.place.list(folder)
         }
 
-        fn open(&self, path: &str) -> Result<std::sync::Arc<dyn crate::storage::Source>> {
+        fn open(&self, path: &str) -> Result<std::sync::Arc<dyn crate::storage::FileSource>> {
             self.place.open(path)
         }
 

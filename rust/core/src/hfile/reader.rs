@@ -13,7 +13,7 @@ use super::seek::HFileSeek;
 use super::trailer::Trailer;
 use super::wanted::SearchKeys;
 use crate::error::Result;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// An HFile: keys in the order of their unsigned bytes, each with a value.
 ///
@@ -29,7 +29,7 @@ impl HFile {
     /// # Errors
     /// `CorruptLog` where the bytes contradict themselves; `Unsupported`, by name, for other codecs than GZ and NONE, encryption, other
     /// major versions than 3, and what only HBase itself writes: sequence numbers, tags, its catalogue's order.
-    pub fn open(source: Arc<dyn Source>) -> Result<Self> {
+    pub fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let fetch = Fetch::new(source)?;
         let at = fetch.trailer_at();
         let trailer = Trailer::parse(&fetch.trailer(), at).map_err(|error| error.offset_from(at))?;

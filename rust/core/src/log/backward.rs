@@ -13,10 +13,10 @@ use super::forward::ForwardScan;
 use super::layout::{BEFORE_SIZE, LEAST_SIZE, MAGIC};
 use crate::cursor::Cursor;
 use crate::error::Result;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Returns the blocks of a file, last first.
-pub fn backward(source: Arc<dyn Source>) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
+pub fn backward(source: Arc<dyn FileSource>) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
     match block_starts(source.as_ref()) {
         Ok(Some(starts)) => {
             let last = starts.len() as u64;
@@ -38,7 +38,7 @@ fn reversed(forward: ForwardScan) -> Box<dyn Iterator<Item = Result<Block>> + Se
 }
 
 /// Returns the offsets of blocks, last first; `None` if the trailing lengths are not consistent back to the first byte.
-fn block_starts(source: &dyn Source) -> Result<Option<Vec<u64>>> {
+fn block_starts(source: &dyn FileSource) -> Result<Option<Vec<u64>>> {
     let mut starts = Vec::new();
     let mut end = source.len();
     while end > 0 {
@@ -49,7 +49,7 @@ fn block_starts(source: &dyn Source) -> Result<Option<Vec<u64>>> {
     Ok(Some(starts))
 }
 
-fn start_of_block_ending_at(source: &dyn Source, end: u64) -> Result<Option<u64>> {
+fn start_of_block_ending_at(source: &dyn FileSource, end: u64) -> Result<Option<u64>> {
     let Some(trailing_at) = end.checked_sub(8) else { return Ok(None) };
     let trailing = Cursor::new(&source.read(trailing_at..end)?).i64_be()?;
     let Some(trailing) = u64::try_from(trailing).ok().filter(|len| (LEAST_SIZE + 6..=trailing_at).contains(len)) else {

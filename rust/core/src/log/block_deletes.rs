@@ -15,11 +15,11 @@ use super::content::delete;
 use super::content::deleted::{DeletedKeys, StoredOrdering};
 use super::layout::BlockType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Returns `record_key`, `partition_path`, `ordering_value` as a string, and `ordering_type`; the last two are null for
 /// deletes without an ordering value.
-pub(super) fn read(file: &Arc<dyn Source>, block: &Block) -> Result<RecordBatch> {
+pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block) -> Result<RecordBatch> {
     if block.kind != BlockKind::Sound(BlockType::Delete) {
         return Err(Error::invalid_argument(format!("a {} has no deleted keys", block.type_name())));
     }

@@ -16,10 +16,10 @@ use crate::avro::{self, ArrowMapping, Datum, DecodeProgram, Decoder, RequestedCo
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::names::meta_columns;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Returns the first two numbers of an Avro, CDC or delete block's content; `None` if it is too short.
-pub(super) fn head(file: &Arc<dyn Source>, block: &Block) -> Result<Option<(i32, i32)>> {
+pub(super) fn head(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<(i32, i32)>> {
     if block.content.end - block.content.start < 8 {
         return Ok(None);
     }
@@ -28,7 +28,7 @@ pub(super) fn head(file: &Arc<dyn Source>, block: &Block) -> Result<Option<(i32,
 
 /// Returns the record count in a data block; `None` for other blocks, and for numbers that cannot be a count: negative,
 /// or too large for the content.
-pub(super) fn count(file: &Arc<dyn Source>, block: &Block) -> Result<Option<u64>> {
+pub(super) fn count(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<u64>> {
     Ok(match block.kind {
         BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {
             let most = avro_data::most_records(block.content.end - block.content.start);
@@ -55,7 +55,7 @@ pub(super) fn kind_and_schema(block: &Block) -> Result<(BlockType, Schema)> {
 }
 
 /// Returns the records with required keys.
-pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
+pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
     let (kind, schema) = kind_and_schema(block)?;
     let key = key_field(&schema);
     match kind {
@@ -74,7 +74,7 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) ->
 /// Returns the content of an Avro data block, or of an HFile block converted to one; the latter with required keys
 /// only.
 pub(super) fn avro_content(
-    file: &Arc<dyn Source>,
+    file: &Arc<dyn FileSource>,
     block: &Block,
     kind: BlockType,
     schema: &Schema,

@@ -16,7 +16,7 @@ use super::layout::{BEFORE_SIZE, BlockType, LEAST_SIZE, LOG_FORMAT_VERSION, MAGI
 use super::window::Window;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The number of bytes searched at a time for the next magic.
 const SEARCH: u64 = 1 << 20;
@@ -25,7 +25,7 @@ const HEADER_GUESS: u64 = 16 * 1024;
 
 /// The blocks of a file, first to last. Ends after an error.
 pub struct ForwardScan {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
     window: Window,
     at: u64,
     index: u64,
@@ -35,12 +35,12 @@ pub struct ForwardScan {
 impl ForwardScan {
     /// Starts at the first byte of `source`.
     #[must_use]
-    pub fn new(source: Arc<dyn Source>) -> Self {
+    pub fn new(source: Arc<dyn FileSource>) -> Self {
         Self::starting_at(source, 0, 0)
     }
 
     /// Starts at a block whose offset and ordinal are known.
-    pub(super) fn starting_at(source: Arc<dyn Source>, at: u64, index: u64) -> Self {
+    pub(super) fn starting_at(source: Arc<dyn FileSource>, at: u64, index: u64) -> Self {
         Self { window: Window::new(Arc::clone(&source)), source, at, index, failed: false }
     }
 
@@ -295,7 +295,8 @@ mod tests {
     /// Returns the blocks of a file; checks that they are the same backwards, for all window sizes.
     fn framed(bytes: &[u8]) -> Vec<String> {
         let file = Bytes::copy_from_slice(bytes);
-        let source = |window| Arc::new(MemoryFile::new("memory", file.clone()).by_windows(window)) as Arc<dyn Source>;
+        let source =
+            |window| Arc::new(MemoryFile::new("memory", file.clone()).by_windows(window)) as Arc<dyn FileSource>;
         let forward: Vec<String> = ForwardScan::new(source(0)).map(describe).collect();
         for window in [1, 7, 64, 1 << 20] {
             assert_eq!(ForwardScan::new(source(window)).map(describe).collect::<Vec<_>>(), forward);

@@ -16,12 +16,12 @@ use super::{block_deletes, block_records};
 use crate::base_file::Batches;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::storage::{self, Source, StorageOptions};
+use crate::storage::{self, FileSource, StorageOptions};
 
 /// An open log file.
 #[derive(Clone)]
 pub struct LogFile {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
 }
 
 impl LogFile {
@@ -35,7 +35,7 @@ impl LogFile {
 
     /// Wraps a log file that is already open.
     #[must_use]
-    pub fn new(source: Arc<dyn Source>) -> Self {
+    pub fn new(source: Arc<dyn FileSource>) -> Self {
         Self { source }
     }
 
@@ -53,7 +53,7 @@ impl LogFile {
 
     /// Returns the source of the file's bytes.
     #[must_use]
-    pub fn source(&self) -> &Arc<dyn Source> {
+    pub fn source(&self) -> &Arc<dyn FileSource> {
         &self.source
     }
 
@@ -112,7 +112,7 @@ impl LogFile {
 }
 
 /// Like [`LogFile::positions`]; offsets of errors are relative to the block's content.
-pub fn block_positions(file: &Arc<dyn Source>, block: &Block) -> Result<Option<Vec<u64>>> {
+pub fn block_positions(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<Vec<u64>>> {
     let Some(value) = block.header.bytes(HeaderKey::RecordPositions) else { return Ok(None) };
     let records = match block.kind {
         BlockKind::Sound(BlockType::Delete) => delete::deletes(&file.read(block.content.clone())?)?.deleted.len(),

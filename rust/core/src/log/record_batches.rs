@@ -16,7 +16,7 @@ use crate::base_file::Batches;
 use crate::error::Result;
 use crate::filter::KeyFilter;
 use crate::names::FieldNames;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Batches of the records of a block, in order. Offsets of errors are relative to the block's content. Ends after an
 /// error.
@@ -44,7 +44,7 @@ struct RecordScan {
 
 impl RecordBatches {
     /// Returns the records of a data block in batches of `rows`.
-    pub(super) fn new(file: &Arc<dyn Source>, block: &Block, rows: usize) -> Result<Self> {
+    pub(super) fn new(file: &Arc<dyn FileSource>, block: &Block, rows: usize) -> Result<Self> {
         let (kind, schema) = block_records::kind_and_schema(block)?;
         let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
         let rows = rows.max(1);

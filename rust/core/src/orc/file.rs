@@ -11,11 +11,11 @@ use super::statistics::ColumnStatistics;
 use super::stripe::Stripe;
 use super::tail::Tail;
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// An open ORC file.
 pub struct OrcFile {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
     tail: Arc<Tail>,
 }
 
@@ -25,7 +25,7 @@ impl OrcFile {
     /// # Errors
     /// `InvalidTable` where it is no ORC file, or a torn one; `Unsupported`, by name, for codecs, types and encryption that are not
     /// read.
-    pub fn open(source: Arc<dyn Source>) -> Result<Self> {
+    pub fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let tail = Tail::read(&source).map_err(|error| as_table_error(error).in_file(source.path()))?;
         Ok(Self { source, tail: Arc::new(tail) })
     }
@@ -93,7 +93,7 @@ fn as_table_error(error: Error) -> Error {
 
 /// Batches of an ORC file. After an error there is nothing more.
 pub struct OrcRows {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
     tail: Arc<Tail>,
     schema: SchemaRef,
     columns: Vec<usize>,

@@ -19,7 +19,7 @@ use super::tail::StripeInformation;
 use super::zone;
 use crate::error::{Error, Result};
 use crate::protobuf::{FieldValue, fields};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The streams that are read, by their numbers.
 pub(super) mod kind {
@@ -40,7 +40,7 @@ pub(super) struct Encoding {
 
 /// A stripe whose footer is read.
 pub(super) struct Stripe {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
     compression: Compression,
     streams: HashMap<(usize, u64), Range<u64>>,
     encodings: Vec<Encoding>,
@@ -49,7 +49,11 @@ pub(super) struct Stripe {
 
 impl Stripe {
     /// Reads the footer of the stripe at a place.
-    pub(super) fn open(source: &Arc<dyn Source>, compression: Compression, place: &StripeInformation) -> Result<Self> {
+    pub(super) fn open(
+        source: &Arc<dyn FileSource>,
+        compression: Compression,
+        place: &StripeInformation,
+    ) -> Result<Self> {
         let (Some(footer_at), Some(end)) = (place.footer_at(), place.end()) else {
             return Err(Error::invalid_table("a stripe past the end of an ORC file"));
         };

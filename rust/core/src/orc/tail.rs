@@ -19,7 +19,7 @@ use super::statistics::ColumnStatistics;
 use super::types::{FooterType, OrcType};
 use crate::error::{Error, Result};
 use crate::protobuf::{FieldValue, fields};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 const MAGIC: &[u8] = b"ORC";
 /// As long as a postscript can be, its length included.
@@ -63,7 +63,7 @@ struct PostScript {
 
 impl Tail {
     /// Reads the end of a file.
-    pub(super) fn read(source: &Arc<dyn Source>) -> Result<Self> {
+    pub(super) fn read(source: &Arc<dyn FileSource>) -> Result<Self> {
         let len = source.len();
         let end = source.read(len.saturating_sub(FIRST_READ)..len)?;
         let (postscript, postscript_len) = PostScript::at_end_of(&end)?;

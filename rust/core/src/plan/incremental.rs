@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
     use crate::config::{MergeSemantics, ReadOptions, TableConfig};
-    use crate::storage::{FolderEntry, Source, Storage, StorageOptions};
+    use crate::storage::{FileSource, FolderEntry, Storage, StorageOptions};
     use crate::timeline::Timeline;
     use crate::timeline::memory_storage::MemoryStorage;
 
@@ -174,7 +174,7 @@ mod tests {
             self.place.list(folder)
         }
 
-        fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
             self.opened.fetch_add(1, Ordering::Relaxed);
             self.place.open(path)
         }

@@ -7,7 +7,7 @@ use crate::base_file;
 use crate::error::Result;
 use crate::file_group::{BaseFile, FileSlice};
 use crate::log;
-use crate::storage::{PrefixSource, Source, Storage};
+use crate::storage::{FileSource, PrefixSource, Storage};
 use crate::timeline::InstantFilter;
 
 /// Returns the Avro schema, as JSON, of the newest file that has one: base files first, then logs from their ends.
@@ -22,7 +22,7 @@ pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, place: &dyn
         }
     }
     for file in newest.iter().flat_map(|slice| slice.log_files.iter().rev()) {
-        let source: Arc<dyn Source> =
+        let source: Arc<dyn FileSource> =
             Arc::new(PrefixSource::new(place.open_known(&file.path, &known_log(file))?, file.len)?);
         if let Some(schema) = log::newest_schema(source, |instant| instants.is_committed(instant))? {
             return Ok(Some(schema));

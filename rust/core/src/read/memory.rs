@@ -20,7 +20,7 @@ use bytes::Bytes;
 use crate::config::ReadOptions;
 use crate::error::Result;
 use crate::spill::{BatchWriter, SpillFolder};
-use crate::storage::{FetchBudget, ReservedBytes, Source};
+use crate::storage::{FetchBudget, FileSource, ReservedBytes};
 
 /// The memory of one slice.
 pub(super) struct SliceMemory {
@@ -82,7 +82,7 @@ impl SliceMemory {
     }
 
     /// Returns a range of a file: of the mapping if the file is mapped, otherwise held until the slice is read.
-    pub(super) fn content(&mut self, file: &dyn Source, range: std::ops::Range<u64>) -> Result<Bytes> {
+    pub(super) fn content(&mut self, file: &dyn FileSource, range: std::ops::Range<u64>) -> Result<Bytes> {
         if file.window().is_none() {
             return file.read(range);
         }
@@ -104,7 +104,7 @@ impl SliceMemory {
     /// Returns bytes derived from a range of a file, held until the slice is read.
     pub(super) fn converted(
         &mut self,
-        file: &dyn Source,
+        file: &dyn FileSource,
         start: u64,
         unpack: impl FnOnce() -> Result<Bytes>,
     ) -> Result<Bytes> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{FileStatus, FolderEntry, KnownFile, RequestCounters, Source, Storage};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, RequestCounters, Storage};
 use crate::error::Result;
 
 /// The files below a folder.
@@ -33,11 +33,11 @@ impl Storage for SubfolderStorage {
         self.place.list(&self.path(folder))
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         self.place.open(&self.path(path))
     }
 
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         self.place.open_known(&self.path(path), file)
     }
 

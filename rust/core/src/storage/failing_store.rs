@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use super::{FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Source, Storage, Upload};
+use super::{
+    FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage, Upload,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store whose changes fail from one of them on.
@@ -61,7 +63,7 @@ impl Storage for FailingStore {
         self.inner.list(folder)
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         self.inner.open(path)
     }
 

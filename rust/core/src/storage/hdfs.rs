@@ -11,7 +11,7 @@ use super::hdfs_options::HdfsOptions;
 use super::hdfs_uri::HdfsUri;
 use super::object_ranges::WHOLE;
 use super::object_source::ObjectSource;
-use super::{FileStatus, FolderEntry, KnownFile, MemoryFile, RequestCounters, Source, Storage, StorageOptions};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, MemoryFile, RequestCounters, Storage, StorageOptions};
 use crate::error::Result;
 
 /// A root folder in HDFS.
@@ -45,10 +45,10 @@ impl HdfsStorage {
         }
     }
 
-    fn source(&self, path: &str, file: KnownFile) -> Arc<dyn Source> {
+    fn source(&self, path: &str, file: KnownFile) -> Arc<dyn FileSource> {
         let (inside, full) = (self.path(path), self.full_path(path));
         let id = (inside.clone(), file.clone(), Arc::as_ptr(&self.requests) as usize);
-        let open = || -> Arc<dyn Source> {
+        let open = || -> Arc<dyn FileSource> {
             ObjectSource::new(Box::new(HdfsFile::new(&self.handle, inside)), &self.requests, full, file)
         };
         self.handle.opened().get_or_open(id, open)
@@ -75,7 +75,7 @@ impl Storage for HdfsStorage {
         Ok(Some(entries))
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         let (inside, full) = (self.path(path), self.full_path(path));
         self.requests.count_read();
         let (len, bytes) = self.handle.run(&full, move |client| hdfs_file::open(client, inside, WHOLE))?;
@@ -85,7 +85,7 @@ impl Storage for HdfsStorage {
         }
     }
 
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         // A size of 0 is that of a file which did not exist when its size was requested.
         if file.len == 0 { self.open(path) } else { Ok(self.source(path, file.clone())) }
     }

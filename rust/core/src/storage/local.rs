@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 use bytes::Bytes;
 
 use super::source::out_of_range;
-use super::{FileStatus, FolderEntry, MappedFile, Source, Storage};
+use super::{FileSource, FileStatus, FolderEntry, MappedFile, Storage};
 use crate::error::{Error, Result};
 
 /// The number of bytes of one windowed read.
@@ -23,7 +23,7 @@ pub struct LocalFile {
     len: u64,
 }
 
-impl Source for LocalFile {
+impl FileSource for LocalFile {
     fn path(&self) -> &str {
         &self.path
     }
@@ -69,7 +69,7 @@ impl LocalStorage {
     }
 
     /// Opens one file by its path: mapped if possible, otherwise read in windows.
-    pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn Source>> {
+    pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn FileSource>> {
         let name = path.to_string_lossy();
         let file = File::open(path).map_err(|error| unopened(&name, error))?;
         let status = file.metadata().map_err(|error| unopened(&name, error))?;
@@ -124,7 +124,7 @@ impl Storage for LocalStorage {
         std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4)
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         Self::open_file(&self.folder.join(path), self.mapped)
     }
 }

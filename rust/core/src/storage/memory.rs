@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::Source;
+use super::FileSource;
 use super::source::check_range;
 use crate::error::Result;
 
@@ -28,7 +28,7 @@ impl MemoryFile {
     }
 }
 
-impl Source for MemoryFile {
+impl FileSource for MemoryFile {
     fn path(&self) -> &str {
         &self.path
     }

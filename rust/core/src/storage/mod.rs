@@ -145,6 +145,6 @@ pub use prefix::PrefixSource;
 pub use put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
 pub use requests::{RequestCounters, RequestCounts, counted};
 pub use section::SectionSource;
-pub use source::{ReadFrom, Source};
+pub use source::{FileSource, ReadFrom};
 pub use storage::Storage;
 pub use supplier::{CREDENTIALS, CredentialValues, CredentialsSupplier, set_credentials_supplier};

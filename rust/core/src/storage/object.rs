@@ -15,7 +15,7 @@ use super::object_ranges::WHOLE;
 use super::object_runtime::{Pending, locked};
 use super::object_source::{ObjectFile, ObjectSource};
 use super::object_uri::{ObjectStoreType, ObjectUri};
-use super::{FileStatus, FolderEntry, KnownFile, MemoryFile, RequestCounters, Source, Storage, StorageOptions};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, MemoryFile, RequestCounters, Storage, StorageOptions};
 use crate::error::{ErrorKind, Result};
 
 /// A root folder in an object store.
@@ -96,10 +96,10 @@ impl ObjectStorage {
         self.handle.start(&self.requests, move |store| list(store, prefix))
     }
 
-    fn source(&self, path: &str, file: KnownFile) -> Result<Arc<dyn Source>> {
+    fn source(&self, path: &str, file: KnownFile) -> Result<Arc<dyn FileSource>> {
         let (location, full) = (self.location(path)?, self.full_path(path));
         let id = (self.key(path), file.clone(), Arc::as_ptr(&self.requests) as usize);
-        let open = || -> Arc<dyn Source> {
+        let open = || -> Arc<dyn FileSource> {
             let fetcher = ObjectFile::new(&self.handle, location);
             ObjectSource::new(Box::new(fetcher), &self.requests, full, file)
         };
@@ -136,7 +136,7 @@ impl Storage for ObjectStorage {
         Ok((!entries.is_empty()).then_some(entries))
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         let full = self.full_path(path);
         let ahead = locked(&self.ahead).files.remove(path).filter(Pending::is_here);
         let pending = ahead.map_or_else(|| self.start_open(path), Ok)?;
@@ -147,7 +147,7 @@ impl Storage for ObjectStorage {
         }
     }
 
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         // A size of 0 is that of a file which did not exist when its size was requested.
         if file.len == 0 { self.open(path) } else { self.source(path, file.clone()) }
     }

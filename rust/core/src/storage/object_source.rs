@@ -24,7 +24,7 @@ use super::object_handle::ObjectHandle;
 use super::object_ranges::{self, MOST_HELD, PIECE, Piece, TAIL, WHOLE};
 use super::object_runtime::{Pending, locked};
 use super::source::check_range;
-use super::{KnownFile, ReadFrom, RequestCounters, Source};
+use super::{FileSource, KnownFile, ReadFrom, RequestCounters};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The maximum number of cached bytes of one file: those of a group of ranges, and as many prefetched ones.
@@ -242,7 +242,7 @@ impl ObjectSource {
     }
 }
 
-impl Source for ObjectSource {
+impl FileSource for ObjectSource {
     fn path(&self) -> &str {
         &self.path
     }

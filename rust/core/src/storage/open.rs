@@ -10,7 +10,7 @@ use super::HdfsUri;
 #[cfg(feature = "object")]
 use super::ObjectStorage;
 use super::object_keys::hint;
-use super::{FileStore, LocalStorage, RequestCounters, Source, Storage, WritableStorage, counted};
+use super::{FileSource, FileStore, LocalStorage, RequestCounters, Storage, WritableStorage, counted};
 use crate::error::{Error, Result};
 
 /// Options of an object store, by name. Local files have none.
@@ -65,7 +65,7 @@ pub fn open_beside(other: &dyn Storage, uri: &str, options: &StorageOptions, mma
 ///
 /// # Errors
 /// As for [`open`]; `NotFound` if the file does not exist.
-pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Source>> {
+pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn FileSource>> {
     #[cfg(feature = "object")]
     if let Some((folder, name)) = uri.rsplit_once('/')
         && let Some(place) = ObjectStorage::open(folder, options)?

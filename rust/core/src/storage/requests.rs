@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::fetch_budget::FetchBudget;
-use super::{FileStatus, FolderEntry, KnownFile, ReadFrom, Source, Storage};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, ReadFrom, Storage};
 use crate::error::Result;
 
 /// Counters that several storages and threads update.
@@ -78,7 +78,7 @@ struct CountedStorage {
 }
 
 impl CountedStorage {
-    fn opened(&self, open: impl FnOnce() -> Result<Arc<dyn Source>>) -> Result<Arc<dyn Source>> {
+    fn opened(&self, open: impl FnOnce() -> Result<Arc<dyn FileSource>>) -> Result<Arc<dyn FileSource>> {
         count(&self.requests.open);
         let source = open()?;
         // Any range of a mapped file is a slice of the mapping.
@@ -99,11 +99,11 @@ impl Storage for CountedStorage {
         self.place.list(folder)
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         self.opened(|| self.place.open(path))
     }
 
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         self.opened(|| self.place.open_known(path, file))
     }
 
@@ -139,11 +139,11 @@ impl Storage for CountedStorage {
 }
 
 struct CountedSource {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
     requests: Arc<RequestCounters>,
 }
 
-impl Source for CountedSource {
+impl FileSource for CountedSource {
     fn path(&self) -> &str {
         self.source.path()
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{FileStatus, FolderEntry, KnownFile, RequestCounters, Source};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, RequestCounters};
 use crate::error::Result;
 
 /// The default number of concurrent requests: enough to hide latency, few enough to be no burden.
@@ -18,14 +18,14 @@ pub trait Storage: Send + Sync {
     fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>>;
 
     /// Opens a file. [`crate::ErrorKind::NotFound`] if it does not exist.
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>>;
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>>;
 
     /// Opens a file of known size. No request is sent if the storage does not need one: a missing or changed file is
     /// then an error of its first read ([`crate::ErrorKind::FileCleaned`], [`crate::ErrorKind::FileChanged`]).
     ///
     /// # Errors
     /// As for [`Storage::open`].
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         let _ = file;
         self.open(path)
     }

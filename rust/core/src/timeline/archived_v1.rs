@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::content::avro_data;
 use crate::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
 use crate::names::{ArchiveFileName, CompletionTime, RequestedTime};
-use crate::storage::{FolderEntry, Source, Storage};
+use crate::storage::{FileSource, FolderEntry, Storage};
 
 const MERGE_PLAN: &str = "mergeArchivePlan";
 
@@ -168,7 +168,7 @@ struct Entries {
 }
 
 impl Entries {
-    fn read(source: &Arc<dyn Source>, block: &Block) -> Result<Option<Self>> {
+    fn read(source: &Arc<dyn FileSource>, block: &Block) -> Result<Option<Self>> {
         if block.kind != BlockKind::Sound(BlockType::AvroData) || block.content.is_empty() {
             return block.refusal().map_or(Ok(None), Err);
         }

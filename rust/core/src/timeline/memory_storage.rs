@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::storage::{FileStatus, FolderEntry, MemoryFile, Source, Storage};
+use crate::storage::{FileSource, FileStatus, FolderEntry, MemoryFile, Storage};
 
 /// Files by path. Folders exist if a path contains them.
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl Storage for MemoryStorage {
         Ok((!entries.is_empty() || folder.is_empty()).then(|| entries.into_values().collect()))
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         let bytes = self.0.get(path).ok_or_else(|| Error::not_found("file not found").in_file(path))?;
         Ok(Arc::new(MemoryFile::new(path, bytes.clone())))
     }

@@ -21,20 +21,20 @@ use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, 
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::hfile::{Cell, Cells, HFile};
-use crate::storage::{SectionSource, Source};
+use crate::storage::{FileSource, SectionSource};
 
 /// The log block version of converted contents; readers ignore it.
 const VERSION: i32 = 3;
 
 /// Returns the record count of a block; reads only the trailer and the metadata that it refers to.
-pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64> {
+pub fn record_count(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<u64> {
     if content.is_empty() { Ok(0) } else { Ok(open(file, content)?.entry_count()) }
 }
 
 /// Returns the records as the content of an Avro data block; if the block can be searched by key, only those with
 /// required keys. `key` is the field with the record key.
 pub fn as_avro(
-    file: &Arc<dyn Source>,
+    file: &Arc<dyn FileSource>,
     content: &Range<u64>,
     schema: &Schema,
     key: Option<&str>,
@@ -56,7 +56,7 @@ pub fn as_avro(
     converted.finish()
 }
 
-fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<HFile> {
+fn open(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<HFile> {
     HFile::open(Arc::new(SectionSource::new(Arc::clone(file), content.clone())?))
 }
 

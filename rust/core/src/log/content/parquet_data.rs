@@ -11,17 +11,17 @@ use arrow_select::concat::concat_batches;
 use crate::base_file::{self, BaseFile, Batches};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::FieldNames;
-use crate::storage::{SectionSource, Source};
+use crate::storage::{FileSource, SectionSource};
 
 /// Returns the record count of a block; reads only the footer.
-pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64> {
+pub fn record_count(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<u64> {
     Ok(open(file, content)?.map_or(0, |file| file.row_count()))
 }
 
 /// Returns the records in batches of at most `batch_rows`, with the columns and types of `wanted`; `names` are the
 /// column names in the block.
 pub fn batches(
-    file: &Arc<dyn Source>,
+    file: &Arc<dyn FileSource>,
     content: &Range<u64>,
     wanted: &SchemaRef,
     names: &FieldNames,
@@ -48,12 +48,12 @@ pub fn batches(
 }
 
 /// Returns all records as one batch.
-pub fn records(file: &Arc<dyn Source>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
+pub fn records(file: &Arc<dyn FileSource>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
     let all = batches(file, content, wanted, FieldNames::identity(), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
     concat_batches(wanted, &all).map_err(|error| Error::corrupt("batches of a parquet block").caused_by(error))
 }
 
-fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<Option<Box<dyn BaseFile>>> {
+fn open(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<Option<Box<dyn BaseFile>>> {
     if content.is_empty() {
         return Ok(None);
     }

@@ -20,7 +20,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::layout::MAGIC;
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Appendable, FolderEntry, Sink, Source, WritableStorage};
+use crate::storage::{Appendable, FileSource, FolderEntry, Sink, WritableStorage};
 
 /// Hudi's default size limit of a log file (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
 const DEFAULT_MAX_FILE_BYTES: u64 = 512 * 1024 * 1024;
@@ -250,7 +250,7 @@ fn next_of(place: &dyn WritableStorage, options: &LogWriterOptions) -> Result<Ne
 /// Returns true if a file ends with a complete block, so that another may follow. After other bytes (left by a writer
 /// that crashed) a magic could be read as part of them, or up to five stray bytes would make the previous block
 /// corrupt.
-fn ends_soundly(source: &dyn Source) -> Result<bool> {
+fn ends_soundly(source: &dyn FileSource) -> Result<bool> {
     let len = source.len();
     if len == 0 {
         return Ok(true);
@@ -497,7 +497,7 @@ mod tests {
             self.local.list(folder)
         }
 
-        fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
             self.local.open(path)
         }
     }

@@ -30,7 +30,7 @@ use crate::read::logs::log_blocks::{note, open_log};
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
-use crate::storage::{self, PrefixSource, Source, Storage};
+use crate::storage::{self, FileSource, PrefixSource, Storage};
 
 const RECORD_KEY: &str = "record_key";
 /// The string of an image if the record has no value.
@@ -49,7 +49,7 @@ pub(in crate::read) struct KnownImages {
 pub(in crate::read) struct ChangeLogs {
     place: Arc<dyn Storage>,
     files: VecDeque<LogFile>,
-    blocks: VecDeque<(Arc<dyn Source>, Block)>,
+    blocks: VecDeque<(Arc<dyn FileSource>, Block)>,
     records: Option<Records>,
     mode: CdcMode,
     images: KnownImages,
@@ -126,7 +126,7 @@ impl ChangeLogs {
 
     /// Finds the blocks of a file.
     fn frame(&mut self, file: &LogFile) -> Result<()> {
-        let source: Arc<dyn Source> =
+        let source: Arc<dyn FileSource> =
             Arc::new(PrefixSource::new(open_log(self.place.as_ref(), file, &self.query)?, file.len)?);
         self.report.edit().files += 1;
         for block in ForwardScan::new(Arc::clone(&source)) {
@@ -210,7 +210,7 @@ impl ChangeLogs {
 }
 
 impl Records {
-    fn read(source: &dyn Source, block: &Block) -> Result<Self> {
+    fn read(source: &dyn FileSource, block: &Block) -> Result<Self> {
         let Some(text) = block.header.get(HeaderKey::Schema) else {
             return Err(Error::corrupt("a block of a change log has no SCHEMA in its header"));
         };

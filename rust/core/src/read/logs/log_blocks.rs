@@ -9,11 +9,11 @@ use crate::log::{BlockKind, BlockRef, ForwardScan, ScanControl, ScanOrder, ScanR
 use crate::names::{LogFileName, RequestedTime};
 use crate::read::report::{Corrupt, SharedReport};
 use crate::split::{Query, Split};
-use crate::storage::{KnownFile, PrefixSource, Source, Storage};
+use crate::storage::{FileSource, KnownFile, PrefixSource, Storage};
 
 /// The open log files of a slice, and the valid blocks, oldest first.
 pub(in crate::read) struct LogBlocks {
-    pub(in crate::read) files: Vec<Arc<dyn Source>>,
+    pub(in crate::read) files: Vec<Arc<dyn FileSource>>,
     pub(in crate::read) blocks: Vec<BlockRef>,
 }
 
@@ -32,10 +32,10 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedR
         rules.is_committed = Some(&is_committed);
     }
     rules.range = split.query.range.as_ref().map(|range| &range.blocks);
-    let mut files: Vec<Arc<dyn Source>> = Vec::new();
+    let mut files: Vec<Arc<dyn FileSource>> = Vec::new();
     let mut valid = ValidBlocks::new(rules);
     'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
-        let source: Arc<dyn Source> = Arc::new(PrefixSource::new(open_log(place, log, &split.query)?, log.len)?);
+        let source: Arc<dyn FileSource> = Arc::new(PrefixSource::new(open_log(place, log, &split.query)?, log.len)?);
         files.push(Arc::clone(&source));
         for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
@@ -53,7 +53,7 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedR
     Ok(LogBlocks { files, blocks: valid.finish()? })
 }
 
-pub(in crate::read) fn open_log(place: &dyn Storage, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
+pub(in crate::read) fn open_log(place: &dyn Storage, log: &LogFile, query: &Query) -> Result<Arc<dyn FileSource>> {
     open_planned(place, &log.path, &known_log(log), query).map_err(|error| match LogFileName::parse(&log.name) {
         Some(name) => error.at_instant(name.instant),
         None => error,
@@ -76,7 +76,7 @@ pub(in crate::read) fn open_planned(
     path: &str,
     known: &KnownFile,
     query: &Query,
-) -> Result<Arc<dyn Source>> {
+) -> Result<Arc<dyn FileSource>> {
     place.open_known(path, known).map_err(|error| {
         if error.kind() != ErrorKind::NotFound {
             return error;

@@ -26,7 +26,7 @@ use crate::names::FieldNames;
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use crate::schema::{Evolution, in_tables_names};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The number of records whose keys are decoded at a time: few enough for their bytes to stay cached until the keys are
 /// probed.
@@ -124,7 +124,7 @@ impl<'a> LogLoader<'a> {
     fn load_block(
         &self,
         found: &BlockRef,
-        file: &Arc<dyn Source>,
+        file: &Arc<dyn FileSource>,
         place: &BlockLocation,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
@@ -215,7 +215,7 @@ impl<'a> LogLoader<'a> {
     }
 
     /// A decompressed HFile block is an Avro block.
-    fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn Source>, loading: &mut Loading<'_>) -> Result<usize> {
+    fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn FileSource>, loading: &mut Loading<'_>) -> Result<usize> {
         let schema = self.writer(found)?;
         let content = &found.block.content;
         let wanted = loading.merger.wanted();
@@ -228,7 +228,7 @@ impl<'a> LogLoader<'a> {
     fn load_parquet(
         &self,
         found: &BlockRef,
-        file: &Arc<dyn Source>,
+        file: &Arc<dyn FileSource>,
         place: &BlockLocation,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {

@@ -12,7 +12,7 @@ use crate::log::content::parquet_data;
 use crate::log::{Block, BlockRef};
 use crate::names::FieldNames;
 use crate::read::memory::SliceMemory;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The number of rows of a Parquet block that are decoded at a time, as one source of the merge.
 pub(in crate::read) const PARQUET_ROWS: usize = 64 * 1024;
@@ -45,7 +45,7 @@ pub(in crate::read) struct BlockLocation {
 }
 
 impl BlockLocation {
-    pub(in crate::read) fn new(file: &dyn Source, block: &Block, converted: bool) -> Self {
+    pub(in crate::read) fn new(file: &dyn FileSource, block: &Block, converted: bool) -> Self {
         Self {
             path: file.path().to_owned(),
             content_at: block.content.start,
@@ -73,7 +73,7 @@ impl BlockLocation {
 /// A Parquet block. Winning rows are rarely adjacent, and Parquet cannot be decoded row by row: when the first row is
 /// fetched, the projected columns of the whole block are decoded and kept.
 pub(in crate::read) struct ParquetBlock {
-    file: Arc<dyn Source>,
+    file: Arc<dyn FileSource>,
     content: Range<u64>,
     names: FieldNames,
     projected: SchemaRef,
@@ -83,7 +83,7 @@ pub(in crate::read) struct ParquetBlock {
 impl ParquetBlock {
     /// `names` are the column names in the block.
     pub(in crate::read) fn new(
-        file: Arc<dyn Source>,
+        file: Arc<dyn FileSource>,
         found: &BlockRef,
         names: &FieldNames,
         projected: SchemaRef,

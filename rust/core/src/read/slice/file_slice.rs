@@ -24,7 +24,7 @@ use crate::read::columns::projection::{Projection, select};
 use crate::read::logs::log_blocks::scan;
 use crate::read::report::SharedReport;
 use crate::split::Split;
-use crate::storage::{self, Source, Storage};
+use crate::storage::{self, FileSource, Storage};
 
 /// The share of the memory limit for the first requests of a slice: half of the fetch budget, as those of the next
 /// slice are sent at the same time.
@@ -41,7 +41,7 @@ pub(in crate::read) struct SliceReader {
     /// The table's storage, if it is already open.
     place: Option<Arc<dyn Storage>>,
     /// Its files, if their first bytes were already requested.
-    begun: Vec<Arc<dyn Source>>,
+    begun: Vec<Arc<dyn FileSource>>,
     state: State,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::read::logs::log_blocks::{known_base, known_log};
 use crate::split::Split;
-use crate::storage::{KnownFile, ReadFrom, Source, Storage};
+use crate::storage::{FileSource, KnownFile, ReadFrom, Storage};
 
 /// The maximum number of bytes that the first request for a file fetches.
 const FIRST: u64 = 8 << 20;
@@ -16,7 +16,7 @@ const FIRST: u64 = 8 << 20;
 ///
 /// # Errors
 /// Errors of opening a file.
-pub(super) fn begin(split: &Split, place: &dyn Storage, limit: u64) -> Result<Vec<Arc<dyn Source>>> {
+pub(super) fn begin(split: &Split, place: &dyn Storage, limit: u64) -> Result<Vec<Arc<dyn FileSource>>> {
     if !place.is_remote() {
         return Ok(Vec::new());
     }
