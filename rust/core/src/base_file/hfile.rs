@@ -112,7 +112,7 @@ impl BaseFile for HFileBase {
         };
         let takes_keys =
             program.schema().fields().find(KEY_FIELD).is_some_and(|(_, f)| *f.data_type() == DataType::Utf8);
-        Ok(Box::new(Rows {
+        Ok(Box::new(HFileRows {
             cells: Some(cells),
             block: None,
             decoder: Decoder::new(Arc::new(program)),
@@ -125,7 +125,7 @@ impl BaseFile for HFileBase {
 }
 
 /// Rows of data blocks, decoded batch by batch.
-struct Rows {
+struct HFileRows {
     /// None after an error, and after the last block.
     cells: Option<Box<dyn Iterator<Item = Result<Cells>> + Send>>,
     /// The block at hand, and how many of its cells are done.
@@ -138,7 +138,7 @@ struct Rows {
     path: String,
 }
 
-impl Rows {
+impl HFileRows {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         while self.decoder.len() < self.batch_rows {
             if self.block.is_none() {
@@ -191,7 +191,7 @@ impl Rows {
     }
 }
 
-impl Iterator for Rows {
+impl Iterator for HFileRows {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
