@@ -44,7 +44,7 @@ type RowPosition = (usize, usize);
 
 /// The merged records of a key so far.
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum MergedRow {
     Row(RowPosition),
     /// Deleted, with the row of the delete if it has one.
     Deleted(Option<RowPosition>),
@@ -68,7 +68,7 @@ impl Fold for CustomFold {
         let mut pool = Pool { schema: fetcher.schema(), batches };
         let mut picks = picks.into_iter();
         let records = groups.records().map(|record| self.state_of(&record, &mut picks));
-        let records = records.collect::<Result<Vec<State>>>()?;
+        let records = records.collect::<Result<Vec<MergedRow>>>()?;
         let mut states = vec![None; groups.len()];
         for round in 0..groups.ranges().map(|records| records.len()).max().unwrap_or_default() {
             let newer = groups.ranges().map(|of_key| records.get(of_key)?.get(round).copied());
@@ -78,7 +78,7 @@ impl Fold for CustomFold {
             base.check(groups.len())?;
             pool.batches.push(base.batch.clone());
             let batch = pool.batches.len() - 1;
-            let older = base.rows.iter().map(|row| Some(State::Row((batch, *row)))).collect();
+            let older = base.rows.iter().map(|row| Some(MergedRow::Row((batch, *row)))).collect();
             states = self.merged(older, states, &mut pool)?;
         }
         self.folded(&states, &pool)
@@ -90,26 +90,26 @@ impl CustomFold {
         record.side.deleted == DeleteState::No || self.deleted_rows == DeletedRows::Delivered
     }
 
-    fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = RowPosition>) -> Result<State> {
+    fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = RowPosition>) -> Result<MergedRow> {
         if !self.has_row(record) {
-            return Ok(State::Deleted(None));
+            return Ok(MergedRow::Deleted(None));
         }
         let place = picks.next().ok_or_else(|| Error::internal("fewer rows were fetched than asked for"))?;
-        Ok(if record.side.deleted == DeleteState::No { State::Row(place) } else { State::Deleted(Some(place)) })
+        Ok(if record.side.deleted == DeleteState::No { MergedRow::Row(place) } else { MergedRow::Deleted(Some(place)) })
     }
 
     /// Merges the states of each key. If both are rows, the merger is called.
     fn merged(
         &self,
-        older: Vec<Option<State>>,
-        newer: Vec<Option<State>>,
+        older: Vec<Option<MergedRow>>,
+        newer: Vec<Option<MergedRow>>,
         pool: &mut Pool,
-    ) -> Result<Vec<Option<State>>> {
+    ) -> Result<Vec<Option<MergedRow>>> {
         let pairs: Vec<(RowPosition, RowPosition)> = older
             .iter()
             .zip(&newer)
             .filter_map(|pair| match pair {
-                (Some(State::Row(older)), Some(State::Row(newer))) => Some((*older, *newer)),
+                (Some(MergedRow::Row(older)), Some(MergedRow::Row(newer))) => Some((*older, *newer)),
                 _ => None,
             })
             .collect();
@@ -117,10 +117,10 @@ impl CustomFold {
         let batch = pool.batches.len().saturating_sub(1);
         let mut made = kept.into_iter().enumerate().map(|(row, is_kept)| {
             let place = (batch, row);
-            if is_kept { State::Row(place) } else { State::Deleted(Some(place)) }
+            if is_kept { MergedRow::Row(place) } else { MergedRow::Deleted(Some(place)) }
         });
         let states = older.into_iter().zip(newer).map(|pair| match pair {
-            (Some(State::Row(_)), Some(State::Row(_))) => made.next(),
+            (Some(MergedRow::Row(_)), Some(MergedRow::Row(_))) => made.next(),
             (older, None) => older,
             (_, newer) => newer,
         });
@@ -165,17 +165,17 @@ impl CustomFold {
         RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect::<Result<_>>()?, &options).map_err(failed)
     }
 
-    fn folded(&self, states: &[Option<State>], pool: &Pool) -> Result<FoldResult> {
+    fn folded(&self, states: &[Option<MergedRow>], pool: &Pool) -> Result<FoldResult> {
         let (mut places, mut outcomes) = (Vec::new(), Vec::with_capacity(states.len()));
         for state in states {
             let at = u32::try_from(places.len()).map_err(|_| Error::unsupported("4 billion rows in a batch"))?;
             let row = RowRef { source: 0, at };
             outcomes.push(match state {
-                Some(State::Row(_)) => MergeOutcome::Replace(row),
-                Some(State::Deleted(_)) => MergeOutcome::Delete(row),
+                Some(MergedRow::Row(_)) => MergeOutcome::Replace(row),
+                Some(MergedRow::Deleted(_)) => MergeOutcome::Delete(row),
                 None => return Err(Error::internal("a key without a record")),
             });
-            if let Some(State::Row(place) | State::Deleted(Some(place))) = state {
+            if let Some(MergedRow::Row(place) | MergedRow::Deleted(Some(place))) = state {
                 places.push(*place);
             }
         }

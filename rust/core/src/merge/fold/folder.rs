@@ -58,7 +58,7 @@ struct Candidate<'a> {
 }
 
 /// The merged records of a key so far.
-struct State {
+struct MergedCandidates {
     /// The candidate that gives the ordering value; for a delete by block, too.
     top: u32,
     deleted: DeleteState,
@@ -152,7 +152,7 @@ impl Fold for RuleFold {
 }
 
 /// The batches that the rows of the candidates are in.
-struct Rows {
+struct CandidateRows {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
@@ -163,7 +163,7 @@ const BASE: usize = 1;
 /// Of each batch, the rows whose value is filled; `None` if none is.
 type Mask = Vec<Option<BooleanBuffer>>;
 
-impl Rows {
+impl CandidateRows {
     /// Of each column, the rows whose values are filled.
     fn masks<'a>(&self, absence: impl Fn(usize) -> Option<&'a Absence>) -> Vec<Mask> {
         let columns = 0..self.schema.fields().len();
@@ -186,7 +186,7 @@ impl RuleFold {
         groups: &'a RecordGroups,
         base: Option<FoldBase<'a>>,
         fetcher: &mut dyn RecordFetcher,
-    ) -> Result<(Rows, Vec<Candidate<'a>>)> {
+    ) -> Result<(CandidateRows, Vec<Candidate<'a>>)> {
         let schema = fetcher.schema();
         let nulls = schema.fields().iter().map(|field| new_null_array(field.data_type(), 1));
         let options = RecordBatchOptions::new().with_row_count(Some(1));
@@ -224,7 +224,7 @@ impl RuleFold {
         if u32::try_from(candidates.len()).is_err() {
             return Err(Error::unsupported("more than 4 billion records of the keys of one batch"));
         }
-        Ok((Rows { schema, batches }, candidates))
+        Ok((CandidateRows { schema, batches }, candidates))
     }
 }
 
@@ -242,7 +242,7 @@ struct Folding<'a> {
 }
 
 impl Folding<'_> {
-    fn all(mut self, groups: &RecordGroups, has_base: bool, rows: Rows) -> Result<FoldResult> {
+    fn all(mut self, groups: &RecordGroups, has_base: bool, rows: CandidateRows) -> Result<FoldResult> {
         let mut outcomes = Vec::with_capacity(groups.len());
         let mut made: Vec<Pick> = Vec::new();
         let mut count = 0_u32;
@@ -281,13 +281,13 @@ impl Folding<'_> {
         if count as usize * self.columns != made.len() {
             return Err(Error::internal(format_args!("{} values for {count} rows of {}", made.len(), self.columns)));
         }
-        let Rows { schema, batches } = rows;
+        let CandidateRows { schema, batches } = rows;
         let base = has_base.then_some(BASE);
         Ok(FoldResult { rows: FoldedRows::ByColumn(PickedRows { schema, batches, base, picks: made }), outcomes })
     }
 
     /// Merges the records of one key, and then its base row.
-    fn key(&mut self, mut records: Range<usize>, base: Option<u32>) -> Result<State> {
+    fn key(&mut self, mut records: Range<usize>, base: Option<u32>) -> Result<MergedCandidates> {
         let first = records.next().ok_or_else(|| Error::internal("a key without a record"))?;
         let mut log = self.state_of(first)?;
         for at in records {
@@ -297,7 +297,7 @@ impl Folding<'_> {
         }
         let Some(base) = base else { return Ok(log) };
         let deleted = if self.is_flagged(base)? { DeleteState::Flagged } else { DeleteState::No };
-        let older = State { deleted, ..self.state_of(base as usize)? };
+        let older = MergedCandidates { deleted, ..self.state_of(base as usize)? };
         self.merged(MergeStep::Base, older, log)
     }
 
@@ -305,13 +305,18 @@ impl Folding<'_> {
         self.candidates.get(at as usize).ok_or_else(|| no_candidate(at))
     }
 
-    fn state_of(&self, at: usize) -> Result<State> {
+    fn state_of(&self, at: usize) -> Result<MergedCandidates> {
         let top = u32::try_from(at).map_err(|_| Error::internal("a candidate beyond 2^32"))?;
-        Ok(State { top, deleted: self.candidate(top)?.side.deleted, picks: Picks::All(top) })
+        Ok(MergedCandidates { top, deleted: self.candidate(top)?.side.deleted, picks: Picks::All(top) })
     }
 
-    fn merged(&mut self, step: MergeStep, older: State, newer: State) -> Result<State> {
-        let side = |state: &State| Ok(Side { deleted: state.deleted, ..self.candidate(state.top)?.side });
+    fn merged(
+        &mut self,
+        step: MergeStep,
+        older: MergedCandidates,
+        newer: MergedCandidates,
+    ) -> Result<MergedCandidates> {
+        let side = |state: &MergedCandidates| Ok(Side { deleted: state.deleted, ..self.candidate(state.top)?.side });
         let newest = self.candidate(newer.top)?.source;
         let partial = self
             .first_partial
@@ -321,7 +326,7 @@ impl Folding<'_> {
             // What the flag deletes at this step leaves no row.
             Overlay::Older if older.deleted == DeleteState::Flagged => {
                 self.recycle(newer.picks);
-                return Ok(State { deleted: DeleteState::ByBlock, ..older });
+                return Ok(MergedCandidates { deleted: DeleteState::ByBlock, ..older });
             }
             Overlay::Older => {
                 self.recycle(newer.picks);
@@ -340,7 +345,7 @@ impl Folding<'_> {
             Some(candidate) => self.is_flagged(candidate)?,
             None => false,
         };
-        Ok(if flagged { State { deleted: DeleteState::Flagged, ..merged } } else { merged })
+        Ok(if flagged { MergedCandidates { deleted: DeleteState::Flagged, ..merged } } else { merged })
     }
 
     fn is_flagged(&self, candidate: u32) -> Result<bool> {
@@ -348,7 +353,13 @@ impl Folding<'_> {
     }
 
     /// The row of `high`, with its absent values filled from `low`; meta columns are from `low` too if `low_meta`.
-    fn overlaid(&mut self, mut high: State, low: State, partial: bool, low_meta: bool) -> Result<State> {
+    fn overlaid(
+        &mut self,
+        mut high: MergedCandidates,
+        low: MergedCandidates,
+        partial: bool,
+        low_meta: bool,
+    ) -> Result<MergedCandidates> {
         let mut picks = match high.picks {
             Picks::ByColumn(picks) => picks,
             Picks::All(candidate) => {
@@ -369,7 +380,7 @@ impl Folding<'_> {
         if let Some(column) = self.folder.ordering_column {
             high.top = *picks.get(column).ok_or_else(|| Error::internal("no such ordering column"))?;
         }
-        Ok(State { picks: Picks::ByColumn(picks), ..high })
+        Ok(MergedCandidates { picks: Picks::ByColumn(picks), ..high })
     }
 
     fn is_absent(&self, candidate: u32, column: usize, partial: bool) -> Result<bool> {
