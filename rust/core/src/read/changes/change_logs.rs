@@ -16,7 +16,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use bytes::Bytes;
 
-use super::change_batch::{Changes, Operation};
+use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::image_text::ImageFormat;
 use crate::avro::{self, ArrowMapping, Datum, DecodeProgram, Decoder, Field, Type};
 use crate::config::CdcMode;
@@ -104,7 +104,7 @@ impl ChangeLogs {
     }
 
     /// Returns the next changes; `None` after the last.
-    pub(in crate::read) fn next(&mut self) -> Result<Option<Changes>> {
+    pub(in crate::read) fn next(&mut self) -> Result<Option<ChangeBatch>> {
         loop {
             if let Some(records) = &mut self.records
                 && let Some(decoded) = records.next(self.at_once)?
@@ -139,34 +139,35 @@ impl ChangeLogs {
         Ok(())
     }
 
-    fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<Changes> {
+    fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<ChangeBatch> {
         let text = |name: &str| {
             let column = records.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
             column.ok_or_else(|| Error::corrupt(format!("a change log whose records have no string field {name}")))
         };
         let operations = text(OPERATION)?;
-        let happened =
-            |operation: Operation, row: usize| operations.is_valid(row) && operations.value(row) == operation.text();
+        let happened = |operation: ChangeOperation, row: usize| {
+            operations.is_valid(row) && operations.value(row) == operation.text()
+        };
         let (before, after) = match self.mode {
             CdcMode::DataBeforeAfter => (Some(images(schema, records, BEFORE)?), Some(images(schema, records, AFTER)?)),
             CdcMode::DataBefore => {
                 let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, text(RECORD_KEY)?, |row| {
-                    !happened(Operation::Delete, row)
+                    !happened(ChangeOperation::Delete, row)
                 })?;
                 (Some(images(schema, records, BEFORE)?), Some(after))
             }
             CdcMode::OpKeyOnly => {
                 let keys = text(RECORD_KEY)?;
-                let is_new = |row| happened(Operation::Insert, row);
+                let is_new = |row| happened(ChangeOperation::Insert, row);
                 let before =
                     self.looked_up(self.images.before.as_ref(), self.images.form_before, keys, |row| !is_new(row))?;
                 let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, keys, |row| {
-                    !happened(Operation::Delete, row)
+                    !happened(ChangeOperation::Delete, row)
                 })?;
                 (Some(before), Some(after))
             }
         };
-        Ok(Changes { operations: operations.clone(), before, after })
+        Ok(ChangeBatch { operations: operations.clone(), before, after })
     }
 
     /// Returns the images of the records whose images are not stored, by key; null for the others.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::change_batch::{Changes, Operation};
+use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::change_logs::{ChangeLogs, KnownImages};
 use super::image_text::ImageFormat;
 use super::log_changes::LogChanges;
@@ -34,7 +34,7 @@ pub(in crate::read) struct ChangeReader {
 
 enum State {
     Planned,
-    Whole(Box<SliceReader>, Operation),
+    Whole(Box<SliceReader>, ChangeOperation),
     Logs(Box<LogChanges>),
     ChangeLogs(Box<ChangeLogs>),
     Done,
@@ -71,8 +71,8 @@ impl ChangeReader {
         };
         let instant = &self.change.instant;
         Ok(match &self.change.source {
-            ChangeSource::Inserted => State::Whole(slice()?, Operation::Insert),
-            ChangeSource::Deleted => State::Whole(slice()?, Operation::Delete),
+            ChangeSource::Inserted => State::Whole(slice()?, ChangeOperation::Insert),
+            ChangeSource::Deleted => State::Whole(slice()?, ChangeOperation::Delete),
             ChangeSource::Logs(logs) => {
                 let form = self.form_of_merged();
                 match LogChanges::open(&self.rows, logs, instant, form, self.memory_limit, &self.report)? {
@@ -101,7 +101,7 @@ impl ChangeReader {
         }
     }
 
-    fn changes(&mut self) -> Result<Option<Changes>> {
+    fn changes(&mut self) -> Result<Option<ChangeBatch>> {
         if let State::Planned = self.state {
             self.state = self.open()?;
         }
@@ -110,7 +110,7 @@ impl ChangeReader {
             State::Whole(reader, operation) => {
                 let Some(rows) = reader.next() else { return Ok(None) };
                 let table = avro::Schema::parse(&self.rows.query.schema)?;
-                Ok(Some(Changes::all(*operation, ImageFormat::Row.images_of_batch(&table, &rows?)?)))
+                Ok(Some(ChangeBatch::all(*operation, ImageFormat::Row.images_of_batch(&table, &rows?)?)))
             }
             State::Logs(changes) => changes.next(),
             State::ChangeLogs(logs) => logs.next(),

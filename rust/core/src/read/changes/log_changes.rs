@@ -16,7 +16,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
-use super::change_batch::{Changes, Operation};
+use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::image_text::ImageFormat;
 use crate::avro::{self, ArrowMapping};
 use crate::base_file::Batches;
@@ -94,7 +94,7 @@ impl LogChanges {
     }
 
     /// Returns the next changes; `None` after the last.
-    pub(in crate::read) fn next(&mut self) -> Result<Option<Changes>> {
+    pub(in crate::read) fn next(&mut self) -> Result<Option<ChangeBatch>> {
         while let Some(rows) = self.before.next() {
             let rows = rows?;
             let projected = self.projection.projected_of(&rows)?;
@@ -105,7 +105,7 @@ impl LogChanges {
         }
         while let Some(rows) = self.merge.inserts(self.batch_rows)? {
             if rows.num_rows() > 0 {
-                return Ok(Some(Changes::all(Operation::Insert, self.images(rows)?)));
+                return Ok(Some(ChangeBatch::all(ChangeOperation::Insert, self.images(rows)?)));
             }
         }
         Ok(None)
@@ -115,7 +115,7 @@ impl LogChanges {
         self.form.images_of_batch(&self.table, &self.path_values.put_into(rows)?)
     }
 
-    fn changes_of_rows(&self, RowChanges { before, deleted, after }: RowChanges) -> Result<Option<Changes>> {
+    fn changes_of_rows(&self, RowChanges { before, deleted, after }: RowChanges) -> Result<Option<ChangeBatch>> {
         let (before, after) = (self.images(before)?, self.images(after)?);
         if deleted.len() != before.len() || after.len() != deleted.iter().filter(|deleted| !**deleted).count() {
             return Err(Error::invalid_table("changed rows without their images"));
@@ -128,7 +128,7 @@ impl LogChanges {
             if !deleted && made == image {
                 continue;
             }
-            let operation = if deleted { Operation::Delete } else { Operation::Update };
+            let operation = if deleted { ChangeOperation::Delete } else { ChangeOperation::Update };
             operations.push(Some(operation.text()));
             befores.push(image);
             afters.push(made);
@@ -137,7 +137,7 @@ impl LogChanges {
             return Ok(None);
         }
         let column = |images: Vec<Option<&str>>| -> Option<ArrayRef> { Some(Arc::new(StringArray::from(images))) };
-        Ok(Some(Changes { operations: operations.into(), before: column(befores), after: column(afters) }))
+        Ok(Some(ChangeBatch { operations: operations.into(), before: column(befores), after: column(afters) }))
     }
 }
 
