@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{Field, SchemaRef};
 
-use super::base_segments::{BaseSegments, Segment};
+use super::base_segments::{BaseSegment, BaseSegments};
 use super::base_threads;
 use super::merge_base::MergeBase;
 use super::row_numbers;
@@ -78,7 +78,7 @@ impl SplitBase {
         filter: &BoundFilter,
         threads: Threads,
     ) -> Result<(Batches, u64)> {
-        let Some((file, pruned)) = self.pruned(Segment::Own, wanted, Some(filter))? else { return Ok((none(), 0)) };
+        let Some((file, pruned)) = self.pruned(BaseSegment::Own, wanted, Some(filter))? else { return Ok((none(), 0)) };
         let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| {
             let weights =
                 file.column_bytes(wanted).filter(|weights| threads.have_room_for(self.batch_bytes(weights, &*file)));
@@ -120,7 +120,7 @@ impl SplitBase {
     /// Returns the base file with pruned row groups, and their number; `None` if there are no rows.
     fn pruned(
         &self,
-        segment: Segment,
+        segment: BaseSegment,
         wanted: &SchemaRef,
         filter: Option<&BoundFilter>,
     ) -> Result<Option<(Box<dyn BaseFile>, u64)>> {
@@ -165,7 +165,7 @@ impl MergeBase for SplitBase {
         Ok((!has_nulls && !bounds.greatest.is_empty()).then_some(bounds.greatest))
     }
 
-    fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
+    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<Batches> {
         let Some((file, _)) = self.pruned(segment, wanted, None)? else { return Ok(none()) };
         let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| file.batches(wanted, self.batch_rows());
         Ok(self.in_range(with_numbers(file, wanted, read)?))

@@ -25,7 +25,7 @@ use crate::file_group::{FileSlice, LogFile};
 use crate::merge::engine::RowChanges;
 use crate::names::RequestedTime;
 use crate::names::instant_range::InstantRange;
-use crate::read::base::base_segments::{BaseSegments, Segment};
+use crate::read::base::base_segments::{BaseSegment, BaseSegments};
 use crate::read::base::merge_base::MergeBase;
 use crate::read::columns::constant_columns::RowQuery;
 use crate::read::columns::path_values::PathValues;
@@ -87,7 +87,7 @@ impl LogChanges {
             deletes_win: true,
             report,
         })?;
-        let before = base.rows(Segment::Own, &projection.base)?;
+        let before = base.rows(BaseSegment::Own, &projection.base)?;
         let path_values = PathValues::from_path(query, &split.slice.partition)?;
         let batch_rows = query.options.batch_rows.max(1);
         Ok(Some(Self { table, form, projection, path_values, before, merge, batch_rows }))
@@ -180,9 +180,9 @@ impl MergeBase for RowsBefore {
         None
     }
 
-    fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
+    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<Batches> {
         let slice = &self.split.slice;
-        if segment != Segment::Own || slice.base_file.is_none() && slice.log_files.is_empty() {
+        if segment != BaseSegment::Own || slice.base_file.is_none() && slice.log_files.is_empty() {
             return Ok(Box::new(std::iter::empty()));
         }
         let columns = wanted.fields().iter().map(|field| field.name().clone()).collect();

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::merge::engine::{BuildSide, MergeEngine};
 use crate::merge::{DeletedRows, HashRange};
 use crate::merge_plan::{FoldColumns, MergePlan};
-use crate::read::base::base_segments::Segment;
+use crate::read::base::base_segments::BaseSegment;
 use crate::read::logs::deleted_rows::DeletedKeyRows;
 use crate::read::logs::log_loader::LogLoader;
 use crate::read::logs::log_records::LogRecords;
@@ -47,7 +47,7 @@ pub(super) fn read_logs(
     let (mut records, index) = index(&plan, &loader, &from, columns, memory)?;
     let of = FoldColumns { table, types, projected, keys, deleted_rows: *deleted_rows };
     let fold = plan.fold(&of, records.take_missing())?;
-    let first = from.base.segments().row_numbers(Segment::Own).start;
+    let first = from.base.segments().row_numbers(BaseSegment::Own).start;
     let engine = match index {
         Index::Whole(build) => MergeEngine::new(*build, fold, *deleted_rows),
         Index::Spilled(spilled) => MergeEngine::spilled(Box::new(spilled), fold, *deleted_rows),

@@ -14,7 +14,7 @@ use crate::keys::{KeyColumns, RecordKey};
 use crate::merge::engine::{BaseBatch, RowChanges};
 use crate::merge::{BaseRows, DeletedRows, HashRange, fetch_rows};
 use crate::read::base::base_bounds::beats_base;
-use crate::read::base::base_segments::Segment;
+use crate::read::base::base_segments::BaseSegment;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::columns::projection::Projection;
 use crate::read::logs::log_records::{Fetching, LogRecords};
@@ -73,7 +73,7 @@ impl SliceMerge {
             has_all_numbers: columns.by_number && query.range.is_none(),
             carries_numbers: columns.carries_numbers,
         };
-        merge.skip_segment(Segment::Before)?;
+        merge.skip_segment(BaseSegment::Before)?;
         Ok((columns.projection, merge))
     }
 
@@ -123,7 +123,7 @@ impl SliceMerge {
     }
 
     /// Skips the base rows of a segment that another part merges, and the log records that they match.
-    fn skip_segment(&mut self, segment: Segment) -> Result<()> {
+    fn skip_segment(&mut self, segment: BaseSegment) -> Result<()> {
         let segments = self.base.segments();
         let LogRows::Merged(engine) = &mut self.rows else { return Ok(()) };
         if engine.is_spilled() || !self.merges_base || !engine.may_match() || !segments.has(segment) {
@@ -143,7 +143,7 @@ impl SliceMerge {
         if !std::mem::replace(&mut self.is_before_inserts, false) {
             return Ok(());
         }
-        self.skip_segment(Segment::After)?;
+        self.skip_segment(BaseSegment::After)?;
         let share = self.base.segments().share();
         match &mut self.rows {
             LogRows::Merged(engine) if share != HashRange::ALL => engine.restrict_inserts(share),
