@@ -22,12 +22,12 @@ use crate::storage::{self, Storage};
 
 /// The number of additional threads of a read, and the memory in bytes for the batches that they decode ahead.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::read) struct Threads {
+pub(in crate::read) struct ReadThreads {
     pub(in crate::read) count: usize,
     pub(in crate::read) bytes: u64,
 }
 
-impl Threads {
+impl ReadThreads {
     fn have_room_for(self, batch: u64) -> bool {
         self.count > 0 && batch.saturating_mul(base_threads::BATCHES_AHEAD) <= self.bytes
     }
@@ -76,7 +76,7 @@ impl SplitBase {
         &self,
         wanted: &SchemaRef,
         filter: &BoundFilter,
-        threads: Threads,
+        threads: ReadThreads,
     ) -> Result<(Batches, u64)> {
         let Some((file, pruned)) = self.pruned(BaseSegment::Own, wanted, Some(filter))? else { return Ok((none(), 0)) };
         let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| {

@@ -81,12 +81,12 @@ enum Growing {
 }
 
 /// Records whose rows are fetched, with the memory of their slice.
-pub(in crate::read) struct Fetching<'a> {
+pub(in crate::read) struct RowFetcher<'a> {
     pub(in crate::read) records: &'a mut LogRecords,
     pub(in crate::read) memory: &'a mut SliceMemory,
 }
 
-impl RecordFetcher for Fetching<'_> {
+impl RecordFetcher for RowFetcher<'_> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.records.projected)
     }

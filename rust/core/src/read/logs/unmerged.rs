@@ -20,7 +20,7 @@ use crate::schema::Evolution;
 const AT_ONCE: u64 = 8 << 20;
 
 /// The remaining log rows of a slice.
-pub(in crate::read) struct Unmerged {
+pub(in crate::read) struct UnmergedRows {
     pub(in crate::read) table: avro::Schema,
     pub(in crate::read) types: Schema,
     pub(in crate::read) evolution: Option<Evolution>,
@@ -38,7 +38,7 @@ pub(in crate::read) struct Unmerged {
     pub(in crate::read) next_row: Option<usize>,
 }
 
-impl Unmerged {
+impl UnmergedRows {
     /// Returns the next rows, at most `limit`, which are in `records`; `None` after the last.
     pub(in crate::read) fn next(
         &mut self,

@@ -17,7 +17,7 @@ use crate::base_file::Batches;
 use crate::error::Result;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::base::row_range::RowRange;
-use crate::read::base::split_base::{SplitBase, Threads};
+use crate::read::base::split_base::{ReadThreads, SplitBase};
 use crate::read::columns::constant_columns::{ConstantColumns, RowQuery};
 use crate::read::columns::path_values::PathValues;
 use crate::read::columns::projection::{Projection, select};
@@ -136,7 +136,7 @@ impl SliceReader {
 
     fn open(&self, place: &Arc<dyn Storage>) -> Result<Option<Reading>> {
         // A quarter of the memory is for batches that wait for the consumer.
-        let threads = Threads { count: self.threads, bytes: self.memory_limit / 4 };
+        let threads = ReadThreads { count: self.threads, bytes: self.memory_limit / 4 };
         Reading::open(&self.split, place, self.memory_limit, threads, &self.report)
     }
 }
@@ -159,7 +159,7 @@ impl Reading {
         split: &Split,
         place: &Arc<dyn Storage>,
         memory_limit: u64,
-        threads: Threads,
+        threads: ReadThreads,
         report: &SharedReport,
     ) -> Result<Option<Self>> {
         let query = &split.query;

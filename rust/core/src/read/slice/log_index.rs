@@ -15,7 +15,7 @@ use crate::read::base::base_segments::BaseSegment;
 use crate::read::logs::deleted_rows::DeletedKeyRows;
 use crate::read::logs::log_loader::LogLoader;
 use crate::read::logs::log_records::LogRecords;
-use crate::read::logs::unmerged::Unmerged;
+use crate::read::logs::unmerged::UnmergedRows;
 use crate::read::memory::SliceMemory;
 
 /// The log rows of a slice.
@@ -23,7 +23,7 @@ pub(super) enum LogRows {
     /// Merged by key, with base rows if these are merged.
     Merged(Box<MergeEngine>),
     /// Returned without merging, in addition to the base rows.
-    Unmerged(Box<Unmerged>),
+    Unmerged(Box<UnmergedRows>),
 }
 
 /// Reads the keys of the logs. `plan` is `None` if records are returned without merging.

@@ -16,7 +16,7 @@ use crate::read::base::row_numbers;
 use crate::read::columns::constant_columns::RowQuery;
 use crate::read::logs::deleted_rows::DeletedKeyRows;
 use crate::read::logs::log_blocks::LogBlocks;
-use crate::read::logs::unmerged::Unmerged;
+use crate::read::logs::unmerged::UnmergedRows;
 use crate::read::report::SharedReport;
 use crate::split::{DeleteOutput, MergerHandle, Query};
 
@@ -73,7 +73,12 @@ impl MergeInput<'_> {
     }
 
     /// Returns the log rows, without merging.
-    pub(super) fn unmerged(self, keys: KeyColumns, projected: &SchemaRef, deleted: Option<DeletedKeyRows>) -> Unmerged {
+    pub(super) fn unmerged(
+        self,
+        keys: KeyColumns,
+        projected: &SchemaRef,
+        deleted: Option<DeletedKeyRows>,
+    ) -> UnmergedRows {
         Unmerged {
             table: self.table.clone(),
             types: self.types.clone(),

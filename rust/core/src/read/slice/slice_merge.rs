@@ -17,7 +17,7 @@ use crate::read::base::base_bounds::beats_base;
 use crate::read::base::base_segments::BaseSegment;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::columns::projection::Projection;
-use crate::read::logs::log_records::{Fetching, LogRecords};
+use crate::read::logs::log_records::{LogRecords, RowFetcher};
 use crate::read::memory::SliceMemory;
 
 /// A slice whose logs are indexed.
@@ -102,7 +102,7 @@ impl SliceMerge {
             return Ok(projected);
         }
         let base = BaseBatch { rows, projected: &projected, keys: &self.keys };
-        let mut fetcher = Fetching { records: &mut self.records, memory: &mut self.memory };
+        let mut fetcher = RowFetcher { records: &mut self.records, memory: &mut self.memory };
         let merged = engine.merge(&base, &mut fetcher)?;
         Ok(merged.unwrap_or(projected))
     }
@@ -119,7 +119,7 @@ impl SliceMerge {
             return Ok(None);
         }
         let base = BaseBatch { rows, projected, keys: &self.keys };
-        engine.changes(&base, &mut Fetching { records: &mut self.records, memory: &mut self.memory })
+        engine.changes(&base, &mut RowFetcher { records: &mut self.records, memory: &mut self.memory })
     }
 
     /// Skips the base rows of a segment that another part merges, and the log records that they match.
@@ -156,7 +156,7 @@ impl SliceMerge {
     /// Returns rows of keys that no base row has, about `limit` of them; `None` after the last.
     pub(in crate::read) fn inserts(&mut self, limit: usize) -> Result<Option<RecordBatch>> {
         self.begin_inserts()?;
-        let mut fetcher = Fetching { records: &mut self.records, memory: &mut self.memory };
+        let mut fetcher = RowFetcher { records: &mut self.records, memory: &mut self.memory };
         match &mut self.rows {
             LogRows::Merged(engine) => engine.inserts(limit, &mut fetcher),
             LogRows::Unmerged(rows) => {
