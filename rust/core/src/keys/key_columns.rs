@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 
-use super::ordering_field::{Nulls, OrderingField, is_unordered};
+use super::ordering_field::{MissingOrdering, OrderingField, is_unordered};
 use super::record_key::{LogKeys, RecordKey};
 use crate::avro::{self, RequestedColumn};
 use crate::config::{DeleteMarker, MergeConfig, MergeSemantics};
@@ -242,7 +242,7 @@ impl KeyColumns {
         let mut columns = decoded.iter().cloned();
         let mut next = || columns.next().ok_or_else(|| Error::internal("a key column was not decoded"));
         let ordering = self.ordering.iter().map(|_| next()).collect::<Result<Vec<_>>>()?;
-        let ordering = self.ordering_of(&ordering, self.nulls(Nulls::AreDefault))?;
+        let ordering = self.ordering_of(&ordering, self.nulls(MissingOrdering::AreDefault))?;
         let mut when = |there: bool| -> Result<Option<ArrayRef>> { if there { next().map(Some) } else { Ok(None) } };
         let markers = DeleteMarkers {
             is_deleted: when(self.is_deleted.is_some())?,
@@ -265,17 +265,21 @@ impl KeyColumns {
             column.ok_or_else(|| Error::invalid_table(format!("no column {name:?} in the base file")))
         });
         // Payload classes accept stored rows without an ordering value.
-        let nulls = if self.semantics == MergeSemantics::V0x { Nulls::AreNothing } else { Nulls::AreDefault };
+        let nulls = if self.semantics == MergeSemantics::V0x {
+            MissingOrdering::AreNothing
+        } else {
+            MissingOrdering::AreDefault
+        };
         self.ordering_of(&columns.collect::<Result<Vec<_>>>()?, self.nulls(nulls))
     }
 
     /// Rows folded by a payload class keep their nulls, as the class distinguishes null from 0.
-    fn nulls(&self, otherwise: Nulls) -> Nulls {
-        if self.payload == Payload::FillsFlag { Nulls::AreNothing } else { otherwise }
+    fn nulls(&self, otherwise: MissingOrdering) -> MissingOrdering {
+        if self.payload == Payload::FillsFlag { MissingOrdering::AreNothing } else { otherwise }
     }
 
     /// Returns the values of zero or more ordering columns.
-    fn ordering_of(&self, columns: &[ArrayRef], nulls: Nulls) -> Result<OrderingColumn> {
+    fn ordering_of(&self, columns: &[ArrayRef], nulls: MissingOrdering) -> Result<OrderingColumn> {
         let fields = self.ordering.iter().zip(columns).map(|(field, column)| field.row_values(column, nulls));
         let mut fields = fields.collect::<Result<Vec<_>>>()?;
         match fields.len() {

@@ -31,7 +31,7 @@ pub(crate) struct OrderingField {
 
 /// The value of rows without an ordering value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Nulls {
+pub(crate) enum MissingOrdering {
     /// The default, which is also a regular value of some columns.
     AreDefault,
     /// Null, which is before all other values.
@@ -63,9 +63,9 @@ impl OrderingField {
     }
 
     /// Returns the values of rows, from the column that is the field or contains it.
-    pub(crate) fn row_values(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
+    pub(crate) fn row_values(&self, column: &ArrayRef, nulls: MissingOrdering) -> Result<OrderingColumn> {
         let values = OrderingColumn::from_array(&self.path.values(column)?)?;
-        Ok(if nulls == Nulls::AreDefault && self.is_integer() { values.null_is_zero() } else { values })
+        Ok(if nulls == MissingOrdering::AreDefault && self.is_integer() { values.null_is_zero() } else { values })
     }
 
     /// Returns the values of deletes; the default for deletes without a value.
