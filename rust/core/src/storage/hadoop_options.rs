@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::environment::Environment;
-use super::hadoop::conf::{Conf, Options};
-use super::hadoop::s3a::Explicit;
+use super::hadoop::conf::{HadoopConf, Options};
+use super::hadoop::s3a::ExplicitOptions;
 use super::hadoop::{abfs, gs, s3a};
 use super::object_uri::{ObjectStoreType, ObjectUri};
 use crate::error::Result;
@@ -69,10 +69,10 @@ pub(super) fn translate(
     settings: &BTreeMap<String, String>,
     uri: &ObjectUri,
     account: Option<&str>,
-    explicit: Explicit,
+    explicit: ExplicitOptions,
     environment: &Environment,
 ) -> Result<Translated> {
-    let conf = Conf::new(settings);
+    let conf = HadoopConf::new(settings);
     let (options, has_credentials) = match uri.service {
         ObjectStoreType::S3 => s3a::options(conf, &uri.bucket, explicit, environment)?,
         ObjectStoreType::Azure => {

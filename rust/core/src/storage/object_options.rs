@@ -11,7 +11,7 @@ use super::client_settings::ClientSettings;
 use super::environment::Environment;
 use super::hadoop::conf::Options;
 use super::hadoop::keys_of_profile;
-use super::hadoop::s3a::{Explicit, host_of, is_address, is_aws};
+use super::hadoop::s3a::{ExplicitOptions, host_of, is_address, is_aws};
 use super::hadoop_options::{Translated, is_hadoop_setting, is_needed, translate};
 use super::hdfs_options;
 use super::hdfs_uri::HdfsUri;
@@ -90,7 +90,7 @@ impl ObjectOptions {
         let (own, hadoop) = split(uri.service, options)?;
         let own = folded(own);
         let account = account(uri, &own)?;
-        let explicit = Explicit {
+        let explicit = ExplicitOptions {
             has_credentials: has_credentials(uri.service, &own),
             has_endpoint: own.contains_key("endpoint"),
         };
@@ -272,7 +272,7 @@ fn merge(
     own: Options,
     hadoop: Translated,
     environment: &Options,
-    explicit: Explicit,
+    explicit: ExplicitOptions,
 ) -> Merged {
     let is_decided = explicit.has_credentials || hadoop.has_credentials;
     // The tenant and client of the account may be the user's, and the secret the environment's: only complete sources

@@ -13,11 +13,11 @@ const KEYSTORES: [&str; 2] = ["hadoop.security.credential.provider.path", "fs.s3
 
 /// Settings by name.
 #[derive(Clone, Copy)]
-pub(crate) struct Conf<'a> {
+pub(crate) struct HadoopConf<'a> {
     settings: &'a BTreeMap<String, String>,
 }
 
-impl<'a> Conf<'a> {
+impl<'a> HadoopConf<'a> {
     /// A view of settings.
     #[must_use]
     pub(crate) fn new(settings: &'a BTreeMap<String, String>) -> Self {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn values_are_trimmed_and_empty_ones_are_missing() {
         let settings = BTreeMap::from([("a".to_owned(), " x ".to_owned()), ("b".to_owned(), "  ".to_owned())]);
-        let conf = Conf::new(&settings);
+        let conf = HadoopConf::new(&settings);
         assert_eq!((conf.get("a"), conf.get("b"), conf.get("c")), (Some("x"), None, None));
         assert_eq!(conf.names().collect::<Vec<_>>(), ["a"]);
         assert!(conf.get_bool("a", true) && !conf.get_bool("a", false));

@@ -74,7 +74,7 @@ fn provider(class: &str) -> Option<Provider> {
 }
 
 /// The sources that classes read.
-pub(super) struct Sources<'a> {
+pub(super) struct KeySources<'a> {
     /// Reads `fs.s3a.NAME`, with precedence for that of the bucket.
     pub setting: &'a dyn Fn(&str) -> Option<&'a str>,
     /// The environment variables of this process.
@@ -83,7 +83,7 @@ pub(super) struct Sources<'a> {
     pub refuse_keystore: &'a dyn Fn() -> Result<()>,
 }
 
-impl Sources<'_> {
+impl KeySources<'_> {
     /// Returns the credentials of the first class of `list` that has any.
     ///
     /// # Errors
