@@ -8,7 +8,7 @@ use super::base_rows::BaseRows;
 use super::hash_range::HashRange;
 use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex};
-use super::orderings::{Kept, Orderings};
+use super::orderings::{OrderingFlags, Orderings};
 use super::record_groups::{Record, RecordGroups};
 use super::rules::{DeleteState, Side};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ struct Link {
     row: RowRef,
     older: u32,
     deleted: DeleteState,
-    kept: Kept,
+    kept: OrderingFlags,
 }
 
 impl GroupedRecords {
@@ -234,7 +234,7 @@ impl LogSink for GroupedRecords {
                     NONE
                 }
             };
-            let kept = Kept::from_side(record.side);
+            let kept = OrderingFlags::from_side(record.side);
             self.orderings.set(link as usize, record.side.ordering)?;
             self.links.push(Link { row: record.row, older, deleted: record.side.deleted, kept });
         }

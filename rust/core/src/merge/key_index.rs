@@ -15,7 +15,7 @@ use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::hash_range::HashRange;
 use super::input::RowRef;
 use super::key_table::KeyTable;
-use super::orderings::{Kept, Orderings};
+use super::orderings::{OrderingFlags, Orderings};
 use super::rules::{DeleteState, Side};
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
@@ -49,7 +49,7 @@ const MATCHED: u32 = 8;
 
 /// A stored record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stored<'a> {
+pub(super) struct StoredRecord<'a> {
     pub(super) row: RowRef,
     pub(super) side: Side<'a>,
     /// Whether a base row has matched it.
@@ -327,7 +327,7 @@ impl KeyIndex {
 
     /// The record of an entry.
     #[inline]
-    pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
+    pub(super) fn stored(&self, index: u32) -> Option<StoredRecord<'_>> {
         let entry = self.entries.get(index as usize)?;
         let (by_row, by_block) = (entry.is(DELETED_BY_ROW), entry.is(DELETED_BY_BLOCK));
         let deleted = match (by_row, by_block) {
@@ -335,10 +335,10 @@ impl KeyIndex {
             (true, false) => DeleteState::ByRow,
             (_, true) => DeleteState::ByBlock,
         };
-        let kept = Kept { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
+        let kept = OrderingFlags { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
         let ordering = self.orderings.get(index as usize, kept);
         let side = Side { ordering, is_foreign: kept.is_foreign, deleted };
-        Some(Stored { row: entry.row, side, is_matched: entry.is(MATCHED) })
+        Some(StoredRecord { row: entry.row, side, is_matched: entry.is(MATCHED) })
     }
 
     /// Stores a record in the entry of its key, or in a new one at the end.
@@ -350,7 +350,7 @@ impl KeyIndex {
         place: KeyRange,
         side: Side<'_>,
     ) -> Result<()> {
-        let kept = Kept::from_side(side);
+        let kept = OrderingFlags::from_side(side);
         let deleted = match side.deleted {
             DeleteState::No | DeleteState::Flagged => 0,
             DeleteState::ByRow => DELETED_BY_ROW,
@@ -386,7 +386,11 @@ impl KeyIndex {
     ///
     /// # Errors
     /// `Internal` if rows are given by position and keys of the index are not positions.
-    pub(super) fn probe(&mut self, rows: &BaseRows, mut on_match: impl FnMut(usize, u32, Stored<'_>)) -> Result<()> {
+    pub(super) fn probe(
+        &mut self,
+        rows: &BaseRows,
+        mut on_match: impl FnMut(usize, u32, StoredRecord<'_>),
+    ) -> Result<()> {
         match rows {
             _ if self.matched == self.entries.len() => {}
             BaseRows::Keys(keys) => {
@@ -430,7 +434,7 @@ impl KeyIndex {
         &mut self,
         keys: &StringArray,
         rows: Range<usize>,
-        on_match: &mut impl FnMut(usize, u32, Stored<'_>),
+        on_match: &mut impl FnMut(usize, u32, StoredRecord<'_>),
     ) {
         let mut hashes = [KeyHash(0); BASE_ROWS_AHEAD];
         for (row, slot) in rows.clone().zip(&mut hashes) {
@@ -472,7 +476,7 @@ impl KeyIndex {
 
     /// Marks an entry as matched by a base row and returns its record; `None` if it was matched before.
     #[inline]
-    fn mark_matched(&mut self, index: u32) -> Option<Stored<'_>> {
+    fn mark_matched(&mut self, index: u32) -> Option<StoredRecord<'_>> {
         let entry = self.entries.get_mut(index as usize).filter(|entry| !entry.is(MATCHED))?;
         entry.key_len_and_state |= MATCHED;
         self.matched += 1;

@@ -1,5 +1,5 @@
 //! Ordering values stored by ordinal, in the one form of the table's ordering column. The owner stores beside each whether it is a
-//! value at all ([`Kept`]).
+//! value at all ([`OrderingFlags`]).
 
 use super::ordering::OrderingValue;
 use super::rules::Side;
@@ -8,14 +8,14 @@ use crate::trusted::prefetch;
 
 /// What is stored of an ordering value beside the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct OrderingFlags {
     /// Whether there is a value.
     pub(super) is_value: bool,
     /// Whether it is of another class than the column's.
     pub(super) is_foreign: bool,
 }
 
-impl Kept {
+impl OrderingFlags {
     pub(super) const fn from_side(side: Side<'_>) -> Self {
         let is_value = !matches!(side.ordering, OrderingValue::Default | OrderingValue::Foreign);
         Self { is_value, is_foreign: side.is_foreign }
@@ -55,7 +55,7 @@ macro_rules! each {
 }
 
 impl Orderings {
-    pub(super) fn get(&self, index: usize, kept: Kept) -> OrderingValue<'_> {
+    pub(super) fn get(&self, index: usize, kept: OrderingFlags) -> OrderingValue<'_> {
         match (kept.is_value, kept.is_foreign) {
             (true, _) => self.value(index),
             (false, false) => OrderingValue::Default,

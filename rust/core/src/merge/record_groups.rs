@@ -21,7 +21,7 @@ use arrow_array::{
 
 use super::input::RowRef;
 use super::ordering::OrderingValue;
-use super::orderings::{Kept, Orderings};
+use super::orderings::{OrderingFlags, Orderings};
 use super::outcome::MergeOutcome;
 use super::rules::{DeleteState, Side};
 use crate::error::{Error, Result};
@@ -31,18 +31,18 @@ use crate::error::{Error, Result};
 pub struct RecordGroups {
     /// Of each group its number, and where its records end.
     keys: Vec<(u64, usize)>,
-    records: Vec<Held>,
+    records: Vec<HeldRecord>,
     orderings: Orderings,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct HeldRecord {
     row: RowRef,
     deleted: DeleteState,
-    kept: Kept,
+    kept: OrderingFlags,
 }
 
-impl Held {
+impl HeldRecord {
     const fn code(self) -> u8 {
         match (self.deleted, self.kept.is_foreign) {
             (DeleteState::No | DeleteState::Flagged, _) => 0,
@@ -86,7 +86,7 @@ impl RecordGroups {
         let first = self.records.len();
         for Record { row, side } in records {
             self.orderings.set(self.records.len(), side.ordering)?;
-            self.records.push(Held { row, deleted: side.deleted, kept: Kept::from_side(side) });
+            self.records.push(HeldRecord { row, deleted: side.deleted, kept: OrderingFlags::from_side(side) });
         }
         if self.records.len() == first {
             return Err(Error::internal(format_args!("key {number} has no records")));
@@ -138,7 +138,7 @@ impl RecordGroups {
         self.keys.iter().map(move |(_, end)| std::mem::replace(&mut first, *end)..*end)
     }
 
-    fn record(&self, at: usize, held: &Held) -> Record<'_> {
+    fn record(&self, at: usize, held: &HeldRecord) -> Record<'_> {
         let ordering = self.orderings.get(at, held.kept);
         Record { row: held.row, side: Side { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted } }
     }
