@@ -16,12 +16,12 @@ use pyo3::types::PyCapsule;
 use crate::errors::raised;
 
 /// Record batches from Python, read on demand.
-pub(crate) struct Batches {
+pub(crate) struct ArrowInput {
     schema: SchemaRef,
     batches: Box<dyn RecordBatchReader + Send>,
 }
 
-impl Batches {
+impl ArrowInput {
     pub(crate) fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -47,7 +47,7 @@ impl Batches {
     }
 }
 
-impl Iterator for Batches {
+impl Iterator for ArrowInput {
     type Item = mortice::Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {

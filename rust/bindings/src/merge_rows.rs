@@ -7,7 +7,7 @@ use mortice::{MergeSemantics, RowsMerge, RowsMergeOptions};
 use pyo3::prelude::*;
 
 use crate::arrow::{ArrowBatch, ArrowSchema};
-use crate::arrow_in::Batches;
+use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 use crate::log_writer::parsed;
 use crate::merger::handle;
@@ -39,7 +39,7 @@ pub(crate) fn merge_rows(
         emit_deletes,
         merger: handle(merger),
     };
-    let (older, newer) = (Batches::from_python(older)?, Batches::from_python(newer)?);
+    let (older, newer) = (ArrowInput::from_python(older)?, ArrowInput::from_python(newer)?);
     let merge = || {
         let merge = RowsMerge::new(&older.schema(), &newer.schema(), options)?;
         let (older, newer) = (older.collect::<mortice::Result<Vec<_>>>()?, newer.collect::<mortice::Result<Vec<_>>>()?);
