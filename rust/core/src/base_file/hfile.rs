@@ -13,7 +13,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray,
 use arrow_schema::{DataType, SchemaRef};
 
 use super::conform::conform_field;
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
 use crate::error::{Error, Result};
@@ -100,7 +100,7 @@ impl BaseFile for HFileBase {
         Ok(0)
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let named = |error: Error| error.in_file(&self.path);
         let there: Vec<&String> = wanted.fields().iter().map(|field| field.name()).collect();
         let there = there.into_iter().filter(|name| self.schema.field(name).is_some());

@@ -9,7 +9,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, SchemaRef};
 
 use super::conform::{conform, conformed};
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::error::Result;
 use crate::filter::{BoundFilter, ColumnBounds};
@@ -145,7 +145,7 @@ impl BaseFile for OrcBase {
         Ok(())
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let kept = self.kept_rows();
         let stripes = row_ranges::consecutive(&self.file.stripe_rows());
         let with_rows = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));

@@ -23,7 +23,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::conform::{conformed, reading_type};
 use super::list_of_maps;
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use super::statistics::bounds;
 use crate::error::{Error, Result};
@@ -196,7 +196,7 @@ impl BaseFile for ParquetFile {
         Ok(())
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let metadata = self.hinted(wanted)?;
         let selection = self.selection();
         let roots: Vec<usize> = metadata

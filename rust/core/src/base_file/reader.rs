@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::filter::{BoundFilter, ColumnBounds};
 
 /// Record batches of a base file, in the file's order.
-pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+pub type BaseBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 /// A base file, its footer read.
 pub trait BaseFile: Send {
@@ -63,5 +63,5 @@ pub trait BaseFile: Send {
 
     /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types. Columns
     /// that the file has not are null. [`crate::ErrorKind::Unsupported`] where the file's type cannot become the wanted one.
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches>;
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches>;
 }

@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use crate::error::{Error, Result};
 use crate::filter::{BoundFilter, ColumnBounds};
 use crate::names::FieldNames;
@@ -80,7 +80,7 @@ impl BaseFile for Renamed {
         self.file.prune(&wanted, filter)
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let (in_file, wanted) = (self.in_file(wanted), Arc::clone(wanted));
         let batches = self.file.batches(&in_file, batch_rows)?;
         Ok(Box::new(batches.map(move |batch| labelled_batch(&batch?, &wanted))))
@@ -190,7 +190,7 @@ mod tests {
             Ok(())
         }
 
-        fn batches(self: Box<Self>, wanted: &SchemaRef, _: usize) -> Result<Batches> {
+        fn batches(self: Box<Self>, wanted: &SchemaRef, _: usize) -> Result<BaseBatches> {
             let column = |field: &FieldRef| {
                 let found = self.0.column_by_name(field.name()).cloned();
                 let found = found.unwrap_or_else(|| arrow_array::new_null_array(field.data_type(), self.0.num_rows()));

@@ -18,7 +18,7 @@ use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use arrow_select::take::take;
 
 use super::batches::batches_until_end;
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
@@ -130,7 +130,7 @@ impl BaseFile for Stitched {
         self.source.keep_rows(rows)
     }
 
-    fn batches(mut self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(mut self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let kept = self.kept_rows();
         if kept != row_ranges::whole(self.row_count()) {
             self.keep_rows(kept)?;
@@ -152,12 +152,12 @@ impl BaseFile for Stitched {
 
 /// Batches of one of the files, and what is left of the one at hand.
 struct Lane {
-    batches: Batches,
+    batches: BaseBatches,
     held: Option<RecordBatch>,
 }
 
 impl Lane {
-    fn new(batches: Batches) -> Self {
+    fn new(batches: BaseBatches) -> Self {
         Self { batches, held: None }
     }
 

@@ -13,7 +13,7 @@ use super::layout::{BlockType, HeaderKey};
 use super::positions::positions;
 use super::record_batches::RecordBatches;
 use super::{block_deletes, block_records};
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::storage::{self, FileSource, StorageOptions};
@@ -84,7 +84,7 @@ impl LogFile {
 
     /// Returns the records of a data block in batches of `rows`, and the schema of the batches. One batch is in memory
     /// at a time, for any size of the block.
-    pub fn record_batches(&self, block: &Block, rows: usize) -> Result<(SchemaRef, Batches)> {
+    pub fn record_batches(&self, block: &Block, rows: usize) -> Result<(SchemaRef, BaseBatches)> {
         let batches = RecordBatches::new(&self.source, block, rows).map_err(|error| self.mark(block, error))?;
         let (schema, file, block) = (batches.schema(), self.clone(), block.clone());
         Ok((schema, Box::new(batches.map(move |batch| batch.map_err(|error| file.mark(&block, error))))))

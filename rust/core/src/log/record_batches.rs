@@ -12,7 +12,7 @@ use super::content::avro_data::RecordFrames;
 use super::content::parquet_data;
 use super::layout::BlockType;
 use crate::avro::{self, ArrowMapping, Datum, Decoder, Schema};
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::Result;
 use crate::filter::KeyFilter;
 use crate::names::FieldNames;
@@ -28,7 +28,7 @@ pub(super) struct RecordBatches {
 
 enum Remaining {
     Datums(RecordScan),
-    Rows(Batches),
+    Rows(BaseBatches),
 }
 
 /// Avro records, found and decoded in batches.

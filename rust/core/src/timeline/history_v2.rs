@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::{Action, Instant, InstantState};
 use super::range::{TimelineRange, WriteVisitor};
-use crate::base_file::{Batches, open_parquet};
+use crate::base_file::{BaseBatches, open_parquet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime, TimelinePosition};
 use crate::storage::{FolderEntry, Storage};
@@ -216,7 +216,7 @@ fn newest_manifest(place: &dyn Storage, folder: &str) -> Result<Option<String>> 
 }
 
 /// Reads some columns of a file. Other columns are not fetched.
-fn batches(place: &dyn Storage, path: &str, columns: &[(&str, DataType)]) -> Result<Batches> {
+fn batches(place: &dyn Storage, path: &str, columns: &[(&str, DataType)]) -> Result<BaseBatches> {
     let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
     let wanted = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let open = || open_parquet(place.open(path)?)?.batches(&wanted, BATCH_ROWS);

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 
-use crate::base_file::{self, BaseFile, Batches};
+use crate::base_file::{self, BaseBatches, BaseFile};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::FieldNames;
 use crate::storage::{FileSource, SectionSource};
@@ -26,7 +26,7 @@ pub fn batches(
     wanted: &SchemaRef,
     names: &FieldNames,
     batch_rows: usize,
-) -> Result<Batches> {
+) -> Result<BaseBatches> {
     let Some(file) = open(file, content)? else { return Ok(Box::new(std::iter::empty())) };
     let file = base_file::renamed(file, names);
     let rows = file.row_count();

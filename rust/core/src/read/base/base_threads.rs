@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::base_file::{Batches, batches_until_end};
+use crate::base_file::{BaseBatches, batches_until_end};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
 
@@ -43,10 +43,11 @@ pub(in crate::read) fn shares(wanted: &SchemaRef, weights: &[u64], threads: usiz
 }
 
 /// Returns batches with all columns of `wanted`. Each share of the columns is read by its own thread.
-pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, Batches)>, wanted: &SchemaRef) -> Result<Batches> {
+pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, BaseBatches)>, wanted: &SchemaRef) -> Result<BaseBatches> {
     let places = wanted.fields().iter().map(|field| {
-        let of =
-            |(share, (schema, _)): (usize, &(SchemaRef, Batches))| Some((share, schema.index_of(field.name()).ok()?));
+        let of = |(share, (schema, _)): (usize, &(SchemaRef, BaseBatches))| {
+            Some((share, schema.index_of(field.name()).ok()?))
+        };
         shares.iter().enumerate().find_map(of)
     });
     let Some(places) = places.collect::<Option<Vec<_>>>() else {
@@ -74,7 +75,7 @@ struct SideBySide {
 }
 
 impl SideBySide {
-    fn start(&mut self, ordinal: usize, batches: Batches) -> Result<()> {
+    fn start(&mut self, ordinal: usize, batches: BaseBatches) -> Result<()> {
         let (sender, receiver) = sync_channel(AHEAD);
         let read = move || {
             for batch in batches {
@@ -142,7 +143,7 @@ mod tests {
 
     fn read(shares: Vec<(&[&str], Given)>) -> Vec<Result<RecordBatch>> {
         let share = |(columns, batches): (&[&str], Given)| {
-            (batch(columns, 0).schema(), Box::new(batches.into_iter()) as Batches)
+            (batch(columns, 0).schema(), Box::new(batches.into_iter()) as BaseBatches)
         };
         side_by_side(shares.into_iter().map(share).collect(), &wanted()).unwrap().collect()
     }
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn a_consumer_that_stops_early_does_not_wait() {
         let endless = std::iter::repeat_with(|| Ok(batch(&["a", "b", "c"], 1)));
-        let share = (wanted(), Box::new(endless) as Batches);
+        let share = (wanted(), Box::new(endless) as BaseBatches);
         let mut batches = side_by_side(vec![share], &wanted()).unwrap();
         assert!(batches.next().unwrap().is_ok());
         drop(batches);

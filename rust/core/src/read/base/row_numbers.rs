@@ -16,7 +16,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::Error;
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::names::RequestedTime;
@@ -39,7 +39,7 @@ fn are_of(file: &Arc<dyn FileSource>, found: &BlockRef, base_instant: &Requested
 }
 
 /// Appends row numbers to the columns of batches. `rows` are the numbers of their rows, in order.
-pub(in crate::read) fn numbered(batches: Batches, rows: Vec<Range<u64>>, wanted: SchemaRef) -> Batches {
+pub(in crate::read) fn numbered(batches: BaseBatches, rows: Vec<Range<u64>>, wanted: SchemaRef) -> BaseBatches {
     let mut numbers = rows.into_iter().flatten();
     Box::new(batches.map(move |batch| {
         let batch = batch?;

@@ -10,7 +10,7 @@ use super::base_threads;
 use super::merge_base::MergeBase;
 use super::row_numbers;
 use super::row_range::RowRange;
-use crate::base_file::{self, BaseFile, Batches};
+use crate::base_file::{self, BaseBatches, BaseFile};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group;
 use crate::filter::BoundFilter;
@@ -77,7 +77,7 @@ impl SplitBase {
         wanted: &SchemaRef,
         filter: &BoundFilter,
         threads: ReadThreads,
-    ) -> Result<(Batches, u64)> {
+    ) -> Result<(BaseBatches, u64)> {
         let Some((file, pruned)) = self.pruned(BaseSegment::Own, wanted, Some(filter))? else { return Ok((none(), 0)) };
         let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| {
             let weights =
@@ -91,7 +91,7 @@ impl SplitBase {
     }
 
     /// Reads the same rows, the columns of each share with their own thread.
-    fn by_threads(&self, file: &dyn BaseFile, wanted: &SchemaRef, shares: Vec<SchemaRef>) -> Result<Batches> {
+    fn by_threads(&self, file: &dyn BaseFile, wanted: &SchemaRef, shares: Vec<SchemaRef>) -> Result<BaseBatches> {
         let read = |share: SchemaRef| {
             let again = file.again().ok_or_else(|| Error::unsupported("a base file that can be read only once"))?;
             let batches = again.batches(&share, self.batch_rows())?;
@@ -111,7 +111,7 @@ impl SplitBase {
     }
 
     /// Removes the rows of commits outside the range.
-    fn in_range(&self, batches: Batches) -> Batches {
+    fn in_range(&self, batches: BaseBatches) -> BaseBatches {
         let Some(base) = &self.split.slice.base_file else { return batches };
         let range = RowRange::for_base_file(&self.split.query, &base.instant);
         Box::new(batches.map(move |batch| range.keep(batch?)))
@@ -165,7 +165,7 @@ impl MergeBase for SplitBase {
         Ok((!has_nulls && !bounds.greatest.is_empty()).then_some(bounds.greatest))
     }
 
-    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<Batches> {
+    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<BaseBatches> {
         let Some((file, _)) = self.pruned(segment, wanted, None)? else { return Ok(none()) };
         let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| file.batches(wanted, self.batch_rows());
         Ok(self.in_range(with_numbers(file, wanted, read)?))
@@ -176,14 +176,14 @@ impl MergeBase for SplitBase {
 fn with_numbers(
     file: Box<dyn BaseFile>,
     wanted: &SchemaRef,
-    read: impl FnOnce(Box<dyn BaseFile>, &SchemaRef) -> Result<Batches>,
-) -> Result<Batches> {
+    read: impl FnOnce(Box<dyn BaseFile>, &SchemaRef) -> Result<BaseBatches>,
+) -> Result<BaseBatches> {
     let Some(columns) = without_row_numbers(wanted) else { return read(file, wanted) };
     let rows = file.kept_rows();
     Ok(row_numbers::numbered(read(file, &columns)?, rows, Arc::clone(wanted)))
 }
 
-fn none() -> Batches {
+fn none() -> BaseBatches {
     Box::new(std::iter::empty())
 }
 

@@ -19,7 +19,7 @@ use arrow_schema::SchemaRef;
 use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::image_text::ImageFormat;
 use crate::avro::{self, ArrowMapping};
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, LogFile};
 use crate::merge::engine::RowChanges;
@@ -44,7 +44,7 @@ pub(in crate::read) struct LogChanges {
     form: ImageFormat,
     projection: Projection,
     path_values: PathValues,
-    before: Batches,
+    before: BaseBatches,
     merge: SliceMerge,
     batch_rows: usize,
 }
@@ -180,7 +180,7 @@ impl MergeBase for RowsBefore {
         None
     }
 
-    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<Batches> {
+    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<BaseBatches> {
         let slice = &self.split.slice;
         if segment != BaseSegment::Own || slice.base_file.is_none() && slice.log_files.is_empty() {
             return Ok(Box::new(std::iter::empty()));

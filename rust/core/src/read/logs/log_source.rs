@@ -92,7 +92,7 @@ impl ParquetBlock {
     }
 
     /// Returns batches of the columns `wanted`, with the same boundaries in each read of the block.
-    pub(in crate::read) fn batches(&self, wanted: &SchemaRef) -> Result<crate::base_file::Batches> {
+    pub(in crate::read) fn batches(&self, wanted: &SchemaRef) -> Result<crate::base_file::BaseBatches> {
         parquet_data::batches(&self.file, &self.content, wanted, &self.names, PARQUET_ROWS)
     }
 

@@ -13,7 +13,7 @@ use super::merge_input::MergeInput;
 use super::slice_files;
 use super::slice_merge::SliceMerge;
 use crate::avro::{self, ArrowMapping};
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::Result;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::base::row_range::RowRange;
@@ -57,7 +57,7 @@ struct Reading {
     range: RowRange,
     path_values: PathValues,
     constants: ConstantColumns,
-    base: Batches,
+    base: BaseBatches,
     merge: Option<SliceMerge>,
     batch_rows: usize,
     report: SharedReport,

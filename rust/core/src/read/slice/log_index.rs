@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::merge_columns::MergeColumns;
 use super::merge_input::MergeInput;
 use super::spilled_merge::SpilledMerge;
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::Result;
 use crate::merge::engine::{BuildSide, MergeEngine};
 use crate::merge::{DeletedRows, HashRange};
@@ -83,7 +83,7 @@ fn index(
     let pass_columns = columns.pass_columns(from.types, from.query)?;
     let base = |segment| match from.query.over_base {
         true => from.base.rows(segment, &pass_columns),
-        false => Ok(Box::new(std::iter::empty()) as Batches),
+        false => Ok(Box::new(std::iter::empty()) as BaseBatches),
     };
     let mut spilled = SpilledMerge::default();
     loop {

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
 
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::Result;
 use crate::keys::KeyColumns;
 use crate::merge::RecordGroups;
@@ -37,7 +37,7 @@ impl SpilledMerge {
         &mut self,
         build: &mut BuildSide,
         keys: &KeyColumns,
-        base: &dyn Fn(BaseSegment) -> Result<Batches>,
+        base: &dyn Fn(BaseSegment) -> Result<BaseBatches>,
         segments: &BaseSegments,
         memory: &SliceMemory,
     ) -> Result<()> {
