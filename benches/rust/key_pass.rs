@@ -77,7 +77,7 @@ pub(crate) fn run() {
         let case = records::updates(asked.rows, asked.rows / 5, 0);
         let content = Bytes::from(case.content);
         let schema = Schema::parse(&case.json).expect("a schema");
-        let wants = [RequestedColumn::Place("_hoodie_record_key".into()), RequestedColumn::Value("ts".into())];
+        let wants = [RequestedColumn::Position("_hoodie_record_key".into()), RequestedColumn::Value("ts".into())];
         let program =
             Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).expect("a program"));
         assert_eq!(merged(&program, &content), plain(&program, &content));

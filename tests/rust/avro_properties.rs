@@ -428,7 +428,7 @@ proptest! {
             .map(|(text, bytes)| vec![Value::Text(text), bytes.map_or(Value::Null, Value::Bytes)]).collect();
         let (content, datums) = content(&fields, &values);
         let schema = schema(&fields);
-        let wants = [RequestedColumn::Place("f1".into()), RequestedColumn::Place("f0".into()), RequestedColumn::Value("f0".into())];
+        let wants = [RequestedColumn::Position("f1".into()), RequestedColumn::Position("f0".into()), RequestedColumn::Value("f0".into())];
         let program = Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap());
         let batch = decode(&program, &content, &datums).unwrap();
         let at = |column: usize, row: usize| {

@@ -87,7 +87,7 @@ pub(super) enum NumberPlan {
         float: usize,
     },
     /// The position of a string or bytes in the content: `offset << 32 | length`.
-    Place,
+    Position,
 }
 
 /// What becomes a string or bytes column.

@@ -19,7 +19,7 @@ pub enum RequestedColumn {
     Value(String),
     /// The position of the field's bytes in the content, as `offset << 32 | length` (`UInt64`, null where the field is), for a
     /// field that was written as string or bytes: record keys are indexed so without being copied.
-    Place(String),
+    Position(String),
 }
 
 impl RequestedColumn {
@@ -27,7 +27,7 @@ impl RequestedColumn {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Value(name) | Self::Place(name) => name,
+            Self::Value(name) | Self::Position(name) => name,
         }
     }
 }
@@ -99,8 +99,8 @@ fn plan(writer: &Record, reader: &Record, want: &RequestedColumn, types: ArrowMa
     match (writer.field(name), want) {
         (Some(source), RequestedColumn::Value(_)) => resolve(&source.ty, &target.ty, types, name),
         (None, RequestedColumn::Value(_)) => missing(target, types, name),
-        (Some(source), RequestedColumn::Place(_)) => place(&source.ty, name),
-        (None, RequestedColumn::Place(_)) => {
+        (Some(source), RequestedColumn::Position(_)) => place(&source.ty, name),
+        (None, RequestedColumn::Position(_)) => {
             let data_type = DataType::UInt64;
             match missing(target, types, name)?.kind {
                 ValuePlan::Null => Ok(ColumnPlan::null(data_type)),
@@ -120,7 +120,7 @@ fn column(reader: &Record, want: &RequestedColumn, plan: &ColumnPlan, types: Arr
 fn place(writer: &Type, name: &str) -> Result<ColumnPlan> {
     match tags_of(writer) {
         (tags, Type::String | Type::Uuid | Type::Bytes) => {
-            Ok(ColumnPlan { tags, kind: ValuePlan::Number(NumberPlan::Place), data_type: DataType::UInt64 })
+            Ok(ColumnPlan { tags, kind: ValuePlan::Number(NumberPlan::Position), data_type: DataType::UInt64 })
         }
         _ => Err(refused("only string and bytes have a place in the content", writer, writer, name)),
     }

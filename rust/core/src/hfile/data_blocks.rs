@@ -7,8 +7,8 @@ use super::cell::{CellMatch, Cells, scan_cells};
 use super::descend::Descent;
 use super::fetch::Fetch;
 use super::index::{BlockIndexEntry, root};
+use super::search_keys::SearchKeys;
 use super::trailer::Trailer;
-use super::wanted::SearchKeys;
 use crate::error::{Error, Result};
 
 /// What it takes to find a data block and to read it.

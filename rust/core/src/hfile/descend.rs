@@ -7,7 +7,7 @@ use super::block::{Block, BlockKind};
 use super::codec::Codec;
 use super::fetch::Fetch;
 use super::index::{BlockIndexEntry, before_and_after, below_root};
-use super::wanted::SearchKeys;
+use super::search_keys::SearchKeys;
 use crate::error::{Error, Result};
 
 /// What is needed to read an index block, and what is looked for.

@@ -9,9 +9,9 @@ use super::fetch::Fetch;
 use super::file_info::FileInfo;
 use super::index::BlockIndexEntry;
 use super::scan::HFileScan;
+use super::search_keys::SearchKeys;
 use super::seek::HFileSeek;
 use super::trailer::Trailer;
-use super::wanted::SearchKeys;
 use crate::error::Result;
 use crate::storage::FileSource;
 

@@ -96,7 +96,7 @@ impl RecordKey {
     pub(crate) fn wants(&self) -> Vec<RequestedColumn> {
         match self {
             // A stored key is not copied: its position in the block is returned.
-            Self::Stored => vec![RequestedColumn::Place(meta_columns::RECORD_KEY.to_owned())],
+            Self::Stored => vec![RequestedColumn::Position(meta_columns::RECORD_KEY.to_owned())],
             Self::Virtual(_) => self.columns().into_iter().map(RequestedColumn::Value).collect(),
             Self::Number => Vec::new(),
         }

@@ -125,7 +125,7 @@ fn with_wanted_keys(
     let mut places = Decoder::new(Arc::new(DecodeProgram::compile(
         schema,
         schema,
-        &[RequestedColumn::Place(key.to_owned())],
+        &[RequestedColumn::Position(key.to_owned())],
         ArrowMapping::File,
     )?));
     places.decode(content, &datums)?;

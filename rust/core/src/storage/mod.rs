@@ -6,7 +6,7 @@
 //! | `listing` | entries of a folder listing |
 //! | `storage` | the trait of a storage, rooted at a table |
 //! | `parallel` | parallel requests |
-//! | `below` | a subfolder as a storage of its own |
+//! | `subfolder` | a subfolder as a storage of its own |
 //! | `requests` | counts of storage requests, by kind |
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `fetch_budget` | bytes that were fetched and are held, within a limit |
@@ -49,7 +49,6 @@
 //! | `supplier`, `supplied_credentials` | credentials that a function of the application supplies |
 //! | `secret` | values that are not printed |
 
-mod below;
 mod cancel;
 mod client_settings;
 mod create;
@@ -117,11 +116,11 @@ mod shared_sources;
 mod source;
 #[expect(clippy::module_inception, reason = "the trait has the name of the module")]
 mod storage;
+mod subfolder;
 #[cfg(feature = "object")]
 mod supplied_credentials;
 mod supplier;
 
-pub use below::SubfolderStorage;
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
 pub use create::{Appendable, Sink, WritableStorage};
@@ -147,4 +146,5 @@ pub use requests::{RequestCounters, RequestCounts, counted};
 pub use section::SectionSource;
 pub use source::{FileSource, ReadFrom};
 pub use storage::Storage;
+pub use subfolder::SubfolderStorage;
 pub use supplier::{CREDENTIALS, CredentialValues, CredentialsSupplier, set_credentials_supplier};

@@ -15,7 +15,7 @@ use super::column::{Column, Tagged, Values};
 use super::decimals::{self, FixedDecimal, SizedDecimal, limit};
 use super::fixed::FixedBytes;
 use super::lists::{Elements, Entries, Lists};
-use super::numbers::{Double, Float, Int, Long, Numbers, Places, Read as _};
+use super::numbers::{BytePositions, Double, Float, Int, Long, Numbers, Read as _};
 use super::strings::Strings;
 use super::structs::Structs;
 use super::texts::Texts;
@@ -93,7 +93,7 @@ fn number(plan: &ColumnPlan, kind: &NumberPlan) -> Box<dyn Column> {
                 },
             )
         }
-        NumberPlan::Place => tagged(plan, Places::default()),
+        NumberPlan::Position => tagged(plan, BytePositions::default()),
     }
 }
 

@@ -152,11 +152,11 @@ impl<R: Read> Values for Numbers<R> {
 
 /// The position in the content of the bytes after a length, `offset << 32 | length`.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct BytePositions {
     values: Slots<u64>,
 }
 
-impl Values for Places {
+impl Values for BytePositions {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         self.values.push(lane.place()?);
         Ok(())

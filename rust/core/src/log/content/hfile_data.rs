@@ -72,7 +72,7 @@ impl Converted {
     fn new(schema: &Schema, key: Option<&str>) -> Result<Self> {
         let field = key.and_then(|key| schema.field(key)).filter(|field| *field.ty.non_null() == Type::String);
         let key = field.map(|field| {
-            let place = [RequestedColumn::Place(field.name.clone())];
+            let place = [RequestedColumn::Position(field.name.clone())];
             DecodeProgram::compile(schema, schema, &place, ArrowMapping::File).map(Arc::new)
         });
         let content = [VERSION.to_be_bytes(), 0_i32.to_be_bytes()].concat();
