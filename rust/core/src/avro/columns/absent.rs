@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 
 use super::super::lane::Lane;
 use super::super::lanes::Lanes;
-use super::column::{Column, Values};
+use super::column::{Column, ColumnValues};
 use crate::error::Result;
 
 /// Values of Avro's null type, and of fields that default to null.
@@ -17,7 +17,7 @@ pub(super) struct NullColumn {
     rows: usize,
 }
 
-impl Values for NullColumn {
+impl ColumnValues for NullColumn {
     fn value(&mut self, _: &mut Lane<'_>) -> Result<()> {
         self.rows += 1;
         Ok(())

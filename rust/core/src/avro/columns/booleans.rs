@@ -9,14 +9,14 @@ use arrow_schema::DataType;
 use super::super::lane::Lane;
 use super::super::lanes::{LANES, Lanes, Peek, Source};
 use super::super::plan::UnionTags;
-use super::column::{Values, Wary, fill, peek};
-use super::validity::Bits;
+use super::column::{ColumnValues, FastPathCounter, fill, peek};
+use super::validity::BitBuffer;
 use crate::error::{Error, Result};
 
 #[derive(Default)]
-pub(super) struct Booleans {
-    bits: Bits,
-    wary: Wary,
+pub(super) struct BooleanColumn {
+    bits: BitBuffer,
+    wary: FastPathCounter,
 }
 
 struct Bytes;
@@ -44,7 +44,7 @@ impl Peek for Bytes {
     }
 }
 
-impl Values for Booleans {
+impl ColumnValues for BooleanColumn {
     #[inline(always)]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         self.bits.push(bit(lane)? == 1);

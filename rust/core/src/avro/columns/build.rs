@@ -10,61 +10,61 @@ use super::super::java_text;
 use super::super::lane::Lane;
 use super::super::plan::{ColumnPlan, DecimalPlan, DecimalSource, NumberPlan, TextPlan, ValuePlan};
 use super::absent::{DefaultColumn, NullColumn};
-use super::booleans::Booleans;
-use super::column::{Column, Tagged, Values};
+use super::booleans::BooleanColumn;
+use super::column::{Column, ColumnValues, TaggedColumn};
 use super::decimals::{self, FixedDecimal, SizedDecimal, limit};
 use super::fixed::FixedBytes;
-use super::lists::{Elements, Entries, Lists};
-use super::numbers::{BytePositions, Double, Float, Int, Long, Numbers, Read as _};
-use super::strings::Strings;
-use super::structs::Structs;
-use super::texts::Texts;
-use super::unions::Unions;
-use super::vectors::Vectors;
+use super::lists::{ArrayItems, ListColumn, MapEntries};
+use super::numbers::{BytePositions, Double, Float, Int, Long, NumberColumn, ReadNumber as _};
+use super::strings::StringColumn;
+use super::structs::StructColumn;
+use super::texts::TextColumn;
+use super::unions::UnionColumn;
+use super::vectors::VectorColumn;
 use crate::error::Result;
 
 /// An empty column for a plan.
 pub(in super::super) fn build(plan: &ColumnPlan) -> Box<dyn Column> {
     match &plan.kind {
         ValuePlan::Null => tagged(plan, NullColumn::default()),
-        ValuePlan::Boolean => tagged(plan, Booleans::default()),
+        ValuePlan::Boolean => tagged(plan, BooleanColumn::default()),
         ValuePlan::Number(kind) => number(plan, kind),
         ValuePlan::Text(kind) => text(plan, kind),
         ValuePlan::Fixed(size) => tagged(plan, FixedBytes::new(*size)),
-        ValuePlan::Vector(shape) => tagged(plan, Vectors::new(*shape)),
+        ValuePlan::Vector(shape) => tagged(plan, VectorColumn::new(*shape)),
         ValuePlan::Decimal(kind) => decimal(plan, kind),
         ValuePlan::List(items) => {
-            tagged(plan, Lists::new(Elements(build(&items.plan)), items.least, items.steps.clone()))
+            tagged(plan, ListColumn::new(ArrayItems(build(&items.plan)), items.least, items.steps.clone()))
         }
         ValuePlan::Map(items) => {
-            let entries = Entries { keys: Strings::default(), values: build(&items.plan) };
-            tagged(plan, Lists::new(entries, items.least, items.steps.clone()))
+            let entries = MapEntries { keys: StringColumn::default(), values: build(&items.plan) };
+            tagged(plan, ListColumn::new(entries, items.least, items.steps.clone()))
         }
         ValuePlan::Struct(fields) => {
-            tagged(plan, Structs::new(fields.columns.iter().map(build).collect(), fields.steps.clone()))
+            tagged(plan, StructColumn::new(fields.columns.iter().map(build).collect(), fields.steps.clone()))
         }
         ValuePlan::Union { branches, members } => {
-            tagged(plan, Unions::new(branches.clone(), members.iter().map(build).collect()))
+            tagged(plan, UnionColumn::new(branches.clone(), members.iter().map(build).collect()))
         }
         ValuePlan::Default { bytes, plan } => Box::new(DefaultColumn::new(Arc::clone(bytes), build(plan))),
     }
 }
 
-fn tagged<V: Values + 'static>(plan: &ColumnPlan, values: V) -> Box<dyn Column> {
-    Box::new(Tagged::new(values, plan.tags, plan.data_type.clone()))
+fn tagged<V: ColumnValues + 'static>(plan: &ColumnPlan, values: V) -> Box<dyn Column> {
+    Box::new(TaggedColumn::new(values, plan.tags, plan.data_type.clone()))
 }
 
 fn numbers<T: ArrowNativeType>(
     plan: &ColumnPlan,
     read: impl Fn(&mut Lane<'_>) -> Result<T> + Send + 'static,
 ) -> Box<dyn Column> {
-    tagged(plan, Numbers::new(read))
+    tagged(plan, NumberColumn::new(read))
 }
 
 fn number(plan: &ColumnPlan, kind: &NumberPlan) -> Box<dyn Column> {
     match *kind {
-        NumberPlan::Int => tagged(plan, Numbers::new(Int)),
-        NumberPlan::Long => tagged(plan, Numbers::new(Long)),
+        NumberPlan::Int => tagged(plan, NumberColumn::new(Int)),
+        NumberPlan::Long => tagged(plan, NumberColumn::new(Long)),
         NumberPlan::LongTimes(factor) => numbers(plan, move |lane| {
             let value = lane.long()?;
             times(*lane, value, factor)
@@ -77,8 +77,8 @@ fn number(plan: &ColumnPlan, kind: &NumberPlan) -> Box<dyn Column> {
         NumberPlan::IntToDouble => numbers(plan, |lane| Ok(f64::from(lane.int()?))),
         NumberPlan::LongToFloat => numbers(plan, |lane| Ok(lane.long()? as f32)),
         NumberPlan::LongToDouble => numbers(plan, |lane| Ok(lane.long()? as f64)),
-        NumberPlan::Float => tagged(plan, Numbers::new(Float)),
-        NumberPlan::Double => tagged(plan, Numbers::new(Double)),
+        NumberPlan::Float => tagged(plan, NumberColumn::new(Float)),
+        NumberPlan::Double => tagged(plan, NumberColumn::new(Double)),
         NumberPlan::FloatToDouble => numbers(plan, |lane| Ok(java_text::float_to_double(float(lane)?))),
         NumberPlan::TextToDate => numbers(plan, date_of_text),
         NumberPlan::IntOrLong { branches } => numbers(plan, move |lane| {
@@ -125,12 +125,12 @@ fn texts(
     plan: &ColumnPlan,
     append: impl Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send + 'static,
 ) -> Box<dyn Column> {
-    tagged(plan, Texts::new(append))
+    tagged(plan, TextColumn::new(append))
 }
 
 fn text(plan: &ColumnPlan, kind: &TextPlan) -> Box<dyn Column> {
     match kind {
-        TextPlan::Bytes => tagged(plan, Strings::default()),
+        TextPlan::Bytes => tagged(plan, StringColumn::default()),
         TextPlan::Fixed(size) => {
             let size = *size;
             texts(plan, move |lane, out| lane.copy_to(size, out))
@@ -204,10 +204,10 @@ fn one_of(lane: &mut Lane<'_>, symbols: &[String], out: &mut Vec<u8>) -> Result<
 fn decimal(plan: &ColumnPlan, kind: &DecimalPlan) -> Box<dyn Column> {
     match kind.source {
         DecimalSource::Fixed { scale, size } if scale == kind.scale => {
-            tagged(plan, Numbers::new(FixedDecimal { size, limit: limit(kind.precision), decimal: kind.clone() }))
+            tagged(plan, NumberColumn::new(FixedDecimal { size, limit: limit(kind.precision), decimal: kind.clone() }))
         }
         DecimalSource::Bytes { scale } if scale == kind.scale => {
-            tagged(plan, Numbers::new(SizedDecimal { limit: limit(kind.precision), decimal: kind.clone() }))
+            tagged(plan, NumberColumn::new(SizedDecimal { limit: limit(kind.precision), decimal: kind.clone() }))
         }
         _ => {
             let decimal = kind.clone();

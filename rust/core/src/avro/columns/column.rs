@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use super::super::lane::Lane;
 use super::super::lanes::{Lanes, Peek, Source, Spans};
 use super::super::plan::UnionTags;
-use super::validity::Bits;
+use super::validity::BitBuffer;
 use crate::error::Result;
 
 /// A column being filled. Every call appends exactly the rows that it is asked for, or fails; a column that has failed is
@@ -29,14 +29,14 @@ pub(in super::super) trait Column: Send {
 }
 
 /// The values of a column, without union and null mask.
-pub(super) trait Values: Send {
+pub(super) trait ColumnValues: Send {
     /// Reads and appends a value.
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()>;
 
     /// Appends the placeholder for the value of a null row.
     fn absent(&mut self);
 
-    /// A value from each lane that has one, [`Values::absent`] for the others; a bit for each lane that has one.
+    /// A value from each lane that has one, [`ColumnValues::absent`] for the others; a bit for each lane that has one.
     fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let there = read_tags(tags, lanes)?;
         one_by_one(self, there, lanes)?;
@@ -51,20 +51,20 @@ pub(super) trait Values: Send {
 }
 
 /// Values with the union around them and their null mask.
-pub(super) struct Tagged<V> {
+pub(super) struct TaggedColumn<V> {
     values: V,
     tags: UnionTags,
-    valid: Bits,
+    valid: BitBuffer,
     data_type: DataType,
 }
 
-impl<V: Values> Tagged<V> {
+impl<V: ColumnValues> TaggedColumn<V> {
     pub(super) fn new(values: V, tags: UnionTags, data_type: DataType) -> Self {
-        Self { values, tags, valid: Bits::default(), data_type }
+        Self { values, tags, valid: BitBuffer::default(), data_type }
     }
 }
 
-impl<V: Values> Column for Tagged<V> {
+impl<V: ColumnValues> Column for TaggedColumn<V> {
     fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
         let there = self.values.values(self.tags, lanes)?;
         self.valid.push_word(there, lanes.count());
@@ -106,7 +106,7 @@ impl<V: Values> Column for Tagged<V> {
 }
 
 /// A value from each lane in `there`, one lane after the other.
-pub(super) fn one_by_one<V: Values + ?Sized>(values: &mut V, there: u64, lanes: &mut Lanes<'_>) -> Result<()> {
+pub(super) fn one_by_one<V: ColumnValues + ?Sized>(values: &mut V, there: u64, lanes: &mut Lanes<'_>) -> Result<()> {
     lanes.each(|index, lane| {
         if there >> index & 1 == 1 {
             values.value(lane)
@@ -173,9 +173,9 @@ const LONG_WAY: u8 = 32;
 
 /// Counts groups until fast paths are tried again.
 #[derive(Default)]
-pub(super) struct Wary(u8);
+pub(super) struct FastPathCounter(u8);
 
-impl Wary {
+impl FastPathCounter {
     /// What a peek gives; none where it is not tried, or fails.
     #[inline(always)]
     pub(super) fn peek<T>(&mut self, peek: impl FnOnce() -> Option<T>) -> Option<T> {

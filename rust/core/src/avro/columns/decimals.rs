@@ -3,7 +3,7 @@
 use super::super::java_text;
 use super::super::lane::Lane;
 use super::super::plan::{DecimalPlan, DecimalSource};
-use super::numbers::{Read, first};
+use super::numbers::{ReadNumber, first};
 use crate::error::{Error, Result};
 
 /// Reads a decimal at the scale of its column.
@@ -38,7 +38,7 @@ pub(super) struct FixedDecimal {
     pub(super) decimal: DecimalPlan,
 }
 
-impl Read for FixedDecimal {
+impl ReadNumber for FixedDecimal {
     type Native = i128;
     const HAS_PEEK: bool = true;
 
@@ -61,7 +61,7 @@ pub(super) struct SizedDecimal {
     pub(super) decimal: DecimalPlan,
 }
 
-impl Read for SizedDecimal {
+impl ReadNumber for SizedDecimal {
     type Native = i128;
     const HAS_PEEK: bool = true;
 

@@ -15,12 +15,12 @@ use super::super::lane::Lane;
 use super::super::lanes::{LANES, Lanes};
 use super::super::plan::{SkipStep, UnionTags};
 use super::super::skip::skip_lane;
-use super::column::{Column, Values, one_by_one, read_tags};
+use super::column::{Column, ColumnValues, one_by_one, read_tags};
 use super::numbers::arrow;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a block holds: items, or entries.
-pub(super) trait Items: Send {
+pub(super) trait ItemColumns: Send {
     /// So many items that follow each other.
     fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()>;
     /// An item from each lane.
@@ -33,7 +33,7 @@ pub(super) trait Items: Send {
 const MOST_EMPTY: usize = 1 << 20;
 
 /// Lists of items.
-pub(super) struct Lists<I> {
+pub(super) struct ListColumn<I> {
     items: I,
     least: usize,
     /// The steps over an item, where they may be stepped over first.
@@ -46,7 +46,7 @@ pub(super) struct Lists<I> {
     end: i32,
 }
 
-impl<I: Items> Lists<I> {
+impl<I: ItemColumns> ListColumn<I> {
     /// `least` is the fewest bytes that an item takes, `steps` those over an item.
     pub(super) fn new(items: I, least: usize, steps: Option<Arc<[SkipStep]>>) -> Self {
         Self { items, least, steps, places: Vec::new(), empty: 0, ends: vec![0], end: 0 }
@@ -92,7 +92,7 @@ impl<I: Items> Lists<I> {
     }
 }
 
-impl<I: Items> Values for Lists<I> {
+impl<I: ItemColumns> ColumnValues for ListColumn<I> {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         loop {
             let count = self.block(lane)?;
@@ -137,9 +137,9 @@ impl<I: Items> Values for Lists<I> {
 }
 
 /// Items of an array.
-pub(super) struct Elements(pub(super) Box<dyn Column>);
+pub(super) struct ArrayItems(pub(super) Box<dyn Column>);
 
-impl Items for Elements {
+impl ItemColumns for ArrayItems {
     fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()> {
         self.0.run(lane, count)
     }
@@ -156,12 +156,12 @@ impl Items for Elements {
 }
 
 /// Entries of a map.
-pub(super) struct Entries<K> {
+pub(super) struct MapEntries<K> {
     pub(super) keys: K,
     pub(super) values: Box<dyn Column>,
 }
 
-impl<K: Values> Items for Entries<K> {
+impl<K: ColumnValues> ItemColumns for MapEntries<K> {
     fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()> {
         for _ in 0..count {
             self.keys.value(lane)?;

@@ -10,16 +10,16 @@ use arrow_schema::DataType;
 use super::super::lane::{Lane, peek_any_long, peek_long};
 use super::super::lanes::{Lanes, Peek, Source, Spans};
 use super::super::plan::UnionTags;
-use super::column::{Values, Wary, fill, peek, spans_of};
-use super::slots::Slots;
+use super::column::{ColumnValues, FastPathCounter, fill, peek, spans_of};
+use super::slots::SlotBuffer;
 use crate::error::{Error, Result};
 
 /// How a number is read. The common ones are types of their own, whose reading is compiled into the loop over the lanes;
 /// a closure does for the others.
-pub(super) trait Read: Send {
+pub(super) trait ReadNumber: Send {
     type Native: ArrowNativeType;
 
-    /// True if most numbers can be read by [`Read::peek`].
+    /// True if most numbers can be read by [`ReadNumber::peek`].
     const HAS_PEEK: bool = false;
 
     fn read(&self, lane: &mut Lane<'_>) -> Result<Self::Native>;
@@ -31,7 +31,7 @@ pub(super) trait Read: Send {
     }
 }
 
-impl<T: ArrowNativeType, F: Fn(&mut Lane<'_>) -> Result<T> + Send> Read for F {
+impl<T: ArrowNativeType, F: Fn(&mut Lane<'_>) -> Result<T> + Send> ReadNumber for F {
     type Native = T;
 
     #[inline]
@@ -45,7 +45,7 @@ macro_rules! readings {
     ($($name:ident: $native:ty, $lane:ident => $read:expr, $ahead:pat => $peek:expr;)*) => {$(
         pub(super) struct $name;
 
-        impl Read for $name {
+        impl ReadNumber for $name {
             type Native = $native;
             const HAS_PEEK: bool = true;
 
@@ -79,21 +79,21 @@ pub(super) fn first<const N: usize>(ahead: &[u8; 16]) -> [u8; N] {
 }
 
 /// Numbers of one reading.
-pub(super) struct Numbers<R: Read> {
+pub(super) struct NumberColumn<R: ReadNumber> {
     read: R,
-    values: Slots<R::Native>,
-    wary: Wary,
+    values: SlotBuffer<R::Native>,
+    wary: FastPathCounter,
 }
 
-impl<R: Read> Numbers<R> {
+impl<R: ReadNumber> NumberColumn<R> {
     pub(super) fn new(read: R) -> Self {
-        Self { read, values: Slots::default(), wary: Wary::default() }
+        Self { read, values: SlotBuffer::default(), wary: FastPathCounter::default() }
     }
 }
 
 struct Reading<'a, R>(&'a R);
 
-impl<R: Read> Source for Reading<'_, R> {
+impl<R: ReadNumber> Source for Reading<'_, R> {
     type Slot = R::Native;
 
     #[inline(always)]
@@ -107,7 +107,7 @@ impl<R: Read> Source for Reading<'_, R> {
     }
 }
 
-impl<R: Read> Peek for Reading<'_, R> {
+impl<R: ReadNumber> Peek for Reading<'_, R> {
     type Slot = R::Native;
 
     #[inline(always)]
@@ -116,7 +116,7 @@ impl<R: Read> Peek for Reading<'_, R> {
     }
 }
 
-impl<R: Read> Values for Numbers<R> {
+impl<R: ReadNumber> ColumnValues for NumberColumn<R> {
     #[inline]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         self.values.push(self.read.read(lane)?);
@@ -153,10 +153,10 @@ impl<R: Read> Values for Numbers<R> {
 /// The position in the content of the bytes after a length, `offset << 32 | length`.
 #[derive(Default)]
 pub(super) struct BytePositions {
-    values: Slots<u64>,
+    values: SlotBuffer<u64>,
 }
 
-impl Values for BytePositions {
+impl ColumnValues for BytePositions {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         self.values.push(lane.place()?);
         Ok(())

@@ -8,18 +8,18 @@ use arrow_schema::DataType;
 use super::super::lane::{Lane, MIDDLING};
 use super::super::lanes::{Lanes, ROOM, Spans};
 use super::super::plan::UnionTags;
-use super::column::{Values, Wary, copy_short, spans_of};
+use super::column::{ColumnValues, FastPathCounter, copy_short, spans_of};
 use super::sound_text::SoundText;
 use crate::error::Result;
 
 /// Strings, or bytes.
 #[derive(Default)]
-pub(super) struct Strings {
+pub(super) struct StringColumn {
     text: SoundText,
-    wary: Wary,
+    wary: FastPathCounter,
 }
 
-impl Values for Strings {
+impl ColumnValues for StringColumn {
     #[inline]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         let length = lane.length()?;

@@ -10,7 +10,7 @@ use super::super::lane::Lane;
 use super::super::lanes::Lanes;
 use super::super::plan::{FieldStep, UnionTags};
 use super::super::skip::{skip_lane, skip_lanes};
-use super::column::{Column, Values, read_tags};
+use super::column::{Column, ColumnValues, read_tags};
 use super::lists::other_type;
 use super::numbers::arrow;
 use crate::error::Result;
@@ -41,19 +41,19 @@ pub(in super::super) fn step_lanes(
     Ok(())
 }
 
-pub(super) struct Structs {
+pub(super) struct StructColumn {
     columns: Vec<Box<dyn Column>>,
     steps: Vec<FieldStep>,
     rows: usize,
 }
 
-impl Structs {
+impl StructColumn {
     pub(super) fn new(columns: Vec<Box<dyn Column>>, steps: Vec<FieldStep>) -> Self {
         Self { columns, steps, rows: 0 }
     }
 }
 
-impl Values for Structs {
+impl ColumnValues for StructColumn {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         for step in &self.steps {
             match step {

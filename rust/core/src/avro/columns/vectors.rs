@@ -6,22 +6,22 @@ use arrow_schema::DataType;
 
 use super::super::lane::Lane;
 use super::super::vector::VectorShape;
-use super::column::Values;
+use super::column::ColumnValues;
 use crate::error::{Error, ErrorKind, Result};
 
-pub(super) struct Vectors {
+pub(super) struct VectorColumn {
     shape: VectorShape,
     bytes: Vec<u8>,
     rows: usize,
 }
 
-impl Vectors {
+impl VectorColumn {
     pub(super) fn new(shape: VectorShape) -> Self {
         Self { shape, bytes: Vec::new(), rows: 0 }
     }
 }
 
-impl Values for Vectors {
+impl ColumnValues for VectorColumn {
     #[inline(always)]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         lane.copy_to(self.shape.size(), &mut self.bytes)?;
