@@ -94,6 +94,6 @@ pub fn decimals_of(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRe
     fitting.map(|array| Arc::new(array) as ArrayRef).map_err(|error| Error::unsupported("decimals").caused_by(error))
 }
 
-fn text(short: &java_text::Short) -> String {
+fn text(short: &java_text::ShortText) -> String {
     short.as_str().to_owned()
 }

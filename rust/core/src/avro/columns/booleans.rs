@@ -7,7 +7,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::super::lanes::{LANES, Lanes, Peek, Source};
+use super::super::lanes::{LANES, Lanes, PeekValue, SlotSource};
 use super::super::plan::UnionTags;
 use super::column::{ColumnValues, FastPathCounter, fill, peek};
 use super::validity::BitBuffer;
@@ -21,7 +21,7 @@ pub(super) struct BooleanColumn {
 
 struct Bytes;
 
-impl Source for Bytes {
+impl SlotSource for Bytes {
     type Slot = u8;
 
     #[inline(always)]
@@ -35,7 +35,7 @@ impl Source for Bytes {
     }
 }
 
-impl Peek for Bytes {
+impl PeekValue for Bytes {
     type Slot = u8;
 
     #[inline(always)]

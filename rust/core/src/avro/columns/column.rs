@@ -8,7 +8,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::super::lanes::{Lanes, Peek, Source, Spans};
+use super::super::lanes::{LaneRanges, Lanes, PeekValue, SlotSource};
 use super::super::plan::UnionTags;
 use super::validity::BitBuffer;
 use crate::error::Result;
@@ -156,7 +156,7 @@ fn read_tag(tags: UnionTags, lane: &mut Lane<'_>) -> Result<bool> {
 /// Fills a slot from each lane that has a value. The two shapes that nearly all columns have are compiled each for itself, with
 /// the reading of the value inside the loop; what is left goes the long way.
 #[inline(always)]
-pub(super) fn fill<S: Source>(
+pub(super) fn fill<S: SlotSource>(
     tags: UnionTags,
     lanes: &mut Lanes<'_>,
     slots: &mut [S::Slot],
@@ -193,7 +193,12 @@ impl FastPathCounter {
 
 /// Fills a slot from each lane that has a value, if a peek does for all of them; no lane is moved if not.
 #[inline(always)]
-pub(super) fn peek<S: Peek>(tags: UnionTags, lanes: &mut Lanes<'_>, slots: &mut [S::Slot], source: &S) -> Option<u64> {
+pub(super) fn peek<S: PeekValue>(
+    tags: UnionTags,
+    lanes: &mut Lanes<'_>,
+    slots: &mut [S::Slot],
+    source: &S,
+) -> Option<u64> {
     match tags {
         UnionTags::Nullable { null, value } => lanes.peek::<true, _>((null, value), slots, source),
         UnionTags::Bare => lanes.peek::<false, _>((None, 0), slots, source),
@@ -219,7 +224,7 @@ pub(super) fn copy_short(
 
 /// Where the values lie that are a length and as many bytes; steps over them.
 #[inline(always)]
-pub(super) fn spans_of(tags: UnionTags, lanes: &mut Lanes<'_>, spans: &mut Spans) -> Result<u64> {
+pub(super) fn spans_of(tags: UnionTags, lanes: &mut Lanes<'_>, spans: &mut LaneRanges) -> Result<u64> {
     match tags {
         UnionTags::Nullable { null, value } => lanes.spans::<true>((null, value), spans),
         tags => behind_tags(tags, lanes, |lanes| lanes.spans::<false>((None, 0), spans)),

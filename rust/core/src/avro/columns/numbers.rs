@@ -8,7 +8,7 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::super::lane::{Lane, peek_any_long, peek_long};
-use super::super::lanes::{Lanes, Peek, Source, Spans};
+use super::super::lanes::{LaneRanges, Lanes, PeekValue, SlotSource};
 use super::super::plan::UnionTags;
 use super::column::{ColumnValues, FastPathCounter, fill, peek, spans_of};
 use super::slots::SlotBuffer;
@@ -24,7 +24,7 @@ pub(super) trait ReadNumber: Send {
 
     fn read(&self, lane: &mut Lane<'_>) -> Result<Self::Native>;
 
-    /// See [`Peek`].
+    /// See [`PeekValue`].
     #[inline(always)]
     fn peek(&self, _: &[u8; 16]) -> (Self::Native, u32, bool) {
         (Self::Native::default(), 0, false)
@@ -93,7 +93,7 @@ impl<R: ReadNumber> NumberColumn<R> {
 
 struct Reading<'a, R>(&'a R);
 
-impl<R: ReadNumber> Source for Reading<'_, R> {
+impl<R: ReadNumber> SlotSource for Reading<'_, R> {
     type Slot = R::Native;
 
     #[inline(always)]
@@ -107,7 +107,7 @@ impl<R: ReadNumber> Source for Reading<'_, R> {
     }
 }
 
-impl<R: ReadNumber> Peek for Reading<'_, R> {
+impl<R: ReadNumber> PeekValue for Reading<'_, R> {
     type Slot = R::Native;
 
     #[inline(always)]
@@ -167,7 +167,7 @@ impl ColumnValues for BytePositions {
     }
 
     fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
-        let mut spans = Spans::new();
+        let mut spans = LaneRanges::new();
         let there = spans_of(tags, lanes, &mut spans)?;
         let slots = self.values.ahead(lanes.count());
         for (slot, (at, len)) in slots.iter_mut().zip(spans.at.iter().zip(&spans.len)) {

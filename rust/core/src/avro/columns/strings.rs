@@ -6,7 +6,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::{Lane, MIDDLING};
-use super::super::lanes::{Lanes, ROOM, Spans};
+use super::super::lanes::{LaneRanges, Lanes, ROOM};
 use super::super::plan::UnionTags;
 use super::column::{ColumnValues, FastPathCounter, copy_short, spans_of};
 use super::sound_text::SoundText;
@@ -46,7 +46,7 @@ impl ColumnValues for StringColumn {
         if let Some(there) = short {
             return Ok(there);
         }
-        let mut spans = Spans::new();
+        let mut spans = LaneRanges::new();
         let there = spans_of(tags, lanes, &mut spans)?;
         let content = lanes.content;
         let copy = |out: &mut [u8], ends: &mut [i32], base| spans.copy(content, out, ends, base);

@@ -10,7 +10,7 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::super::lanes::{LANES, Lanes, Source};
+use super::super::lanes::{LANES, Lanes, SlotSource};
 use super::super::plan::UnionTags;
 use super::column::{ColumnValues, fill};
 use super::numbers::arrow;
@@ -55,7 +55,7 @@ struct TextAppender<'a, A> {
     bytes: &'a mut Vec<u8>,
 }
 
-impl<A: AppendText> Source for TextAppender<'_, A> {
+impl<A: AppendText> SlotSource for TextAppender<'_, A> {
     type Slot = i32;
 
     #[inline(always)]
