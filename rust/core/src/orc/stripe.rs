@@ -32,7 +32,7 @@ pub(super) mod kind {
 
 /// How a column is encoded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Encoding {
+pub(super) struct ColumnEncoding {
     pub(super) runs: RunVersion,
     /// The size of its dictionary, where it has one.
     pub(super) dictionary: Option<u64>,
@@ -43,7 +43,7 @@ pub(super) struct Stripe {
     source: Arc<dyn FileSource>,
     compression: Compression,
     streams: HashMap<(usize, u64), Range<u64>>,
-    encodings: Vec<Encoding>,
+    encodings: Vec<ColumnEncoding>,
     zone: String,
 }
 
@@ -72,7 +72,7 @@ impl Stripe {
                     streams.insert((usize::try_from(column).unwrap_or(usize::MAX), kind), at..stream_end);
                     at = stream_end;
                 }
-                (2, FieldValue::Bytes(message)) => encodings.push(Encoding::parse(message)?),
+                (2, FieldValue::Bytes(message)) => encodings.push(ColumnEncoding::parse(message)?),
                 (3, FieldValue::Bytes(text)) => zone = String::from_utf8_lossy(text).into_owned(),
                 _ => {}
             }
@@ -82,7 +82,7 @@ impl Stripe {
     }
 
     /// The encoding of a column.
-    pub(super) fn encoding(&self, column: usize) -> Result<Encoding> {
+    pub(super) fn encoding(&self, column: usize) -> Result<ColumnEncoding> {
         let found = self.encodings.get(column).copied();
         found.ok_or_else(|| Error::invalid_table(format!("column {column} of an ORC file has no encoding")))
     }
@@ -111,7 +111,7 @@ impl Stripe {
     }
 }
 
-impl Encoding {
+impl ColumnEncoding {
     fn parse(message: &[u8]) -> Result<Self> {
         let (mut encoding, mut size) = (0, 0);
         fields(message, |number, value| {
