@@ -40,12 +40,12 @@ pub enum BlockKind {
     /// A valid frame with a type that no release has.
     Unknown(i32),
     /// A byte range that is not a block.
-    Corrupt(Damage),
+    Corrupt(BlockDamage),
 }
 
 /// Why a byte range is not a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
+pub struct BlockDamage {
     /// The expected and the actual bytes.
     pub reason: String,
     /// The offset in the file.
@@ -79,7 +79,7 @@ impl Block {
 
     /// Returns why the block is corrupt.
     #[must_use]
-    pub fn damage(&self) -> Option<&Damage> {
+    pub fn damage(&self) -> Option<&BlockDamage> {
         match &self.kind {
             BlockKind::Corrupt(damage) => Some(damage),
             BlockKind::Sound(_) | BlockKind::Unknown(_) => None,

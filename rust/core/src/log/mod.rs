@@ -38,7 +38,7 @@ mod valid_blocks;
 mod window;
 
 pub use backward::backward;
-pub use block::{Block, BlockKind, Damage, DamageEffect};
+pub use block::{Block, BlockDamage, BlockKind, DamageEffect};
 pub use forward::ForwardScan;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};

@@ -209,7 +209,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::log::{Damage, DamageEffect, Header};
+    use crate::log::{BlockDamage, DamageEffect, Header};
     use crate::names::instant_range::InstantRange;
 
     const COMMITTED: &dyn Fn(&RequestedTime) -> bool = &|instant| !instant.as_str().starts_with('0');
@@ -243,7 +243,7 @@ mod tests {
     /// `1` a data block of instant 1, `R1@8` a rollback of it at 8 (9 unless said), `C5:1,2` a block of 5 that compacts 1
     /// and 2, `X` corrupt.
     fn block(index: usize, text: &str) -> Block {
-        let damage = || Damage { reason: String::new(), offset: 0, verdict: DamageEffect::Skipped };
+        let damage = || BlockDamage { reason: String::new(), offset: 0, verdict: DamageEffect::Skipped };
         let (kind, header) = match (text.strip_prefix('R'), text.strip_prefix('C'), text) {
             (Some(command), ..) => {
                 let (target, instant) = command.split_once('@').unwrap_or((command, "9"));
@@ -363,7 +363,7 @@ mod tests {
         let mut unknown = block(4, "1");
         unknown.kind = BlockKind::Unknown(9);
         let mut lost = block(0, "X");
-        lost.kind = BlockKind::Corrupt(Damage { reason: "?".into(), offset: 7, verdict: DamageEffect::Lost });
+        lost.kind = BlockKind::Corrupt(BlockDamage { reason: "?".into(), offset: 7, verdict: DamageEffect::Lost });
         let mut newer = block(0, "1");
         newer.header = header(&[(0, "1"), (9, "?")]);
         for block in [unknown, lost, newer] {

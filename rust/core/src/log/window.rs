@@ -9,13 +9,13 @@ use crate::error::{Error, Result};
 use crate::storage::FileSource;
 
 /// The range of a source that was fetched last.
-pub(super) struct Window {
+pub(super) struct SourceWindow {
     source: Arc<dyn FileSource>,
     start: u64,
     bytes: Bytes,
 }
 
-impl Window {
+impl SourceWindow {
     pub(super) fn new(source: Arc<dyn FileSource>) -> Self {
         Self { source, start: 0, bytes: Bytes::new() }
     }
