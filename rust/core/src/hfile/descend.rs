@@ -5,21 +5,21 @@
 
 use super::block::{Block, BlockKind};
 use super::codec::Codec;
-use super::fetch::Fetch;
+use super::fetch::FileTail;
 use super::index::{BlockIndexEntry, before_and_after, below_root};
 use super::search_keys::SearchKeys;
 use crate::error::{Error, Result};
 
 /// What is needed to read an index block, and what is looked for.
-pub(super) struct Descent<'a> {
-    pub(super) fetch: &'a Fetch,
+pub(super) struct IndexDescent<'a> {
+    pub(super) fetch: &'a FileTail,
     pub(super) codec: Codec,
     /// Where the load-on-open section begins.
     pub(super) limit: u64,
     pub(super) wanted: &'a SearchKeys,
 }
 
-impl Descent<'_> {
+impl IndexDescent<'_> {
     /// The data blocks in question, in the order of their keys, under a root of that many levels (1 to 16).
     ///
     /// # Errors

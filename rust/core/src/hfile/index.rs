@@ -46,7 +46,7 @@ impl BlockIndexEntry {
 /// The entries of the root index. `limit` is where the load-on-open section begins: blocks end there at the latest.
 pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Result<Vec<BlockIndexEntry>> {
     let mut cursor = Cursor::new(payload);
-    let mut places = Places::new(limit);
+    let mut places = IndexEntries::new(limit);
     for _ in 0..count {
         let at = cursor.position();
         let (offset, len) = extent(&mut cursor)?;
@@ -75,7 +75,7 @@ pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockIndexEn
         return Err(Error::corrupt(message).at_offset(0));
     };
     let mut starts = Cursor::new(cursor.take(count.saturating_add(1).saturating_mul(4))?);
-    let mut places = Places::new(limit);
+    let mut places = IndexEntries::new(limit);
     let mut start = starts.i32_be()?;
     if start != 0 {
         return Err(Error::corrupt(format!("an HFile index block whose first entry begins at {start}")).at_offset(4));
@@ -100,12 +100,12 @@ pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockIndexEn
 }
 
 /// Entries so far: in the order of their keys and of their places, each within the file.
-struct Places {
+struct IndexEntries {
     list: Vec<BlockIndexEntry>,
     limit: u64,
 }
 
-impl Places {
+impl IndexEntries {
     const fn new(limit: u64) -> Self {
         Self { list: Vec::new(), limit }
     }
