@@ -8,9 +8,9 @@ use super::base_rows::BaseRows;
 use super::hash_range::HashRange;
 use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex};
-use super::orderings::{OrderingFlags, Orderings};
-use super::record_groups::{Record, RecordGroups};
-use super::rules::{DeleteState, Side};
+use super::orderings::{OrderingFlags, OrderingValues};
+use super::record_groups::{GroupRecord, RecordGroups};
+use super::rules::{DeleteState, MergeSide};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
@@ -24,7 +24,7 @@ pub struct GroupedRecords {
     /// Of each entry of the index its newest record.
     newest: Vec<u32>,
     links: Vec<Link>,
-    orderings: Orderings,
+    orderings: OrderingValues,
     wanted: KeyFilter,
 }
 
@@ -126,10 +126,10 @@ impl GroupedRecords {
         Ok(())
     }
 
-    fn record(&self, at: u32, link: &Link) -> Record<'_> {
+    fn record(&self, at: u32, link: &Link) -> GroupRecord<'_> {
         let ordering = self.orderings.get(at as usize, link.kept);
-        let side = Side { ordering, is_foreign: link.kept.is_foreign, deleted: link.deleted };
-        Record { row: link.row, side }
+        let side = MergeSide { ordering, is_foreign: link.kept.is_foreign, deleted: link.deleted };
+        GroupRecord { row: link.row, side }
     }
 
     /// Bytes of all but the index.

@@ -4,15 +4,15 @@ use arrow_array::Array;
 
 use super::input::{LogBatch, LogKind, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex, KeyRange};
-use super::rules::{DeleteState, Side};
+use super::rules::{DeleteState, MergeSide};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
 /// One record of a batch, its key found in the index.
-pub(super) struct Incoming<'a> {
+pub(super) struct IncomingRecord<'a> {
     pub(super) row: RowRef,
     pub(super) place: KeyRange,
-    pub(super) side: Side<'a>,
+    pub(super) side: MergeSide<'a>,
     pub(super) hash: KeyHash,
     /// The key's entry, if it has one already.
     pub(super) found: Option<u32>,
@@ -36,7 +36,7 @@ impl LogBatch<'_> {
         hash: KeyHash,
         index: &KeyIndex,
         wanted: &KeyFilter,
-    ) -> Result<Option<Incoming<'_>>> {
+    ) -> Result<Option<IncomingRecord<'_>>> {
         if self.keys.is_null(row) {
             let message = "a log record without a record key; merging is by key";
             return Err(Error::invalid_table(message).at_offset(u64::from(at.at)));
@@ -54,7 +54,7 @@ impl LogBatch<'_> {
         if !index.holds(hash) {
             return Ok(None);
         }
-        let side = Side { ordering: self.ordering.value(row), is_foreign: self.ordering.is_foreign(row), deleted };
-        Ok(Some(Incoming { row: at, place, side, hash, found: index.find(hash, key) }))
+        let side = MergeSide { ordering: self.ordering.value(row), is_foreign: self.ordering.is_foreign(row), deleted };
+        Ok(Some(IncomingRecord { row: at, place, side, hash, found: index.find(hash, key) }))
     }
 }

@@ -15,8 +15,8 @@ use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::hash_range::HashRange;
 use super::input::RowRef;
 use super::key_table::KeyTable;
-use super::orderings::{OrderingFlags, Orderings};
-use super::rules::{DeleteState, Side};
+use super::orderings::{OrderingFlags, OrderingValues};
+use super::rules::{DeleteState, MergeSide};
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
 
@@ -51,7 +51,7 @@ const MATCHED: u32 = 8;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StoredRecord<'a> {
     pub(super) row: RowRef,
-    pub(super) side: Side<'a>,
+    pub(super) side: MergeSide<'a>,
     /// Whether a base row has matched it.
     pub(super) is_matched: bool,
 }
@@ -97,7 +97,7 @@ const _: () = assert!(size_of::<KeyEntry>() == 16);
 pub(super) struct KeyIndex {
     sources: Vec<Bytes>,
     entries: Vec<KeyEntry>,
-    orderings: Orderings,
+    orderings: OrderingValues,
     table: KeyTable,
     hasher: FixedState,
     /// Entries that base rows have matched.
@@ -121,7 +121,7 @@ impl KeyIndex {
         Self {
             sources: Vec::new(),
             entries: Vec::new(),
-            orderings: Orderings::default(),
+            orderings: OrderingValues::default(),
             table: KeyTable::default(),
             hasher: FixedState::default(),
             matched: 0,
@@ -337,7 +337,7 @@ impl KeyIndex {
         };
         let kept = OrderingFlags { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
         let ordering = self.orderings.get(index as usize, kept);
-        let side = Side { ordering, is_foreign: kept.is_foreign, deleted };
+        let side = MergeSide { ordering, is_foreign: kept.is_foreign, deleted };
         Some(StoredRecord { row: entry.row, side, is_matched: entry.is(MATCHED) })
     }
 
@@ -348,7 +348,7 @@ impl KeyIndex {
         hash: KeyHash,
         row: RowRef,
         place: KeyRange,
-        side: Side<'_>,
+        side: MergeSide<'_>,
     ) -> Result<()> {
         let kept = OrderingFlags::from_side(side);
         let deleted = match side.deleted {

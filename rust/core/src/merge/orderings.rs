@@ -2,7 +2,7 @@
 //! value at all ([`OrderingFlags`]).
 
 use super::ordering::OrderingValue;
-use super::rules::Side;
+use super::rules::MergeSide;
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
 
@@ -16,7 +16,7 @@ pub(super) struct OrderingFlags {
 }
 
 impl OrderingFlags {
-    pub(super) const fn from_side(side: Side<'_>) -> Self {
+    pub(super) const fn from_side(side: MergeSide<'_>) -> Self {
         let is_value = !matches!(side.ordering, OrderingValue::Default | OrderingValue::Foreign);
         Self { is_value, is_foreign: side.is_foreign }
     }
@@ -24,7 +24,7 @@ impl OrderingFlags {
 
 /// Ordering values by ordinal.
 #[derive(Default)]
-pub(super) struct Orderings {
+pub(super) struct OrderingValues {
     values: Values,
     /// Bytes of strings, which are not in the vector.
     texts: usize,
@@ -54,7 +54,7 @@ macro_rules! each {
     };
 }
 
-impl Orderings {
+impl OrderingValues {
     pub(super) fn get(&self, index: usize, kept: OrderingFlags) -> OrderingValue<'_> {
         match (kept.is_value, kept.is_foreign) {
             (true, _) => self.value(index),

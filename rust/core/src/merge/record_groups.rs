@@ -21,9 +21,9 @@ use arrow_array::{
 
 use super::input::RowRef;
 use super::ordering::OrderingValue;
-use super::orderings::{OrderingFlags, Orderings};
+use super::orderings::{OrderingFlags, OrderingValues};
 use super::outcome::MergeOutcome;
-use super::rules::{DeleteState, Side};
+use super::rules::{DeleteState, MergeSide};
 use crate::error::{Error, Result};
 
 /// Log records by key.
@@ -32,7 +32,7 @@ pub struct RecordGroups {
     /// Of each group its number, and where its records end.
     keys: Vec<(u64, usize)>,
     records: Vec<HeldRecord>,
-    orderings: Orderings,
+    orderings: OrderingValues,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -55,9 +55,9 @@ impl HeldRecord {
 
 /// A record of a key.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Record<'a> {
+pub(super) struct GroupRecord<'a> {
     pub(super) row: RowRef,
-    pub(super) side: Side<'a>,
+    pub(super) side: MergeSide<'a>,
 }
 
 impl RecordGroups {
@@ -82,9 +82,9 @@ impl RecordGroups {
     ///
     /// # Errors
     /// `Internal` if there is none, or if their ordering values are of different forms.
-    pub(super) fn add<'a>(&mut self, number: u64, records: impl IntoIterator<Item = Record<'a>>) -> Result<()> {
+    pub(super) fn add<'a>(&mut self, number: u64, records: impl IntoIterator<Item = GroupRecord<'a>>) -> Result<()> {
         let first = self.records.len();
-        for Record { row, side } in records {
+        for GroupRecord { row, side } in records {
             self.orderings.set(self.records.len(), side.ordering)?;
             self.records.push(HeldRecord { row, deleted: side.deleted, kept: OrderingFlags::from_side(side) });
         }
@@ -105,7 +105,10 @@ impl RecordGroups {
             MergeOutcome::Replace(row) => (row, DeleteState::No),
             MergeOutcome::Delete(row) => (row, DeleteState::ByRow),
         };
-        self.add(number, [Record { row, side: Side { ordering: OrderingValue::Default, is_foreign: false, deleted } }])
+        self.add(
+            number,
+            [GroupRecord { row, side: MergeSide { ordering: OrderingValue::Default, is_foreign: false, deleted } }],
+        )
     }
 
     /// The inverse of [`RecordGroups::add_outcome`]: of each group its number and the outcome.
@@ -128,7 +131,7 @@ impl RecordGroups {
     }
 
     /// The records of all groups: those of a group are consecutive, oldest first.
-    pub(super) fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
+    pub(super) fn records(&self) -> impl ExactSizeIterator<Item = GroupRecord<'_>> {
         self.records.iter().enumerate().map(|(at, held)| self.record(at, held))
     }
 
@@ -138,9 +141,12 @@ impl RecordGroups {
         self.keys.iter().map(move |(_, end)| std::mem::replace(&mut first, *end)..*end)
     }
 
-    fn record(&self, at: usize, held: &HeldRecord) -> Record<'_> {
+    fn record(&self, at: usize, held: &HeldRecord) -> GroupRecord<'_> {
         let ordering = self.orderings.get(at, held.kept);
-        Record { row: held.row, side: Side { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted } }
+        GroupRecord {
+            row: held.row,
+            side: MergeSide { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted },
+        }
     }
 
     /// Adds the groups of another whose numbers are below `end`, from the `from`-th on. Returns the ordinal of the group to continue
@@ -228,7 +234,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    fn record(&self, at: usize) -> Record<'a> {
+    fn record(&self, at: usize) -> GroupRecord<'a> {
         let (deleted, is_foreign) = match self.deleted.value(at) {
             0 => (DeleteState::No, false),
             1 => (DeleteState::ByRow, false),
@@ -247,6 +253,6 @@ impl<'a> Columns<'a> {
             OrderingValue::Default
         };
         let row = RowRef { source: self.sources.value(at), at: self.ats.value(at) };
-        Record { row, side: Side { ordering, is_foreign, deleted } }
+        GroupRecord { row, side: MergeSide { ordering, is_foreign, deleted } }
     }
 }

@@ -86,14 +86,14 @@ impl OverBase {
 
 /// What the rules need of a record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Side<'a> {
+pub(super) struct MergeSide<'a> {
     pub(super) ordering: OrderingValue<'a>,
     /// Whether the ordering value is of another class than the column's.
     pub(super) is_foreign: bool,
     pub(super) deleted: DeleteState,
 }
 
-impl Side<'_> {
+impl MergeSide<'_> {
     /// The same, with the number 0 for a missing ordering value if the column holds `Integer`s.
     pub(super) const fn null_is_zero(self, int_ordering: bool) -> Self {
         match self.ordering {
@@ -104,7 +104,7 @@ impl Side<'_> {
 
     /// Returns true if an entry of a delete block replaces a stored record whose ordering value it is compared with. Only here Hudi
     /// compares classes: a value of another class than the stored one deletes, regardless of the value.
-    pub(super) fn deletes(self, stored: Side<'_>) -> bool {
+    pub(super) fn deletes(self, stored: MergeSide<'_>) -> bool {
         self.is_foreign != stored.is_foreign || not_lower(self, stored)
     }
 }
@@ -126,7 +126,7 @@ pub(super) enum DeleteState {
 impl RecordMergeRules {
     /// Returns true if a newer log record replaces a stored one.
     #[inline]
-    pub(super) fn replaces(self, kind: LogKind, newer: Side<'_>, stored: Side<'_>) -> bool {
+    pub(super) fn replaces(self, kind: LogKind, newer: MergeSide<'_>, stored: MergeSide<'_>) -> bool {
         match (self, kind) {
             (Self::CommitTime, _) => true,
             (Self::EventTime { .. }, LogKind::Data) => {
@@ -152,7 +152,7 @@ impl RecordMergeRules {
 
     /// Returns true if the log record replaces the base row.
     #[inline]
-    pub(super) fn wins_over_base(self, log: Side<'_>, base: OrderingValue<'_>) -> bool {
+    pub(super) fn wins_over_base(self, log: MergeSide<'_>, base: OrderingValue<'_>) -> bool {
         match self {
             Self::CommitTime
             | Self::Payload1x { over_base: OverBase::Always, .. }
@@ -164,7 +164,7 @@ impl RecordMergeRules {
         }
     }
 
-    fn unordered_delete(self, side: Side<'_>) -> bool {
+    fn unordered_delete(self, side: MergeSide<'_>) -> bool {
         let zero_is_none =
             matches!(self, Self::EventTime { int_ordering: true } | Self::Payload0x { int_ordering: true, .. });
         side.deleted != DeleteState::No
@@ -176,7 +176,7 @@ impl RecordMergeRules {
     }
 }
 
-fn not_lower(newer: Side<'_>, stored: Side<'_>) -> bool {
+fn not_lower(newer: MergeSide<'_>, stored: MergeSide<'_>) -> bool {
     newer.ordering.compare(&stored.ordering) != Ordering::Less
 }
 
@@ -186,16 +186,16 @@ mod tests {
 
     const EVENT: RecordMergeRules = RecordMergeRules::EventTime { int_ordering: false };
 
-    fn row(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::No }
+    fn row(ordering: i64) -> MergeSide<'static> {
+        MergeSide { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::No }
     }
 
-    fn delete(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByBlock }
+    fn delete(ordering: i64) -> MergeSide<'static> {
+        MergeSide { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByBlock }
     }
 
-    const UNORDERED: Side<'static> =
-        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::ByBlock };
+    const UNORDERED: MergeSide<'static> =
+        MergeSide { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::ByBlock };
 
     #[test]
     fn commit_time_takes_the_newer() {
@@ -246,8 +246,8 @@ mod tests {
         assert!(!EVENT.wins_over_base(delete(0), OrderingValue::Fixed(10)));
     }
 
-    fn marked(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByRow }
+    fn marked(ordering: i64) -> MergeSide<'static> {
+        MergeSide { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByRow }
     }
 
     const LATEST: RecordMergeRules = RecordMergeRules::Payload0x { over_base: OverBase::Always, int_ordering: false };
@@ -310,7 +310,7 @@ mod tests {
     /// Rows compare by number, delete blocks as text.
     #[test]
     fn binlog_places() {
-        let at = |text: &'static str, deleted| Side {
+        let at = |text: &'static str, deleted| MergeSide {
             ordering: OrderingValue::Bytes(text.as_bytes()),
             is_foreign: false,
             deleted,
@@ -332,8 +332,8 @@ mod tests {
     /// A delete that is ordered by a value of another class: not compared, and yet not unordered.
     #[test]
     fn foreign_classes() {
-        let foreign = Side { ordering: OrderingValue::Foreign, is_foreign: true, deleted: DeleteState::ByBlock };
-        let widened = Side { ordering: OrderingValue::Fixed(5), ..foreign };
+        let foreign = MergeSide { ordering: OrderingValue::Foreign, is_foreign: true, deleted: DeleteState::ByBlock };
+        let widened = MergeSide { ordering: OrderingValue::Fixed(5), ..foreign };
         for (newer, stored, replaces) in [
             (foreign, row(20), true),
             (foreign, delete(20), true),
@@ -349,7 +349,7 @@ mod tests {
         assert!(EVENT.wins_over_base(foreign, OrderingValue::Default));
         assert!(EVENT.wins_over_base(widened, OrderingValue::Fixed(5)));
         assert!(!EVENT.wins_over_base(widened, OrderingValue::Fixed(6)));
-        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::No };
+        let null = MergeSide { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::No };
         assert!(!EVENT.replaces(LogKind::Data, null, foreign) && EVENT.replaces(LogKind::Data, row(1), foreign));
     }
 

@@ -33,7 +33,7 @@ pub trait SpilledGroups: Send {
 }
 
 /// Where the log records of a base row are found.
-enum Source {
+enum LogRecordSource {
     /// In an index of all keys.
     Index(Box<BuildSide>),
     /// Among what the passes over hash ranges have spilled.
@@ -48,7 +48,7 @@ enum Unmatched {
 
 /// Merges the log records and base rows of one file slice.
 pub struct MergeEngine {
-    source: Source,
+    source: LogRecordSource,
     /// Makes rows of record groups; `None` if the winning record of a key is the row.
     fold: Option<Box<dyn Fold>>,
     deleted_rows: DeletedRows,
@@ -63,16 +63,16 @@ impl MergeEngine {
     /// A merge with an index of all log records. `fold` makes rows of [`BuildSide::Grouped`] records.
     #[must_use]
     pub fn new(build: BuildSide, fold: Option<Box<dyn Fold>>, deleted_rows: DeletedRows) -> Self {
-        Self::with_source(Source::Index(Box::new(build)), fold, deleted_rows)
+        Self::with_source(LogRecordSource::Index(Box::new(build)), fold, deleted_rows)
     }
 
     /// A merge with what passes have spilled. `fold` makes rows of what [`BuildSide::Grouped`] records have left.
     #[must_use]
     pub fn spilled(groups: Box<dyn SpilledGroups>, fold: Option<Box<dyn Fold>>, deleted_rows: DeletedRows) -> Self {
-        Self::with_source(Source::Spilled(groups), fold, deleted_rows)
+        Self::with_source(LogRecordSource::Spilled(groups), fold, deleted_rows)
     }
 
-    fn with_source(source: Source, fold: Option<Box<dyn Fold>>, deleted_rows: DeletedRows) -> Self {
+    fn with_source(source: LogRecordSource, fold: Option<Box<dyn Fold>>, deleted_rows: DeletedRows) -> Self {
         Self { source, fold, deleted_rows, next_row: 0, next_insert: Some(0), counts: MergeCounts::default() }
     }
 
@@ -85,21 +85,21 @@ impl MergeEngine {
     /// Whether what the passes have spilled is merged.
     #[must_use]
     pub const fn is_spilled(&self) -> bool {
-        matches!(self.source, Source::Spilled(_))
+        matches!(self.source, LogRecordSource::Spilled(_))
     }
 
     /// Returns true if a further base row may match log records.
     #[must_use]
     pub fn may_match(&self) -> bool {
         match &self.source {
-            Source::Index(build) => build.has_unmatched_keys(),
-            Source::Spilled(_) => true,
+            LogRecordSource::Index(build) => build.has_unmatched_keys(),
+            LogRecordSource::Spilled(_) => true,
         }
     }
 
     /// The winning records, if they are the build side.
     pub fn winning_records(&mut self) -> Option<&mut WinningRecords> {
-        let Source::Index(build) = &mut self.source else { return None };
+        let LogRecordSource::Index(build) = &mut self.source else { return None };
         match build.as_mut() {
             BuildSide::Winning(records) => Some(records),
             BuildSide::Grouped(_) => None,
@@ -118,14 +118,14 @@ impl MergeEngine {
     /// `Internal` if the base rows are given by position and the log records are not.
     pub fn skip_base(&mut self, rows: &BaseRows) -> Result<()> {
         match &mut self.source {
-            Source::Index(build) => build.skip_base(rows),
-            Source::Spilled(_) => Ok(()),
+            LogRecordSource::Index(build) => build.skip_base(rows),
+            LogRecordSource::Spilled(_) => Ok(()),
         }
     }
 
     /// Leaves unmatched keys outside a hash range to other parts of the slice. Passes do this before they spill.
     pub fn restrict_inserts(&mut self, share: HashRange) {
-        if let Source::Index(build) = &mut self.source {
+        if let LogRecordSource::Index(build) = &mut self.source {
             build.restrict_inserts(share);
         }
     }
@@ -171,7 +171,7 @@ impl MergeEngine {
         fetcher: &mut dyn RecordFetcher,
     ) -> Result<Option<BatchOutcomes>> {
         let groups = match &mut self.source {
-            Source::Index(build) => {
+            LogRecordSource::Index(build) => {
                 if !build.has_unmatched_keys() {
                     return Ok(None);
                 }
@@ -187,7 +187,7 @@ impl MergeEngine {
                 build.probe_into(&mut groups, &rows, &OrderingColumn::Unordered, first)?;
                 groups
             }
-            Source::Spilled(spilled) => spilled.base_groups(self.next_row)?,
+            LogRecordSource::Spilled(spilled) => spilled.base_groups(self.next_row)?,
         };
         match &self.fold {
             Some(fold) => base.folded(fold.as_ref(), &groups, first, fetcher),
@@ -227,7 +227,7 @@ impl MergeEngine {
     fn unmatched(&mut self, limit: usize) -> Result<Option<Unmatched>> {
         let Some(from) = self.next_insert else { return Ok(None) };
         let unmatched = match &mut self.source {
-            Source::Index(build) => match build.as_mut() {
+            LogRecordSource::Index(build) => match build.as_mut() {
                 BuildSide::Winning(records) => {
                     let (outcomes, next) = records.inserts(from, limit);
                     self.next_insert = next;
@@ -239,7 +239,7 @@ impl MergeEngine {
                     Unmatched::Groups(groups)
                 }
             },
-            Source::Spilled(spilled) => match (spilled.insert_groups()?, &self.fold) {
+            LogRecordSource::Spilled(spilled) => match (spilled.insert_groups()?, &self.fold) {
                 (Some(groups), Some(_)) => Unmatched::Groups(groups),
                 (Some(groups), None) => {
                     let outcomes = groups.outcomes().map(|outcome| outcome.map(|(_, outcome)| outcome));

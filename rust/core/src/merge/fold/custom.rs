@@ -14,7 +14,7 @@ use arrow_select::interleave::interleave;
 use super::super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
-use super::super::record_groups::{Record, RecordGroups};
+use super::super::record_groups::{GroupRecord, RecordGroups};
 use super::super::rules::DeleteState;
 use super::folded_rows::FoldedRows;
 use super::folder::{Fold, FoldBase, FoldResult};
@@ -86,11 +86,11 @@ impl Fold for CustomFold {
 }
 
 impl CustomFold {
-    fn has_row(&self, record: &Record<'_>) -> bool {
+    fn has_row(&self, record: &GroupRecord<'_>) -> bool {
         record.side.deleted == DeleteState::No || self.deleted_rows == DeletedRows::Delivered
     }
 
-    fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = RowPosition>) -> Result<MergedRow> {
+    fn state_of(&self, record: &GroupRecord<'_>, picks: &mut impl Iterator<Item = RowPosition>) -> Result<MergedRow> {
         if !self.has_row(record) {
             return Ok(MergedRow::Deleted(None));
         }

@@ -12,11 +12,11 @@ use super::super::ordering::OrderingColumn;
 use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
 use super::super::record_groups::RecordGroups;
-use super::super::rules::{DeleteState, Side};
+use super::super::rules::{DeleteState, MergeSide};
 use super::absence::Absence;
-use super::folded_rows::{FoldedRows, Pick, PickedRows};
+use super::folded_rows::{FoldedRows, PickedRows, RowPick};
 use super::missing::MissingColumns;
-use super::rules::{FoldRules, MergeStep, Overlay};
+use super::rules::{FoldRules, MergeStep, OverlayResult};
 use crate::error::{Error, Result};
 
 /// A fold by rules: what it must know of the projected columns.
@@ -48,7 +48,7 @@ pub struct FoldResult {
 
 /// A row from which values may be taken.
 struct Candidate<'a> {
-    side: Side<'a>,
+    side: MergeSide<'a>,
     /// `None` for a base row.
     source: Option<u32>,
     /// The columns that its block does not have.
@@ -62,18 +62,18 @@ struct MergedCandidates {
     /// The candidate that gives the ordering value; for a delete by block, too.
     top: u32,
     deleted: DeleteState,
-    picks: Picks,
+    picks: CandidatePicks,
 }
 
 /// The candidates that give the values of a row.
-enum Picks {
+enum CandidatePicks {
     /// One gives all of them.
     All(u32),
     /// Of each column, the candidate that gives its value.
     ByColumn(Vec<u32>),
 }
 
-impl Picks {
+impl CandidatePicks {
     fn candidate(&self, column: usize) -> Option<u32> {
         match self {
             Self::All(candidate) => Some(*candidate),
@@ -197,14 +197,14 @@ impl RuleFold {
             base.check(groups.len())?;
             batches.push(base.batch.clone());
             candidates.extend(base.rows.iter().map(|row| Candidate {
-                side: Side { ordering: base.ordering.value(*row), is_foreign: false, deleted: DeleteState::No },
+                side: MergeSide { ordering: base.ordering.value(*row), is_foreign: false, deleted: DeleteState::No },
                 source: None,
                 missing: None,
                 at: (BASE, *row),
             }));
         }
         let all = self.deleted_rows == DeletedRows::Delivered;
-        let has_row = |side: &Side<'_>| all || side.deleted != DeleteState::ByBlock;
+        let has_row = |side: &MergeSide<'_>| all || side.deleted != DeleteState::ByBlock;
         let with_rows = groups.records().filter(|record| has_row(&record.side)).map(|record| record.row);
         let with_rows: Vec<RowRef> = with_rows.collect();
         let first = batches.len();
@@ -244,7 +244,7 @@ struct Folding<'a> {
 impl Folding<'_> {
     fn all(mut self, groups: &RecordGroups, has_base: bool, rows: CandidateRows) -> Result<FoldResult> {
         let mut outcomes = Vec::with_capacity(groups.len());
-        let mut made: Vec<Pick> = Vec::new();
+        let mut made: Vec<RowPick> = Vec::new();
         let mut count = 0_u32;
         let bases = if has_base { groups.len() } else { 0 };
         for (key, records) in (0_u32..).zip(groups.ranges()) {
@@ -264,10 +264,10 @@ impl Folding<'_> {
             };
             if is_made {
                 match &state.picks {
-                    Picks::All(candidate) => {
+                    CandidatePicks::All(candidate) => {
                         made.extend(std::iter::repeat_n(self.candidate(*candidate)?.at, self.columns));
                     }
-                    Picks::ByColumn(candidates) => {
+                    CandidatePicks::ByColumn(candidates) => {
                         for candidate in candidates {
                             made.push(self.candidate(*candidate)?.at);
                         }
@@ -307,7 +307,7 @@ impl Folding<'_> {
 
     fn state_of(&self, at: usize) -> Result<MergedCandidates> {
         let top = u32::try_from(at).map_err(|_| Error::internal("a candidate beyond 2^32"))?;
-        Ok(MergedCandidates { top, deleted: self.candidate(top)?.side.deleted, picks: Picks::All(top) })
+        Ok(MergedCandidates { top, deleted: self.candidate(top)?.side.deleted, picks: CandidatePicks::All(top) })
     }
 
     fn merged(
@@ -316,7 +316,8 @@ impl Folding<'_> {
         older: MergedCandidates,
         newer: MergedCandidates,
     ) -> Result<MergedCandidates> {
-        let side = |state: &MergedCandidates| Ok(Side { deleted: state.deleted, ..self.candidate(state.top)?.side });
+        let side =
+            |state: &MergedCandidates| Ok(MergeSide { deleted: state.deleted, ..self.candidate(state.top)?.side });
         let newest = self.candidate(newer.top)?.source;
         let partial = self
             .first_partial
@@ -324,20 +325,20 @@ impl Folding<'_> {
         let overlay = self.folder.rules.merge(step, side(&older)?, side(&newer)?);
         let merged = match overlay {
             // What the flag deletes at this step leaves no row.
-            Overlay::Older if older.deleted == DeleteState::Flagged => {
+            OverlayResult::Older if older.deleted == DeleteState::Flagged => {
                 self.recycle(newer.picks);
                 return Ok(MergedCandidates { deleted: DeleteState::ByBlock, ..older });
             }
-            Overlay::Older => {
+            OverlayResult::Older => {
                 self.recycle(newer.picks);
                 return Ok(older);
             }
-            Overlay::Newer => {
+            OverlayResult::Newer => {
                 self.recycle(older.picks);
                 return Ok(newer);
             }
-            Overlay::NewerOverOlder => self.overlaid(newer, older, partial, false)?,
-            Overlay::OlderOverNewer { newer_meta } => self.overlaid(older, newer, partial, newer_meta)?,
+            OverlayResult::NewerOverOlder => self.overlaid(newer, older, partial, false)?,
+            OverlayResult::OlderOverNewer { newer_meta } => self.overlaid(older, newer, partial, newer_meta)?,
         };
         // After the base row there is no further step that would read the flag.
         let flag = self.folder.flag_column.filter(|_| step != MergeStep::Base && merged.deleted == DeleteState::No);
@@ -361,8 +362,8 @@ impl Folding<'_> {
         low_meta: bool,
     ) -> Result<MergedCandidates> {
         let mut picks = match high.picks {
-            Picks::ByColumn(picks) => picks,
-            Picks::All(candidate) => {
+            CandidatePicks::ByColumn(picks) => picks,
+            CandidatePicks::All(candidate) => {
                 let mut picks = self.idle.pop().unwrap_or_default();
                 picks.clear();
                 picks.resize(self.columns, candidate);
@@ -380,7 +381,7 @@ impl Folding<'_> {
         if let Some(column) = self.folder.ordering_column {
             high.top = *picks.get(column).ok_or_else(|| Error::internal("no such ordering column"))?;
         }
-        Ok(MergedCandidates { picks: Picks::ByColumn(picks), ..high })
+        Ok(MergedCandidates { picks: CandidatePicks::ByColumn(picks), ..high })
     }
 
     fn is_absent(&self, candidate: u32, column: usize, partial: bool) -> Result<bool> {
@@ -396,8 +397,8 @@ impl Folding<'_> {
         Ok(self.masks.get(column).is_some_and(|mask| is_set(mask, candidate.at)))
     }
 
-    fn recycle(&mut self, picks: Picks) {
-        if let Picks::ByColumn(picks) = picks {
+    fn recycle(&mut self, picks: CandidatePicks) {
+        if let CandidatePicks::ByColumn(picks) = picks {
             self.idle.push(picks);
         }
     }
