@@ -35,5 +35,5 @@ pub use read_options::{LogScan, MergeSemantics, OnCorrupt, ReadOptions};
 pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{
-    Decision, OptionDecision, WriteOptions, decisions as write_option_decisions, is_commit_metadata,
+    OptionDecision, OptionHandling, WriteOptions, decisions as write_option_decisions, is_commit_metadata,
 };
