@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::changed_files::{ChangeKind, FoundChange, WrittenFile, changes_in};
-use super::file_slices::{Partitions, Slices};
+use super::file_slices::{PartitionCounts, SelectedSlices};
 use super::open_table::OpenTable;
 use super::path_columns::RowKind;
 use super::query::ScanRequest;
@@ -43,7 +43,7 @@ impl OpenTable {
             path_columns: self.path_columns(RowKind::Changes),
             uses_record_index: false,
         };
-        let mut scan = self.scan(request, |_| Ok(Slices { instants, ..Slices::default() }))?;
+        let mut scan = self.scan(request, |_| Ok(SelectedSlices { instants, ..SelectedSlices::default() }))?;
         let mut images = Images { table: self, mode, listed: HashMap::new() };
         let found = found.into_iter().map(|changed| images.slice_and_change(changed)).collect::<Result<Vec<_>>>()?;
         let (mut slices, changes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
@@ -56,7 +56,7 @@ impl OpenTable {
         // The rows before a log was written may be merged rows, so row numbers in logs cannot be used.
         query.options.record_positions = false;
         scan.query = Arc::new(query);
-        scan.partitions = Partitions { read: partitions(&planned), pruned: 0 };
+        scan.partitions = PartitionCounts { read: partitions(&planned), pruned: 0 };
         scan.splits = self.change_splits(&scan.query, planned, options);
         scan.between = Some(timeline_range);
         Ok(scan)

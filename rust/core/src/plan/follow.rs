@@ -17,7 +17,7 @@ use super::open_table::OpenTable;
 use super::query_kind::{FullScanFallback, IncrementalRange, IncrementalRows};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use super::written_files::{SkippedWrites, Written};
+use super::written_files::{SkippedWrites, WrittenFiles};
 use crate::config::TimelineLayout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::TimelinePosition;
@@ -58,7 +58,7 @@ pub struct Follower {
 /// One commit, or several that completed at the same time.
 struct Increment {
     timeline_range: TimelineRange,
-    written: Written,
+    written: WrittenFiles,
 }
 
 /// Information about a commit that has not been read.
@@ -268,8 +268,8 @@ impl OpenTable {
         let mut timeline_range = TimelineRange { begin: position.cloned(), end: None };
         let with_archive = may_be_archived && timeline.may_reach_archive(&timeline_range);
         let times = timeline.bounds_in(&timeline_range, with_archive)?;
-        let mut written: BTreeMap<TimelinePosition, Written> =
-            times.into_iter().take(AT_ONCE).map(|time| (time, Written::default())).collect();
+        let mut written: BTreeMap<TimelinePosition, WrittenFiles> =
+            times.into_iter().take(AT_ONCE).map(|time| (time, WrittenFiles::default())).collect();
         let Some((last, _)) = written.last_key_value() else { return Ok((VecDeque::new(), None)) };
         timeline_range.end = Some(last.clone());
         if with_archive {
@@ -294,7 +294,7 @@ impl OpenTable {
             written.retain(|bound, _| bound < unready);
         }
         let mut begin = timeline_range.begin;
-        let increment = |(time, written): (TimelinePosition, Written)| {
+        let increment = |(time, written): (TimelinePosition, WrittenFiles)| {
             let timeline_range = TimelineRange { begin: begin.replace(time.clone()), end: Some(time) };
             Increment { timeline_range, written }
         };

@@ -1,7 +1,7 @@
 //! Queries of the rows that a range of commits wrote, planned from commit metadata. Folders are listed only to check
 //! whether the files still exist, if the query may fall back to a full scan.
 
-use super::file_slices::Slices;
+use super::file_slices::SelectedSlices;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
 use super::path_columns::RowKind;
@@ -9,7 +9,7 @@ use super::query::ScanRequest;
 use super::query_kind::{CommitBounds, FullScanFallback, IncrementalRange, RowForm};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use super::written_files::Written;
+use super::written_files::WrittenFiles;
 use crate::config::{MergeSemantics, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::FileSystemView;
@@ -25,7 +25,7 @@ impl OpenTable {
     /// range with a pending commit if `holes` is `Fail`.
     pub fn incremental(&self, options: &QueryOptions, range: &IncrementalRange) -> Result<Scan> {
         let timeline_range = self.range_of_rows(&range.bounds)?;
-        let written = Written::read(&self.timeline, &timeline_range, range.skipped())?;
+        let written = WrittenFiles::read(&self.timeline, &timeline_range, range.skipped())?;
         self.scan_written(options, range, timeline_range, &written)
     }
 
@@ -54,7 +54,7 @@ impl OpenTable {
         options: &QueryOptions,
         range: &IncrementalRange,
         timeline_range: TimelineRange,
-        written: &Written,
+        written: &WrittenFiles,
     ) -> Result<Scan> {
         let schema_at = written.latest().filter(|_| range.schema_at_end).cloned();
         let path_columns = self.path_columns(RowKind::Written);
@@ -76,11 +76,11 @@ impl OpenTable {
     /// Returns the slices of the files that commits have written in selected partitions.
     fn slices_in(
         &self,
-        written: &Written,
+        written: &WrittenFiles,
         timeline_range: &TimelineRange,
         range: &IncrementalRange,
         wanted: Option<&PartitionFilter>,
-    ) -> Result<Slices> {
+    ) -> Result<SelectedSlices> {
         if self.falls_back(written, range)? {
             let mut found = self.slices(None, FileSystemView::slices, wanted)?;
             found.range = Some(match range.is_changelog() {
@@ -95,7 +95,7 @@ impl OpenTable {
             .map_err(|error| error.in_file(&self.uri))?;
         let paths = written.partitions();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
-        let mut found = Slices::default();
+        let mut found = SelectedSlices::default();
         if kept.len() != paths.len() {
             return Err(Error::internal(format_args!("{} choices for {} partitions", kept.len(), paths.len())));
         }
@@ -131,7 +131,7 @@ impl OpenTable {
     }
 
     /// Returns true if rows are read from all files (`HoodieIncrementalRelationV2Trait.fullTableScan`).
-    fn falls_back(&self, written: &Written, range: &IncrementalRange) -> Result<bool> {
+    fn falls_back(&self, written: &WrittenFiles, range: &IncrementalRange) -> Result<bool> {
         let by_itself = self.options.semantics == MergeSemantics::V1x && self.config.layout() == TimelineLayout::V2;
         let falls_back = match range.full_scan {
             FullScanFallback::ByTableVersion => by_itself && !range.is_changelog(),

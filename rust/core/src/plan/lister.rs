@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::file_slices::Listing;
+use super::file_slices::ListingSource;
 use super::metadata;
 use super::partition_filter::PartitionFilter;
 use crate::config::{ReadOptions, TableConfig};
@@ -52,17 +52,17 @@ impl<'a> Lister<'a> {
     ///
     /// # Errors
     /// Errors of listing storage, if storage is listed.
-    pub(super) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(PartitionListing, Listing)> {
+    pub(super) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(PartitionListing, ListingSource)> {
         let listing = if !self.has(FILES) {
-            Listing::Storage
+            ListingSource::Storage
         } else if !self.options.metadata {
-            Listing::MetadataTableOff
+            ListingSource::MetadataTableOff
         } else {
             let choose = wanted.map(|wanted| |paths: &[&str]| wanted.may_match(paths));
             let list = |metadata: &MetadataTable| metadata.list(choose.as_ref().map(|choose| choose as _));
             match self.metadata_table().and_then(|metadata| list(metadata).map_err(Arc::new)) {
-                Ok(listed) => return Ok((listed, Listing::MetadataTable)),
-                Err(error) => Listing::MetadataTableFailed(error),
+                Ok(listed) => return Ok((listed, ListingSource::MetadataTable)),
+                Err(error) => ListingSource::MetadataTableFailed(error),
             }
         };
         Ok((self.list_storage(wanted)?, listing))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::file_slices::Slices;
+use super::file_slices::SelectedSlices;
 use super::open_table::OpenTable;
 use super::query::ScanRequest;
 use super::query_kind::RowForm;
@@ -93,10 +93,10 @@ impl MetadataRows for MetadataTableRows {
 
 impl MetadataTableRows {
     /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
-    fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<Slices> {
+    fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<SelectedSlices> {
         let table = &self.table;
         let view = FileSystemView::new(&table.timeline, &table.config, None)?;
-        let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
+        let Some(latest) = view.query_instant() else { return Ok(SelectedSlices::default()) };
         let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());
         let mut slices = view.slices(&files_of(table.place.as_ref(), partition)?)?;
@@ -104,6 +104,6 @@ impl MetadataTableRows {
             slices = shard::slices_of_keys(slices, keys);
         }
         // From version 8 each file is of one instant; but that may be pending on the table's timeline.
-        Ok(Slices { slices, instants, commits_by_block: true, ..Slices::default() })
+        Ok(SelectedSlices { slices, instants, commits_by_block: true, ..SelectedSlices::default() })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use arrow_schema::SchemaRef;
 
 use super::columns::{columns, marking, projected};
-use super::file_slices::Slices;
+use super::file_slices::SelectedSlices;
 use super::known_schema::KnownSchema;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
@@ -80,7 +80,7 @@ impl OpenTable {
     /// Returns the schema of a data file, for a table without a schema in a commit; the meta columns only if there are
     /// no files.
     pub(super) fn schema_of_files(&self, as_of: Option<&RequestedTime>) -> Result<avro::Schema> {
-        let Slices { slices, instants, .. } = self.slices(as_of, FileSystemView::slices, None)?;
+        let SelectedSlices { slices, instants, .. } = self.slices(as_of, FileSystemView::slices, None)?;
         let schema = match newest_schema(&slices, &instants, self.place.as_ref())? {
             Some(text) => avro::Schema::parse(&text)?,
             None if slices.is_empty() => avro::Schema::record("empty", Vec::new()),
@@ -124,13 +124,14 @@ impl OpenTable {
     pub(super) fn scan(
         &self,
         request: ScanRequest<'_>,
-        find: impl FnOnce(Option<&PartitionFilter>) -> Result<Slices>,
+        find: impl FnOnce(Option<&PartitionFilter>) -> Result<SelectedSlices>,
     ) -> Result<Scan> {
         let ScanRequest { name, options, form, schema_at, path_columns, uses_record_index } = request;
         let QueryColumns { found, schema, types, deletes, names: columns, output, wanted } =
             self.columns_of(options, form, schema_at.as_ref(), &path_columns)?;
         let evolution = self.evolution(&found)?;
-        let Slices { mut slices, instants, range, partitions, listing, commits_by_block } = find(wanted.as_ref())?;
+        let SelectedSlices { mut slices, instants, range, partitions, listing, commits_by_block } =
+            find(wanted.as_ref())?;
         let found_slices = slices.len();
         let record_index =
             if uses_record_index { self.by_record_index(&mut slices, &types, &options.filter) } else { None };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::base_share::base_share;
-use super::file_slices::{Listing, Partitions};
+use super::file_slices::{ListingSource, PartitionCounts};
 use crate::error::Result;
 use crate::names::{RequestedTime, TimelinePosition, meta_columns};
 use crate::read::Stream;
@@ -21,8 +21,8 @@ pub struct Scan {
     pub(super) kind: &'static str,
     pub(super) as_of: Option<RequestedTime>,
     pub(super) between: Option<TimelineRange>,
-    pub(super) partitions: Partitions,
-    pub(super) listing: Listing,
+    pub(super) partitions: PartitionCounts,
+    pub(super) listing: ListingSource,
     /// The result of the record index, if it was used.
     pub(super) record_index: Option<String>,
     /// The result of column statistics, if they were used.
@@ -111,7 +111,7 @@ impl Scan {
             base += usize::from(split.slice.base_file.is_some());
             logs += split.slice.log_files.len();
         }
-        let Partitions { read, pruned } = self.partitions;
+        let PartitionCounts { read, pruned } = self.partitions;
         let columns = if self.query.columns.is_empty() { "none".to_owned() } else { self.query.columns.join(", ") };
         let lines = [
             self.when(),

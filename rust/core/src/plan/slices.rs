@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use arrow_schema::{DataType, Schema};
 
-use super::file_slices::{Partitions, Slices};
+use super::file_slices::{PartitionCounts, SelectedSlices};
 use super::lister::Lister;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
@@ -27,11 +27,12 @@ impl OpenTable {
         as_of: Option<&RequestedTime>,
         choose: fn(&FileSystemView<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
         wanted: Option<&PartitionFilter>,
-    ) -> Result<Slices> {
+    ) -> Result<SelectedSlices> {
         let view =
             FileSystemView::new(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
-        let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
-        let mut found = Slices { instants: self.timeline.instant_filter(Some(latest)), ..Slices::default() };
+        let Some(latest) = view.query_instant() else { return Ok(SelectedSlices::default()) };
+        let mut found =
+            SelectedSlices { instants: self.timeline.instant_filter(Some(latest)), ..SelectedSlices::default() };
         if let Some(kept) = view.kept() {
             self.kept_slices(&mut found, &view, choose, kept, wanted)?;
             return Ok(found);
@@ -43,7 +44,7 @@ impl OpenTable {
         }
         self.check_there(&found.slices, &removed)?;
         self.attach_sources(&mut found.slices)?;
-        found.partitions = Partitions { read: listed.files.len(), pruned: listed.left_out };
+        found.partitions = PartitionCounts { read: listed.files.len(), pruned: listed.left_out };
         found.listing = listing;
         Ok(found)
     }
@@ -51,7 +52,7 @@ impl OpenTable {
     /// Returns the slices of the files that a savepoint keeps. No files are listed.
     fn kept_slices<'t>(
         &'t self,
-        found: &mut Slices,
+        found: &mut SelectedSlices,
         view: &FileSystemView<'t>,
         choose: fn(&FileSystemView<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
         kept: &[PartitionFiles],

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::file_slices::Slices;
+use super::file_slices::SelectedSlices;
 use super::open_table::OpenTable;
 use super::query::ScanRequest;
 use super::query_kind::RowForm;
@@ -128,7 +128,7 @@ impl OpenTable {
         self.scan(request, |_| {
             let mut slices = slices.to_vec();
             self.attach_sources(&mut slices)?;
-            Ok(Slices { slices, instants: self.timeline.instant_filter(latest), ..Slices::default() })
+            Ok(SelectedSlices { slices, instants: self.timeline.instant_filter(latest), ..SelectedSlices::default() })
         })
     }
 }

@@ -29,7 +29,7 @@ pub struct SkippedWrites {
 
 /// The files that the commits of a range have written.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct WrittenFiles {
     /// Requested times of the commits whose rows are returned.
     instants: BTreeSet<RequestedTime>,
     /// The commit with the greatest requested time.
@@ -43,7 +43,7 @@ pub(super) struct Written {
     is_archived: bool,
 }
 
-impl Written {
+impl WrittenFiles {
     /// Reads the metadata of the commits in a range.
     ///
     /// # Errors
@@ -226,8 +226,8 @@ mod tests {
         }
     }
 
-    fn written(commits: &[(&str, &str)], skip: SkippedWrites) -> Written {
-        let mut written = Written::default();
+    fn written(commits: &[(&str, &str)], skip: SkippedWrites) -> WrittenFiles {
+        let mut written = WrittenFiles::default();
         for (time, json) in commits {
             let metadata = CommitMetadata::parse(json.as_bytes(), MetadataPart::All).unwrap().unwrap();
             written.add(&write(time), metadata, skip);
