@@ -7,12 +7,12 @@ use bytes::Bytes;
 
 use super::RequestCounters;
 use super::fetch_budget::{ReservedBytes, counted};
-use super::object_error::Failure;
-use super::object_runtime::Pending;
+use super::object_error::StoreFailure;
+use super::object_runtime::PendingResult;
 use crate::error::Result;
 
 /// The result of an operation. Several threads may wait for it.
-pub(super) type Outcome<T> = std::result::Result<T, Failure>;
+pub(super) type SharedResult<T> = std::result::Result<T, StoreFailure>;
 
 /// A response: its bytes, and the properties of the file in it.
 #[derive(Debug, Clone)]
@@ -44,5 +44,5 @@ pub(super) trait RangeFetcher: Send + Sync {
         range: Option<Range<u64>>,
         etag: Option<String>,
         reserved: Arc<ReservedBytes>,
-    ) -> Result<Pending<Outcome<FetchedBytes>>>;
+    ) -> Result<PendingResult<SharedResult<FetchedBytes>>>;
 }

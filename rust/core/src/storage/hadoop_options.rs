@@ -50,7 +50,7 @@ fn is_of_account(name: &str, account: Option<&str>) -> bool {
 }
 
 /// The result of the conversion.
-pub(super) struct Translated {
+pub(super) struct ConvertedOptions {
     /// Options by their names in `storage_options`.
     pub options: Options,
     /// Whether the settings select credentials: then those of the environment are ignored.
@@ -71,7 +71,7 @@ pub(super) fn translate(
     account: Option<&str>,
     explicit: ExplicitOptions,
     environment: &Environment,
-) -> Result<Translated> {
+) -> Result<ConvertedOptions> {
     let conf = HadoopConf::new(settings);
     let (options, has_credentials) = match uri.service {
         ObjectStoreType::S3 => s3a::options(conf, &uri.bucket, explicit, environment)?,
@@ -82,7 +82,7 @@ pub(super) fn translate(
         ObjectStoreType::Gcs => gs::options(conf, explicit.has_credentials)?,
         ObjectStoreType::Http => (Options::new(), false),
     };
-    Ok(Translated { options, has_credentials })
+    Ok(ConvertedOptions { options, has_credentials })
 }
 
 #[cfg(test)]

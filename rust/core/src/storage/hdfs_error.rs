@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use hdfs_native::HdfsError;
 
-use super::object_error::Failure;
+use super::object_error::StoreFailure;
 use crate::error::ErrorKind;
 
 /// The maximum length of a message: a `NameNode` adds its stack trace.
 const LONGEST: usize = 400;
 
 /// Converts an error of the HDFS client.
-pub(super) fn failure(error: &HdfsError) -> Failure {
+pub(super) fn failure(error: &HdfsError) -> StoreFailure {
     let kind = kind_of(error);
     let what = match kind {
-        ErrorKind::NotFound => return Failure::new(kind, "no such file"),
+        ErrorKind::NotFound => return StoreFailure::new(kind, "no such file"),
         ErrorKind::Forbidden => {
             "HDFS refused access; check the user (HADOOP_USER_NAME, a Kerberos ticket) and its permissions"
         }
@@ -24,12 +24,15 @@ pub(super) fn failure(error: &HdfsError) -> Failure {
         ErrorKind::InvalidArgument => "HDFS does not take this",
         _ => "HDFS failed",
     };
-    Failure::new(kind, format!("{what}: {}", first_line(&error.to_string())))
+    StoreFailure::new(kind, format!("{what}: {}", first_line(&error.to_string())))
 }
 
 /// Returns the error of an operation that timed out.
-pub(super) fn timed_out(after: Duration) -> Failure {
-    Failure::new(ErrorKind::Unreachable, format!("HDFS did not answer within {} s, retries included", after.as_secs()))
+pub(super) fn timed_out(after: Duration) -> StoreFailure {
+    StoreFailure::new(
+        ErrorKind::Unreachable,
+        format!("HDFS did not answer within {} s, retries included", after.as_secs()),
+    )
 }
 
 /// Returns true if the same request may succeed when it is repeated.

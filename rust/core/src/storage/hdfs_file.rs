@@ -9,11 +9,11 @@ use hdfs_native::Client;
 use hdfs_native::file::FileReader;
 
 use super::RequestCounters;
-use super::fetch::{FetchedBytes, Outcome, RangeFetcher};
+use super::fetch::{FetchedBytes, RangeFetcher, SharedResult};
 use super::fetch_budget::ReservedBytes;
 use super::hdfs_error::is_transient;
 use super::hdfs_handle::HdfsHandle;
-use super::object_runtime::{Pending, locked};
+use super::object_runtime::{PendingResult, locked};
 use crate::error::Result;
 
 /// The number of attempts to read a range that fails, or a file that is shorter than planned: a writer may be appending
@@ -46,7 +46,7 @@ impl RangeFetcher for HdfsFile {
         range: Option<Range<u64>>,
         _: Option<String>,
         reserved: Arc<ReservedBytes>,
-    ) -> Result<Pending<Outcome<FetchedBytes>>> {
+    ) -> Result<PendingResult<SharedResult<FetchedBytes>>> {
         let (path, blocks, generation) = (self.path.clone(), Arc::clone(&self.blocks), self.handle.generation()?);
         requests.count_read();
         self.handle.start(move |client| async move {

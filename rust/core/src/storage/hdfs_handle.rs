@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use hdfs_native::{Client, ClientBuilder, HdfsError};
 use tokio::sync::Semaphore;
 
-use super::fetch::Outcome;
+use super::fetch::SharedResult;
 use super::hdfs_error::{failure, timed_out};
 use super::hdfs_options::HdfsOptions;
 use super::hdfs_uri::HdfsUri;
-use super::object_runtime::{IoThread, Pending, locked};
+use super::object_runtime::{IoThread, PendingResult, locked};
 use super::shared_sources::SharedSources;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -182,7 +182,7 @@ impl HdfsHandle {
     pub(super) fn start<T, F>(
         &self,
         operation: impl FnOnce(Client) -> F + Send + 'static,
-    ) -> Result<Pending<Outcome<T>>>
+    ) -> Result<PendingResult<SharedResult<T>>>
     where
         T: Send + 'static,
         F: Future<Output = hdfs_native::Result<T>> + Send + 'static,

@@ -7,12 +7,12 @@ use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 
-use super::fetch::Outcome;
+use super::fetch::SharedResult;
 use super::object_client::with_whole_answer;
 use super::object_handle::{ObjectHandle, location};
 use super::object_options::ObjectOptions;
 use super::object_ranges::WHOLE;
-use super::object_runtime::{Pending, locked};
+use super::object_runtime::{PendingResult, locked};
 use super::object_source::{ObjectFile, ObjectSource};
 use super::object_uri::{ObjectStoreType, ObjectUri};
 use super::{FileSource, FileStatus, FolderEntry, KnownFile, MemoryFile, RequestCounters, Storage, StorageOptions};
@@ -31,8 +31,8 @@ pub struct ObjectStorage {
 /// Prefetched responses; each is used once.
 #[derive(Default)]
 struct Ahead {
-    files: HashMap<String, Pending<Outcome<OpenedObject>>>,
-    folders: HashMap<String, Pending<Outcome<Listed>>>,
+    files: HashMap<String, PendingResult<SharedResult<OpenedObject>>>,
+    folders: HashMap<String, PendingResult<SharedResult<Listed>>>,
 }
 
 /// A file of unknown size: with its bytes, unless it is large.
@@ -86,12 +86,12 @@ impl ObjectStorage {
         location(&self.key(path))
     }
 
-    fn start_open(&self, path: &str) -> Result<Pending<Outcome<OpenedObject>>> {
+    fn start_open(&self, path: &str) -> Result<PendingResult<SharedResult<OpenedObject>>> {
         let location = self.location(path)?;
         self.handle.start(&self.requests, move |store| open(store, location))
     }
 
-    fn start_list(&self, folder: &str) -> Result<Pending<Outcome<Listed>>> {
+    fn start_list(&self, folder: &str) -> Result<PendingResult<SharedResult<Listed>>> {
         let prefix = self.location(folder)?;
         self.handle.start(&self.requests, move |store| list(store, prefix))
     }
@@ -114,7 +114,7 @@ impl Storage for ObjectStorage {
 
     fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         let path = self.full_path(folder);
-        let ahead = locked(&self.ahead).folders.remove(folder).filter(Pending::is_here);
+        let ahead = locked(&self.ahead).folders.remove(folder).filter(PendingResult::is_here);
         let pending = ahead.map_or_else(|| self.start_list(folder), Ok)?;
         let listed = match pending.wait().map_err(|error| error.in_file(&path))? {
             Ok(listed) => listed,
@@ -138,7 +138,7 @@ impl Storage for ObjectStorage {
 
     fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         let full = self.full_path(path);
-        let ahead = locked(&self.ahead).files.remove(path).filter(Pending::is_here);
+        let ahead = locked(&self.ahead).files.remove(path).filter(PendingResult::is_here);
         let pending = ahead.map_or_else(|| self.start_open(path), Ok)?;
         let opened = pending.wait().map_err(|error| error.in_file(&full))?.map_err(|failure| failure.at(&full))?;
         match opened.bytes {

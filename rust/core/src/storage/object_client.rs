@@ -18,7 +18,7 @@ use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, HeaderValue, O
 
 use super::RequestCounters;
 use super::object_assume_role::AssumeRole;
-use super::object_error::Failure;
+use super::object_error::StoreFailure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
 use super::object_uri::{ObjectStoreType, ObjectUri};
@@ -40,11 +40,11 @@ struct Exchange {
 pub(super) async fn counting<T>(
     requests: Arc<RequestCounters>,
     operation: impl Future<Output = object_store::Result<T>>,
-) -> std::result::Result<T, Failure> {
+) -> std::result::Result<T, StoreFailure> {
     let exchange = Arc::new(Exchange { requests, status: AtomicU16::new(0) });
     let outcome = EXCHANGE.scope(Arc::clone(&exchange), operation).await;
     let status = Some(exchange.status.load(Ordering::Relaxed)).filter(|status| *status > 0);
-    outcome.map_err(|error| Failure::from_store(&error, status))
+    outcome.map_err(|error| StoreFailure::from_store(&error, status))
 }
 
 /// The number of attempts for a response whose body is incomplete.
@@ -232,7 +232,7 @@ fn retry(options: &ObjectOptions) -> RetryConfig {
 }
 
 fn refused(error: object_store::Error, uri: &ObjectUri) -> Error {
-    let Failure { message, .. } = Failure::from_store(&error, None);
+    let StoreFailure { message, .. } = StoreFailure::from_store(&error, None);
     Error::invalid_argument(format!(
         "no client for {} can be created from these storage options: {message}",
         uri.scheme

@@ -12,14 +12,14 @@ use crate::error::{Error, ErrorKind};
 
 /// An error of a request; several threads may wait for one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(super) struct StoreFailure {
     pub(super) kind: ErrorKind,
     pub(super) message: String,
     /// Whether the store has rejected credentials that can be renewed.
     pub(super) is_expired: bool,
 }
 
-impl Failure {
+impl StoreFailure {
     pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), is_expired: false }
     }
@@ -30,7 +30,7 @@ impl Failure {
     }
 }
 
-impl Failure {
+impl StoreFailure {
     /// Converts an error of a store's client; `status` is the HTTP status of the last response, if there was one.
     pub(super) fn from_store(error: &StoreError, status: Option<u16>) -> Self {
         // An error of a function that supplies credentials.
@@ -189,7 +189,7 @@ mod tests {
             (StoreError::Precondition { path: path(), source: source() }, ErrorKind::FileChanged),
             (StoreError::Generic { store: "S3", source: source() }, ErrorKind::Io),
         ] {
-            assert_eq!(Failure::from_store(&error, None).kind, kind);
+            assert_eq!(StoreFailure::from_store(&error, None).kind, kind);
         }
         let generic = StoreError::Generic { store: "S3", source: source() };
         for (status, kind) in [
@@ -202,10 +202,10 @@ mod tests {
             (503, ErrorKind::Throttled),
             (504, ErrorKind::Unreachable),
         ] {
-            assert_eq!(Failure::from_store(&generic, Some(status)).kind, kind, "{status}");
+            assert_eq!(StoreFailure::from_store(&generic, Some(status)).kind, kind, "{status}");
         }
         let refused = HttpError::new(HttpErrorKind::Connect, std::io::Error::other("connection refused"));
-        let refused = Failure::from_store(&StoreError::Generic { store: "S3", source: Box::new(refused) }, None);
+        let refused = StoreFailure::from_store(&StoreError::Generic { store: "S3", source: Box::new(refused) }, None);
         assert_eq!(refused.kind, ErrorKind::Unreachable);
         assert!(refused.message.ends_with("connection refused"), "{}", refused.message);
     }

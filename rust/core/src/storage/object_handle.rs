@@ -10,12 +10,12 @@ use std::time::Duration;
 use object_store::ObjectStore;
 
 use super::RequestCounters;
-use super::fetch::Outcome;
+use super::fetch::SharedResult;
 use super::object_client::{ClientParts, client, counting, region_of};
-use super::object_error::Failure;
+use super::object_error::StoreFailure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
-use super::object_runtime::{IoThread, Pending, locked};
+use super::object_runtime::{IoThread, PendingResult, locked};
 use super::object_uri::ObjectUri;
 use super::shared_sources::SharedSources;
 use super::supplied_credentials::SuppliedCredentials;
@@ -114,7 +114,7 @@ impl ObjectHandle {
         &self,
         requests: &Arc<RequestCounters>,
         operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Clone + Send + 'static,
-    ) -> Result<Pending<Outcome<T>>>
+    ) -> Result<PendingResult<SharedResult<T>>>
     where
         T: Send + 'static,
         F: Future<Output = object_store::Result<T>> + Send + 'static,
@@ -142,7 +142,7 @@ impl ObjectHandle {
         &self,
         requests: &Arc<RequestCounters>,
         operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Send + 'static,
-    ) -> Result<Pending<Outcome<T>>>
+    ) -> Result<PendingResult<SharedResult<T>>>
     where
         T: Send + 'static,
         F: Future<Output = object_store::Result<T>> + Send + 'static,
@@ -180,10 +180,10 @@ impl ObjectHandle {
 }
 
 /// Runs an operation with a timeout.
-async fn within_deadline<T>(operation: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+async fn within_deadline<T>(operation: impl Future<Output = SharedResult<T>>) -> SharedResult<T> {
     tokio::time::timeout(DEADLINE, operation).await.unwrap_or_else(|_| {
         let message = format!("the storage did not answer within {} s, retries included", DEADLINE.as_secs());
-        Err(Failure::new(ErrorKind::Unreachable, message))
+        Err(StoreFailure::new(ErrorKind::Unreachable, message))
     })
 }
 

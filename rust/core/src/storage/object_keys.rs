@@ -19,7 +19,7 @@ pub(super) enum ValueType {
 
 /// One option.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct OptionKey {
     /// Its name, which `with_config` of `object_store` accepts, too.
     pub name: &'static str,
     /// Aliases.
@@ -30,28 +30,28 @@ pub(super) struct Key {
     pub is_credential: bool,
 }
 
-const fn key(name: &'static str, aliases: &'static [&'static str]) -> Key {
-    Key { name, aliases, value: ValueType::Text, is_credential: false }
+const fn key(name: &'static str, aliases: &'static [&'static str]) -> OptionKey {
+    OptionKey { name, aliases, value: ValueType::Text, is_credential: false }
 }
 
-const fn flag(name: &'static str) -> Key {
-    Key { name, aliases: &[], value: ValueType::Bool, is_credential: false }
+const fn flag(name: &'static str) -> OptionKey {
+    OptionKey { name, aliases: &[], value: ValueType::Bool, is_credential: false }
 }
 
-const fn client(name: &'static str, aliases: &'static [&'static str]) -> Key {
-    Key { name, aliases, value: ValueType::Client, is_credential: false }
+const fn client(name: &'static str, aliases: &'static [&'static str]) -> OptionKey {
+    OptionKey { name, aliases, value: ValueType::Client, is_credential: false }
 }
 
-const fn credential(name: &'static str, aliases: &'static [&'static str]) -> Key {
-    Key { name, aliases, value: ValueType::Text, is_credential: true }
+const fn credential(name: &'static str, aliases: &'static [&'static str]) -> OptionKey {
+    OptionKey { name, aliases, value: ValueType::Text, is_credential: true }
 }
 
-const fn credential_flag(name: &'static str) -> Key {
-    Key { name, aliases: &[], value: ValueType::Bool, is_credential: true }
+const fn credential_flag(name: &'static str) -> OptionKey {
+    OptionKey { name, aliases: &[], value: ValueType::Bool, is_credential: true }
 }
 
 /// Options of all stores.
-const COMMON: &[Key] = &[
+const COMMON: &[OptionKey] = &[
     flag("allow_http"),
     flag("allow_invalid_certificates"),
     flag("disable_system_certificates"),
@@ -72,7 +72,7 @@ const COMMON: &[Key] = &[
     client("max_requests", &[]),
 ];
 
-const S3: &[Key] = &[
+const S3: &[OptionKey] = &[
     credential("access_key_id", &[]),
     credential("secret_access_key", &[]),
     credential("session_token", &["token"]),
@@ -108,7 +108,7 @@ const S3: &[Key] = &[
     flag("sse_bucket_key_enabled"),
 ];
 
-const GCS: &[Key] = &[
+const GCS: &[OptionKey] = &[
     credential("service_account_path", &["service_account"]),
     credential("service_account_key", &[]),
     credential("application_credentials", &[]),
@@ -117,7 +117,7 @@ const GCS: &[Key] = &[
     key("base_url", &["endpoint"]),
 ];
 
-const AZURE: &[Key] = &[
+const AZURE: &[OptionKey] = &[
     key("account_name", &[]),
     credential("account_key", &["access_key", "master_key"]),
     credential("sas_token", &["sas_key"]),
@@ -167,7 +167,7 @@ const fn prefixes(service: ObjectStoreType) -> &'static [&'static str] {
     }
 }
 
-fn keys(service: ObjectStoreType) -> impl Iterator<Item = &'static Key> {
+fn keys(service: ObjectStoreType) -> impl Iterator<Item = &'static OptionKey> {
     let own = match service {
         ObjectStoreType::S3 => S3,
         ObjectStoreType::Gcs => GCS,
@@ -179,14 +179,14 @@ fn keys(service: ObjectStoreType) -> impl Iterator<Item = &'static Key> {
 
 /// Returns the option with this lower-case name; `None` if the store has no such option.
 #[must_use]
-pub(super) fn find(service: ObjectStoreType, name: &str) -> Option<&'static Key> {
+pub(super) fn find(service: ObjectStoreType, name: &str) -> Option<&'static OptionKey> {
     let named = |name: &str| keys(service).find(|key| key.name == name || key.aliases.contains(&name));
     named(name).or_else(|| prefixes(service).iter().find_map(|prefix| named(name.strip_prefix(prefix)?)))
 }
 
 /// Returns the option that an environment variable sets, like `from_env` of `object_store`.
 #[must_use]
-pub(super) fn key_of_variable(service: ObjectStoreType, variable: &str) -> Option<&'static Key> {
+pub(super) fn key_of_variable(service: ObjectStoreType, variable: &str) -> Option<&'static OptionKey> {
     let name = variable.to_ascii_lowercase();
     if variable != variable.to_ascii_uppercase() || !prefixes(service).iter().any(|prefix| name.starts_with(prefix)) {
         return match (service, variable) {

@@ -12,7 +12,7 @@ use super::environment::Environment;
 use super::hadoop::conf::Options;
 use super::hadoop::keys_of_profile;
 use super::hadoop::s3a::{ExplicitOptions, host_of, is_address, is_aws};
-use super::hadoop_options::{Translated, is_hadoop_setting, is_needed, translate};
+use super::hadoop_options::{ConvertedOptions, is_hadoop_setting, is_needed, translate};
 use super::hdfs_options;
 use super::hdfs_uri::HdfsUri;
 use super::object_keys::{self, DEFAULT_REGION, ENDPOINT_OF_S3, ValueType};
@@ -270,7 +270,7 @@ struct Merged {
 fn merge(
     service: ObjectStoreType,
     own: Options,
-    hadoop: Translated,
+    hadoop: ConvertedOptions,
     environment: &Options,
     explicit: ExplicitOptions,
 ) -> Merged {

@@ -14,10 +14,10 @@ use object_store::{
 };
 use tokio::sync::Mutex;
 
-use super::fetch::Outcome;
+use super::fetch::SharedResult;
 use super::object::ObjectStorage;
 use super::object_handle::{ObjectHandle, location};
-use super::object_runtime::{Pending, locked};
+use super::object_runtime::{PendingResult, locked};
 use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
 use super::{RequestCounters, Storage};
 use crate::error::{Error, ErrorKind, Result};
@@ -149,7 +149,7 @@ struct ObjectUpload {
     waiting: BytesMut,
     /// Created with the first part.
     upload: Option<Shared>,
-    parts: Vec<Pending<Outcome<()>>>,
+    parts: Vec<PendingResult<SharedResult<()>>>,
 }
 
 impl ObjectUpload {
@@ -185,7 +185,7 @@ impl ObjectUpload {
         Ok(())
     }
 
-    fn received(&self, part: &Pending<Outcome<()>>) -> Result<()> {
+    fn received(&self, part: &PendingResult<SharedResult<()>>) -> Result<()> {
         part.wait().map_err(|error| error.in_file(&self.path))?.map_err(|failure| failure.at(&self.path))
     }
 }

@@ -59,7 +59,10 @@ impl IoThread {
     }
 
     /// Starts a future; its result is kept for waiting threads.
-    pub(super) fn spawn<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Pending<T> {
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> PendingResult<T> {
         let state = Arc::new(State { value: Mutex::new(Value::Running), changed: Condvar::new() });
         // If the task is dropped before it ends, waiting threads get an error.
         let promise = Promise(Arc::clone(&state));
@@ -67,7 +70,7 @@ impl IoThread {
             let value = future.await;
             promise.0.set(Value::Done(value));
         });
-        Pending { state, process: self.process, task: task.abort_handle() }
+        PendingResult { state, process: self.process, task: task.abort_handle() }
     }
 }
 
@@ -118,13 +121,13 @@ impl<T> Drop for Promise<T> {
 }
 
 /// The result of a future on an I/O thread. The future is aborted when this is dropped.
-pub(super) struct Pending<T> {
+pub(super) struct PendingResult<T> {
     state: Arc<State<T>>,
     process: u32,
     task: AbortHandle,
 }
 
-impl<T: Clone> Pending<T> {
+impl<T: Clone> PendingResult<T> {
     /// Returns true if it was started in this process.
     pub(super) fn is_here(&self) -> bool {
         self.process == std::process::id()
@@ -161,7 +164,7 @@ impl<T: Clone> Pending<T> {
     }
 }
 
-impl<T> Drop for Pending<T> {
+impl<T> Drop for PendingResult<T> {
     fn drop(&mut self) {
         // In a forked child there is no such task, and a lock of the runtime may have been held at the fork.
         if self.process == std::process::id() {

@@ -17,12 +17,12 @@ use bytes::{Bytes, BytesMut};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
 
-use super::fetch::{FetchedBytes, Outcome, RangeFetcher};
+use super::fetch::{FetchedBytes, RangeFetcher, SharedResult};
 use super::fetch_budget::{self, FetchBudget, FetchCache, LastUse, ReservedBytes};
-use super::object_error::{CHANGED, Failure};
+use super::object_error::{CHANGED, StoreFailure};
 use super::object_handle::ObjectHandle;
-use super::object_ranges::{self, MOST_HELD, PIECE, Piece, TAIL, WHOLE};
-use super::object_runtime::{Pending, locked};
+use super::object_ranges::{self, FetchRange, MOST_HELD, PIECE, TAIL, WHOLE};
+use super::object_runtime::{PendingResult, locked};
 use super::source::check_range;
 use super::{FileSource, KnownFile, ReadFrom, RequestCounters};
 use crate::error::{Error, ErrorKind, Result};
@@ -46,7 +46,7 @@ struct State {
     /// Of the listing, or of the first response.
     etag: Option<String>,
     /// Pieces in the order of reading.
-    plan: Vec<Piece>,
+    plan: Vec<FetchRange>,
     chunks: Vec<Chunk>,
 }
 
@@ -57,7 +57,7 @@ struct Chunk {
     used: LastUse,
 }
 
-type Fetch = Pending<Outcome<FetchedBytes>>;
+type Fetch = PendingResult<SharedResult<FetchedBytes>>;
 
 impl ObjectSource {
     /// Returns the file at `path`, whose ranges `fetcher` fetches. No request is sent.
@@ -232,7 +232,7 @@ impl ObjectSource {
         Ok(())
     }
 
-    fn failed(&self, failure: &Failure) -> Error {
+    fn failed(&self, failure: &StoreFailure) -> Error {
         if failure.kind != ErrorKind::NotFound {
             return failure.at(&self.path);
         }
@@ -375,7 +375,7 @@ impl RangeFetcher for ObjectFile {
         range: Option<Range<u64>>,
         etag: Option<String>,
         reserved: Arc<ReservedBytes>,
-    ) -> Result<Pending<Outcome<FetchedBytes>>> {
+    ) -> Result<PendingResult<SharedResult<FetchedBytes>>> {
         let location = self.location.clone();
         self.handle.start(requests, move |store| async move {
             get(store, location, range, etag).await.map(|fetched| fetched.reserving(reserved))
