@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 
 use super::{
-    FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage, Upload,
+    FileSource, FileStore, FileUpload, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage,
 };
 use crate::error::{Error, ErrorKind, Result};
 
@@ -101,17 +101,17 @@ impl FileStore for FailingStore {
         self.failure.change(|| self.inner.rename(from, to))
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn FileUpload>> {
         Ok(Box::new(FailingUpload { inner: self.inner.upload(path)?, failure: self.failure.clone() }))
     }
 }
 
 struct FailingUpload {
-    inner: Box<dyn Upload>,
+    inner: Box<dyn FileUpload>,
     failure: Failure,
 }
 
-impl Upload for FailingUpload {
+impl FileUpload for FailingUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.inner.write(bytes)
     }

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Appendable, LocalStorage, Sink, WritableStorage};
+use super::{Appendable, FileSink, LocalStorage, WritableStorage};
 use crate::error::{Error, Result};
 
 /// A local file that can be appended to.
@@ -26,7 +26,7 @@ impl LocalSink {
     }
 }
 
-impl Sink for LocalSink {
+impl FileSink for LocalSink {
     fn path(&self) -> &str {
         &self.path
     }
@@ -56,7 +56,7 @@ impl Sink for LocalSink {
 }
 
 impl WritableStorage for LocalStorage {
-    fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
+    fn create_new(&self, path: &str) -> Result<Option<Box<dyn FileSink>>> {
         let path = self.local_path(path);
         match OpenOptions::new().append(true).create_new(true).open(&path) {
             Ok(file) => {

@@ -123,7 +123,7 @@ mod supplier;
 
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
-pub use create::{Appendable, Sink, WritableStorage};
+pub use create::{Appendable, FileSink, WritableStorage};
 pub use fetch_budget::{FetchBudget, ReservedBytes};
 #[cfg(feature = "hdfs")]
 pub use hdfs::HdfsStorage;
@@ -141,7 +141,7 @@ pub use object::ObjectStorage;
 pub use object_options::{ObjectOptions, needed_options};
 pub use open::{StorageOptions, open, open_beside, open_counted, open_file, open_file_store, open_writable};
 pub use prefix::PrefixSource;
-pub use put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
+pub use put::{FileStore, FileUpload, FileVersion, PutOutcome, RenameOutcome};
 pub use requests::{RequestCounters, RequestCounts, counted};
 pub use section::SectionSource;
 pub use source::{FileSource, ReadFrom};

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use object_store::PutMode;
 
 use super::object::ObjectStorage;
-use super::put::{FileStore, Upload};
-use super::{Appendable, Sink, Storage, WritableStorage};
+use super::put::{FileStore, FileUpload};
+use super::{Appendable, FileSink, Storage, WritableStorage};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A file whose content is uploaded.
@@ -18,10 +18,10 @@ struct ObjectSink {
     path: String,
     position: u64,
     /// `None` after the file is finished, or a write has failed.
-    upload: Option<Box<dyn Upload>>,
+    upload: Option<Box<dyn FileUpload>>,
 }
 
-impl Sink for ObjectSink {
+impl FileSink for ObjectSink {
     fn path(&self) -> &str {
         &self.path
     }
@@ -49,7 +49,7 @@ impl Sink for ObjectSink {
 }
 
 impl WritableStorage for ObjectStorage {
-    fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
+    fn create_new(&self, path: &str) -> Result<Option<Box<dyn FileSink>>> {
         match self.put_once(path, &Bytes::new(), PutMode::Create) {
             Ok(_) => {
                 let upload = Some(self.upload(path)?);

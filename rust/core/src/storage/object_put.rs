@@ -18,7 +18,7 @@ use super::fetch::SharedResult;
 use super::object::ObjectStorage;
 use super::object_handle::{ObjectHandle, location};
 use super::object_runtime::{PendingResult, locked};
-use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, Upload};
+use super::put::{FileStore, FileUpload, FileVersion, PutOutcome, RenameOutcome};
 use super::{RequestCounters, Storage};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -125,7 +125,7 @@ impl FileStore for ObjectStorage {
         Ok(RenameOutcome::Unable)
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn FileUpload>> {
         Ok(Box::new(ObjectUpload {
             location: location(&self.key(path))?,
             path: self.full_path(path),
@@ -190,7 +190,7 @@ impl ObjectUpload {
     }
 }
 
-impl Upload for ObjectUpload {
+impl FileUpload for ObjectUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.waiting.extend_from_slice(&bytes);
         while self.waiting.len() >= PART {

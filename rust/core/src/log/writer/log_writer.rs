@@ -20,7 +20,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::layout::MAGIC;
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Appendable, FileSource, FolderEntry, Sink, WritableStorage};
+use crate::storage::{Appendable, FileSink, FileSource, FolderEntry, WritableStorage};
 
 /// Hudi's default size limit of a log file (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
 const DEFAULT_MAX_FILE_BYTES: u64 = 512 * 1024 * 1024;
@@ -76,7 +76,7 @@ pub struct LogWriter {
     place: Arc<dyn WritableStorage>,
     options: LogWriterOptions,
     next: Next,
-    sink: Option<Box<dyn Sink>>,
+    sink: Option<Box<dyn FileSink>>,
     paths: Vec<String>,
     finished: bool,
     /// A file whose earlier blocks were lost when a write failed.
@@ -174,7 +174,7 @@ impl LogWriter {
     }
 
     /// Records that the earlier blocks of a file are lost, if an operation failed and they are.
-    fn checked(&mut self, sink: &dyn Sink, done: Result<()>) -> Result<()> {
+    fn checked(&mut self, sink: &dyn FileSink, done: Result<()>) -> Result<()> {
         if done.is_err() && !sink.keeps_earlier_writes() && sink.position() > 0 {
             self.lost = Some(sink.path().to_owned());
         }
@@ -188,7 +188,7 @@ impl LogWriter {
     }
 
     /// Opens the file for the next block: one to append to, or the first free version.
-    fn open(&mut self) -> Result<Box<dyn Sink>> {
+    fn open(&mut self) -> Result<Box<dyn FileSink>> {
         loop {
             let Next { version, write_token, append } = &self.next;
             let name = LogFileName::compose(&self.options.file_id, &self.options.instant, *version, write_token)?.name;
@@ -207,7 +207,7 @@ impl LogWriter {
     }
 
     /// Opens the existing file if it can be appended to.
-    fn open_to_append(&self, name: &str) -> Result<Option<Box<dyn Sink>>> {
+    fn open_to_append(&self, name: &str) -> Result<Option<Box<dyn FileSink>>> {
         let Appendable::Opened(sink) = self.place.append_to(name)? else { return Ok(None) };
         if sink.position() > self.options.max_file_bytes || !ends_soundly(self.place.open(name)?.as_ref())? {
             return Ok(None);
@@ -464,9 +464,9 @@ mod tests {
         writes: Arc<AtomicU32>,
     }
 
-    struct FullSink(Box<dyn Sink>, Arc<AtomicU32>);
+    struct FullSink(Box<dyn FileSink>, Arc<AtomicU32>);
 
-    impl Sink for FullSink {
+    impl FileSink for FullSink {
         fn path(&self) -> &str {
             self.0.path()
         }
@@ -503,9 +503,9 @@ mod tests {
     }
 
     impl WritableStorage for Store {
-        fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
+        fn create_new(&self, path: &str) -> Result<Option<Box<dyn FileSink>>> {
             let sink = self.local.create_new(path)?;
-            Ok(sink.map(|sink| Box::new(FullSink(sink, Arc::clone(&self.writes))) as Box<dyn Sink>))
+            Ok(sink.map(|sink| Box::new(FullSink(sink, Arc::clone(&self.writes))) as Box<dyn FileSink>))
         }
 
         fn append_to(&self, _: &str) -> Result<Appendable> {
