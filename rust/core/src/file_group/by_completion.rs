@@ -19,7 +19,7 @@ use super::file_slice::Slices;
 use super::partition_files::{ListedBase, ListedLog};
 use crate::error::{Error, Result};
 use crate::names::{LogFileName, RequestedTime};
-use crate::timeline::{Completion, Timeline};
+use crate::timeline::{CompletionStatus, Timeline};
 
 /// Builds the slices of one file group, from completed files only.
 ///
@@ -67,8 +67,8 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<R
         return Ok(newest.clone());
     }
     let completion = match timeline.completion_time(&log.instant)? {
-        Completion::At(time) => time,
-        Completion::Pending | Completion::Archived => {
+        CompletionStatus::At(time) => time,
+        CompletionStatus::Pending | CompletionStatus::Archived => {
             return Err(Error::unsupported(format!(
                 "log file {} belongs to the slice of {newest} or to an older one, by the time at which {} was completed; that instant is neither on the active timeline nor in the history of archived ones",
                 log.name, log.instant

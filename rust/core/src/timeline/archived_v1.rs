@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value as Json;
 
-use super::avro_value::{AvroRecord, Value};
+use super::avro_value::{AvroRecord, MetadataValue};
 use super::commit_metadata::{CommitMetadata, from_record};
 use super::instant::{Action, Instant, InstantState};
 use super::range::{TimelineRange, WriteVisitor};
@@ -156,7 +156,7 @@ fn unfinished_merge(place: &dyn Storage, folder: &str) -> Result<Option<String>>
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    Ok(plan.root().field("mergedArchiveFileName")?.map(Value::text).transpose()?.map(str::to_owned))
+    Ok(plan.root().field("mergedArchiveFileName")?.map(MetadataValue::text).transpose()?.map(str::to_owned))
 }
 
 /// The entries of a block.
@@ -226,8 +226,8 @@ fn decode(content: &Bytes, datums: &[Datum], schema: &Schema, columns: &[&str]) 
 }
 
 /// Parses the instant of an entry. Entries without a state are of releases that archived completed instants only.
-fn instant(entry: Value<'_>) -> Result<Option<Instant>> {
-    let text = |name| -> Result<Option<&str>> { entry.field(name)?.map(Value::text).transpose() };
+fn instant(entry: MetadataValue<'_>) -> Result<Option<Instant>> {
+    let text = |name| -> Result<Option<&str>> { entry.field(name)?.map(MetadataValue::text).transpose() };
     let (Some(time), Some(action)) = (text("commitTime")?, text("actionType")?.and_then(Action::named)) else {
         return Ok(None);
     };

@@ -55,25 +55,25 @@ impl AvroRecord {
         Self(Arc::new(StructArray::from(batch)))
     }
 
-    pub(super) fn root(&self) -> Value<'_> {
+    pub(super) fn root(&self) -> MetadataValue<'_> {
         self.row(0)
     }
 
     /// Returns one of several records.
-    pub(super) fn row(&self, at: usize) -> Value<'_> {
-        Value { array: &*self.0, at, name: "the record" }
+    pub(super) fn row(&self, at: usize) -> MetadataValue<'_> {
+        MetadataValue { array: &*self.0, at, name: "the record" }
     }
 }
 
 /// A value that is not null.
 #[derive(Clone, Copy)]
-pub(super) struct Value<'a> {
+pub(super) struct MetadataValue<'a> {
     array: &'a dyn Array,
     at: usize,
     name: &'a str,
 }
 
-impl<'a> Value<'a> {
+impl<'a> MetadataValue<'a> {
     /// Returns the field of a record; `None` if it is null or missing.
     pub(super) fn field(self, name: &'static str) -> Result<Option<Self>> {
         let record = self.array.as_struct_opt().ok_or_else(|| self.type_error("a record"))?;
@@ -158,7 +158,7 @@ impl<'a> Value<'a> {
 }
 
 fn json_at(array: &dyn Array, at: usize, name: &str) -> Result<Json> {
-    Value::at(array, at, name).map_or(Ok(Json::Null), Value::json)
+    MetadataValue::at(array, at, name).map_or(Ok(Json::Null), MetadataValue::json)
 }
 
 fn decode_latin1(bytes: &[u8]) -> String {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::avro_value::{AvroRecord, Value, is_container};
+use super::avro_value::{AvroRecord, MetadataValue, is_container};
 use crate::error::{Error, Result};
 
 /// The operation of writers that do not store one.
@@ -136,8 +136,8 @@ fn from_avro(bytes: &[u8], part: MetadataPart) -> Result<CommitMetadata> {
 }
 
 /// Converts an Avro record.
-pub(super) fn from_record(root: Value<'_>) -> Result<CommitMetadata> {
-    let operation = root.field("operationType")?.map(Value::text).transpose()?.unwrap_or(UNKNOWN).to_owned();
+pub(super) fn from_record(root: MetadataValue<'_>) -> Result<CommitMetadata> {
+    let operation = root.field("operationType")?.map(MetadataValue::text).transpose()?.unwrap_or(UNKNOWN).to_owned();
     let mut metadata = CommitMetadata { operation, ..CommitMetadata::default() };
     for (key, value) in entries(root.field("extraMetadata")?)? {
         metadata.extra.insert(key.to_owned(), value.text()?.to_owned());
@@ -152,19 +152,20 @@ pub(super) fn from_record(root: Value<'_>) -> Result<CommitMetadata> {
     Ok(metadata)
 }
 
-fn entries<'a>(map: Option<Value<'a>>) -> Result<Vec<(&'a str, Value<'a>)>> {
-    map.map_or(Ok(Vec::new()), Value::entries)
+fn entries<'a>(map: Option<MetadataValue<'a>>) -> Result<Vec<(&'a str, MetadataValue<'a>)>> {
+    map.map_or(Ok(Vec::new()), MetadataValue::entries)
 }
 
-fn strings(list: Value<'_>) -> Result<Vec<String>> {
+fn strings(list: MetadataValue<'_>) -> Result<Vec<String>> {
     list.items()?.into_iter().map(|item| item.text().map(str::to_owned)).collect()
 }
 
-fn write_stat(stat: Value<'_>) -> Result<WriteStat> {
-    let text =
-        |name| -> Result<Option<String>> { Ok(stat.field(name)?.map(Value::text).transpose()?.map(str::to_owned)) };
-    let long = |name| -> Result<Option<i64>> { stat.field(name)?.map(Value::long).transpose() };
-    let cdc = stat.field("cdcStats")?.map(Value::entries).transpose()?;
+fn write_stat(stat: MetadataValue<'_>) -> Result<WriteStat> {
+    let text = |name| -> Result<Option<String>> {
+        Ok(stat.field(name)?.map(MetadataValue::text).transpose()?.map(str::to_owned))
+    };
+    let long = |name| -> Result<Option<i64>> { stat.field(name)?.map(MetadataValue::long).transpose() };
+    let cdc = stat.field("cdcStats")?.map(MetadataValue::entries).transpose()?;
     let cdc: Option<Result<_>> =
         cdc.map(|entries| entries.into_iter().map(|(path, len)| Ok((path.to_owned(), len.long()?))).collect());
     Ok(WriteStat {

@@ -56,7 +56,7 @@ pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
 pub use range::{TimelineRange, WriteVisitor};
 pub use removed_since::RemovedFiles;
 pub use service_plans::CompactionOperation;
-pub use timeline::{Completion, Timeline};
+pub use timeline::{CompletionStatus, Timeline};
 
 #[cfg(test)]
 pub(crate) use timeline::tests;

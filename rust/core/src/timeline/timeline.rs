@@ -45,7 +45,7 @@ pub(super) struct FileCache {
 
 /// When a write was completed, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Completion<'a> {
+pub enum CompletionStatus<'a> {
     /// At this time.
     At(&'a CompletionTime),
     /// It is pending or unknown.
@@ -154,17 +154,17 @@ impl Timeline {
     ///
     /// # Errors
     /// Errors of reading the history.
-    pub fn completion_time(&self, requested_time: &RequestedTime) -> Result<Completion<'_>> {
+    pub fn completion_time(&self, requested_time: &RequestedTime) -> Result<CompletionStatus<'_>> {
         if self.writes.contains_key(requested_time) {
             let completed = self.writes_at(requested_time).find_map(|instant| instant.completion_time.as_ref());
-            return Ok(completed.map_or(Completion::Pending, Completion::At));
+            return Ok(completed.map_or(CompletionStatus::Pending, CompletionStatus::At));
         }
         if !self.is_before_start(requested_time) {
-            return Ok(Completion::Pending);
+            return Ok(CompletionStatus::Pending);
         }
         let mut archived = self.archived_at(requested_time)?.filter(|instant| instant.action.is_write());
         let completed = archived.find_map(|instant| instant.completion_time.as_ref());
-        Ok(completed.map_or(Completion::Archived, Completion::At))
+        Ok(completed.map_or(CompletionStatus::Archived, CompletionStatus::At))
     }
 
     /// Returns the filter with which a scan of logs selects the blocks that are visible at `latest`; without `latest`
@@ -236,10 +236,10 @@ pub(crate) mod tests {
     #[test]
     fn completion_times_are_known_pending_or_archived() {
         let timeline = timeline(&["3_9.deltacommit", "5.deltacommit.inflight"]);
-        assert_eq!(timeline.completion_time(&"3".into()).unwrap(), Completion::At(&"9".into()));
-        assert_eq!(timeline.completion_time(&"5".into()).unwrap(), Completion::Pending);
-        assert_eq!(timeline.completion_time(&"4".into()).unwrap(), Completion::Pending);
-        assert_eq!(timeline.completion_time(&"2".into()).unwrap(), Completion::Archived);
+        assert_eq!(timeline.completion_time(&"3".into()).unwrap(), CompletionStatus::At(&"9".into()));
+        assert_eq!(timeline.completion_time(&"5".into()).unwrap(), CompletionStatus::Pending);
+        assert_eq!(timeline.completion_time(&"4".into()).unwrap(), CompletionStatus::Pending);
+        assert_eq!(timeline.completion_time(&"2".into()).unwrap(), CompletionStatus::Archived);
     }
 
     #[test]
