@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::file_group::FileSystemView;
 use crate::names::{RequestedTime, meta_columns};
 use crate::read::newest_schema;
-use crate::schema::Evolution;
+use crate::schema::SchemaEvolution;
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{DeleteOutput, PathColumns, Query, splits};
 
@@ -72,8 +72,8 @@ impl OpenTable {
     }
 
     /// Returns the column names in the table's files, if columns are identified by ids.
-    pub(super) fn evolution(&self, found: &TableSchema) -> Result<Option<Evolution>> {
-        let load = |internal| Evolution::load(self.place.as_ref(), &self.timeline, internal);
+    pub(super) fn evolution(&self, found: &TableSchema) -> Result<Option<SchemaEvolution>> {
+        let load = |internal| SchemaEvolution::load(self.place.as_ref(), &self.timeline, internal);
         found.internal.as_ref().map(load).transpose().map_err(|error| error.in_file(&self.uri))
     }
 

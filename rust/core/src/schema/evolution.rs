@@ -27,14 +27,14 @@ const HISTORY_FOLDER: &str = ".hoodie/.schema";
 
 /// What files call the columns of a query, by the instants that wrote them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evolution {
+pub struct SchemaEvolution {
     /// From each version on, until the next.
     by_version: BTreeMap<i64, FieldNames>,
     /// Versions of instants that have another than the greatest before them.
     odd: BTreeMap<i64, i64>,
 }
 
-impl Evolution {
+impl SchemaEvolution {
     /// Of a query by the columns of `query`: reads the table's history, and what its commits store since.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use crate::filter::Filter;
 use crate::merge::fold::RowMerger;
 use crate::names::instant_range::InstantRange;
 use crate::names::{FieldNames, RequestedTime};
-use crate::schema::Evolution;
+use crate::schema::SchemaEvolution;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
@@ -41,7 +41,7 @@ pub struct Query {
     /// The table's Avro schema as of the query, as JSON.
     pub schema: String,
     /// The names of the table's columns in its files; `None` if they are the same everywhere.
-    pub evolution: Option<Evolution>,
+    pub evolution: Option<SchemaEvolution>,
     /// The key fields of a table whose files have no meta columns; `None` if they have them.
     pub virtual_key: Option<Vec<String>>,
     /// The fields of the record key.

@@ -25,7 +25,7 @@ use crate::merge::{LogBatch, LogKind, LogSink};
 use crate::names::FieldNames;
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
-use crate::schema::{Evolution, in_tables_names};
+use crate::schema::{SchemaEvolution, in_tables_names};
 use crate::storage::FileSource;
 
 /// The number of records whose keys are decoded at a time: few enough for their bytes to stay cached until the keys are
@@ -37,7 +37,7 @@ pub(in crate::read) struct LogLoader<'a> {
     pub(in crate::read) table: &'a avro::Schema,
     pub(in crate::read) types: &'a arrow_schema::Schema,
     /// The column names in blocks.
-    pub(in crate::read) evolution: Option<&'a Evolution>,
+    pub(in crate::read) evolution: Option<&'a SchemaEvolution>,
     pub(in crate::read) keys: &'a KeyColumns,
     /// The columns to fetch of winning records.
     pub(in crate::read) projected: &'a SchemaRef,

@@ -14,7 +14,7 @@ use crate::keys::KeyColumns;
 use crate::merge::{EveryRow, MergeOutcome};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
-use crate::schema::Evolution;
+use crate::schema::SchemaEvolution;
 
 /// The size of contents that are loaded at a time, unless a block is larger.
 const AT_ONCE: u64 = 8 << 20;
@@ -23,7 +23,7 @@ const AT_ONCE: u64 = 8 << 20;
 pub(in crate::read) struct UnmergedRows {
     pub(in crate::read) table: avro::Schema,
     pub(in crate::read) types: Schema,
-    pub(in crate::read) evolution: Option<Evolution>,
+    pub(in crate::read) evolution: Option<SchemaEvolution>,
     pub(in crate::read) keys: KeyColumns,
     pub(in crate::read) projected: SchemaRef,
     pub(in crate::read) deleted: Option<DeletedKeyRows>,
