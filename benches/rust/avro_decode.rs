@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use crate::records::{Case, cases};
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use crate::theirs::{self, BATCH};
 use arrow_array::{Array, RecordBatch};
 use mortice::avro::{ArrowMapping, DecodeProgram, Decoder, RequestedColumn, Schema};
@@ -49,7 +49,7 @@ fn agree(case: &Case) {
     }
 }
 
-fn compare(case: &Case, asked: &Asked) {
+fn compare(case: &Case, asked: &BenchArguments) {
     agree(case);
     println!("\n{}: {} bytes a record", case.name, case.content.len() / asked.rows);
     let mut copy = vec![0_u8; case.content.len()];
@@ -65,7 +65,7 @@ fn compare(case: &Case, asked: &Asked) {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::from_arguments(300_000, 15);
+    let asked = BenchArguments::from_arguments(300_000, 15);
     asked.run(|| {
         cases(asked.rows).iter().filter(|case| asked.is_asked(case.name)).for_each(|case| compare(case, &asked))
     });

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use crate::records;
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{RecordBatch, UInt64Array};
@@ -72,7 +72,7 @@ fn plain(program: &Arc<DecodeProgram>, content: &[u8]) -> usize {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::from_arguments(300_000, 15);
+    let asked = BenchArguments::from_arguments(300_000, 15);
     asked.run(|| {
         let case = records::updates(asked.rows, asked.rows / 5, 0);
         let content = Bytes::from(case.content);

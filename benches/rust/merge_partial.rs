@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hint::black_box;
 
 use crate::records::{cases, updates};
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use crate::slice_table;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -54,7 +54,7 @@ fn naive(older: &RecordBatch, newer: &[RecordBatch]) -> RecordBatch {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::from_arguments(200_000, 9);
+    let asked = BenchArguments::from_arguments(200_000, 9);
     asked.run(|| {
         let [wide, ..] = cases(asked.rows);
         let older = slice_table::batches_of(&wide, asked.rows).remove(0);

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::hint::black_box;
 
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use arrow_array::{StringArray, UInt64Array};
 use bytes::Bytes;
 use mortice::merge::{
@@ -74,7 +74,7 @@ fn plain(log: &Log, base: &(StringArray, Vec<i64>)) -> usize {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::from_arguments(500_000, 15);
+    let asked = BenchArguments::from_arguments(500_000, 15);
     asked.run(|| {
         let (log, base) = (log(asked.rows), base(asked.rows / OF_EACH));
         let keys = UInt64Array::from(log.places.clone());

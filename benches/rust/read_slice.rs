@@ -9,7 +9,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use crate::slice_table;
 use arrow_array::RecordBatch;
 use mortice::{QueryOptions, ReadOptions, Table};
@@ -45,7 +45,7 @@ fn table(folder: &Path, threads: usize) -> Table {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::from_arguments(1_000_000, 7);
+    let asked = BenchArguments::from_arguments(1_000_000, 7);
     asked.run(|| {
         let folder = tempfile::tempdir().unwrap();
         let written = |folder: &Path, later| {

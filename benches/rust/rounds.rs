@@ -12,7 +12,7 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The options on the command line.
-pub(crate) struct Asked {
+pub(crate) struct BenchArguments {
     pub(crate) rows: usize,
     rounds: usize,
     case: Option<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Asked {
     is_timed: bool,
 }
 
-impl Asked {
+impl BenchArguments {
     /// Sets the default numbers of rows and rounds.
     pub(crate) fn from_arguments(rows: usize, rounds: usize) -> Self {
         let is_timed = std::env::args().any(|argument| argument == "--bench");
@@ -83,7 +83,7 @@ impl<'a> Contender<'a> {
 
 /// Runs the contenders and prints CPU nanoseconds per record, minimum and median, and the ratio of each to the second
 /// one's median.
-pub(crate) fn race(asked: &Asked, case: &str, contenders: &mut [Contender<'_>]) {
+pub(crate) fn race(asked: &BenchArguments, case: &str, contenders: &mut [Contender<'_>]) {
     let mut times: Vec<Vec<f64>> = contenders.iter().map(|_| Vec::new()).collect();
     for round in 0..=asked.rounds {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
