@@ -9,14 +9,14 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use super::column::{self, StripeColumn};
 use super::statistics::ColumnStatistics;
 use super::stripe::Stripe;
-use super::tail::FileTail;
+use super::tail::OrcTail;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::FileSource;
 
 /// An open ORC file.
 pub struct OrcFile {
     source: Arc<dyn FileSource>,
-    tail: Arc<FileTail>,
+    tail: Arc<OrcTail>,
 }
 
 impl OrcFile {
@@ -26,7 +26,7 @@ impl OrcFile {
     /// `InvalidTable` where it is no ORC file, or a torn one; `Unsupported`, by name, for codecs, types and encryption that are not
     /// read.
     pub fn open(source: Arc<dyn FileSource>) -> Result<Self> {
-        let tail = FileTail::read(&source).map_err(|error| as_table_error(error).in_file(source.path()))?;
+        let tail = OrcTail::read(&source).map_err(|error| as_table_error(error).in_file(source.path()))?;
         Ok(Self { source, tail: Arc::new(tail) })
     }
 
@@ -94,7 +94,7 @@ fn as_table_error(error: Error) -> Error {
 /// Batches of an ORC file. After an error there is nothing more.
 pub struct OrcRows {
     source: Arc<dyn FileSource>,
-    tail: Arc<FileTail>,
+    tail: Arc<OrcTail>,
     schema: SchemaRef,
     columns: Vec<usize>,
     stripes: std::vec::IntoIter<usize>,

@@ -41,7 +41,7 @@ pub(super) struct StripeInformation {
 
 /// What the end of a file says.
 #[derive(Debug)]
-pub(super) struct FileTail {
+pub(super) struct OrcTail {
     pub(super) compression: Compression,
     pub(super) stripes: Vec<StripeInformation>,
     pub(super) root: OrcType,
@@ -61,7 +61,7 @@ struct PostScript {
     magic: bool,
 }
 
-impl FileTail {
+impl OrcTail {
     /// Reads the end of a file.
     pub(super) fn read(source: &Arc<dyn FileSource>) -> Result<Self> {
         let len = source.len();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Decimal128Array};
 
-use super::values::ColumnValues;
+use super::values::ValueReader;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
@@ -18,7 +18,7 @@ pub(super) struct DecimalValues {
     pub(super) scale: i8,
 }
 
-impl ColumnValues for DecimalValues {
+impl ValueReader for DecimalValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let scales = self.scales.read(count)?;
         let to = i64::from(self.scale);

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Fields};
 
 use super::present::StripeColumn;
 use super::texts::{end_of, offsets};
-use super::values::ColumnValues;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 
@@ -17,7 +17,7 @@ pub(super) struct StructValues {
     pub(super) children: Vec<StripeColumn>,
 }
 
-impl ColumnValues for StructValues {
+impl ValueReader for StructValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let children = self.children.iter_mut().map(|child| child.read(count)).collect::<Result<_>>()?;
         let array = StructArray::try_new_with_length(self.fields.clone(), children, None, count);
@@ -31,7 +31,7 @@ pub(super) struct ListValues {
     pub(super) items: StripeColumn,
 }
 
-impl ColumnValues for ListValues {
+impl ValueReader for ListValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let offsets = offsets(&self.lengths.read(count)?)?;
         let items = self.items.read(end_of(&offsets))?;
@@ -48,7 +48,7 @@ pub(super) struct MapValues {
     pub(super) arrow: DataType,
 }
 
-impl ColumnValues for MapValues {
+impl ValueReader for MapValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let offsets = offsets(&self.lengths.read(count)?)?;
         let count = end_of(&offsets);

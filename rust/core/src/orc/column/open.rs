@@ -6,7 +6,7 @@ use super::present::StripeColumn;
 use super::scalars::{BooleanValues, Bytes, FloatValues, IntValues};
 use super::texts::{DictionaryTexts, TextValues};
 use super::timestamps::TimestampValues;
-use super::values::ColumnValues;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::byte_runs::BitRuns;
 use crate::orc::stripe::{Stripe, kind};
@@ -18,7 +18,7 @@ pub(in crate::orc) fn open(stripe: &Stripe, kind: &OrcType) -> Result<StripeColu
     Ok(StripeColumn::new(present, values(stripe, kind)?, kind.arrow()))
 }
 
-fn values(stripe: &Stripe, kind: &OrcType) -> Result<Box<dyn ColumnValues>> {
+fn values(stripe: &Stripe, kind: &OrcType) -> Result<Box<dyn ValueReader>> {
     let column = kind.column;
     let child = |at: usize| {
         let (_, child) = kind.children.get(at).ok_or_else(|| Error::invalid_table("an ORC type without its child"))?;

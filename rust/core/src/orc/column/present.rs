@@ -5,7 +5,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use arrow_select::take::take;
 
-use super::values::ColumnValues;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::byte_runs::BitRuns;
 
@@ -13,12 +13,12 @@ use crate::orc::byte_runs::BitRuns;
 pub(in crate::orc) struct StripeColumn {
     /// None where all rows have a value.
     present: Option<BitRuns>,
-    values: Box<dyn ColumnValues>,
+    values: Box<dyn ValueReader>,
     arrow: DataType,
 }
 
 impl StripeColumn {
-    pub(super) fn new(present: Option<BitRuns>, values: Box<dyn ColumnValues>, arrow: DataType) -> Self {
+    pub(super) fn new(present: Option<BitRuns>, values: Box<dyn ValueReader>, arrow: DataType) -> Self {
         Self { present, values, arrow }
     }
 

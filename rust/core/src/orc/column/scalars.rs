@@ -6,7 +6,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
 };
 
-use super::values::ColumnValues;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::byte_runs::{BitRuns, ByteRuns};
 use crate::orc::int_runs::IntRuns;
@@ -22,7 +22,7 @@ impl BooleanValues {
     }
 }
 
-impl ColumnValues for BooleanValues {
+impl ValueReader for BooleanValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         Ok(Arc::new(BooleanArray::new(self.0.read(count)?, None)))
     }
@@ -37,7 +37,7 @@ impl ByteValues {
     }
 }
 
-impl ColumnValues for ByteValues {
+impl ValueReader for ByteValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let bytes = self.0.read(count)?;
         Ok(Arc::new(bytes.into_iter().map(u8::cast_signed).collect::<Int8Array>()))
@@ -56,7 +56,7 @@ impl IntValues {
     }
 }
 
-impl ColumnValues for IntValues {
+impl ValueReader for IntValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let numbers = self.runs.read(count)?;
         Ok(match self.kind {
@@ -92,7 +92,7 @@ impl FloatValues {
     }
 }
 
-impl ColumnValues for FloatValues {
+impl ValueReader for FloatValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         if self.double {
             let bytes = self.stream.take(count.saturating_mul(8))?;

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, BinaryArray, Int64Array, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_select::take::{TakeOptions, take};
 
-use super::values::ColumnValues;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 use crate::orc::stream::Stream;
@@ -30,7 +30,7 @@ impl TextValues {
     }
 }
 
-impl ColumnValues for TextValues {
+impl ValueReader for TextValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let offsets = offsets(&self.lengths.read(count)?)?;
         let bytes = Buffer::from(self.bytes.take(end_of(&offsets))?);
@@ -61,7 +61,7 @@ impl DictionaryTexts {
     }
 }
 
-impl ColumnValues for DictionaryTexts {
+impl ValueReader for DictionaryTexts {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let places = Int64Array::from(self.places.read(count)?);
         take(&self.dictionary, &places, Some(TakeOptions { check_bounds: true })).map_err(unsound)

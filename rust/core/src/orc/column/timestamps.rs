@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, TimestampMicrosecondArray};
 
-use super::values::ColumnValues;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 use crate::orc::stripe::{Stripe, kind};
@@ -32,7 +32,7 @@ impl TimestampValues {
     }
 }
 
-impl ColumnValues for TimestampValues {
+impl ValueReader for TimestampValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let (seconds, nanos) = (self.seconds.read(count)?, self.nanos.read(count)?);
         let times = seconds.iter().zip(&nanos).map(|(seconds, nanos)| {
