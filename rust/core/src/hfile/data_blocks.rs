@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::block::{Block, BlockKind};
 use super::cell::{CellMatch, Cells, scan_cells};
 use super::descend::IndexDescent;
-use super::fetch::FileTail;
+use super::fetch::TailSource;
 use super::index::{BlockIndexEntry, root};
 use super::search_keys::SearchKeys;
 use super::trailer::Trailer;
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// What it takes to find a data block and to read it.
 pub(super) struct DataBlocks {
-    fetch: FileTail,
+    fetch: TailSource,
     trailer: Trailer,
     root: Vec<BlockIndexEntry>,
     cells_have_sequence: bool,
@@ -21,7 +21,7 @@ pub(super) struct DataBlocks {
 
 impl DataBlocks {
     /// `section` are the bytes from the load-on-open section to the trailer: they begin with the root index.
-    pub(super) fn new(fetch: FileTail, trailer: Trailer, section: &Bytes, cells_have_sequence: bool) -> Result<Self> {
+    pub(super) fn new(fetch: TailSource, trailer: Trailer, section: &Bytes, cells_have_sequence: bool) -> Result<Self> {
         let block = Block::parse(section, trailer.load_on_open, BlockKind::RootIndex, trailer.codec, false)?;
         let root = root(&block.payload, trailer.root_entries, trailer.levels, trailer.load_on_open)
             .map_err(|error| block.place(error))?;

@@ -5,14 +5,14 @@
 
 use super::block::{Block, BlockKind};
 use super::codec::Codec;
-use super::fetch::FileTail;
+use super::fetch::TailSource;
 use super::index::{BlockIndexEntry, before_and_after, below_root};
 use super::search_keys::SearchKeys;
 use crate::error::{Error, Result};
 
 /// What is needed to read an index block, and what is looked for.
 pub(super) struct IndexDescent<'a> {
-    pub(super) fetch: &'a FileTail,
+    pub(super) fetch: &'a TailSource,
     pub(super) codec: Codec,
     /// Where the load-on-open section begins.
     pub(super) limit: u64,

@@ -10,13 +10,13 @@ use crate::error::{Error, Result};
 use crate::storage::FileSource;
 
 /// A source, and its last bytes: a window, but not less than the trailer.
-pub(super) struct FileTail {
+pub(super) struct TailSource {
     source: Arc<dyn FileSource>,
     end: Bytes,
     end_at: u64,
 }
 
-impl FileTail {
+impl TailSource {
     /// Reads the end; `CorruptLog` where the file is shorter than a trailer.
     pub(super) fn new(source: Arc<dyn FileSource>) -> Result<Self> {
         let len = source.len();

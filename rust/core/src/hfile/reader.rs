@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::block::{Block, BlockKind};
 use super::cell::{CellMatch, Cells};
 use super::data_blocks::DataBlocks;
-use super::fetch::FileTail;
+use super::fetch::TailSource;
 use super::file_info::FileInfo;
 use super::index::BlockIndexEntry;
 use super::scan::HFileScan;
@@ -30,7 +30,7 @@ impl HFile {
     /// `CorruptLog` where the bytes contradict themselves; `Unsupported`, by name, for other codecs than GZ and NONE, encryption, other
     /// major versions than 3, and what only HBase itself writes: sequence numbers, tags, its catalogue's order.
     pub fn open(source: Arc<dyn FileSource>) -> Result<Self> {
-        let fetch = FileTail::new(source)?;
+        let fetch = TailSource::new(source)?;
         let at = fetch.trailer_at();
         let trailer = Trailer::parse(&fetch.trailer(), at).map_err(|error| error.offset_from(at))?;
         let section = fetch.read(trailer.load_on_open..at)?;
