@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 
 use super::{
-    FileSource, FileStore, FileUpload, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage,
+    FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage, StoreUpload,
 };
 use crate::error::{Error, ErrorKind, Result};
 
@@ -101,17 +101,17 @@ impl FileStore for FailingStore {
         self.failure.change(|| self.inner.rename(from, to))
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn FileUpload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         Ok(Box::new(FailingUpload { inner: self.inner.upload(path)?, failure: self.failure.clone() }))
     }
 }
 
 struct FailingUpload {
-    inner: Box<dyn FileUpload>,
+    inner: Box<dyn StoreUpload>,
     failure: Failure,
 }
 
-impl FileUpload for FailingUpload {
+impl StoreUpload for FailingUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.inner.write(bytes)
     }

@@ -18,7 +18,7 @@ use super::Storage;
 use super::hdfs::HdfsStorage;
 use super::hdfs_file;
 use super::hdfs_handle::{HdfsHandle, InUse};
-use super::put::{FileStore, FileUpload, FileVersion, PutOutcome, RenameOutcome};
+use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The number of attempts to create a file if the outcome is unknown.
@@ -126,7 +126,7 @@ impl FileStore for HdfsStorage {
         self.handle.run(&self.full_path(from), rename)
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn FileUpload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         let (target, full) = (self.path(path), self.full_path(path));
         let staged = staged_name(&target);
         let begin = {
@@ -199,7 +199,7 @@ struct HdfsUpload {
     _in_use: InUse,
 }
 
-impl FileUpload for HdfsUpload {
+impl StoreUpload for HdfsUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         let writer = Arc::clone(&self.writer);
         let write = move |_: Client| async move {

@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use tempfile::NamedTempFile;
 
 use super::local_create::sync_folder_of;
-use super::put::{FileStore, FileUpload, FileVersion, PutOutcome, RenameOutcome};
+use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
 use super::{LocalStorage, Storage};
 use crate::error::{Error, Result};
 
@@ -101,7 +101,7 @@ impl FileStore for LocalStorage {
         Ok(RenameOutcome::Done)
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn FileUpload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         let target = self.local_path(path);
         let _ = self.full_path(path);
         Ok(Box::new(LocalUpload { staged: Staged::new(&target)?, target }))
@@ -151,7 +151,7 @@ struct LocalUpload {
     target: PathBuf,
 }
 
-impl FileUpload for LocalUpload {
+impl StoreUpload for LocalUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.staged.file.write_all(&bytes).map_err(|error| failed("could not write", error, &self.target))
     }

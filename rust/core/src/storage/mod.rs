@@ -141,7 +141,7 @@ pub use object::ObjectStorage;
 pub use object_options::{ObjectOptions, needed_options};
 pub use open::{StorageOptions, open, open_beside, open_counted, open_file, open_file_store, open_writable};
 pub use prefix::PrefixSource;
-pub use put::{FileStore, FileUpload, FileVersion, PutOutcome, RenameOutcome};
+pub use put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
 pub use requests::{RequestCounters, RequestCounts, counted};
 pub use section::SectionSource;
 pub use source::{FileSource, ReadFrom};

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use object_store::PutMode;
 
 use super::object::ObjectStorage;
-use super::put::{FileStore, FileUpload};
+use super::put::{FileStore, StoreUpload};
 use super::{Appendable, FileSink, Storage, WritableStorage};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -18,7 +18,7 @@ struct ObjectSink {
     path: String,
     position: u64,
     /// `None` after the file is finished, or a write has failed.
-    upload: Option<Box<dyn FileUpload>>,
+    upload: Option<Box<dyn StoreUpload>>,
 }
 
 impl FileSink for ObjectSink {

@@ -18,7 +18,7 @@ use super::fetch::SharedResult;
 use super::object::ObjectStorage;
 use super::object_handle::{ObjectHandle, location};
 use super::object_runtime::{PendingResult, locked};
-use super::put::{FileStore, FileUpload, FileVersion, PutOutcome, RenameOutcome};
+use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
 use super::{RequestCounters, Storage};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -125,7 +125,7 @@ impl FileStore for ObjectStorage {
         Ok(RenameOutcome::Unable)
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn FileUpload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         Ok(Box::new(ObjectUpload {
             location: location(&self.key(path))?,
             path: self.full_path(path),
@@ -190,7 +190,7 @@ impl ObjectUpload {
     }
 }
 
-impl FileUpload for ObjectUpload {
+impl StoreUpload for ObjectUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.waiting.extend_from_slice(&bytes);
         while self.waiting.len() >= PART {

@@ -41,7 +41,7 @@ pub enum RenameOutcome {
 
 /// A large file that is written in parts. It is invisible until it is finished, and discarded if this is dropped
 /// before.
-pub trait FileUpload: Send {
+pub trait StoreUpload: Send {
     /// Appends bytes.
     ///
     /// # Errors
@@ -104,5 +104,5 @@ pub trait FileStore: Storage {
     ///
     /// # Errors
     /// Errors of the storage.
-    fn upload(&self, path: &str) -> Result<Box<dyn FileUpload>>;
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>>;
 }
