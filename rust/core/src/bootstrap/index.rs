@@ -52,13 +52,13 @@ impl BootstrapIndex {
     ///
     /// # Errors
     /// `InvalidTable` where there is none or it is damaged; `Unsupported` where the table has one of another class.
-    pub fn open(place: &dyn Storage, config: &TableConfig) -> Result<Self> {
+    pub fn open(storage: &dyn Storage, config: &TableConfig) -> Result<Self> {
         let class = config.properties.first_of(&["hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type"]);
         if let Some(class) = class.filter(|class| !is_known(class)) {
             return Err(Error::unsupported(format!("a bootstrap index of class {class}; {HFILE_INDEX} is read")));
         }
-        let path = place.full_path(FILE);
-        let source = place.open(FILE).map_err(|error| match error.kind() {
+        let path = storage.full_path(FILE);
+        let source = storage.open(FILE).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Error::invalid_table("a table with bootstrapped files has lost its bootstrap index"),
             _ => error,
         });

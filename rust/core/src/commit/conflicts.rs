@@ -224,7 +224,7 @@ mod tests {
 
         fn put(&self, name: &str, content: &[u8]) {
             let path = format!("{}/{name}", self.config.timeline_folder);
-            self.place().put(&path, &Bytes::copy_from_slice(content), None).unwrap();
+            self.storage().put(&path, &Bytes::copy_from_slice(content), None).unwrap();
         }
 
         /// A completed commit that wrote one file group.
@@ -240,20 +240,20 @@ mod tests {
             self.put(&completed, content.as_bytes());
         }
 
-        fn place(&self) -> LocalStorage {
+        fn storage(&self) -> LocalStorage {
             LocalStorage::new(&self.folder.path().to_string_lossy(), true)
         }
 
         fn timeline(&self) -> Timeline {
-            let place: Arc<dyn Storage> = Arc::new(self.place());
-            Timeline::load(&place, &self.config).unwrap()
+            let storage: Arc<dyn Storage> = Arc::new(self.storage());
+            Timeline::load(&storage, &self.config).unwrap()
         }
 
         /// Checks a write of `p/f-0`, which merges it or not, that began with the timeline `before`.
         fn check(&self, before: &Timeline, is_merged: bool) -> Result<()> {
             let all = Groups::from([("p".to_owned(), "f-0".to_owned())]);
             let merged = if is_merged { all.clone() } else { Groups::new() };
-            let writer = TimelineWriter::new(Arc::new(self.place()), &self.config);
+            let writer = TimelineWriter::new(Arc::new(self.storage()), &self.config);
             let check = ConflictCheck {
                 writer: &writer,
                 config: &self.config,
@@ -381,14 +381,14 @@ mod tests {
         let message = table.conflict(false, || table.put("20240107000000000.rollback.requested", &plan(OWN))).unwrap();
         assert!(message.contains("20240107000000000.rollback"), "{message}");
         let table = Table::new("6");
-        let remove = |name: &str| table.place().delete(&format!(".hoodie/{OWN}.deltacommit.{name}")).unwrap();
+        let remove = |name: &str| table.storage().delete(&format!(".hoodie/{OWN}.deltacommit.{name}")).unwrap();
         assert!(table.conflict(false, || ["inflight", "requested"].map(remove).into_iter().collect()).is_some());
     }
 
     #[test]
     fn errors_name_some_of_many_file_groups() {
         let table = Table::new("9");
-        let writer = TimelineWriter::new(Arc::new(table.place()), &table.config);
+        let writer = TimelineWriter::new(Arc::new(table.storage()), &table.config);
         let (now, groups) = (table.timeline(), WrittenGroups::default());
         let check = ConflictCheck {
             writer: &writer,

@@ -258,8 +258,8 @@ mod tests {
     fn a_lock_of_a_dead_writer_is_taken_over() {
         let folder = tempfile::tempdir().unwrap();
         let past = LockFile { expired: false, valid_until: 1, owner: "dead".to_owned() };
-        let place = LocalStorage::new(&folder.path().to_string_lossy(), true);
-        place.put(PATH, &serde_json::to_vec(&past).unwrap().into(), None).unwrap();
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        storage.put(PATH, &serde_json::to_vec(&past).unwrap().into(), None).unwrap();
         assert!(lock(&folder, "b", LockValidity::default()).try_acquire().unwrap().is_some());
     }
 
@@ -268,8 +268,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut held = lock(&folder, "a", short()).try_acquire().unwrap().unwrap();
         let other = LockFile { expired: false, valid_until: u64::MAX, owner: "b".to_owned() };
-        let place = LocalStorage::new(&folder.path().to_string_lossy(), true);
-        place.put(PATH, &serde_json::to_vec(&other).unwrap().into(), None).unwrap();
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        storage.put(PATH, &serde_json::to_vec(&other).unwrap().into(), None).unwrap();
         std::thread::sleep(Duration::from_millis(400));
         assert!(held.check().unwrap_err().to_string().contains("lost"));
         held.release().unwrap();
@@ -279,8 +279,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_an_error_that_says_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
-        let place = LocalStorage::new(&folder.path().to_string_lossy(), true);
-        place.put(PATH, &Bytes::from_static(b"{}"), None).unwrap();
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        storage.put(PATH, &Bytes::from_static(b"{}"), None).unwrap();
         let error = lock(&folder, "a", short()).try_acquire().err().unwrap();
         assert!(error.to_string().contains("remove it"), "{error}");
     }

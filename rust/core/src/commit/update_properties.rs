@@ -90,13 +90,13 @@ mod tests {
 
     fn table() -> (tempfile::TempDir, LocalStorage) {
         let folder = tempfile::tempdir().unwrap();
-        let place = LocalStorage::new(&folder.path().to_string_lossy(), true);
-        place.put(MAIN, &Bytes::from_static(WHOLE), None).unwrap();
-        (folder, place)
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        storage.put(MAIN, &Bytes::from_static(WHOLE), None).unwrap();
+        (folder, storage)
     }
 
-    fn value(place: &LocalStorage, key: &str) -> Option<String> {
-        PropertiesFile::parse(&place.get(MAIN).unwrap().0).unwrap().get(key).map(str::to_owned)
+    fn value(storage: &LocalStorage, key: &str) -> Option<String> {
+        PropertiesFile::parse(&storage.get(MAIN).unwrap().0).unwrap().get(key).map(str::to_owned)
     }
 
     fn set(file: &mut PropertiesFile) -> Result<()> {
@@ -106,57 +106,60 @@ mod tests {
 
     #[test]
     fn the_file_is_replaced_and_its_checksum_file_deleted() {
-        let (folder, place) = table();
+        let (folder, storage) = table();
         std::fs::write(folder.path().join(CHECKSUM_FILE), b"crc").unwrap();
-        update_properties(&place, set).unwrap();
-        assert_eq!(value(&place, "b").as_deref(), Some("2"));
+        update_properties(&storage, set).unwrap();
+        assert_eq!(value(&storage, "b").as_deref(), Some("2"));
         assert!(!folder.path().join(CHECKSUM_FILE).exists());
     }
 
     #[test]
     fn nothing_is_written_without_a_change() {
-        let (_folder, place) = table();
-        let before = place.get(MAIN).unwrap();
-        update_properties(&place, |_| Ok(())).unwrap();
-        assert_eq!(place.get(MAIN).unwrap(), before);
+        let (_folder, storage) = table();
+        let before = storage.get(MAIN).unwrap();
+        update_properties(&storage, |_| Ok(())).unwrap();
+        assert_eq!(storage.get(MAIN).unwrap(), before);
     }
 
     #[test]
     fn a_change_of_another_writer_in_between_is_kept() {
-        let (_folder, place) = table();
+        let (_folder, storage) = table();
         let mut calls = 0;
-        update_properties(&place, |file| {
+        update_properties(&storage, |file| {
             calls += 1;
             if calls == 1 {
                 let mut other = PropertiesFile::parse(WHOLE)?;
                 other.set("c", "3");
-                place.put(MAIN, &Bytes::from(other.to_bytes()), None)?;
+                storage.put(MAIN, &Bytes::from(other.to_bytes()), None)?;
             }
             set(file)
         })
         .unwrap();
-        assert_eq!((calls, value(&place, "b").as_deref(), value(&place, "c").as_deref()), (2, Some("2"), Some("3")));
+        assert_eq!(
+            (calls, value(&storage, "b").as_deref(), value(&storage, "c").as_deref()),
+            (2, Some("2"), Some("3"))
+        );
     }
 
     #[test]
     fn a_backup_replaces_a_file_that_is_missing_or_torn() {
         for torn in [None, Some(&b"hoodie.table.na"[..]), Some(b"hoodie.table.name=t\nhoodie.table.checksum=1\n")] {
-            let (folder, place) = table();
+            let (folder, storage) = table();
             std::fs::rename(folder.path().join(MAIN), folder.path().join(BACKUP)).unwrap();
             if let Some(torn) = torn {
                 std::fs::write(folder.path().join(MAIN), torn).unwrap();
             }
-            update_properties(&place, set).unwrap();
-            assert_eq!(value(&place, "b").as_deref(), Some("2"));
+            update_properties(&storage, set).unwrap();
+            assert_eq!(value(&storage, "b").as_deref(), Some("2"));
             assert!(!folder.path().join(BACKUP).exists());
         }
     }
 
     #[test]
     fn without_either_nothing_is_written() {
-        let (folder, place) = table();
+        let (folder, storage) = table();
         std::fs::write(folder.path().join(MAIN), b"x").unwrap();
-        assert_eq!(update_properties(&place, set).unwrap_err().kind(), ErrorKind::InvalidTable);
+        assert_eq!(update_properties(&storage, set).unwrap_err().kind(), ErrorKind::InvalidTable);
         assert_eq!(std::fs::read(folder.path().join(MAIN)).unwrap(), b"x");
     }
 }

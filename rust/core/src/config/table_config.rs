@@ -97,14 +97,14 @@ pub struct TableConfig {
 }
 
 impl TableConfig {
-    /// Reads the config of the table at `place`, and refuses what this release cannot read.
+    /// Reads the config of the table at `storage`, and refuses what this release cannot read.
     ///
     /// # Errors
     /// `NotFound` where there is no table; `InvalidTable` where the properties are torn or contradict themselves;
     /// `Unsupported` for table versions, formats and features that this release does not have, by name.
-    pub fn load(place: &dyn Storage) -> Result<Self> {
-        let config = Self::read(place)?;
-        config.check_supported().map_err(|error| error.in_file(place.root()))?;
+    pub fn load(storage: &dyn Storage) -> Result<Self> {
+        let config = Self::read(storage)?;
+        config.check_supported().map_err(|error| error.in_file(storage.root()))?;
         Ok(config)
     }
 
@@ -112,9 +112,9 @@ impl TableConfig {
     ///
     /// # Errors
     /// As for `load`, without the refusals of formats and features.
-    pub fn read(place: &dyn Storage) -> Result<Self> {
-        let properties = property_files::read(place)?;
-        Self::from_properties(properties).map_err(|error| error.in_file(place.full_path(".hoodie/hoodie.properties")))
+    pub fn read(storage: &dyn Storage) -> Result<Self> {
+        let properties = property_files::read(storage)?;
+        Self::from_properties(properties).map_err(|error| error.in_file(storage.full_path(".hoodie/hoodie.properties")))
     }
 
     /// The config that properties amount to.

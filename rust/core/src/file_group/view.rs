@@ -303,8 +303,8 @@ pub(super) mod tests {
             let kept = if instants.iter().any(|(name, _)| name.contains("compaction")) { 2 } else { 1 };
             let files = files.iter().map(|(path, bytes)| (path.as_str(), *bytes));
             let empty = empty.iter().take(kept).map(|path| (path.as_str(), b"".as_slice()));
-            let place = MemoryStorage::holding(files.chain(empty));
-            Self { timeline: Timeline::load(&place, &config).unwrap(), config }
+            let storage = MemoryStorage::holding(files.chain(empty));
+            Self { timeline: Timeline::load(&storage, &config).unwrap(), config }
         }
 
         pub(in crate::file_group) fn new(version: &str, instants: &[&str]) -> Self {

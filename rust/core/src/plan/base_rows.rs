@@ -24,7 +24,7 @@ impl OpenTable {
         let (found, _) = self.schema_at(None)?;
         let query = Query {
             uri: self.uri.clone(),
-            storage: self.storage.clone(),
+            storage: self.storage_options.clone(),
             schema: schema.json().to_owned(),
             evolution: self.evolution(&found)?,
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
@@ -44,6 +44,6 @@ impl OpenTable {
         };
         let slice = FileSlice { log_files: Vec::new(), ..slice.clone() };
         let split = Split { query: Arc::new(query), slice, change: None, part: None, merger: None };
-        Ok(SplitReader::new(split, SharedReport::default())?.in_place(Arc::clone(&self.place)))
+        Ok(SplitReader::new(split, SharedReport::default())?.with_storage(Arc::clone(&self.storage)))
     }
 }

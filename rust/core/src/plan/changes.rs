@@ -195,7 +195,7 @@ impl Images<'_> {
 
     fn files(&mut self, partition: &str) -> Result<&PartitionFiles> {
         if !self.listed.contains_key(partition) {
-            let files = files_of(self.table.place.as_ref(), partition)?;
+            let files = files_of(self.table.storage.as_ref(), partition)?;
             self.listed.insert(partition.to_owned(), files);
         }
         self.listed.get(partition).ok_or_else(|| Error::internal("a partition that was not listed"))

@@ -248,11 +248,11 @@ impl OpenTable {
     /// Returns the table in its current state; `None` if its timeline has not changed, which takes one listing to
     /// check.
     pub fn refreshed(&self) -> Result<Option<Self>> {
-        let now = Timeline::load(&self.place, &self.config);
+        let now = Timeline::load(&self.storage, &self.config);
         if now.is_ok_and(|now| now.instants() == self.timeline.instants()) {
             return Ok(None);
         }
-        Self::at(Arc::clone(&self.place), &self.uri, &self.storage, self.options.clone()).map(Some)
+        Self::at(Arc::clone(&self.storage), &self.uri, &self.storage_options, self.options.clone()).map(Some)
     }
 
     /// Returns the first commits after a position, and the position of the first commit that cannot be read yet. On a

@@ -123,7 +123,7 @@ impl OpenTable {
         if let Some(len) = reported {
             return Ok(len);
         }
-        match self.place.len_of(path) {
+        match self.storage.len_of(path) {
             Ok(len) => Ok(len),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
             Err(error) => Err(error),
@@ -141,7 +141,7 @@ impl OpenTable {
         if !falls_back {
             return Ok(false);
         }
-        Ok(written.is_archived() || written.is_cleaned(self.place.as_ref())?)
+        Ok(written.is_archived() || written.is_cleaned(self.storage.as_ref())?)
     }
 }
 
@@ -159,24 +159,24 @@ mod tests {
 
     /// Counts the requests to a storage.
     struct Counting {
-        place: Arc<dyn Storage>,
+        storage: Arc<dyn Storage>,
         listed: AtomicUsize,
         opened: AtomicUsize,
     }
 
     impl Storage for Counting {
         fn root(&self) -> &str {
-            self.place.root()
+            self.storage.root()
         }
 
         fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
             self.listed.fetch_add(1, Ordering::Relaxed);
-            self.place.list(folder)
+            self.storage.list(folder)
         }
 
         fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
             self.opened.fetch_add(1, Ordering::Relaxed);
-            self.place.open(path)
+            self.storage.open(path)
         }
     }
 
@@ -195,15 +195,16 @@ mod tests {
             files.extend([(name, "x".to_owned()), (format!("p{at}/.hoodie_partition_metadata"), String::new())]);
             files.push((instant, commit));
         }
-        let place = MemoryStorage::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
-        let counting = Arc::new(Counting { place, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
-        let place: Arc<dyn Storage> = counting.clone();
-        let config = TableConfig::load(&*place).unwrap();
+        let storage = MemoryStorage::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
+        let counting = Arc::new(Counting { storage, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
+        let storage: Arc<dyn Storage> = counting.clone();
+        let config = TableConfig::load(&*storage).unwrap();
         let merge = config.merge_by(MergeSemantics::V1x).unwrap();
-        let timeline = Timeline::load(&place, &config).unwrap();
-        let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
+        let timeline = Timeline::load(&storage, &config).unwrap();
+        let (uri, storage_options, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
         let (metadata, known_schema) = (std::sync::OnceLock::new(), std::sync::Mutex::default());
-        let table = OpenTable { uri, storage, place, config, merge, timeline, options, metadata, known_schema };
+        let table =
+            OpenTable { uri, storage_options, storage, config, merge, timeline, options, metadata, known_schema };
         counting.listed.store(0, Ordering::Relaxed);
         counting.opened.store(0, Ordering::Relaxed);
         // Instants are zero-padded; the query selects the last `commits` of them.

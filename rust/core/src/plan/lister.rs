@@ -18,9 +18,9 @@ pub(super) struct Lister<'a> {
     /// The URI of the table.
     pub uri: &'a str,
     /// The storage options.
-    pub storage: &'a StorageOptions,
+    pub storage_options: &'a StorageOptions,
     /// The storage of the table.
-    pub place: &'a Arc<dyn Storage>,
+    pub storage: &'a Arc<dyn Storage>,
     /// The properties of the table.
     pub config: &'a TableConfig,
     /// The timeline of the table.
@@ -43,8 +43,10 @@ impl<'a> Lister<'a> {
     /// # Errors
     /// As for [`metadata::open`].
     pub(super) fn metadata_table(&self) -> std::result::Result<&'a MetadataTable, Arc<Error>> {
-        let open =
-            || metadata::open((self.uri, self.place), self.storage, self.timeline, self.options).map_err(Arc::new);
+        let open = || {
+            metadata::open((self.uri, self.storage), self.storage_options, self.timeline, self.options)
+                .map_err(Arc::new)
+        };
         self.metadata.get_or_init(open).as_ref().map_err(Arc::clone)
     }
 
@@ -70,7 +72,7 @@ impl<'a> Lister<'a> {
 
     fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<PartitionListing> {
         let left_out = AtomicUsize::new(0);
-        let listed = list_where(self.place.as_ref(), &|folder| {
+        let listed = list_where(self.storage.as_ref(), &|folder| {
             let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
             left_out.fetch_add(usize::from(excluded), Ordering::Relaxed);
             !excluded

@@ -25,13 +25,13 @@ use crate::timeline::Timeline;
 /// The folder of the metadata table, relative to the table.
 const FOLDER: &str = ".hoodie/metadata";
 
-/// Opens the metadata table of the table at `uri` with the storage `place`, as of the table's timeline.
+/// Opens the metadata table of the table at `uri` with the storage `storage`, as of the table's timeline.
 ///
 /// # Errors
 /// Errors of opening a table; `InvalidTable` if the metadata table is behind the table's newest write.
 pub(super) fn open(
-    (uri, place): (&str, &Arc<dyn Storage>),
-    storage: &StorageOptions,
+    (uri, storage): (&str, &Arc<dyn Storage>),
+    storage_options: &StorageOptions,
     timeline: &Timeline,
     options: &ReadOptions,
 ) -> Result<MetadataTable> {
@@ -42,7 +42,8 @@ pub(super) fn open(
     let on_corrupt = OnCorrupt::Raise;
     let options =
         ReadOptions { semantics: MergeSemantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
-    let table = OpenTable::read(Arc::new(SubfolderStorage::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
+    let table =
+        OpenTable::read(Arc::new(SubfolderStorage::new(Arc::clone(storage), FOLDER)), &uri, storage_options, options)?;
     table.merge.check_supported(MergeSemantics::V1x).map_err(in_table)?;
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
         return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));
@@ -82,10 +83,10 @@ impl MetadataRows for MetadataTableRows {
             uses_record_index: false,
         };
         let scan = table.scan(request, |_| self.slices(partition, keys))?;
-        let threads = table.options.threads.unwrap_or_else(|| table.place.requests_at_once());
+        let threads = table.options.threads.unwrap_or_else(|| table.storage.requests_at_once());
         let read = |split: &Split| {
             let reader = SplitReader::new(split.clone(), SharedReport::default())?;
-            reader.in_place(Arc::clone(&table.place)).collect::<Result<Vec<_>>>()
+            reader.with_storage(Arc::clone(&table.storage)).collect::<Result<Vec<_>>>()
         };
         Ok(parallel::map(&scan.splits, threads, read)?.into_iter().flatten().collect())
     }
@@ -99,7 +100,7 @@ impl MetadataTableRows {
         let Some(latest) = view.query_instant() else { return Ok(SelectedSlices::default()) };
         let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());
-        let mut slices = view.slices(&files_of(table.place.as_ref(), partition)?)?;
+        let mut slices = view.slices(&files_of(table.storage.as_ref(), partition)?)?;
         if let Some(keys) = keys {
             slices = shard::slices_of_keys(slices, keys);
         }

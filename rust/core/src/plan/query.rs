@@ -73,7 +73,7 @@ impl OpenTable {
 
     /// Returns the column names in the table's files, if columns are identified by ids.
     pub(super) fn evolution(&self, found: &TableSchema) -> Result<Option<SchemaEvolution>> {
-        let load = |internal| SchemaEvolution::load(self.place.as_ref(), &self.timeline, internal);
+        let load = |internal| SchemaEvolution::load(self.storage.as_ref(), &self.timeline, internal);
         found.internal.as_ref().map(load).transpose().map_err(|error| error.in_file(&self.uri))
     }
 
@@ -81,7 +81,7 @@ impl OpenTable {
     /// no files.
     pub(super) fn schema_of_files(&self, as_of: Option<&RequestedTime>) -> Result<avro::Schema> {
         let SelectedSlices { slices, instants, .. } = self.slices(as_of, FileSystemView::slices, None)?;
-        let schema = match newest_schema(&slices, &instants, self.place.as_ref())? {
+        let schema = match newest_schema(&slices, &instants, self.storage.as_ref())? {
             Some(text) => avro::Schema::parse(&text)?,
             None if slices.is_empty() => avro::Schema::record("empty", Vec::new()),
             None => {
@@ -143,7 +143,7 @@ impl OpenTable {
         let slices_pruned = found_slices.saturating_sub(slices.len());
         let query = Arc::new(Query {
             uri: self.uri.clone(),
-            storage: self.storage.clone(),
+            storage: self.storage_options.clone(),
             schema: schema.json().to_owned(),
             evolution,
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),

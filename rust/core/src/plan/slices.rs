@@ -85,7 +85,7 @@ impl OpenTable {
     /// listing. So a slice that has lost files is still selected, and the loss is detected; otherwise an older or a
     /// newer slice would be selected in its place.
     fn removed(&self, listed: &mut Vec<PartitionFiles>, wanted: Option<&PartitionFilter>) -> Result<RemovedFiles> {
-        let now = Timeline::load(&self.place, &self.config)?;
+        let now = Timeline::load(&self.storage, &self.config)?;
         let removed = self.timeline.removed_since(&now).map_err(|error| error.in_file(&self.uri))?;
         let partitions: Vec<&str> = removed.0.keys().map(String::as_str).collect();
         let matching =
@@ -114,7 +114,7 @@ impl OpenTable {
                         "the clean {clean} has removed the file, or is about to, since the table was opened; open the table again"
                     );
                     return Err(Error::new(ErrorKind::FileCleaned, message)
-                        .in_file(self.place.full_path(path))
+                        .in_file(self.storage.full_path(path))
                         .at_instant(&slice.base_instant));
                 }
             }
@@ -124,12 +124,12 @@ impl OpenTable {
 
     /// Adds the source files to slices with skeleton files of a bootstrap.
     pub(super) fn attach_sources(&self, slices: &mut [FileSlice]) -> Result<()> {
-        bootstrap::attach(self.place.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
+        bootstrap::attach(self.storage.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
     }
 
     pub(super) fn lister(&self) -> Lister<'_> {
-        let Self { uri, storage, place, config, timeline, options, metadata, .. } = self;
-        Lister { uri, storage, place, config, timeline, options, metadata }
+        let Self { uri, storage_options, storage, config, timeline, options, metadata, .. } = self;
+        Lister { uri, storage_options, storage, config, timeline, options, metadata }
     }
 
     /// The table's metadata table; opened when it is first used.

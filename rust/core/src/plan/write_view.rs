@@ -86,8 +86,8 @@ impl OpenTable {
             }
         }
         let partitions: Vec<&String> = partitions.iter().collect();
-        parallel::map(&partitions, self.place.requests_at_once(), |partition| {
-            match files_of(self.place.as_ref(), partition) {
+        parallel::map(&partitions, self.storage.requests_at_once(), |partition| {
+            match files_of(self.storage.as_ref(), partition) {
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(PartitionFiles::new(partition, [])),
                 listed => listed,
             }

@@ -145,11 +145,11 @@ impl WrittenFiles {
     ///
     /// # Errors
     /// `Io` if a folder cannot be listed.
-    pub(super) fn is_cleaned(&self, place: &dyn Storage) -> Result<bool> {
+    pub(super) fn is_cleaned(&self, storage: &dyn Storage) -> Result<bool> {
         let is_cleaned = AtomicBool::new(false);
-        parallel::work_through(self.files.iter().collect(), place.requests_at_once(), |(folder, files)| {
+        parallel::work_through(self.files.iter().collect(), storage.requests_at_once(), |(folder, files)| {
             if !is_cleaned.load(Ordering::Relaxed) {
-                let entries = place.list(folder)?.unwrap_or_default();
+                let entries = storage.list(folder)?.unwrap_or_default();
                 let there: HashSet<&str> = entries.iter().filter_map(name_of).collect();
                 is_cleaned.fetch_or(files.keys().any(|name| !there.contains(name.as_str())), Ordering::Relaxed);
             }

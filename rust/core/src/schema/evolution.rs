@@ -39,8 +39,8 @@ impl SchemaEvolution {
     ///
     /// # Errors
     /// What listing and reading may fail with; `InvalidTable` where a schema is none.
-    pub fn load(place: &dyn Storage, timeline: &Timeline, query: &InternalSchema) -> Result<Self> {
-        let history = history(place, timeline)?;
+    pub fn load(storage: &dyn Storage, timeline: &Timeline, query: &InternalSchema) -> Result<Self> {
+        let history = history(storage, timeline)?;
         let mut schemas: BTreeMap<i64, InternalSchema> = history.into_iter().map(|one| (one.version, one)).collect();
         // Commits before the first change that a history knows of store no schema with ids.
         let first_change = schemas.keys().find(|version| **version > 0).copied().unwrap_or_default();
@@ -124,8 +124,8 @@ fn number(instant: &RequestedTime) -> Option<i64> {
 }
 
 /// The newest history that a completed write has left; empty where there is none.
-fn history(place: &dyn Storage, timeline: &Timeline) -> Result<Vec<InternalSchema>> {
-    let entries = place.list(HISTORY_FOLDER)?.unwrap_or_default();
+fn history(storage: &dyn Storage, timeline: &Timeline) -> Result<Vec<InternalSchema>> {
+    let entries = storage.list(HISTORY_FOLDER)?.unwrap_or_default();
     let newest = entries.iter().filter_map(|entry| {
         let FolderEntry::File(file) = entry else { return None };
         // `requested.schemacommit`, with the time of completion behind it in layout 2.
@@ -135,7 +135,7 @@ fn history(place: &dyn Storage, timeline: &Timeline) -> Result<Vec<InternalSchem
         timeline.is_completed(&requested).then_some((requested, &file.name))
     });
     let Some((instant, name)) = newest.max() else { return Ok(Vec::new()) };
-    let source = place.open(&format!("{HISTORY_FOLDER}/{name}"))?;
+    let source = storage.open(&format!("{HISTORY_FOLDER}/{name}"))?;
     let text = source.read_all()?;
     InternalSchema::parse_history(&text).map_err(|error| error.in_file(source.path()).at_instant(instant))
 }

@@ -154,8 +154,8 @@ mod tests {
         let paths: Vec<String> = files.iter().map(|(name, _)| format!("{}/{name}", config.timeline_folder)).collect();
         let kept = format!("{}/kept", config.timeline_folder);
         let files = paths.iter().map(String::as_str).zip(files.iter().map(|(_, bytes)| bytes.as_slice()));
-        let place = MemoryStorage::holding(files.chain([(kept.as_str(), b"".as_slice())]));
-        let timeline = Timeline::load(&place, &config).unwrap();
+        let storage = MemoryStorage::holding(files.chain([(kept.as_str(), b"".as_slice())]));
+        let timeline = Timeline::load(&storage, &config).unwrap();
         let schema = at(&timeline, &config, as_of).unwrap()?.schema;
         Some(schema.fields().iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(","))
     }

@@ -99,33 +99,33 @@ mod tests {
         let path = std::env::temp_dir().join(format!("mortice create {name} {}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path).unwrap();
-        let place = LocalStorage::new(&path.to_string_lossy(), true);
-        (path, place)
+        let storage = LocalStorage::new(&path.to_string_lossy(), true);
+        (path, storage)
     }
 
     #[test]
     fn a_file_is_created_once_and_then_appended_to() {
-        let (path, place) = folder("once");
-        let mut sink = place.create_new("a").unwrap().unwrap();
+        let (path, storage) = folder("once");
+        let mut sink = storage.create_new("a").unwrap().unwrap();
         assert_eq!(sink.position(), 0);
         sink.write(b"12").unwrap();
         sink.sync().unwrap();
         assert_eq!(sink.position(), 2);
-        assert!(place.create_new("a").unwrap().is_none());
-        let Appendable::Opened(mut again) = place.append_to("a").unwrap() else { panic!("not opened") };
+        assert!(storage.create_new("a").unwrap().is_none());
+        let Appendable::Opened(mut again) = storage.append_to("a").unwrap() else { panic!("not opened") };
         again.write(b"3").unwrap();
         assert_eq!(again.position(), 3);
-        assert_eq!(place.open("a").unwrap().read(0..3).unwrap(), "123");
-        assert!(matches!(place.append_to("b").unwrap(), Appendable::Missing));
-        assert_eq!(place.create_new("none/a").err().unwrap().kind(), ErrorKind::NotFound);
+        assert_eq!(storage.open("a").unwrap().read(0..3).unwrap(), "123");
+        assert!(matches!(storage.append_to("b").unwrap(), Appendable::Missing));
+        assert_eq!(storage.create_new("none/a").err().unwrap().kind(), ErrorKind::NotFound);
         std::fs::remove_dir_all(path).unwrap();
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn a_full_disk_is_an_io_error_with_its_place() {
-        let place = LocalStorage::new("/dev", true);
-        let Appendable::Opened(mut sink) = place.append_to("full").unwrap() else { panic!("not opened") };
+        let storage = LocalStorage::new("/dev", true);
+        let Appendable::Opened(mut sink) = storage.append_to("full").unwrap() else { panic!("not opened") };
         let error = sink.write(b"x").unwrap_err();
         assert_eq!((error.kind(), error.location().offset), (ErrorKind::Io, Some(0)));
         assert_eq!(error.location().path.as_deref(), Some("/dev/full"));

@@ -259,20 +259,20 @@ mod tests {
 
     fn store() -> (tempfile::TempDir, LocalStorage) {
         let folder = tempfile::tempdir().unwrap();
-        let place = LocalStorage::new(&folder.path().to_string_lossy(), true);
-        (folder, place)
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        (folder, storage)
     }
 
-    fn names(place: &LocalStorage) -> Vec<String> {
-        place.list_recursively("").unwrap().into_iter().map(|(path, _)| path).collect()
+    fn names(storage: &LocalStorage) -> Vec<String> {
+        storage.list_recursively("").unwrap().into_iter().map(|(path, _)| path).collect()
     }
 
     #[test]
     fn files_have_the_permissions_of_any_new_file() {
-        let (folder, place) = store();
-        place.put_if_absent("created", &Bytes::new()).unwrap();
-        place.put("replaced", &Bytes::new(), None).unwrap();
-        place.upload("uploaded").unwrap().finish().unwrap();
+        let (folder, storage) = store();
+        storage.put_if_absent("created", &Bytes::new()).unwrap();
+        storage.put("replaced", &Bytes::new(), None).unwrap();
+        storage.upload("uploaded").unwrap().finish().unwrap();
         let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
         File::create(folder.path().join("plain")).unwrap();
         for name in ["created", "replaced", "uploaded"] {
@@ -282,73 +282,76 @@ mod tests {
 
     #[test]
     fn one_of_many_writers_creates_a_file() {
-        let (_folder, place) = store();
-        let (place, created) = (Arc::new(place), AtomicUsize::new(0));
+        let (_folder, storage) = store();
+        let (storage, created) = (Arc::new(storage), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for writer in 0..16 {
-                let (place, created) = (Arc::clone(&place), &created);
+                let (storage, created) = (Arc::clone(&storage), &created);
                 scope.spawn(move || {
-                    let put = place.put_if_absent("a/b", &format!("writer {writer}").into()).unwrap();
+                    let put = storage.put_if_absent("a/b", &format!("writer {writer}").into()).unwrap();
                     created.fetch_add(usize::from(matches!(put, PutOutcome::Written(_))), Ordering::SeqCst);
                 });
             }
         });
         assert_eq!(created.into_inner(), 1);
-        assert_eq!(names(&place), ["a/b"]);
+        assert_eq!(names(&storage), ["a/b"]);
     }
 
     #[test]
     fn a_version_is_replaced_once() {
-        let (_folder, place) = store();
-        let PutOutcome::Written(first) = place.put_if_absent("a", &"1".into()).unwrap() else { panic!("refused") };
-        assert_eq!(place.get("a").unwrap(), ("1".into(), first.clone()));
+        let (_folder, storage) = store();
+        let PutOutcome::Written(first) = storage.put_if_absent("a", &"1".into()).unwrap() else { panic!("refused") };
+        assert_eq!(storage.get("a").unwrap(), ("1".into(), first.clone()));
         let wins = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for writer in 0..8 {
-                let (place, first, wins) = (&place, &first, &wins);
+                let (storage, first, wins) = (&storage, &first, &wins);
                 scope.spawn(move || {
-                    let put = place.put("a", &format!("{writer} replaced").into(), Some(first)).unwrap();
+                    let put = storage.put("a", &format!("{writer} replaced").into(), Some(first)).unwrap();
                     wins.fetch_add(usize::from(put != PutOutcome::Refused), Ordering::SeqCst);
                 });
             }
         });
         assert_eq!(wins.into_inner(), 1);
-        assert_eq!(place.put("none", &"1".into(), Some(&first)).unwrap(), PutOutcome::Refused);
-        assert!(matches!(place.put("a", &"3".into(), None).unwrap(), PutOutcome::Written(_)));
-        assert_eq!((place.get("a").unwrap().0, names(&place)), ("3".into(), vec!["a".to_owned()]));
+        assert_eq!(storage.put("none", &"1".into(), Some(&first)).unwrap(), PutOutcome::Refused);
+        assert!(matches!(storage.put("a", &"3".into(), None).unwrap(), PutOutcome::Written(_)));
+        assert_eq!((storage.get("a").unwrap().0, names(&storage)), ("3".into(), vec!["a".to_owned()]));
     }
 
     #[test]
     fn folders_are_removed_unless_they_hold_files() {
-        let (folder, place) = store();
-        place.create_folder("t/1/a/b").unwrap();
-        place.create_folder("t/2/c").unwrap();
-        place.put("t/2/file", &Bytes::new(), None).unwrap();
-        place.remove_empty_folders("t/1").unwrap();
-        place.remove_empty_folders("t/1").unwrap();
-        place.remove_empty_folders("none/none").unwrap();
+        let (folder, storage) = store();
+        storage.create_folder("t/1/a/b").unwrap();
+        storage.create_folder("t/2/c").unwrap();
+        storage.put("t/2/file", &Bytes::new(), None).unwrap();
+        storage.remove_empty_folders("t/1").unwrap();
+        storage.remove_empty_folders("t/1").unwrap();
+        storage.remove_empty_folders("none/none").unwrap();
         assert!(folder.path().join("t").is_dir() && !folder.path().join("t/1").exists());
-        place.remove_empty_folders("t").unwrap();
+        storage.remove_empty_folders("t").unwrap();
         assert!(!folder.path().join("t/2/c").exists());
-        assert_eq!(names(&place), ["t/2/file"]);
+        assert_eq!(names(&storage), ["t/2/file"]);
     }
 
     #[test]
     fn files_are_renamed_removed_and_written_in_parts() {
-        let (_folder, place) = store();
-        let mut upload = place.upload("p/large").unwrap();
+        let (_folder, storage) = store();
+        let mut upload = storage.upload("p/large").unwrap();
         upload.write("one ".into()).unwrap();
-        assert_eq!(place.get("p/large").unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(storage.get("p/large").unwrap_err().kind(), ErrorKind::NotFound);
         upload.write("two".into()).unwrap();
         upload.finish().unwrap();
-        place.upload("p/dropped").unwrap().write("x".into()).unwrap();
-        assert_eq!((place.get("p/large").unwrap().0, names(&place)), ("one two".into(), vec!["p/large".to_owned()]));
-        place.put_if_absent("b", &"b".into()).unwrap();
-        assert_eq!(place.rename("p/large", "b").unwrap(), RenameOutcome::Exists);
-        assert_eq!(place.rename("p/large", "q/c").unwrap(), RenameOutcome::Done);
-        assert_eq!(place.rename("p/large", "d").unwrap_err().kind(), ErrorKind::NotFound);
-        place.delete("b").unwrap();
-        place.delete("b").unwrap();
-        assert_eq!(names(&place), ["q/c"]);
+        storage.upload("p/dropped").unwrap().write("x".into()).unwrap();
+        assert_eq!(
+            (storage.get("p/large").unwrap().0, names(&storage)),
+            ("one two".into(), vec!["p/large".to_owned()])
+        );
+        storage.put_if_absent("b", &"b".into()).unwrap();
+        assert_eq!(storage.rename("p/large", "b").unwrap(), RenameOutcome::Exists);
+        assert_eq!(storage.rename("p/large", "q/c").unwrap(), RenameOutcome::Done);
+        assert_eq!(storage.rename("p/large", "d").unwrap_err().kind(), ErrorKind::NotFound);
+        storage.delete("b").unwrap();
+        storage.delete("b").unwrap();
+        assert_eq!(names(&storage), ["q/c"]);
     }
 }

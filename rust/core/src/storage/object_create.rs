@@ -80,16 +80,16 @@ mod tests {
 
     #[test]
     fn of_many_writers_one_creates_a_file_whose_content_comes_when_it_is_finished() {
-        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let created = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for writer in 0..8 {
-                let (place, created) = (&place, &created);
+                let (storage, created) = (&storage, &created);
                 scope.spawn(move || {
-                    let Some(mut sink) = place.create_new("p/a").unwrap() else { return };
+                    let Some(mut sink) = storage.create_new("p/a").unwrap() else { return };
                     created.fetch_add(1, Ordering::SeqCst);
                     sink.write(format!("by {writer}, ").as_bytes()).unwrap();
-                    assert_eq!(place.len_of("p/a").unwrap(), 0);
+                    assert_eq!(storage.len_of("p/a").unwrap(), 0);
                     sink.write(b"whole").unwrap();
                     assert_eq!((sink.position(), sink.path()), (11, "s3://bucket/table/p/a"));
                     sink.sync().unwrap();
@@ -98,18 +98,18 @@ mod tests {
             }
         });
         assert_eq!(created.into_inner(), 1);
-        let found = place.open("p/a").unwrap().read_all().unwrap();
+        let found = storage.open("p/a").unwrap().read_all().unwrap();
         assert!(found.starts_with(b"by ") && found.ends_with(b", whole"), "{found:?}");
-        assert!(place.create_new("p/a").unwrap().is_none());
-        assert!(matches!(place.append_to("p/a").unwrap(), Appendable::Unable));
+        assert!(storage.create_new("p/a").unwrap().is_none());
+        assert!(matches!(storage.append_to("p/a").unwrap(), Appendable::Unable));
     }
 
     #[test]
     fn a_file_that_is_not_finished_stays_empty() {
-        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
-        let mut sink = place.create_new("p/a").unwrap().unwrap();
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
+        let mut sink = storage.create_new("p/a").unwrap().unwrap();
         sink.write(&vec![7; 20 << 20]).unwrap();
         drop(sink);
-        assert_eq!(place.len_of("p/a").unwrap(), 0);
+        assert_eq!(storage.len_of("p/a").unwrap(), 0);
     }
 }

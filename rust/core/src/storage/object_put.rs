@@ -259,23 +259,23 @@ mod tests {
 
     #[test]
     fn one_of_many_writers_creates_a_file_and_one_replaces_a_version() {
-        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let (created, replaced) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for writer in 0..8 {
-                let (place, created) = (&place, &created);
+                let (storage, created) = (&storage, &created);
                 scope.spawn(move || {
-                    let put = place.put_if_absent("a", &format!("writer {writer}").into()).unwrap();
+                    let put = storage.put_if_absent("a", &format!("writer {writer}").into()).unwrap();
                     created.fetch_add(usize::from(put != PutOutcome::Refused), Ordering::SeqCst);
                 });
             }
         });
-        let (_, first) = place.get("a").unwrap();
+        let (_, first) = storage.get("a").unwrap();
         std::thread::scope(|scope| {
             for writer in 0..8 {
-                let (place, replaced, first) = (&place, &replaced, &first);
+                let (storage, replaced, first) = (&storage, &replaced, &first);
                 scope.spawn(move || {
-                    let put = place.put("a", &format!("replaced by {writer}").into(), Some(first)).unwrap();
+                    let put = storage.put("a", &format!("replaced by {writer}").into(), Some(first)).unwrap();
                     replaced.fetch_add(usize::from(put != PutOutcome::Refused), Ordering::SeqCst);
                 });
             }
@@ -285,30 +285,30 @@ mod tests {
 
     #[test]
     fn a_create_whose_answer_was_lost_is_found_to_have_succeeded() {
-        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
-        written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
+        written(&storage.put_if_absent("a", &"commit 1".into()).unwrap());
         // The client retries, and finds its own file.
-        written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
-        assert_eq!(place.put_if_absent("a", &"commit 2".into()).unwrap(), PutOutcome::Refused);
-        assert_eq!(place.get("a").unwrap().0, "commit 1");
+        written(&storage.put_if_absent("a", &"commit 1".into()).unwrap());
+        assert_eq!(storage.put_if_absent("a", &"commit 2".into()).unwrap(), PutOutcome::Refused);
+        assert_eq!(storage.get("a").unwrap().0, "commit 1");
     }
 
     #[test]
     fn large_files_are_written_in_parts_and_not_seen_before() {
-        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let piece = Bytes::from(vec![7_u8; 3 << 20]);
-        let mut upload = place.upload("p/large").unwrap();
+        let mut upload = storage.upload("p/large").unwrap();
         (0..5).for_each(|_| upload.write(piece.clone()).unwrap());
-        assert_eq!(place.get("p/large").unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(storage.get("p/large").unwrap_err().kind(), ErrorKind::NotFound);
         upload.finish().unwrap();
-        assert_eq!(place.get("p/large").unwrap().0.len(), 15 << 20);
-        let mut dropped = place.upload("p/dropped").unwrap();
+        assert_eq!(storage.get("p/large").unwrap().0.len(), 15 << 20);
+        let mut dropped = storage.upload("p/dropped").unwrap();
         (0..5).for_each(|_| dropped.write(piece.clone()).unwrap());
         drop(dropped);
-        let names: Vec<String> = place.list_recursively("p").unwrap().into_iter().map(|(path, _)| path).collect();
+        let names: Vec<String> = storage.list_recursively("p").unwrap().into_iter().map(|(path, _)| path).collect();
         assert_eq!(names, ["p/large"]);
-        place.delete("p/large").unwrap();
-        place.delete("p/large").unwrap();
-        assert_eq!(place.rename("a", "b").unwrap(), RenameOutcome::Unable);
+        storage.delete("p/large").unwrap();
+        storage.delete("p/large").unwrap();
+        assert_eq!(storage.rename("a", "b").unwrap(), RenameOutcome::Unable);
     }
 }

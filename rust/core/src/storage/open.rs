@@ -23,12 +23,12 @@ pub type StorageOptions = BTreeMap<String, String>;
 /// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not support.
 pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Storage>> {
     #[cfg(feature = "object")]
-    if let Some(place) = ObjectStorage::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = ObjectStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
     #[cfg(feature = "hdfs")]
-    if let Some(place) = HdfsStorage::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = HdfsStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
     Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, mmap)))
 }
@@ -68,15 +68,15 @@ pub fn open_beside(other: &dyn Storage, uri: &str, options: &StorageOptions, mma
 pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn FileSource>> {
     #[cfg(feature = "object")]
     if let Some((folder, name)) = uri.rsplit_once('/')
-        && let Some(place) = ObjectStorage::open(folder, options)?
+        && let Some(storage) = ObjectStorage::open(folder, options)?
     {
-        return place.open(name);
+        return storage.open(name);
     }
     #[cfg(feature = "hdfs")]
     if let Some((folder, name)) = uri.rsplit_once('/')
-        && let Some(place) = HdfsStorage::open(folder, options)?
+        && let Some(storage) = HdfsStorage::open(folder, options)?
     {
-        return place.open(name);
+        return storage.open(name);
     }
     LocalStorage::open_file(std::path::Path::new(&local_root(uri, options)?), mmap)
 }
@@ -87,8 +87,8 @@ pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<
 /// As for [`open`].
 pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritableStorage>> {
     #[cfg(feature = "object")]
-    if let Some(place) = ObjectStorage::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = ObjectStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
     Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, true)))
 }
@@ -99,12 +99,12 @@ pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Writ
 /// As for [`open`].
 pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn FileStore>> {
     #[cfg(feature = "object")]
-    if let Some(place) = ObjectStorage::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = ObjectStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
     #[cfg(feature = "hdfs")]
-    if let Some(place) = HdfsStorage::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = HdfsStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
     Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, true)))
 }

@@ -66,14 +66,14 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Returns `place` with its requests counted in `requests`.
+/// Returns `storage` with its requests counted in `requests`.
 #[must_use]
-pub fn counted(place: Arc<dyn Storage>, requests: &Arc<RequestCounters>) -> Arc<dyn Storage> {
-    place.counted(requests).unwrap_or_else(|| Arc::new(CountedStorage { place, requests: Arc::clone(requests) }))
+pub fn counted(storage: Arc<dyn Storage>, requests: &Arc<RequestCounters>) -> Arc<dyn Storage> {
+    storage.counted(requests).unwrap_or_else(|| Arc::new(CountedStorage { storage, requests: Arc::clone(requests) }))
 }
 
 struct CountedStorage {
-    place: Arc<dyn Storage>,
+    storage: Arc<dyn Storage>,
     requests: Arc<RequestCounters>,
 }
 
@@ -91,46 +91,46 @@ impl CountedStorage {
 
 impl Storage for CountedStorage {
     fn root(&self) -> &str {
-        self.place.root()
+        self.storage.root()
     }
 
     fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         count(&self.requests.list);
-        self.place.list(folder)
+        self.storage.list(folder)
     }
 
     fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
-        self.opened(|| self.place.open(path))
+        self.opened(|| self.storage.open(path))
     }
 
     fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
-        self.opened(|| self.place.open_known(path, file))
+        self.opened(|| self.storage.open_known(path, file))
     }
 
     fn len_of(&self, path: &str) -> Result<u64> {
         count(&self.requests.open);
-        self.place.len_of(path)
+        self.storage.len_of(path)
     }
 
     fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
         count(&self.requests.list);
-        self.place.list_recursively(folder)
+        self.storage.list_recursively(folder)
     }
 
     fn begin(&self, files: &[&str], folders: &[&str]) -> Result<()> {
-        self.place.begin(files, folders)
+        self.storage.begin(files, folders)
     }
 
     fn is_remote(&self) -> bool {
-        self.place.is_remote()
+        self.storage.is_remote()
     }
 
     fn requests_at_once(&self) -> usize {
-        self.place.requests_at_once()
+        self.storage.requests_at_once()
     }
 
     fn full_path(&self, path: &str) -> String {
-        self.place.full_path(path)
+        self.storage.full_path(path)
     }
 
     fn requests(&self) -> Option<&Arc<RequestCounters>> {
@@ -182,11 +182,11 @@ mod tests {
         std::fs::write(folder.join("a/b"), b"0123456789").unwrap();
         for (mapped, read) in [(true, 0), (false, 2)] {
             let requests = Arc::new(RequestCounters::default());
-            let place = counted(Arc::new(LocalStorage::new(&folder.to_string_lossy(), mapped)), &requests);
-            let below = SubfolderStorage::new(Arc::clone(&place), "a");
+            let storage = counted(Arc::new(LocalStorage::new(&folder.to_string_lossy(), mapped)), &requests);
+            let below = SubfolderStorage::new(Arc::clone(&storage), "a");
             assert_eq!(below.list("").unwrap().unwrap().len(), 1);
-            assert_eq!(place.list("missing").unwrap(), None);
-            assert!(place.open("missing").is_err());
+            assert_eq!(storage.list("missing").unwrap(), None);
+            assert!(storage.open("missing").is_err());
             let source = below.open("b").unwrap();
             assert_eq!((source.read(0..3).unwrap(), source.read_all().unwrap().len()), (Bytes::from("012"), 10));
             assert_eq!(requests.counts(), RequestCounts { list: 2, open: 2, read });

@@ -21,16 +21,21 @@ impl Table {
     ///
     /// # Errors
     /// [`crate::ErrorKind::NotFound`] if there is none, [`crate::ErrorKind::Unsupported`] for tables that this release cannot read.
-    pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        OpenTable::open(uri, storage, options).map(Self::from)
+    pub fn open(uri: &str, storage_options: &StorageOptions, options: ReadOptions) -> Result<Self> {
+        OpenTable::open(uri, storage_options, options).map(Self::from)
     }
 
-    /// Opens the table in a place that is open already. Splits are read at `uri`.
+    /// Opens the table in a storage that is already open. Splits are read at `uri`.
     ///
     /// # Errors
     /// As for [`Table::open`].
-    pub fn at(place: Arc<dyn Storage>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        OpenTable::at(place, uri, storage, options).map(Self::from)
+    pub fn at(
+        storage: Arc<dyn Storage>,
+        uri: &str,
+        storage_options: &StorageOptions,
+        options: ReadOptions,
+    ) -> Result<Self> {
+        OpenTable::at(storage, uri, storage_options, options).map(Self::from)
     }
 
     /// The URI, as it was given.
@@ -43,7 +48,7 @@ impl Table {
     /// [`crate::ReadReport::requests`].
     #[must_use]
     pub fn requests(&self) -> RequestCounts {
-        self.0.place.requests().map(|requests| requests.counts()).unwrap_or_default()
+        self.0.storage.requests().map(|requests| requests.counts()).unwrap_or_default()
     }
 
     /// The table's properties (`hoodie.properties`).

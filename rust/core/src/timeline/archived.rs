@@ -27,8 +27,8 @@ impl Timeline {
         }
         let mut archived = match (&self.archive_folder, self.layout) {
             (None, _) => Vec::new(),
-            (Some(folder), TimelineLayout::V1) => archived_v1::instants(&*self.place, folder)?,
-            (Some(folder), TimelineLayout::V2) => history_v2::instants(&*self.place, folder)?,
+            (Some(folder), TimelineLayout::V1) => archived_v1::instants(&*self.storage, folder)?,
+            (Some(folder), TimelineLayout::V2) => history_v2::instants(&*self.storage, folder)?,
         };
         archived.retain(|instant| self.was_archived(instant));
         archived.sort_by(Instant::timeline_order);
@@ -90,10 +90,10 @@ impl Timeline {
         }
         let Some(folder) = &self.archive_folder else { return Ok(None) };
         match (self.layout, state) {
-            (TimelineLayout::V1, _) => archived_v1::metadata(&*self.place, folder, instant, state),
+            (TimelineLayout::V1, _) => archived_v1::metadata(&*self.storage, folder, instant, state),
             (TimelineLayout::V2, InstantState::Inflight) => Ok(None),
             (TimelineLayout::V2, _) => {
-                let bytes = history_v2::metadata(&*self.place, folder, instant, state == InstantState::Requested)?;
+                let bytes = history_v2::metadata(&*self.storage, folder, instant, state == InstantState::Requested)?;
                 bytes
                     .map_or(Ok(None), |bytes| parse_json(&bytes))
                     .map_err(|error| error.at_instant(&instant.requested_time))
@@ -109,9 +109,9 @@ impl Timeline {
     ) -> Result<Option<CommitMetadata>> {
         let Some(folder) = &self.archive_folder else { return Ok(None) };
         match self.layout {
-            TimelineLayout::V1 => archived_v1::commit_metadata(&*self.place, folder, instant),
+            TimelineLayout::V1 => archived_v1::commit_metadata(&*self.storage, folder, instant),
             TimelineLayout::V2 => {
-                let bytes = history_v2::metadata(&*self.place, folder, instant, false)?;
+                let bytes = history_v2::metadata(&*self.storage, folder, instant, false)?;
                 bytes.map_or(Ok(None), |bytes| CommitMetadata::parse(&bytes, part))
             }
         }
@@ -142,9 +142,9 @@ mod tests {
     fn table(files: &[(&str, &str)]) -> Timeline {
         let properties = "hoodie.table.name=t\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n";
         let files = files.iter().copied().chain([(".hoodie/hoodie.properties", properties)]);
-        let place: Arc<dyn Storage> = MemoryStorage::holding(files.map(|(path, text)| (path, text.as_bytes())));
-        let config = TableConfig::load(&*place).unwrap();
-        Timeline::load(&place, &config).unwrap()
+        let storage: Arc<dyn Storage> = MemoryStorage::holding(files.map(|(path, text)| (path, text.as_bytes())));
+        let config = TableConfig::load(&*storage).unwrap();
+        Timeline::load(&storage, &config).unwrap()
     }
 
     #[test]

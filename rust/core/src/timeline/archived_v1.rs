@@ -37,13 +37,13 @@ const MEMBER: &str = "hoodie";
 
 /// Visits the completed writes that were requested in a range, file by file, oldest file first.
 pub(super) fn visit_writes(
-    place: &dyn Storage,
+    storage: &dyn Storage,
     folder: &str,
     range: &TimelineRange,
     visit: &mut WriteVisitor<'_>,
 ) -> Result<()> {
     let mut seen = BTreeSet::new();
-    visit_entries(place, folder, &mut |entries| {
+    visit_entries(storage, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
             let is_wanted = instant.is_completed_write() && range.contains(&(&instant.requested_time).into());
             if is_wanted && seen.insert(instant.requested_time.clone()) {
@@ -55,9 +55,9 @@ pub(super) fn visit_writes(
 }
 
 /// Returns all archived instants, each in its highest archived state, sorted.
-pub(super) fn instants(place: &dyn Storage, folder: &str) -> Result<Vec<Instant>> {
+pub(super) fn instants(storage: &dyn Storage, folder: &str) -> Result<Vec<Instant>> {
     let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
-    visit_entries(place, folder, &mut |entries| {
+    visit_entries(storage, folder, &mut |entries| {
         for (_, instant) in entries.instants()? {
             let key = (instant.requested_time.clone(), instant.action.completes_as());
             if highest.get(&key).is_none_or(|known| known.state < instant.state) {
@@ -70,9 +70,9 @@ pub(super) fn instants(place: &dyn Storage, folder: &str) -> Result<Vec<Instant>
 }
 
 /// Returns the archived metadata of a completed write, `None` if it is not in the archive.
-pub(super) fn commit_metadata(place: &dyn Storage, folder: &str, wanted: &Instant) -> Result<Option<CommitMetadata>> {
+pub(super) fn commit_metadata(storage: &dyn Storage, folder: &str, wanted: &Instant) -> Result<Option<CommitMetadata>> {
     let mut found = None;
-    visit_entries(place, folder, &mut |entries| {
+    visit_entries(storage, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
             if instant.state == InstantState::Completed && instant.is_same(wanted) {
                 found = Some(entries.commit_metadata(at, &instant)?);
@@ -85,13 +85,13 @@ pub(super) fn commit_metadata(place: &dyn Storage, folder: &str, wanted: &Instan
 
 /// Returns the archived metadata of an instant in a state as JSON, `None` if there is none.
 pub(super) fn metadata(
-    place: &dyn Storage,
+    storage: &dyn Storage,
     folder: &str,
     wanted: &Instant,
     state: InstantState,
 ) -> Result<Option<Json>> {
     let mut found = None;
-    visit_entries(place, folder, &mut |entries| {
+    visit_entries(storage, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
             if instant.state == state && instant.is_same(wanted) {
                 found = entries.json(at)?.or(found.take());
@@ -104,24 +104,24 @@ pub(super) fn metadata(
 
 /// Visits the blocks of all files, oldest file first. A file that disappears meanwhile has been merged into a larger
 /// one, which was written before: then all files are visited again.
-fn visit_entries(place: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
+fn visit_entries(storage: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
     let mut again = LISTINGS;
     loop {
         again -= 1;
-        match visit_listed(place, folder, visit) {
+        match visit_listed(storage, folder, visit) {
             Err(error) if error.kind() == ErrorKind::NotFound && again > 0 => {}
             done => return done,
         }
     }
 }
 
-fn visit_listed(place: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
-    for name in files(place, folder)? {
-        let source = place.open(&format!("{folder}/{name}"))?;
+fn visit_listed(storage: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
+    for name in files(storage, folder)? {
+        let source = storage.open(&format!("{folder}/{name}"))?;
         for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
             if let BlockKind::Corrupt(damage) = &block.kind {
-                if unfinished_merge(place, folder)?.as_deref() == Some(name.as_str()) {
+                if unfinished_merge(storage, folder)?.as_deref() == Some(name.as_str()) {
                     break;
                 }
                 let message = format!("the archived timeline is corrupt: {}", damage.reason);
@@ -139,8 +139,8 @@ fn visit_listed(place: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entrie
 }
 
 /// Returns the names of the archive files in the order in which they were created.
-fn files(place: &dyn Storage, folder: &str) -> Result<Vec<String>> {
-    let names = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
+fn files(storage: &dyn Storage, folder: &str) -> Result<Vec<String>> {
+    let names = storage.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
         FolderEntry::File(status) => ArchiveFileName::parse(&status.name),
         FolderEntry::Folder(_) => None,
     });
@@ -150,8 +150,8 @@ fn files(place: &dyn Storage, folder: &str) -> Result<Vec<String>> {
 }
 
 /// Returns the file that an unfinished merge of archive files was writing. The merged files have its entries, too.
-fn unfinished_merge(place: &dyn Storage, folder: &str) -> Result<Option<String>> {
-    let plan = match place.open(&format!("{folder}/{MERGE_PLAN}")).and_then(|source| source.read_all()) {
+fn unfinished_merge(storage: &dyn Storage, folder: &str) -> Result<Option<String>> {
+    let plan = match storage.open(&format!("{folder}/{MERGE_PLAN}")).and_then(|source| source.read_all()) {
         Ok(bytes) => AvroRecord::read(&bytes, &["mergedArchiveFileName"])?,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

@@ -22,14 +22,14 @@ impl Timeline {
     ///
     /// # Errors
     /// `InvalidTable` if the timeline folder is missing; `Io` if it cannot be listed.
-    pub fn load(place: &Arc<dyn Storage>, config: &TableConfig) -> Result<Self> {
+    pub fn load(storage: &Arc<dyn Storage>, config: &TableConfig) -> Result<Self> {
         let folder = &config.timeline_folder;
-        let Some(entries) = place.list(folder)? else {
+        let Some(entries) = storage.list(folder)? else {
             let message = format!(
                 "the timeline folder of table version {} is missing: the table was copied incompletely, or an upgrade was interrupted; copy the whole .hoodie folder, or finish the upgrade",
                 config.version
             );
-            return Err(Error::invalid_table(message).in_file(place.full_path(folder)));
+            return Err(Error::invalid_table(message).in_file(storage.full_path(folder)));
         };
         let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
         for entry in entries {
@@ -44,7 +44,7 @@ impl Timeline {
             }
         }
         let (layout, archive) = (config.layout(), Some(config.archive_folder.clone()));
-        Ok(Self::new(Arc::clone(place), folder.clone(), layout, archive, highest.into_values().collect()))
+        Ok(Self::new(Arc::clone(storage), folder.clone(), layout, archive, highest.into_values().collect()))
     }
 }
 
@@ -100,8 +100,8 @@ mod tests {
         let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version), zone];
         let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
         let paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", config.timeline_folder)).collect();
-        let place = MemoryStorage::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
-        Timeline::load(&place, &config).unwrap()
+        let storage = MemoryStorage::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
+        Timeline::load(&storage, &config).unwrap()
     }
 
     fn names_and_states(timeline: &Timeline) -> Vec<(String, InstantState)> {

@@ -182,11 +182,11 @@ impl Timeline {
         if let Some(cached) = self.file_cache().files.get(name) {
             return Ok(Some(cached.clone()));
         }
-        match self.place.open(&format!("{}/{name}", self.folder)).and_then(|source| source.read_all()) {
+        match self.storage.open(&format!("{}/{name}", self.folder)).and_then(|source| source.read_all()) {
             Ok(bytes) => {
                 let mut cache = self.file_cache();
                 let fits = cache.bytes.saturating_add(bytes.len()) <= FILE_CACHE_BYTES;
-                if self.place.is_remote() && instant.is_completed() && fits {
+                if self.storage.is_remote() && instant.is_completed() && fits {
                     cache.bytes += bytes.len();
                     cache.files.insert(name.to_owned(), bytes.clone());
                 }
@@ -199,7 +199,7 @@ impl Timeline {
 
     /// Starts to read several files at once, in storage with round trips.
     pub(super) fn prefetch(&self, names: impl Iterator<Item = String>) -> Result<()> {
-        if !self.place.is_remote() {
+        if !self.storage.is_remote() {
             return Ok(());
         }
         let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
@@ -207,7 +207,7 @@ impl Timeline {
         let missing = names.iter().filter(|name| !cache.files.contains_key(*name));
         let paths: Vec<String> = missing.map(|name| format!("{}/{name}", self.folder)).collect();
         drop(cache);
-        self.place.begin(&paths.iter().map(String::as_str).collect::<Vec<_>>(), &[])
+        self.storage.begin(&paths.iter().map(String::as_str).collect::<Vec<_>>(), &[])
     }
 
     fn file_cache(&self) -> MutexGuard<'_, FileCache> {
@@ -216,7 +216,7 @@ impl Timeline {
 
     /// Adds the instant and the path of its file to an error.
     pub(super) fn at_instant_file(&self, error: Error, instant: &Instant, name: &str) -> Error {
-        error.in_file(self.place.full_path(&format!("{}/{name}", self.folder))).at_instant(&instant.requested_time)
+        error.in_file(self.storage.full_path(&format!("{}/{name}", self.folder))).at_instant(&instant.requested_time)
     }
 }
 

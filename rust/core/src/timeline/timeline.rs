@@ -18,7 +18,7 @@ use crate::storage::Storage;
 
 /// The active timeline of a table. Metadata is read when it is needed.
 pub struct Timeline {
-    pub(super) place: Arc<dyn Storage>,
+    pub(super) storage: Arc<dyn Storage>,
     pub(super) folder: String,
     pub(super) layout: TimelineLayout,
     pub(super) archive_folder: Option<String>,
@@ -56,7 +56,7 @@ pub enum CompletionStatus<'a> {
 
 impl Timeline {
     pub(super) fn new(
-        place: Arc<dyn Storage>,
+        storage: Arc<dyn Storage>,
         folder: String,
         layout: TimelineLayout,
         archive_folder: Option<String>,
@@ -74,7 +74,7 @@ impl Timeline {
             .collect();
         let start = writes.keys().find(|time| !savepoints.contains(time)).or(writes.keys().next()).cloned();
         let (archived, compacted, file_cache) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { place, folder, layout, archive_folder, archived, compacted, file_cache, instants, writes, start }
+        Self { storage, folder, layout, archive_folder, archived, compacted, file_cache, instants, writes, start }
     }
 
     /// Returns all instants, sorted by requested time.
@@ -202,8 +202,8 @@ pub(crate) mod tests {
         let is_v2 = names.iter().any(|name| name.contains('_') || name.contains("clustering"));
         let layout = if is_v2 { TimelineLayout::V2 } else { TimelineLayout::V1 };
         let empty: Vec<_> = names.iter().map(|name| format!("t/{name}")).collect();
-        let place = MemoryStorage::holding(empty.iter().map(|path| (path.as_str(), b"".as_slice())));
-        Timeline::new(place, "t".into(), layout, None, names.iter().map(parse).collect())
+        let storage = MemoryStorage::holding(empty.iter().map(|path| (path.as_str(), b"".as_slice())));
+        Timeline::new(storage, "t".into(), layout, None, names.iter().map(parse).collect())
     }
 
     #[test]

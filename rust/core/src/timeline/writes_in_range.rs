@@ -68,10 +68,10 @@ impl Timeline {
             if self.was_archived(instant) { visit(instant, metadata) } else { Ok(()) }
         };
         match self.layout {
-            TimelineLayout::V1 => archived_v1::visit_writes(&*self.place, folder, range, &mut unless_active),
+            TimelineLayout::V1 => archived_v1::visit_writes(&*self.storage, folder, range, &mut unless_active),
             TimelineLayout::V2 => {
                 let requested_from = range.begin.as_ref().and_then(day_before);
-                history_v2::visit_writes(&*self.place, folder, range, requested_from.as_ref(), &mut unless_active)
+                history_v2::visit_writes(&*self.storage, folder, range, requested_from.as_ref(), &mut unless_active)
             }
         }
     }

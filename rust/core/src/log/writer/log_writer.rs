@@ -73,7 +73,7 @@ pub struct WrittenBlock {
 
 /// A writer of log blocks.
 pub struct LogWriter {
-    place: Arc<dyn WritableStorage>,
+    storage: Arc<dyn WritableStorage>,
     options: LogWriterOptions,
     next: Next,
     sink: Option<Box<dyn FileSink>>,
@@ -91,22 +91,22 @@ struct Next {
 }
 
 impl LogWriter {
-    /// Creates a writer to the root folder of `place`: the partition of the slice. No file is created yet.
+    /// Creates a writer to the root folder of `storage`: the partition of the slice. No file is created yet.
     ///
     /// # Errors
     /// `InvalidArgument` for values that no log file name can have; `NotFound` if the folder does not exist;
     /// `Unsupported` for `append` on an object store.
-    pub fn new(place: Arc<dyn WritableStorage>, options: LogWriterOptions) -> Result<Self> {
+    pub fn new(storage: Arc<dyn WritableStorage>, options: LogWriterOptions) -> Result<Self> {
         if options.max_file_bytes == 0 {
             return Err(Error::invalid_argument("a limit of 0 bytes a log file"));
         }
-        if options.append && place.is_object_store() {
+        if options.append && storage.is_object_store() {
             let message = "an object store cannot append to a file: leave append out, and a new version of the log file is written";
-            return Err(Error::unsupported(message).in_file(place.root()));
+            return Err(Error::unsupported(message).in_file(storage.root()));
         }
-        let next = next_of(place.as_ref(), &options)?;
+        let next = next_of(storage.as_ref(), &options)?;
         LogFileName::compose(&options.file_id, &options.instant, next.version, &next.write_token)?;
-        Ok(Self { place, options, next, sink: None, paths: Vec::new(), finished: false, lost: None })
+        Ok(Self { storage, options, next, sink: None, paths: Vec::new(), finished: false, lost: None })
     }
 
     /// Appends blocks in one write to one file, and returns their locations.
@@ -195,7 +195,7 @@ impl LogWriter {
             let opened = if *append { self.open_to_append(&name)? } else { None };
             let opened = match opened {
                 Some(sink) => Some(sink),
-                None => self.place.create_new(&name)?,
+                None => self.storage.create_new(&name)?,
             };
             self.next.version += 1;
             self.next.append = false;
@@ -208,8 +208,8 @@ impl LogWriter {
 
     /// Opens the existing file if it can be appended to.
     fn open_to_append(&self, name: &str) -> Result<Option<Box<dyn FileSink>>> {
-        let Appendable::Opened(sink) = self.place.append_to(name)? else { return Ok(None) };
-        if sink.position() > self.options.max_file_bytes || !ends_soundly(self.place.open(name)?.as_ref())? {
+        let Appendable::Opened(sink) = self.storage.append_to(name)? else { return Ok(None) };
+        if sink.position() > self.options.max_file_bytes || !ends_soundly(self.storage.open(name)?.as_ref())? {
             return Ok(None);
         }
         Ok(Some(sink))
@@ -217,11 +217,11 @@ impl LogWriter {
 }
 
 /// Returns the first file to try, depending on the slice's files in the folder.
-fn next_of(place: &dyn WritableStorage, options: &LogWriterOptions) -> Result<Next> {
-    let entries = match place.list("")? {
+fn next_of(storage: &dyn WritableStorage, options: &LogWriterOptions) -> Result<Next> {
+    let entries = match storage.list("")? {
         Some(entries) => entries,
-        None if place.is_object_store() => Vec::new(),
-        None => return Err(Error::not_found("the folder to write to does not exist").in_file(place.root())),
+        None if storage.is_object_store() => Vec::new(),
+        None => return Err(Error::not_found("the folder to write to does not exist").in_file(storage.root())),
     };
     let of_slice = |entry: &FolderEntry| match entry {
         FolderEntry::File(file) => LogFileName::parse(&file.name).filter(|name| {
@@ -288,14 +288,14 @@ mod tests {
             Self(path)
         }
 
-        fn place(&self) -> Arc<LocalStorage> {
+        fn storage(&self) -> Arc<LocalStorage> {
             Arc::new(LocalStorage::new(&self.0.to_string_lossy(), true))
         }
 
         fn writer(&self, change: impl FnOnce(&mut LogWriterOptions)) -> LogWriter {
             let mut options = LogWriterOptions::new("f-0", &"001".into());
             change(&mut options);
-            LogWriter::new(self.place(), options).unwrap()
+            LogWriter::new(self.storage(), options).unwrap()
         }
 
         fn names(&self) -> Vec<String> {
@@ -446,7 +446,7 @@ mod tests {
         let refused = |change: fn(&mut LogWriterOptions)| {
             let mut options = LogWriterOptions::new("f-0", &"001".into());
             change(&mut options);
-            LogWriter::new(folder.place(), options).err().unwrap().kind()
+            LogWriter::new(folder.storage(), options).err().unwrap().kind()
         };
         assert_eq!(refused(|options| options.file_id = "a/b".into()), ErrorKind::InvalidArgument);
         assert_eq!(refused(|options| options.version = Some(0)), ErrorKind::InvalidArgument);
@@ -517,7 +517,7 @@ mod tests {
     fn a_store_that_cannot_append_gets_new_files_and_a_torn_write_is_left_behind() {
         let folder = Folder::new();
         folder.writer(|_| {}).append(&[block("1")]).unwrap();
-        let store = Store { local: folder.place(), writes: Arc::default() };
+        let store = Store { local: folder.storage(), writes: Arc::default() };
         let mut options = LogWriterOptions::new("f-0", &"001".into());
         options.append = true;
         let mut writer = LogWriter::new(Arc::new(store), options).unwrap();

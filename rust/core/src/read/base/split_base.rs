@@ -36,7 +36,7 @@ impl ReadThreads {
 /// The base file of a split, if it has one, and the rows of the split.
 pub(in crate::read) struct SplitBase {
     split: Split,
-    place: Arc<dyn Storage>,
+    storage: Arc<dyn Storage>,
     segments: BaseSegments,
     /// The open file, without pruning, for the next read.
     next: Mutex<Option<Box<dyn BaseFile>>>,
@@ -44,9 +44,10 @@ pub(in crate::read) struct SplitBase {
 
 impl SplitBase {
     /// Returns `None` if the split is a part without rows.
-    pub(in crate::read) fn open(split: &Split, place: &Arc<dyn Storage>) -> Result<Option<Self>> {
-        let segments = BaseSegments::from_part(split.part, || opened(split, place.as_ref()))?;
-        let base = |segments| Self { split: split.clone(), place: Arc::clone(place), segments, next: Mutex::new(None) };
+    pub(in crate::read) fn open(split: &Split, storage: &Arc<dyn Storage>) -> Result<Option<Self>> {
+        let segments = BaseSegments::from_part(split.part, || opened(split, storage.as_ref()))?;
+        let base =
+            |segments| Self { split: split.clone(), storage: Arc::clone(storage), segments, next: Mutex::new(None) };
         Ok(segments.map(base))
     }
 
@@ -55,7 +56,7 @@ impl SplitBase {
         let mut next = self.next();
         let file = match next.take() {
             Some(file) => Some(file),
-            None => opened(&self.split, self.place.as_ref())?,
+            None => opened(&self.split, self.storage.as_ref())?,
         };
         *next = file.as_ref().and_then(|file| file.again());
         Ok(file)
@@ -67,7 +68,7 @@ impl SplitBase {
 
     /// Returns the path of the file in the storage.
     pub(in crate::read) fn path(&self) -> Option<String> {
-        self.split.slice.base_file.as_ref().map(|base| self.place.full_path(&base.path))
+        self.split.slice.base_file.as_ref().map(|base| self.storage.full_path(&base.path))
     }
 
     /// Reads the matching rows of the split, without row groups that contain no row of the filter; returns also their
@@ -187,18 +188,18 @@ fn none() -> BaseBatches {
     Box::new(std::iter::empty())
 }
 
-fn opened(split: &Split, place: &dyn Storage) -> Result<Option<Box<dyn BaseFile>>> {
+fn opened(split: &Split, storage: &dyn Storage) -> Result<Option<Box<dyn BaseFile>>> {
     let Some(base) = &split.slice.base_file else { return Ok(None) };
-    let file = open_file(base, place, &split.query).map_err(|error| error.at_instant(&base.instant))?;
+    let file = open_file(base, storage, &split.query).map_err(|error| error.at_instant(&base.instant))?;
     Ok(Some(base_file::renamed(file, split.query.names_at(&base.instant))))
 }
 
 /// Opens a base file; a skeleton file together with its source file.
-fn open_file(base: &file_group::BaseFile, place: &dyn Storage, query: &Query) -> Result<Box<dyn BaseFile>> {
-    let file = base_file::open(open_planned(place, &base.path, &known_base(base), query)?)?;
+fn open_file(base: &file_group::BaseFile, storage: &dyn Storage, query: &Query) -> Result<Box<dyn BaseFile>> {
+    let file = base_file::open(open_planned(storage, &base.path, &known_base(base), query)?)?;
     let Some(source) = &base.source else { return Ok(file) };
     let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
-    let opened = storage::open_beside(place, folder, &query.storage, query.options.mmap)?.open(name).map_err(|error| match error.kind() {
+    let opened = storage::open_beside(storage, folder, &query.storage, query.options.mmap)?.open(name).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::new(
             ErrorKind::FileCleaned,
             "a file that this table was bootstrapped from does not exist, and its rows are stored nowhere else. If the source was moved, set hoodie.bootstrap.base.path in hoodie.properties to its new path",

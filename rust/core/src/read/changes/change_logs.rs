@@ -47,7 +47,7 @@ pub(in crate::read) struct KnownImages {
 
 /// The remaining changes of change logs.
 pub(in crate::read) struct ChangeLogs {
-    place: Arc<dyn Storage>,
+    storage: Arc<dyn Storage>,
     files: VecDeque<LogFile>,
     blocks: VecDeque<(Arc<dyn FileSource>, Block)>,
     records: Option<Records>,
@@ -89,7 +89,7 @@ impl ChangeLogs {
         let most = usize::try_from(memory_limit / 4 / IMAGES).unwrap_or(usize::MAX);
         let rows = query.options.batch_rows.max(1);
         Ok(Self {
-            place: storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?,
+            storage: storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?,
             files: files.iter().cloned().collect(),
             blocks: VecDeque::new(),
             records: None,
@@ -118,8 +118,8 @@ impl ChangeLogs {
                 self.frame(&file)?;
                 continue;
             };
-            let place = (block.content.start, block.index);
-            let marked = |error: Error| error.offset_from(place.0).in_block(place.1).in_file(source.path());
+            let storage = (block.content.start, block.index);
+            let marked = |error: Error| error.offset_from(storage.0).in_block(storage.1).in_file(source.path());
             self.records = Some(Records::read(source.as_ref(), &block).map_err(marked)?);
         }
     }
@@ -127,7 +127,7 @@ impl ChangeLogs {
     /// Finds the blocks of a file.
     fn frame(&mut self, file: &LogFile) -> Result<()> {
         let source: Arc<dyn FileSource> =
-            Arc::new(PrefixSource::new(open_log(self.place.as_ref(), file, &self.query)?, file.len)?);
+            Arc::new(PrefixSource::new(open_log(self.storage.as_ref(), file, &self.query)?, file.len)?);
         self.report.edit().files += 1;
         for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;

@@ -63,8 +63,8 @@ impl LogChanges {
         let query = split.query.as_ref();
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
-        let place = storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?;
-        let blocks = scan(&split_of_commit(split, logs, instant), place.as_ref(), report)?;
+        let storage = storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?;
+        let blocks = scan(&split_of_commit(split, logs, instant), storage.as_ref(), report)?;
         if blocks.blocks.is_empty() {
             return Ok(None);
         }

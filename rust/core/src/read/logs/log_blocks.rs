@@ -18,7 +18,7 @@ pub(in crate::read) struct LogBlocks {
 }
 
 /// Frames all log files of a split. The contents of blocks are not read.
-pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedReport) -> Result<LogBlocks> {
+pub(in crate::read) fn scan(split: &Split, storage: &dyn Storage, report: &SharedReport) -> Result<LogBlocks> {
     let instants = &split.query.instants;
     let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
     let mut rules = match (split.query.options.semantics, split.query.options.log_scan) {
@@ -35,7 +35,7 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedR
     let mut files: Vec<Arc<dyn FileSource>> = Vec::new();
     let mut valid = ValidBlocks::new(rules);
     'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
-        let source: Arc<dyn FileSource> = Arc::new(PrefixSource::new(open_log(place, log, &split.query)?, log.len)?);
+        let source: Arc<dyn FileSource> = Arc::new(PrefixSource::new(open_log(storage, log, &split.query)?, log.len)?);
         files.push(Arc::clone(&source));
         for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
@@ -53,8 +53,8 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedR
     Ok(LogBlocks { files, blocks: valid.finish()? })
 }
 
-pub(in crate::read) fn open_log(place: &dyn Storage, log: &LogFile, query: &Query) -> Result<Arc<dyn FileSource>> {
-    open_planned(place, &log.path, &known_log(log), query).map_err(|error| match LogFileName::parse(&log.name) {
+pub(in crate::read) fn open_log(storage: &dyn Storage, log: &LogFile, query: &Query) -> Result<Arc<dyn FileSource>> {
+    open_planned(storage, &log.path, &known_log(log), query).map_err(|error| match LogFileName::parse(&log.name) {
         Some(name) => error.at_instant(name.instant),
         None => error,
     })
@@ -72,12 +72,12 @@ pub(in crate::read) fn known_base(base: &BaseFile) -> KnownFile {
 
 /// Opens a file of a plan; if it does not exist, the error is [`ErrorKind::FileCleaned`].
 pub(in crate::read) fn open_planned(
-    place: &dyn Storage,
+    storage: &dyn Storage,
     path: &str,
     known: &KnownFile,
     query: &Query,
 ) -> Result<Arc<dyn FileSource>> {
-    place.open_known(path, known).map_err(|error| {
+    storage.open_known(path, known).map_err(|error| {
         if error.kind() != ErrorKind::NotFound {
             return error;
         }
@@ -86,7 +86,7 @@ pub(in crate::read) fn open_planned(
             // Planned from commit metadata, which is kept longer than the files.
             Some(_) => "a commit of the range wrote this file, and the cleaner has removed it; begin the range later, or let the query fall back to a full table scan, which returns the rows that still exist",
         };
-        Error::new(ErrorKind::FileCleaned, message).in_file(place.full_path(path))
+        Error::new(ErrorKind::FileCleaned, message).in_file(storage.full_path(path))
     })
 }
 

@@ -111,8 +111,8 @@ impl<'a> LogLoader<'a> {
         for found in some_blocks.ok_or_else(no_blocks)? {
             let no_file = || Error::internal(format_args!("a log block of file {}, which was not opened", found.file));
             let file = blocks.files.get(found.file).ok_or_else(no_file)?;
-            let place = BlockLocation::new(file.as_ref(), &found.block, false);
-            let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;
+            let location = BlockLocation::new(file.as_ref(), &found.block, false);
+            let read = self.load_block(found, file, &location, &mut loading).map_err(|error| location.mark(error))?;
             read_in_all += read as u64;
         }
         // Each record is counted once, even if the logs are read several times.
@@ -125,7 +125,7 @@ impl<'a> LogLoader<'a> {
         &self,
         found: &BlockRef,
         file: &Arc<dyn FileSource>,
-        place: &BlockLocation,
+        location: &BlockLocation,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
         if self.keys.key == RecordKey::Number {
@@ -137,15 +137,15 @@ impl<'a> LogLoader<'a> {
         match &found.block.kind {
             BlockKind::Sound(BlockType::Delete) => {
                 let content = content()?;
-                self.load_deletes(content, place, loading)
+                self.load_deletes(content, location, loading)
             }
             _ if found.block.content.is_empty() => Ok(0),
             BlockKind::Sound(BlockType::AvroData) => {
                 let content = content()?;
-                self.load_avro(found, content, place, loading)
+                self.load_avro(found, content, location, loading)
             }
             BlockKind::Sound(BlockType::HfileData) => self.load_hfile(found, file, loading),
-            BlockKind::Sound(BlockType::ParquetData) => self.load_parquet(found, file, place, loading),
+            BlockKind::Sound(BlockType::ParquetData) => self.load_parquet(found, file, location, loading),
             _ => Err(Error::unsupported(format!(
                 "a log block of type {}, which has no rows of a snapshot",
                 found.block.type_name()
@@ -192,7 +192,7 @@ impl<'a> LogLoader<'a> {
         &self,
         block: &BlockRef,
         content: Bytes,
-        place: &BlockLocation,
+        location: &BlockLocation,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
         let Compiled { keys, projected: program, missing } = self.compile(block, loading)?;
@@ -209,7 +209,7 @@ impl<'a> LogLoader<'a> {
                 loading.records.add_missing(Arc::clone(missing));
             }
             let rows = RowSource::Avro { content: content.clone(), program };
-            loading.records.add_source(LogSource { rows, place: place.clone() });
+            loading.records.add_source(LogSource { rows, location: location.clone() });
         }
         Ok(records)
     }
@@ -221,15 +221,15 @@ impl<'a> LogLoader<'a> {
         let wanted = loading.merger.wanted();
         let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key_column(), wanted);
         let decompressed = loading.memory.converted(file.as_ref(), content.start, unpack)?;
-        let place = BlockLocation::new(file.as_ref(), &found.block, true);
-        self.load_avro(found, decompressed, &place, loading).map_err(|error| place.mark(error))
+        let location = BlockLocation::new(file.as_ref(), &found.block, true);
+        self.load_avro(found, decompressed, &location, loading).map_err(|error| location.mark(error))
     }
 
     fn load_parquet(
         &self,
         found: &BlockRef,
         file: &Arc<dyn FileSource>,
-        place: &BlockLocation,
+        location: &BlockLocation,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
         let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.projected));
@@ -245,7 +245,9 @@ impl<'a> LogLoader<'a> {
             if let Some(missing) = &missing {
                 loading.records.add_missing(Arc::clone(missing));
             }
-            loading.records.add_source(LogSource { rows: RowSource::Parquet { block, batch }, place: place.clone() });
+            loading
+                .records
+                .add_source(LogSource { rows: RowSource::Parquet { block, batch }, location: location.clone() });
         }
         Ok(read)
     }
@@ -294,9 +296,9 @@ impl<'a> LogLoader<'a> {
         self.projected.fields().iter().map(|field| writer.field(field.name()).is_none()).collect()
     }
 
-    fn load_deletes(&self, content: Bytes, place: &BlockLocation, loading: &mut Loading<'_>) -> Result<usize> {
+    fn load_deletes(&self, content: Bytes, location: &BlockLocation, loading: &mut Loading<'_>) -> Result<usize> {
         let deletes = delete::deletes(&content)?;
-        let known = self.deleted.as_ref().map(|keys| keys.rows_of_block(&deletes, place.instant())).transpose()?;
+        let known = self.deleted.as_ref().map(|keys| keys.rows_of_block(&deletes, location.instant())).transpose()?;
         let DeletedKeys { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
         let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
@@ -313,7 +315,7 @@ impl<'a> LogLoader<'a> {
                 places: &places,
             },
         )?;
-        loading.records.add_source(LogSource { rows: RowSource::Deletes(known), place: place.clone() });
+        loading.records.add_source(LogSource { rows: RowSource::Deletes(known), location: location.clone() });
         Ok(deleted.len())
     }
 }

@@ -145,7 +145,7 @@ impl LogRecords {
         match &found.rows {
             RowSource::Avro { content, program } => {
                 let decoded = self.decoders.decode(content, *program, wanted, growing);
-                decoded.map_err(|error| found.place.mark(error))
+                decoded.map_err(|error| found.location.mark(error))
             }
             RowSource::Parquet { block, batch } => {
                 let known =
@@ -153,7 +153,7 @@ impl LogRecords {
                 let at = match (known, self.parquet.get_mut(*block)) {
                     (Some(at), _) => at,
                     (None, Some(block)) => {
-                        let batch = block.batch(*batch, memory).map_err(|error| found.place.mark(error))?;
+                        let batch = block.batch(*batch, memory).map_err(|error| found.location.mark(error))?;
                         growing.push(Growing::Decoded { source, batch });
                         growing.len() - 1
                     }

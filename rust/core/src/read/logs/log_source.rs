@@ -20,7 +20,7 @@ pub(in crate::read) const PARQUET_ROWS: usize = 64 * 1024;
 /// One source of the merge.
 pub(in crate::read) struct LogSource {
     pub(in crate::read) rows: RowSource,
-    pub(in crate::read) place: BlockLocation,
+    pub(in crate::read) location: BlockLocation,
 }
 
 /// The location of rows.

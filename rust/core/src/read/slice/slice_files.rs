@@ -16,8 +16,8 @@ const FIRST: u64 = 8 << 20;
 ///
 /// # Errors
 /// Errors of opening a file.
-pub(super) fn begin(split: &Split, place: &dyn Storage, limit: u64) -> Result<Vec<Arc<dyn FileSource>>> {
-    if !place.is_remote() {
+pub(super) fn begin(split: &Split, storage: &dyn Storage, limit: u64) -> Result<Vec<Arc<dyn FileSource>>> {
+    if !storage.is_remote() {
         return Ok(Vec::new());
     }
     let slice = &split.slice;
@@ -31,7 +31,7 @@ pub(super) fn begin(split: &Split, place: &dyn Storage, limit: u64) -> Result<Ve
         if len == 0 || (bytes > limit && !begun.is_empty()) {
             continue;
         }
-        let file = place.open_known(path, &known)?;
+        let file = storage.open_known(path, &known)?;
         file.begin(from)?;
         begun.push(file);
     }

@@ -56,9 +56,9 @@ impl SplitReader {
 
     /// Reads a slice from a storage that is already open.
     #[must_use]
-    pub fn in_place(self, place: Arc<dyn Storage>) -> Self {
+    pub fn with_storage(self, storage: Arc<dyn Storage>) -> Self {
         let reader = match self.reader {
-            Reader::Slice(reader) => Reader::Slice(Box::new(reader.in_place(place))),
+            Reader::Slice(reader) => Reader::Slice(Box::new(reader.with_storage(storage))),
             changes @ Reader::Changes(_) => changes,
         };
         Self { reader, ..self }
