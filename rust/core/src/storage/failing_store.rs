@@ -13,18 +13,18 @@ use crate::error::{Error, ErrorKind, Result};
 /// A store whose changes fail from one of them on.
 pub(crate) struct FailingStore {
     inner: LocalStorage,
-    failure: Failure,
+    failure: InjectedFailure,
     is_remote: bool,
 }
 
 #[derive(Clone)]
-struct Failure {
+struct InjectedFailure {
     changes: Arc<AtomicUsize>,
     limit: usize,
     is_lost: bool,
 }
 
-impl Failure {
+impl InjectedFailure {
     fn change<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         let number = self.changes.fetch_add(1, Ordering::SeqCst);
         if number < self.limit {
@@ -40,7 +40,7 @@ impl Failure {
 impl FailingStore {
     /// The first `limit` changes succeed. With `is_lost`, the next one takes place none the less: its answer is lost.
     pub(crate) fn new(inner: LocalStorage, limit: usize, is_lost: bool) -> Self {
-        Self { inner, failure: Failure { changes: Arc::default(), limit, is_lost }, is_remote: false }
+        Self { inner, failure: InjectedFailure { changes: Arc::default(), limit, is_lost }, is_remote: false }
     }
 
     /// The same, over a network.
@@ -108,7 +108,7 @@ impl FileStore for FailingStore {
 
 struct FailingUpload {
     inner: Box<dyn StoreUpload>,
-    failure: Failure,
+    failure: InjectedFailure,
 }
 
 impl StoreUpload for FailingUpload {

@@ -138,15 +138,15 @@ impl Drop for ReservedBytes {
 
 /// Bytes that are counted until the last slice of them is dropped.
 pub(super) fn counted(bytes: Bytes, reserved: Arc<ReservedBytes>) -> Bytes {
-    struct Counted(Bytes, #[allow(dead_code)] Arc<ReservedBytes>);
+    struct CountedBytes(Bytes, #[allow(dead_code)] Arc<ReservedBytes>);
 
-    impl AsRef<[u8]> for Counted {
+    impl AsRef<[u8]> for CountedBytes {
         fn as_ref(&self) -> &[u8] {
             &self.0
         }
     }
 
-    Bytes::from_owner(Counted(bytes, reserved))
+    Bytes::from_owner(CountedBytes(bytes, reserved))
 }
 
 #[cfg(test)]
@@ -157,9 +157,9 @@ mod tests {
     use crate::storage::object_runtime::locked;
 
     #[derive(Debug)]
-    struct Held(Mutex<Vec<(LastUse, ReservedBytes)>>);
+    struct HeldBytes(Mutex<Vec<(LastUse, ReservedBytes)>>);
 
-    impl FetchCache for Held {
+    impl FetchCache for HeldBytes {
         fn oldest(&self) -> Option<LastUse> {
             locked(&self.0).iter().map(|(used, _)| *used).min()
         }
@@ -170,12 +170,12 @@ mod tests {
         }
     }
 
-    fn held(budget: &Arc<FetchBudget>, bytes: &[(bool, u64, u64)]) -> Arc<Held> {
+    fn held(budget: &Arc<FetchBudget>, bytes: &[(bool, u64, u64)]) -> Arc<HeldBytes> {
         let held = bytes
             .iter()
             .map(|(is_unread, at, bytes)| (LastUse { is_unread: *is_unread, at: *at }, budget.reserve(*bytes)));
-        let held = Arc::new(Held(Mutex::new(held.collect())));
-        let cache: Arc<dyn FetchCache> = Arc::<Held>::clone(&held);
+        let held = Arc::new(HeldBytes(Mutex::new(held.collect())));
+        let cache: Arc<dyn FetchCache> = Arc::<HeldBytes>::clone(&held);
         budget.add_cache(Arc::downgrade(&cache));
         held
     }

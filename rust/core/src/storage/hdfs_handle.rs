@@ -33,12 +33,12 @@ pub(super) struct HdfsHandle {
     /// Its path identifies no file.
     uri: HdfsUri,
     options: HdfsOptions,
-    live: Mutex<Option<Arc<Live>>>,
+    live: Mutex<Option<Arc<ProcessState>>>,
     opened: SharedSources,
 }
 
 /// The state of one process.
-struct Live {
+struct ProcessState {
     client: Client,
     limit: Arc<Semaphore>,
     /// Held by every operation that is running.
@@ -88,7 +88,7 @@ impl HdfsHandle {
         &self.opened
     }
 
-    fn live(&self) -> Result<Arc<Live>> {
+    fn live(&self) -> Result<Arc<ProcessState>> {
         let mut live = locked(&self.live);
         match live.as_ref() {
             Some(known) if known.io.is_here() => return Ok(Arc::clone(known)),
@@ -111,7 +111,7 @@ impl HdfsHandle {
         let client = self.client(&io)?;
         let limit = Arc::new(Semaphore::new(self.options.max_requests));
         let generation = GENERATION.fetch_add(1, Ordering::SeqCst);
-        let made = Arc::new(Live { client, limit, running: Arc::default(), generation, io });
+        let made = Arc::new(ProcessState { client, limit, running: Arc::default(), generation, io });
         *live = Some(Arc::clone(&made));
         Ok(made)
     }

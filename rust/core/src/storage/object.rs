@@ -25,14 +25,14 @@ pub struct ObjectStorage {
     key: String,
     pub(super) handle: Arc<ObjectHandle>,
     pub(super) requests: Arc<RequestCounters>,
-    ahead: Arc<Mutex<Ahead>>,
+    ahead: Arc<Mutex<PrefetchedResponses>>,
 }
 
 /// Prefetched responses; each is used once.
 #[derive(Default)]
-struct Ahead {
+struct PrefetchedResponses {
     files: HashMap<String, PendingResult<SharedResult<OpenedObject>>>,
-    folders: HashMap<String, PendingResult<SharedResult<Listed>>>,
+    folders: HashMap<String, PendingResult<SharedResult<FolderListing>>>,
 }
 
 /// A file of unknown size: with its bytes, unless it is large.
@@ -45,7 +45,7 @@ struct OpenedObject {
 
 /// A folder: its files and subfolders.
 #[derive(Clone)]
-struct Listed {
+struct FolderListing {
     files: Vec<ObjectMeta>,
     folders: Vec<Path>,
 }
@@ -91,7 +91,7 @@ impl ObjectStorage {
         self.handle.start(&self.requests, move |store| open(store, location))
     }
 
-    fn start_list(&self, folder: &str) -> Result<PendingResult<SharedResult<Listed>>> {
+    fn start_list(&self, folder: &str) -> Result<PendingResult<SharedResult<FolderListing>>> {
         let prefix = self.location(folder)?;
         self.handle.start(&self.requests, move |store| list(store, prefix))
     }
@@ -205,9 +205,9 @@ impl Storage for ObjectStorage {
     }
 }
 
-async fn list(store: Arc<dyn ObjectStore>, prefix: Path) -> object_store::Result<Listed> {
+async fn list(store: Arc<dyn ObjectStore>, prefix: Path) -> object_store::Result<FolderListing> {
     let listed = with_whole_answer(|| store.list_with_delimiter(Some(&prefix))).await?;
-    Ok(Listed { files: listed.objects, folders: listed.common_prefixes })
+    Ok(FolderListing { files: listed.objects, folders: listed.common_prefixes })
 }
 
 /// Fetches a file of unknown size: all of it, or only the response header of a large one.

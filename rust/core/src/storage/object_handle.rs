@@ -29,12 +29,12 @@ pub(super) struct ObjectHandle {
     /// Its key identifies no object.
     uri: ObjectUri,
     options: ObjectOptions,
-    live: Mutex<Option<Arc<Live>>>,
+    live: Mutex<Option<Arc<ProcessState>>>,
     opened: SharedSources,
 }
 
 /// The state of one process.
-struct Live {
+struct ProcessState {
     client: Arc<dyn ObjectStore>,
     limit: Arc<RequestLimit>,
     supplied: Option<Arc<SuppliedCredentials>>,
@@ -66,7 +66,7 @@ impl ObjectHandle {
     /// Returns a handle with this client.
     #[cfg(test)]
     pub(super) fn with_client(uri: &ObjectUri, options: ObjectOptions, client: Arc<dyn ObjectStore>) -> Arc<Self> {
-        let live = Live { client, limit: RequestLimit::new(4), supplied: None, io: IoThread::start().unwrap() };
+        let live = ProcessState { client, limit: RequestLimit::new(4), supplied: None, io: IoThread::start().unwrap() };
         let live = Mutex::new(Some(Arc::new(live)));
         Arc::new(Self { uri: uri.clone(), options, live, opened: SharedSources::default() })
     }
@@ -81,7 +81,7 @@ impl ObjectHandle {
         self.options.client().max_requests
     }
 
-    fn live(&self) -> Result<Arc<Live>> {
+    fn live(&self) -> Result<Arc<ProcessState>> {
         let mut live = locked(&self.live);
         if let Some(known) = live.as_ref() {
             if known.io.is_here() {
@@ -100,7 +100,7 @@ impl ObjectHandle {
         let supplied = self.options.supplier().map(|name| SuppliedCredentials::new(name, self.uri.service));
         let parts = ClientParts { region, limit: Arc::clone(&limit), supplied: supplied.clone() };
         let client = client(&self.uri, &self.options, parts)?;
-        let made = Arc::new(Live { client, limit, supplied, io });
+        let made = Arc::new(ProcessState { client, limit, supplied, io });
         *live = Some(Arc::clone(&made));
         Ok(made)
     }

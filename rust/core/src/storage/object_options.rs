@@ -261,7 +261,7 @@ fn has_credentials(service: ObjectStoreType, options: &Options) -> bool {
     options.iter().any(|(name, value)| is_credential(service, name) && value != "false")
 }
 
-struct Merged {
+struct MergedOptions {
     options: Options,
     /// Whether credentials are selected, including those of the machine.
     is_decided: bool,
@@ -273,7 +273,7 @@ fn merge(
     hadoop: ConvertedOptions,
     environment: &Options,
     explicit: ExplicitOptions,
-) -> Merged {
+) -> MergedOptions {
     let is_decided = explicit.has_credentials || hadoop.has_credentials;
     // The tenant and client of the account may be the user's, and the secret the environment's: only complete sources
     // are used.
@@ -282,7 +282,7 @@ fn merge(
     let mut options: Options = from_process.map(|(name, value)| (*name, value.clone())).collect();
     options.extend(hadoop.options);
     options.extend(own);
-    Merged { options, is_decided }
+    MergedOptions { options, is_decided }
 }
 
 /// Returns the storage account: that of the URI, or the option `account_name`.

@@ -63,12 +63,12 @@ impl IoThread {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> PendingResult<T> {
-        let state = Arc::new(State { value: Mutex::new(Value::Running), changed: Condvar::new() });
+        let state = Arc::new(State { value: Mutex::new(PromiseValue::Running), changed: Condvar::new() });
         // If the task is dropped before it ends, waiting threads get an error.
         let promise = Promise(Arc::clone(&state));
         let task = self.handle.spawn(async move {
             let value = future.await;
-            promise.0.set(Value::Done(value));
+            promise.0.set(PromiseValue::Done(value));
         });
         PendingResult { state, process: self.process, task: task.abort_handle() }
     }
@@ -88,23 +88,23 @@ impl Drop for IoThread {
     }
 }
 
-enum Value<T> {
+enum PromiseValue<T> {
     Running,
     Done(T),
     Lost,
 }
 
 struct State<T> {
-    value: Mutex<Value<T>>,
+    value: Mutex<PromiseValue<T>>,
     changed: Condvar,
 }
 
 impl<T> State<T> {
-    fn lock(&self) -> MutexGuard<'_, Value<T>> {
+    fn lock(&self) -> MutexGuard<'_, PromiseValue<T>> {
         locked(&self.value)
     }
 
-    fn set(&self, value: Value<T>) {
+    fn set(&self, value: PromiseValue<T>) {
         *self.lock() = value;
         self.changed.notify_all();
     }
@@ -114,8 +114,8 @@ struct Promise<T>(Arc<State<T>>);
 
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
-        if matches!(*self.0.lock(), Value::Running) {
-            self.0.set(Value::Lost);
+        if matches!(*self.0.lock(), PromiseValue::Running) {
+            self.0.set(PromiseValue::Lost);
         }
     }
 }
@@ -135,7 +135,7 @@ impl<T: Clone> PendingResult<T> {
 
     /// Returns true if the result is available.
     pub(super) fn is_done(&self) -> bool {
-        !matches!(*self.state.lock(), Value::Running)
+        !matches!(*self.state.lock(), PromiseValue::Running)
     }
 
     /// Waits for the result. Any number of threads may wait.
@@ -148,12 +148,12 @@ impl<T: Clone> PendingResult<T> {
             let (value, _) = self
                 .state
                 .changed
-                .wait_timeout_while(value, POLL, |value| matches!(value, Value::Running))
+                .wait_timeout_while(value, POLL, |value| matches!(value, PromiseValue::Running))
                 .unwrap_or_else(PoisonError::into_inner);
             match &*value {
-                Value::Done(value) => return Ok(value.clone()),
-                Value::Lost => return Err(Error::internal("a request ended without an answer")),
-                Value::Running => {}
+                PromiseValue::Done(value) => return Ok(value.clone()),
+                PromiseValue::Lost => return Err(Error::internal("a request ended without an answer")),
+                PromiseValue::Running => {}
             }
             drop(value);
             check_cancelled()?;
