@@ -59,7 +59,7 @@ impl Decoder {
         let mut ahead = datums.chunks(LANES).skip(1);
         for group in datums.chunks(LANES) {
             lanes.load(group.iter().map(|datum| (datum.at, datum.len)))?;
-            let mut ahead = Ahead::new(content, ahead.next().unwrap_or_default(), self.program.steps.len());
+            let mut ahead = PrefetchedDatums::new(content, ahead.next().unwrap_or_default(), self.program.steps.len());
             for step in &self.program.steps {
                 ahead.fetch_some();
                 step_lanes(std::slice::from_ref(step), &mut self.columns, &mut lanes)?;
@@ -101,7 +101,7 @@ impl Decoder {
 
 /// The datums of the next group, on their way from memory. In lockstep the first look at each would be a miss in another
 /// place; so their cache lines are asked for while this group is decoded, a few before each of its fields.
-struct Ahead<'a> {
+struct PrefetchedDatums<'a> {
     content: &'a [u8],
     datums: std::slice::Iter<'a, Datum>,
     at: usize,
@@ -110,7 +110,7 @@ struct Ahead<'a> {
     lines: usize,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> PrefetchedDatums<'a> {
     const LINE: usize = 64;
 
     fn new(content: &'a [u8], datums: &'a [Datum], fields: usize) -> Self {
