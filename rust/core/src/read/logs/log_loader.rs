@@ -48,7 +48,7 @@ pub(in crate::read) struct LogLoader<'a> {
 
 /// The compiled decoders of one writer schema.
 #[derive(Clone)]
-struct Compiled {
+struct CompiledDecoders {
     /// Decodes the keys.
     keys: Arc<DecodeProgram>,
     /// The ordinal of the program that decodes the projected columns.
@@ -69,16 +69,16 @@ struct CompiledFor {
 }
 
 /// The state of a load.
-struct Loading<'m> {
+struct LoadState<'m> {
     merger: &'m mut dyn LogSink,
     records: LogRecords,
     memory: &'m mut SliceMemory,
-    compiled: HashMap<CompiledFor, Compiled>,
+    compiled: HashMap<CompiledFor, CompiledDecoders>,
     /// The row numbers of base rows that the remaining records of the block update; empty if records are merged by key.
     numbers: VecDeque<u64>,
 }
 
-impl Loading<'_> {
+impl LoadState<'_> {
     /// Returns the positions of the next records; empty if records are merged by key.
     fn next_numbers(&mut self, key: &RecordKey, records: usize) -> Result<Vec<u64>> {
         if *key != RecordKey::Number {
@@ -103,7 +103,7 @@ impl<'a> LogLoader<'a> {
     ) -> Result<LogRecords> {
         let is_first = memory.begin_pass();
         let records = LogRecords::new(Arc::clone(self.projected), self.report.clone());
-        let mut loading = Loading { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
+        let mut loading = LoadState { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
         let mut read_in_all = 0;
         let count = blocks.blocks.len();
         let some_blocks = blocks.blocks.get(some.clone());
@@ -126,7 +126,7 @@ impl<'a> LogLoader<'a> {
         found: &BlockRef,
         file: &Arc<dyn FileSource>,
         location: &BlockLocation,
-        loading: &mut Loading<'_>,
+        loading: &mut LoadState<'_>,
     ) -> Result<usize> {
         if self.keys.key == RecordKey::Number {
             let positions = block_positions(file, &found.block)?;
@@ -153,7 +153,7 @@ impl<'a> LogLoader<'a> {
         }
     }
 
-    fn compile(&self, found: &BlockRef, loading: &mut Loading<'_>) -> Result<Compiled> {
+    fn compile(&self, found: &BlockRef, loading: &mut LoadState<'_>) -> Result<CompiledDecoders> {
         let text = found.block.header.bytes(HeaderKey::Schema).ok_or_else(no_schema)?;
         let of = CompiledFor {
             schema: text.clone(),
@@ -170,7 +170,8 @@ impl<'a> LogLoader<'a> {
             self.projected.fields().iter().map(|field| RequestedColumn::Value(field.name().clone())).collect();
         let projected = DecodeProgram::compile(&writer, reader, &projected, ArrowMapping::Table)?;
         let missing = of.is_partial.then(|| self.missing(&writer));
-        let compiled = Compiled { keys: Arc::new(keys), projected: loading.records.add_program(projected), missing };
+        let compiled =
+            CompiledDecoders { keys: Arc::new(keys), projected: loading.records.add_program(projected), missing };
         loading.compiled.insert(of, compiled.clone());
         Ok(compiled)
     }
@@ -193,9 +194,9 @@ impl<'a> LogLoader<'a> {
         block: &BlockRef,
         content: Bytes,
         location: &BlockLocation,
-        loading: &mut Loading<'_>,
+        loading: &mut LoadState<'_>,
     ) -> Result<usize> {
-        let Compiled { keys, projected: program, missing } = self.compile(block, loading)?;
+        let CompiledDecoders { keys, projected: program, missing } = self.compile(block, loading)?;
         let mut frames = RecordFrames::new(content.as_ref())?;
         let records = frames.left();
         let (mut decoder, mut found) = (Decoder::new(keys), Vec::new());
@@ -215,7 +216,7 @@ impl<'a> LogLoader<'a> {
     }
 
     /// A decompressed HFile block is an Avro block.
-    fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn FileSource>, loading: &mut Loading<'_>) -> Result<usize> {
+    fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn FileSource>, loading: &mut LoadState<'_>) -> Result<usize> {
         let schema = self.writer(found)?;
         let content = &found.block.content;
         let wanted = loading.merger.wanted();
@@ -230,7 +231,7 @@ impl<'a> LogLoader<'a> {
         found: &BlockRef,
         file: &Arc<dyn FileSource>,
         location: &BlockLocation,
-        loading: &mut Loading<'_>,
+        loading: &mut LoadState<'_>,
     ) -> Result<usize> {
         let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.projected));
         let mut read = 0;
@@ -258,7 +259,7 @@ impl<'a> LogLoader<'a> {
         decoded: &RecordBatch,
         content: &Bytes,
         places: &[u32],
-        loading: &mut Loading<'_>,
+        loading: &mut LoadState<'_>,
     ) -> Result<()> {
         let numbers = loading.next_numbers(&self.keys.key, places.len())?;
         let Some(wanted) = self.keys.are_wanted(decoded, content)? else {
@@ -280,7 +281,7 @@ impl<'a> LogLoader<'a> {
         content: &Bytes,
         places: &[u32],
         numbers: &[u64],
-        loading: &mut Loading<'_>,
+        loading: &mut LoadState<'_>,
     ) -> Result<()> {
         let (keys, rest) = self.keys.split_keys(decoded, content, numbers)?;
         let batch = self.keys.batch(rest, decoded.num_rows())?;
@@ -296,7 +297,7 @@ impl<'a> LogLoader<'a> {
         self.projected.fields().iter().map(|field| writer.field(field.name()).is_none()).collect()
     }
 
-    fn load_deletes(&self, content: Bytes, location: &BlockLocation, loading: &mut Loading<'_>) -> Result<usize> {
+    fn load_deletes(&self, content: Bytes, location: &BlockLocation, loading: &mut LoadState<'_>) -> Result<usize> {
         let deletes = delete::deletes(&content)?;
         let known = self.deleted.as_ref().map(|keys| keys.rows_of_block(&deletes, location.instant())).transpose()?;
         let DeletedKeys { text, deleted } = deletes;
