@@ -23,10 +23,10 @@ use crate::storage::FileSource;
 pub(super) struct RecordBatches {
     schema: SchemaRef,
     /// `None` after the last batch.
-    left: Option<Remaining>,
+    left: Option<RemainingRecords>,
 }
 
-enum Remaining {
+enum RemainingRecords {
     Datums(RecordScan),
     Rows(BaseBatches),
 }
@@ -49,10 +49,16 @@ impl RecordBatches {
         let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
         let rows = rows.max(1);
         let left = if kind == BlockType::ParquetData {
-            Some(Remaining::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::identity(), rows)?))
+            Some(RemainingRecords::Rows(parquet_data::batches(
+                file,
+                &block.content,
+                &types,
+                FieldNames::identity(),
+                rows,
+            )?))
         } else {
             let content = block_records::avro_content(file, block, kind, &schema, &KeyFilter::All)?;
-            let scan = || RecordScan::new(content.clone(), &schema, rows, kind).map(Remaining::Datums);
+            let scan = || RecordScan::new(content.clone(), &schema, rows, kind).map(RemainingRecords::Datums);
             (!content.is_empty()).then(scan).transpose()?
         };
         Ok(Self { schema: types, left })
@@ -69,8 +75,8 @@ impl Iterator for RecordBatches {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match self.left.as_mut()? {
-            Remaining::Datums(scan) => scan.next().transpose(),
-            Remaining::Rows(batches) => batches.next(),
+            RemainingRecords::Datums(scan) => scan.next().transpose(),
+            RemainingRecords::Rows(batches) => batches.next(),
         };
         if !matches!(next, Some(Ok(_))) {
             self.left = None;

@@ -39,14 +39,14 @@ pub enum ScanControl {
 /// Collects blocks and returns the valid ones.
 pub struct ValidBlocks<'a> {
     rules: ScanRules<'a>,
-    gathered: Gathered,
+    gathered: GatheredBlocks,
     /// The number of blocks that rollback commands removed.
     pub rolled_back: u64,
     /// The number of blocks of instants that are not completed.
     pub uncommitted: u64,
 }
 
-enum Gathered {
+enum GatheredBlocks {
     ByBlock(Vec<BlockRef>),
     ByInstant(ByInstant),
 }
@@ -56,8 +56,8 @@ impl<'a> ValidBlocks<'a> {
     #[must_use]
     pub fn new(rules: ScanRules<'a>) -> Self {
         let gathered = match rules.order {
-            ScanOrder::ByBlock => Gathered::ByBlock(Vec::new()),
-            ScanOrder::ByInstant => Gathered::ByInstant(ByInstant::default()),
+            ScanOrder::ByBlock => GatheredBlocks::ByBlock(Vec::new()),
+            ScanOrder::ByInstant => GatheredBlocks::ByInstant(ByInstant::default()),
         };
         Self { rules, gathered, rolled_back: 0, uncommitted: 0 }
     }
@@ -98,8 +98,8 @@ impl<'a> ValidBlocks<'a> {
             return Err(Error::corrupt(message).at_offset(block.offset));
         };
         self.rolled_back += match &mut self.gathered {
-            Gathered::ByInstant(gathered) => gathered.roll_back(&target),
-            Gathered::ByBlock(blocks) => {
+            GatheredBlocks::ByInstant(gathered) => gathered.roll_back(&target),
+            GatheredBlocks::ByBlock(blocks) => {
                 let before = blocks.len();
                 blocks.retain(|one| one.block.header.requested_time().as_ref() != Some(&target));
                 (before - blocks.len()) as u64
@@ -129,8 +129,8 @@ impl<'a> ValidBlocks<'a> {
         }
         let found = BlockRef { file, block };
         match &mut self.gathered {
-            Gathered::ByBlock(blocks) => blocks.push(found),
-            Gathered::ByInstant(gathered) => gathered.push(instant, found),
+            GatheredBlocks::ByBlock(blocks) => blocks.push(found),
+            GatheredBlocks::ByInstant(gathered) => gathered.push(instant, found),
         }
         Ok(ScanControl::GoesOn)
     }
@@ -141,8 +141,8 @@ impl<'a> ValidBlocks<'a> {
     /// `Internal` if a valid block is missing.
     pub fn finish(self) -> Result<Vec<BlockRef>> {
         match self.gathered {
-            Gathered::ByBlock(blocks) => Ok(blocks),
-            Gathered::ByInstant(gathered) => gathered.in_order(),
+            GatheredBlocks::ByBlock(blocks) => Ok(blocks),
+            GatheredBlocks::ByInstant(gathered) => gathered.in_order(),
         }
     }
 }

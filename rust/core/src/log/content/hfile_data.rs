@@ -40,7 +40,7 @@ pub fn as_avro(
     key: Option<&str>,
     wanted: &KeyFilter,
 ) -> Result<Bytes> {
-    let mut converted = Converted::new(schema, key)?;
+    let mut converted = ConvertedContent::new(schema, key)?;
     if !content.is_empty() {
         let hfile = open(file, content)?;
         let seeking = *wanted != KeyFilter::All && converted.is_keyed(&hfile)?;
@@ -61,14 +61,14 @@ fn open(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<HFile> {
 }
 
 /// A growing Avro content.
-struct Converted {
+struct ConvertedContent {
     content: Vec<u8>,
     count: i32,
     /// Locates the key field in a value; `None` if there is no such string field.
     key: Option<Arc<DecodeProgram>>,
 }
 
-impl Converted {
+impl ConvertedContent {
     fn new(schema: &Schema, key: Option<&str>) -> Result<Self> {
         let field = key.and_then(|key| schema.field(key)).filter(|field| *field.ty.non_null() == Type::String);
         let key = field.map(|field| {

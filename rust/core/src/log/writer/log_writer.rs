@@ -75,7 +75,7 @@ pub struct WrittenBlock {
 pub struct LogWriter {
     storage: Arc<dyn WritableStorage>,
     options: LogWriterOptions,
-    next: Next,
+    next: NextFile,
     sink: Option<Box<dyn FileSink>>,
     paths: Vec<String>,
     finished: bool,
@@ -84,7 +84,7 @@ pub struct LogWriter {
 }
 
 /// The file to try when one is needed.
-struct Next {
+struct NextFile {
     version: i64,
     write_token: String,
     append: bool,
@@ -190,7 +190,7 @@ impl LogWriter {
     /// Opens the file for the next block: one to append to, or the first free version.
     fn open(&mut self) -> Result<Box<dyn FileSink>> {
         loop {
-            let Next { version, write_token, append } = &self.next;
+            let NextFile { version, write_token, append } = &self.next;
             let name = LogFileName::compose(&self.options.file_id, &self.options.instant, *version, write_token)?.name;
             let opened = if *append { self.open_to_append(&name)? } else { None };
             let opened = match opened {
@@ -217,7 +217,7 @@ impl LogWriter {
 }
 
 /// Returns the first file to try, depending on the slice's files in the folder.
-fn next_of(storage: &dyn WritableStorage, options: &LogWriterOptions) -> Result<Next> {
+fn next_of(storage: &dyn WritableStorage, options: &LogWriterOptions) -> Result<NextFile> {
     let entries = match storage.list("")? {
         Some(entries) => entries,
         None if storage.is_object_store() => Vec::new(),
@@ -244,7 +244,7 @@ fn next_of(storage: &dyn WritableStorage, options: &LogWriterOptions) -> Result<
     };
     let append = token.is_some();
     let write_token = options.write_token.clone().or(token).unwrap_or_else(|| UNKNOWN_WRITE_TOKEN.to_owned());
-    Ok(Next { version: options.version.unwrap_or(version), write_token, append })
+    Ok(NextFile { version: options.version.unwrap_or(version), write_token, append })
 }
 
 /// Returns true if a file ends with a complete block, so that another may follow. After other bytes (left by a writer
@@ -276,9 +276,9 @@ mod tests {
     use crate::log::{BlockKind, BlockType, LogFile};
     use crate::storage::{LocalStorage, Storage, StorageOptions};
 
-    struct Folder(PathBuf);
+    struct LogFolder(PathBuf);
 
-    impl Folder {
+    impl LogFolder {
         fn new() -> Self {
             static COUNT: AtomicU32 = AtomicU32::new(0);
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for LogFolder {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_file_comes_with_its_first_block() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let mut writer = folder.writer(|_| {});
         assert!(writer.append::<BlockBytes>(&[]).unwrap().is_empty());
         assert_eq!(folder.names(), [""; 0]);
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_taken_is_left_alone() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let mut one = folder.writer(|options| options.version = Some(1));
         let mut other = folder.writer(|options| options.version = Some(1));
         one.append(&[block("1")]).unwrap();
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_file_beyond_its_limit_is_followed_by_the_next() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let len = block("1").bytes().len() as u64;
         let mut writer = folder.writer(|options| options.max_file_bytes = 2 * len);
         for instant in ["1", "2", "3", "4"] {
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn appending_goes_on_with_the_latest_file() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let append = |options: &mut LogWriterOptions| options.append = true;
         folder.writer(|options| options.write_token = Some("0-1-2".into())).append(&[block("1")]).unwrap();
         folder.writer(append).append(&[block("2")]).unwrap();
@@ -415,14 +415,14 @@ mod tests {
     fn a_torn_end_is_not_written_on() {
         let whole = block("1").bytes().to_vec();
         for tail in [&b"#HU"[..], b"#HUDI#", &whole[..50], &[0; 20]] {
-            let folder = Folder::new();
+            let folder = LogFolder::new();
             let name = ".f-0_001.log.1_1-0-1";
             std::fs::write(folder.0.join(name), [&whole[..], tail].concat()).unwrap();
             folder.writer(|options| options.append = true).append(&[block("2")]).unwrap();
             assert_eq!(std::fs::read(folder.0.join(name)).unwrap().len(), whole.len() + tail.len());
             assert_eq!(folder.instants(".f-0_001.log.2_1-0-1"), "2");
         }
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         std::fs::write(folder.0.join(".f-0_001.log.1_1-0-1"), b"").unwrap();
         folder.writer(|options| options.append = true).append(&[block("2")]).unwrap();
         assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "2");
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn other_slices_and_change_logs_do_not_count() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         for name in
             [".f-0_002.log.7_1-0-1", ".f-1_001.log.7_1-0-1", ".f-0_001.log.7_1-0-1.cdc", ".f-0_001.archive.7_1-0-1"]
         {
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_refused_before_anything_is() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let refused = |change: fn(&mut LogWriterOptions)| {
             let mut options = LogWriterOptions::new("f-0", &"001".into());
             change(&mut options);
@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn a_store_that_cannot_append_gets_new_files_and_a_torn_write_is_left_behind() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         folder.writer(|_| {}).append(&[block("1")]).unwrap();
         let store = Store { local: folder.storage(), writes: Arc::default() };
         let mut options = LogWriterOptions::new("f-0", &"001".into());
