@@ -23,14 +23,14 @@ pub struct GroupedRecords {
     index: KeyIndex,
     /// Of each entry of the index its newest record.
     newest: Vec<u32>,
-    links: Vec<Link>,
+    links: Vec<RecordLink>,
     orderings: OrderingValues,
     wanted: KeyFilter,
 }
 
 /// A record, and the one of its key before it.
 #[derive(Debug, Clone, Copy)]
-struct Link {
+struct RecordLink {
     row: RowRef,
     older: u32,
     deleted: DeleteState,
@@ -126,7 +126,7 @@ impl GroupedRecords {
         Ok(())
     }
 
-    fn record(&self, at: u32, link: &Link) -> GroupRecord<'_> {
+    fn record(&self, at: u32, link: &RecordLink) -> GroupRecord<'_> {
         let ordering = self.orderings.get(at as usize, link.kept);
         let side = MergeSide { ordering, is_foreign: link.kept.is_foreign, deleted: link.deleted };
         GroupRecord { row: link.row, side }
@@ -134,7 +134,9 @@ impl GroupedRecords {
 
     /// Bytes of all but the index.
     fn memory(&self) -> usize {
-        self.links.capacity() * size_of::<Link>() + self.newest.capacity() * 4 + self.orderings.memory(self.links.len())
+        self.links.capacity() * size_of::<RecordLink>()
+            + self.newest.capacity() * 4
+            + self.orderings.memory(self.links.len())
     }
 
     /// Makes room for one more record within the budget. Returns true if entries have moved.
@@ -143,7 +145,7 @@ impl GroupedRecords {
         loop {
             let is_full = self.links.len() == self.links.capacity();
             // While a vector grows there are two of it, the new one twice as large.
-            let others = self.memory() + if is_full { self.links.len() * 2 * size_of::<Link>() } else { 0 };
+            let others = self.memory() + if is_full { self.links.len() * 2 * size_of::<RecordLink>() } else { 0 };
             if self.index.has_room(|| others) && !(is_full && self.index.is_tight(others)) {
                 return Ok(moved);
             }
@@ -236,7 +238,7 @@ impl LogSink for GroupedRecords {
             };
             let kept = OrderingFlags::from_side(record.side);
             self.orderings.set(link as usize, record.side.ordering)?;
-            self.links.push(Link { row: record.row, older, deleted: record.side.deleted, kept });
+            self.links.push(RecordLink { row: record.row, older, deleted: record.side.deleted, kept });
         }
         Ok(())
     }

@@ -25,13 +25,13 @@ impl OrderingFlags {
 /// Ordering values by ordinal.
 #[derive(Default)]
 pub(super) struct OrderingValues {
-    values: Values,
+    values: OrderingArray,
     /// Bytes of strings, which are not in the vector.
     texts: usize,
 }
 
 #[derive(Default)]
-enum Values {
+enum OrderingArray {
     #[default]
     None,
     Fixed(Vec<i64>),
@@ -46,10 +46,10 @@ const ALLOCATION: usize = 16;
 macro_rules! each {
     ($values:expr, $all:ident => $do:expr) => {
         match $values {
-            Values::None => Default::default(),
-            Values::Fixed($all) => $do,
-            Values::Wide($all) => $do,
-            Values::Bytes($all) => $do,
+            OrderingArray::None => Default::default(),
+            OrderingArray::Fixed($all) => $do,
+            OrderingArray::Wide($all) => $do,
+            OrderingArray::Bytes($all) => $do,
         }
     };
 }
@@ -65,10 +65,10 @@ impl OrderingValues {
 
     fn value(&self, index: usize) -> OrderingValue<'_> {
         match &self.values {
-            Values::None => None,
-            Values::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
-            Values::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
-            Values::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
+            OrderingArray::None => None,
+            OrderingArray::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
+            OrderingArray::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
+            OrderingArray::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
         }
         .unwrap_or_else(|| {
             debug_assert!(false, "no ordering value is kept for record {index}");
@@ -80,10 +80,10 @@ impl OrderingValues {
     #[inline]
     pub(super) fn prefetch(&self, index: usize) {
         match &self.values {
-            Values::None => {}
-            Values::Fixed(all) => all.get(index).into_iter().for_each(prefetch),
-            Values::Wide(all) => all.get(index).into_iter().for_each(prefetch),
-            Values::Bytes(all) => all.get(index).into_iter().for_each(prefetch),
+            OrderingArray::None => {}
+            OrderingArray::Fixed(all) => all.get(index).into_iter().for_each(prefetch),
+            OrderingArray::Wide(all) => all.get(index).into_iter().for_each(prefetch),
+            OrderingArray::Bytes(all) => all.get(index).into_iter().for_each(prefetch),
         }
     }
 
@@ -94,18 +94,22 @@ impl OrderingValues {
     pub(super) fn set(&mut self, index: usize, value: OrderingValue<'_>) -> Result<()> {
         match (&mut self.values, value) {
             (_, OrderingValue::Default | OrderingValue::Foreign) => {}
-            (Values::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
-            (Values::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
-            (Values::Bytes(all), OrderingValue::Bytes(value)) => {
+            (OrderingArray::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
+            (OrderingArray::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
+            (OrderingArray::Bytes(all), OrderingValue::Bytes(value)) => {
                 let before = all.get(index).map_or(0, |text| text.len() + ALLOCATION);
                 self.texts = (self.texts + value.len() + ALLOCATION).saturating_sub(before);
                 put(all, index, value.into());
             }
-            (Values::None, OrderingValue::Fixed(value)) => self.values = Values::Fixed(filled(index, value)),
-            (Values::None, OrderingValue::Wide(value)) => self.values = Values::Wide(filled(index, value)),
-            (Values::None, OrderingValue::Bytes(value)) => {
+            (OrderingArray::None, OrderingValue::Fixed(value)) => {
+                self.values = OrderingArray::Fixed(filled(index, value))
+            }
+            (OrderingArray::None, OrderingValue::Wide(value)) => {
+                self.values = OrderingArray::Wide(filled(index, value))
+            }
+            (OrderingArray::None, OrderingValue::Bytes(value)) => {
                 self.texts = value.len() + ALLOCATION;
-                self.values = Values::Bytes(filled(index, value.into()));
+                self.values = OrderingArray::Bytes(filled(index, value.into()));
             }
             (_, value) => {
                 return Err(Error::internal(format_args!(
@@ -127,7 +131,7 @@ impl OrderingValues {
             all.truncate(len);
             all.shrink_to_fit();
         });
-        if let Values::Bytes(all) = &self.values {
+        if let OrderingArray::Bytes(all) = &self.values {
             self.texts = all.iter().map(|text| text.len() + ALLOCATION).sum();
         }
     }
@@ -135,10 +139,10 @@ impl OrderingValues {
     /// Bytes that so many values take, as far as they are here.
     pub(super) fn memory(&self, len: usize) -> usize {
         let width = match &self.values {
-            Values::None => 0,
-            Values::Fixed(_) => size_of::<i64>(),
-            Values::Wide(_) => size_of::<i128>(),
-            Values::Bytes(_) => size_of::<Box<[u8]>>(),
+            OrderingArray::None => 0,
+            OrderingArray::Fixed(_) => size_of::<i64>(),
+            OrderingArray::Wide(_) => size_of::<i128>(),
+            OrderingArray::Bytes(_) => size_of::<Box<[u8]>>(),
         };
         len.saturating_mul(width).saturating_add(self.texts)
     }

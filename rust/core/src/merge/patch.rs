@@ -32,7 +32,7 @@ pub(super) struct RowPatch {
     pub(super) from: usize,
 }
 
-type Patched<T> = Result<T, ArrowError>;
+type PatchedArray<T> = Result<T, ArrowError>;
 
 /// Replaces rows of the batch by rows of `batches`. `patches` are in ascending order of rows, at most one for a row. All batches have
 /// the schema.
@@ -41,7 +41,7 @@ pub(super) fn patched(
     base: &RecordBatch,
     batches: &[RecordBatch],
     patches: &[RowPatch],
-) -> Patched<RecordBatch> {
+) -> PatchedArray<RecordBatch> {
     if patches.is_empty() {
         return Ok(base.clone());
     }
@@ -57,7 +57,7 @@ pub(super) fn patched(
         let others: Option<Vec<&ArrayRef>> = others.collect();
         patched_column(column, &others.ok_or_else(|| wrong("batches of other columns"))?, patches)
     });
-    let columns = columns.collect::<Patched<Vec<_>>>()?;
+    let columns = columns.collect::<PatchedArray<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
 }
@@ -68,7 +68,7 @@ fn wrong(what: &str) -> ArrowError {
 
 /// A column with values of `others` in place of some of its own. The patches are by ascending rows, one at most for a row, and the
 /// rows that they name are there.
-pub(super) fn patched_column(base: &ArrayRef, others: &[&ArrayRef], patches: &[RowPatch]) -> Patched<ArrayRef> {
+pub(super) fn patched_column(base: &ArrayRef, others: &[&ArrayRef], patches: &[RowPatch]) -> PatchedArray<ArrayRef> {
     if others.iter().any(|other| other.data_type() != base.data_type()) {
         return Err(wrong("columns of other types"));
     }
@@ -103,7 +103,7 @@ pub(super) fn patched_column(base: &ArrayRef, others: &[&ArrayRef], patches: &[R
     })
 }
 
-fn all<'a, A: ?Sized>(others: &[&'a ArrayRef], of: impl Fn(&'a ArrayRef) -> Option<&'a A>) -> Patched<Vec<&'a A>> {
+fn all<'a, A: ?Sized>(others: &[&'a ArrayRef], of: impl Fn(&'a ArrayRef) -> Option<&'a A>) -> PatchedArray<Vec<&'a A>> {
     let found: Option<Vec<&A>> = others.iter().map(|other| of(other)).collect();
     found.ok_or_else(|| wrong("columns of other types"))
 }
@@ -112,7 +112,7 @@ fn primitive<T: ArrowPrimitiveType>(
     base: &PrimitiveArray<T>,
     others: &[&PrimitiveArray<T>],
     patches: &[RowPatch],
-) -> Patched<PrimitiveArray<T>> {
+) -> PatchedArray<PrimitiveArray<T>> {
     let mut values = base.values().to_vec();
     let sources: Vec<&[T::Native]> = others.iter().map(|other| other.values().as_ref()).collect();
     for patch in patches {
@@ -125,24 +125,24 @@ fn primitive<T: ArrowPrimitiveType>(
     Ok(PrimitiveArray::try_new(values.into(), nulls)?.with_data_type(base.data_type().clone()))
 }
 
-fn booleans(base: &BooleanArray, others: &[&BooleanArray], patches: &[RowPatch]) -> Patched<BooleanArray> {
+fn booleans(base: &BooleanArray, others: &[&BooleanArray], patches: &[RowPatch]) -> PatchedArray<BooleanArray> {
     let sources: Vec<Option<&BooleanBuffer>> = others.iter().map(|other| Some(other.values())).collect();
     let values = patched_bits(Some(base.values()), base.len(), &sources, patches);
     Ok(BooleanArray::new(values, patched_nulls(base, others, patches)))
 }
 
-fn structs(base: &StructArray, others: &[&StructArray], patches: &[RowPatch]) -> Patched<StructArray> {
+fn structs(base: &StructArray, others: &[&StructArray], patches: &[RowPatch]) -> PatchedArray<StructArray> {
     let children = base.columns().iter().enumerate().map(|(at, child)| {
         let others: Option<Vec<&ArrayRef>> = others.iter().map(|other| other.columns().get(at)).collect();
         patched_column(child, &others.ok_or_else(|| wrong("structs of other fields"))?, patches)
     });
-    let children = children.collect::<Patched<Vec<_>>>()?;
+    let children = children.collect::<PatchedArray<Vec<_>>>()?;
     let nulls = patched_nulls(base, others, patches);
     StructArray::try_new_with_length(base.fields().clone(), children, nulls, base.len())
 }
 
 /// What an array of bytes is made of.
-struct Parts {
+struct ByteArrayParts {
     ends: Vec<i32>,
     bytes: Vec<u8>,
     nulls: Option<NullBuffer>,
@@ -153,7 +153,7 @@ fn parts<T: ByteArrayType<Offset = i32>>(
     base: &GenericByteArray<T>,
     others: &[&GenericByteArray<T>],
     patches: &[RowPatch],
-) -> Option<Parts> {
+) -> Option<ByteArrayParts> {
     let old = ByteArraySource::new(base);
     let sources: Vec<ByteArraySource> = others.iter().map(|other| ByteArraySource::new(*other)).collect();
     let new = |patch: &RowPatch| sources.get(patch.batch).and_then(|source| source.run(patch.from, patch.from + 1));
@@ -177,7 +177,7 @@ fn parts<T: ByteArrayType<Offset = i32>>(
         next = patch.row + 1;
     }
     old.run(next, base.len()).into_iter().for_each(append);
-    Some(Parts { ends, bytes, nulls: patched_nulls(base, others, patches) })
+    Some(ByteArrayParts { ends, bytes, nulls: patched_nulls(base, others, patches) })
 }
 
 /// Where the values of an array end, and their bytes.
@@ -229,7 +229,7 @@ fn patched_bits(
 }
 
 /// Any column, row by row.
-fn picked(base: &ArrayRef, others: &[&ArrayRef], patches: &[RowPatch]) -> Patched<ArrayRef> {
+fn picked(base: &ArrayRef, others: &[&ArrayRef], patches: &[RowPatch]) -> PatchedArray<ArrayRef> {
     let mut picks: Vec<(usize, usize)> = (0..base.len()).map(|row| (0, row)).collect();
     for patch in patches {
         if let Some(pick) = picks.get_mut(patch.row) {

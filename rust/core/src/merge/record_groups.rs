@@ -195,8 +195,8 @@ impl RecordGroups {
 
     /// Converts from a batch of [`RecordGroups::to_batch`].
     pub fn from_batch(batch: &RecordBatch) -> Result<Self> {
-        let columns =
-            Columns::from_batch(batch).ok_or_else(|| Error::internal("spilled record groups with other columns"))?;
+        let columns = GroupColumns::from_batch(batch)
+            .ok_or_else(|| Error::internal("spilled record groups with other columns"))?;
         let mut groups = Self::default();
         let mut first = 0;
         for same in columns.keys.values().chunk_by(|one, other| one == other) {
@@ -210,7 +210,7 @@ impl RecordGroups {
     }
 }
 
-struct Columns<'a> {
+struct GroupColumns<'a> {
     keys: &'a UInt64Array,
     sources: &'a UInt32Array,
     ats: &'a UInt32Array,
@@ -220,7 +220,7 @@ struct Columns<'a> {
     bytes: &'a BinaryArray,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> GroupColumns<'a> {
     fn from_batch(batch: &'a RecordBatch) -> Option<Self> {
         let column = |name| batch.column_by_name(name);
         Some(Self {

@@ -41,7 +41,7 @@ enum LogRecordSource {
 }
 
 /// What was found for keys without a base row.
-enum Unmatched {
+enum UnmatchedRecords {
     Outcomes(Vec<MergeOutcome>),
     Groups(RecordGroups),
 }
@@ -210,11 +210,11 @@ impl MergeEngine {
     pub fn inserts(&mut self, limit: usize, fetcher: &mut dyn RecordFetcher) -> Result<Option<RecordBatch>> {
         let Some(unmatched) = self.unmatched(limit.max(1))? else { return Ok(None) };
         match unmatched {
-            Unmatched::Outcomes(outcomes) => {
+            UnmatchedRecords::Outcomes(outcomes) => {
                 self.counts.add_unmatched(outcomes.iter().copied());
                 fetch_rows(&outcomes, fetcher, self.deleted_rows).map(Some)
             }
-            Unmatched::Groups(groups) => {
+            UnmatchedRecords::Groups(groups) => {
                 let fold = self.fold.as_ref().ok_or_else(no_fold)?;
                 let mut folded = fold.fold(&groups, None, fetcher)?;
                 self.counts.add_unmatched(folded.outcomes.iter().copied());
@@ -224,26 +224,26 @@ impl MergeEngine {
     }
 
     /// What was found for the next keys without a base row; `None` after the last.
-    fn unmatched(&mut self, limit: usize) -> Result<Option<Unmatched>> {
+    fn unmatched(&mut self, limit: usize) -> Result<Option<UnmatchedRecords>> {
         let Some(from) = self.next_insert else { return Ok(None) };
         let unmatched = match &mut self.source {
             LogRecordSource::Index(build) => match build.as_mut() {
                 BuildSide::Winning(records) => {
                     let (outcomes, next) = records.inserts(from, limit);
                     self.next_insert = next;
-                    Unmatched::Outcomes(outcomes)
+                    UnmatchedRecords::Outcomes(outcomes)
                 }
                 grouped @ BuildSide::Grouped(_) => {
                     let mut groups = RecordGroups::default();
                     self.next_insert = grouped.inserts_into(&mut groups, from, limit)?;
-                    Unmatched::Groups(groups)
+                    UnmatchedRecords::Groups(groups)
                 }
             },
             LogRecordSource::Spilled(spilled) => match (spilled.insert_groups()?, &self.fold) {
-                (Some(groups), Some(_)) => Unmatched::Groups(groups),
+                (Some(groups), Some(_)) => UnmatchedRecords::Groups(groups),
                 (Some(groups), None) => {
                     let outcomes = groups.outcomes().map(|outcome| outcome.map(|(_, outcome)| outcome));
-                    Unmatched::Outcomes(outcomes.collect::<Result<_>>()?)
+                    UnmatchedRecords::Outcomes(outcomes.collect::<Result<_>>()?)
                 }
                 (None, _) => {
                     self.next_insert = None;
@@ -252,8 +252,8 @@ impl MergeEngine {
             },
         };
         let is_empty = match &unmatched {
-            Unmatched::Outcomes(outcomes) => outcomes.is_empty(),
-            Unmatched::Groups(groups) => groups.is_empty(),
+            UnmatchedRecords::Outcomes(outcomes) => outcomes.is_empty(),
+            UnmatchedRecords::Groups(groups) => groups.is_empty(),
         };
         Ok((!is_empty).then_some(unmatched))
     }

@@ -51,7 +51,7 @@ enum MergedRow {
 }
 
 /// All rows: those that were fetched, and those that the merger made.
-struct Pool {
+struct RowPool {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
@@ -65,7 +65,7 @@ impl Fold for CustomFold {
     ) -> Result<FoldResult> {
         let wanted = groups.records().filter(|record| self.has_row(record)).map(|record| record.row);
         let FetchedRows { batches, picks } = fetcher.fetch(&wanted.collect::<Vec<_>>())?;
-        let mut pool = Pool { schema: fetcher.schema(), batches };
+        let mut pool = RowPool { schema: fetcher.schema(), batches };
         let mut picks = picks.into_iter();
         let records = groups.records().map(|record| self.state_of(&record, &mut picks));
         let records = records.collect::<Result<Vec<MergedRow>>>()?;
@@ -103,7 +103,7 @@ impl CustomFold {
         &self,
         older: Vec<Option<MergedRow>>,
         newer: Vec<Option<MergedRow>>,
-        pool: &mut Pool,
+        pool: &mut RowPool,
     ) -> Result<Vec<Option<MergedRow>>> {
         let pairs: Vec<(RowPosition, RowPosition)> = older
             .iter()
@@ -128,7 +128,7 @@ impl CustomFold {
     }
 
     /// Calls the merger and adds its rows to the pool. Returns which of them are kept.
-    fn call_merger(&self, pairs: &[(RowPosition, RowPosition)], pool: &mut Pool) -> Result<Vec<bool>> {
+    fn call_merger(&self, pairs: &[(RowPosition, RowPosition)], pool: &mut RowPool) -> Result<Vec<bool>> {
         let in_table_order = |rows: RecordBatch| rows.project(&self.columns).map_err(failed);
         let older = in_table_order(pool.rows(pairs.iter().map(|pair| pair.0).collect())?)?;
         let newer = in_table_order(pool.rows(pairs.iter().map(|pair| pair.1).collect())?)?;
@@ -165,7 +165,7 @@ impl CustomFold {
         RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect::<Result<_>>()?, &options).map_err(failed)
     }
 
-    fn folded(&self, states: &[Option<MergedRow>], pool: &Pool) -> Result<FoldResult> {
+    fn folded(&self, states: &[Option<MergedRow>], pool: &RowPool) -> Result<FoldResult> {
         let (mut places, mut outcomes) = (Vec::new(), Vec::with_capacity(states.len()));
         for state in states {
             let at = u32::try_from(places.len()).map_err(|_| Error::unsupported("4 billion rows in a batch"))?;
@@ -183,7 +183,7 @@ impl CustomFold {
     }
 }
 
-impl Pool {
+impl RowPool {
     fn rows(&self, places: Vec<RowPosition>) -> Result<RecordBatch> {
         if places.is_empty() {
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
