@@ -65,7 +65,7 @@ static ALLOCATOR: Counting = Counting;
 
 /// A block, as the description tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
+struct FoundBlocks {
     kind: String,
     verdict: Option<DamageEffect>,
     place: Range<usize>,
@@ -76,7 +76,7 @@ struct Found {
 
 type Entries = Vec<(i32, String)>;
 
-impl Found {
+impl FoundBlocks {
     fn corrupt(verdict: DamageEffect, place: Range<usize>, content: Range<usize>) -> Self {
         let (header, footer) = (Vec::new(), Vec::new());
         Self { kind: "CORRUPT_BLOCK".to_owned(), verdict: Some(verdict), place, content, header, footer }
@@ -84,19 +84,19 @@ impl Found {
 }
 
 /// The blocks of a file, or none where it is no log file.
-fn reference(file: &[u8]) -> Option<Vec<Found>> {
+fn reference(file: &[u8]) -> Option<Vec<FoundBlocks>> {
     let mut blocks = Vec::new();
     let mut at = 0;
     while file.len() - at >= 6 {
         let found = if &file[at..at + 6] != MAGIC {
             // Only the first bytes can be foreign: elsewhere a block ends before a magic, or at the end.
             let end = next_magic(file, at)?;
-            Found::corrupt(DamageEffect::Lost, at..end, at..end)
+            FoundBlocks::corrupt(DamageEffect::Lost, at..end, at..end)
         } else if let Some(end) = frame(file, at) {
-            inside(file, at, end).unwrap_or_else(|verdict| Found::corrupt(verdict, at..end, at + 6..end))
+            inside(file, at, end).unwrap_or_else(|verdict| FoundBlocks::corrupt(verdict, at..end, at + 6..end))
         } else {
             let end = next_magic(file, at + 6).unwrap_or(file.len());
-            Found::corrupt(DamageEffect::Skipped, at..end, at + 6..end)
+            FoundBlocks::corrupt(DamageEffect::Skipped, at..end, at + 6..end)
         };
         at = found.place.end;
         blocks.push(found);
@@ -128,7 +128,7 @@ fn frame(file: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The fields of a framed block, or what it means that they do not fill the frame, or are of a format that is never written.
-fn inside(file: &[u8], at: usize, end: usize) -> Result<Found, DamageEffect> {
+fn inside(file: &[u8], at: usize, end: usize) -> Result<FoundBlocks, DamageEffect> {
     // The least block has no header, content or footer entries.
     if end - at < 46 {
         return Err(DamageEffect::Lost);
@@ -150,7 +150,7 @@ fn inside(file: &[u8], at: usize, end: usize) -> Result<Found, DamageEffect> {
     let (header, content, footer) = fields().ok_or(DamageEffect::Lost)?;
     let name = usize::try_from(kind).ok().and_then(|kind| NAMES.get(kind)).map(|name| (*name).to_owned());
     let kind = name.unwrap_or(format!("UNKNOWN_{kind}"));
-    Ok(Found { kind, verdict: None, place: at..end, content, header, footer })
+    Ok(FoundBlocks { kind, verdict: None, place: at..end, content, header, footer })
 }
 
 fn map(block: &[u8], at: usize) -> Option<(Entries, usize)> {
@@ -168,9 +168,9 @@ fn map(block: &[u8], at: usize) -> Option<(Entries, usize)> {
 }
 
 /// A file that is fetched, not mapped: each range is a copy.
-struct Fetched(MemoryFile);
+struct CopyingSource(MemoryFile);
 
-impl FileSource for Fetched {
+impl FileSource for CopyingSource {
     fn path(&self) -> &str {
         self.0.path()
     }
@@ -191,17 +191,17 @@ impl FileSource for Fetched {
 /// Mapped where the window is 0.
 fn source(file: &[u8], window: u64) -> Arc<dyn FileSource> {
     let file = MemoryFile::new("memory", file.to_vec()).by_windows(window);
-    if window == 0 { Arc::new(file) } else { Arc::new(Fetched(file)) }
+    if window == 0 { Arc::new(file) } else { Arc::new(CopyingSource(file)) }
 }
 
-fn found(blocks: impl Iterator<Item = mortice::Result<Block>>) -> Option<Vec<Found>> {
+fn found(blocks: impl Iterator<Item = mortice::Result<Block>>) -> Option<Vec<FoundBlocks>> {
     let place = |range: Range<u64>| usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap();
     let entries =
         |map: &Header| map.keys().zip(map.named()).map(|(key, (_, value))| (key, value.into_owned())).collect();
     blocks
         .map(|block| {
             let block = block.ok()?;
-            Some(Found {
+            Some(FoundBlocks {
                 kind: block.type_name().into_owned(),
                 verdict: block.damage().map(|damage| damage.verdict),
                 place: place(block.offset..block.end),

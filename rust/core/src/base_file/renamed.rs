@@ -16,21 +16,21 @@ use crate::names::FieldNames;
 /// The file with its columns under the table's names.
 #[must_use]
 pub fn renamed(file: Box<dyn BaseFile>, names: &FieldNames) -> Box<dyn BaseFile> {
-    if names.is_identity() { file } else { Box::new(Renamed { file, names: names.clone() }) }
+    if names.is_identity() { file } else { Box::new(RenamedFile { file, names: names.clone() }) }
 }
 
-struct Renamed {
+struct RenamedFile {
     file: Box<dyn BaseFile>,
     names: FieldNames,
 }
 
-impl Renamed {
+impl RenamedFile {
     fn in_file(&self, wanted: &SchemaRef) -> SchemaRef {
         Arc::new(Schema::new(fields_in_file(wanted.fields(), &self.names)))
     }
 }
 
-impl BaseFile for Renamed {
+impl BaseFile for RenamedFile {
     fn row_count(&self) -> u64 {
         self.file.row_count()
     }

@@ -138,7 +138,7 @@ impl Fold for RuleFold {
         let (rows, candidates) = self.candidates(groups, base, fetcher)?;
         let masks = rows.masks(|column| self.absence.get(column));
         let flags = self.flag_column.map(|column| rows.mask_of(column, &Absence::Boolean(true)));
-        let folding = Folding {
+        let folding = RunningFold {
             folder: self,
             candidates,
             masks,
@@ -228,7 +228,7 @@ impl RuleFold {
     }
 }
 
-struct Folding<'a> {
+struct RunningFold<'a> {
     folder: &'a RuleFold,
     candidates: Vec<Candidate<'a>>,
     /// Of each column, the candidates whose values are filled.
@@ -241,7 +241,7 @@ struct Folding<'a> {
     idle: Vec<Vec<u32>>,
 }
 
-impl Folding<'_> {
+impl RunningFold<'_> {
     fn all(mut self, groups: &RecordGroups, has_base: bool, rows: CandidateRows) -> Result<FoldResult> {
         let mut outcomes = Vec::with_capacity(groups.len());
         let mut made: Vec<RowPick> = Vec::new();

@@ -139,10 +139,10 @@ mod tests {
         RecordBatch::try_from_iter_with_nullable(of.iter().map(|name| (*name, column(name), true))).unwrap()
     }
 
-    type Given = Vec<Result<RecordBatch>>;
+    type ReadBatches = Vec<Result<RecordBatch>>;
 
-    fn read(shares: Vec<(&[&str], Given)>) -> Vec<Result<RecordBatch>> {
-        let share = |(columns, batches): (&[&str], Given)| {
+    fn read(shares: Vec<(&[&str], ReadBatches)>) -> Vec<Result<RecordBatch>> {
+        let share = |(columns, batches): (&[&str], ReadBatches)| {
             (batch(columns, 0).schema(), Box::new(batches.into_iter()) as BaseBatches)
         };
         side_by_side(shares.into_iter().map(share).collect(), &wanted()).unwrap().collect()
