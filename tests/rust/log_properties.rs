@@ -290,7 +290,7 @@ fn block() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[derive(Debug, Clone)]
-enum Damage {
+enum LogDamage {
     Set(Index, u8),
     Cut(Index),
     Insert(Index, Vec<u8>),
@@ -308,22 +308,22 @@ enum Damage {
     Trailing(Index, i8),
 }
 
-fn damage() -> impl Strategy<Value = Damage> {
+fn damage() -> impl Strategy<Value = LogDamage> {
     let junk = prop_oneof![prop::collection::vec(any::<u8>(), 1..20), Just(MAGIC.to_vec()), Just(MAGIC[..4].to_vec())];
     let int = prop_oneof![-40_i32..400, Just(i32::MAX), Just(i32::MIN), any::<i32>()];
     // Size (low half), version, type, header count, first key, first length.
     let place = prop::sample::select(vec![10_usize, 14, 18, 22, 26, 30]);
     prop_oneof![
-        (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| Damage::Set(at, byte)),
-        any::<Index>().prop_map(Damage::Cut),
-        (any::<Index>(), junk).prop_map(|(at, junk)| Damage::Insert(at, junk)),
-        (any::<Index>(), 1..60_usize).prop_map(|(at, len)| Damage::Remove(at, len)),
-        (any::<Index>(), 1..200_usize, any::<Index>()).prop_map(|(from, len, to)| Damage::Copy(from, len, to)),
-        (any::<Index>(), any::<Index>(), 1..60_usize).prop_map(|(one, other, len)| Damage::Swap(one, other, len)),
-        (any::<Index>(), int.clone()).prop_map(|(at, value)| Damage::Int(at, value)),
-        (any::<Index>(), any::<u8>()).prop_map(|(at, bits)| Damage::SizeBits(at, bits)),
-        (any::<Index>(), place, int).prop_map(|(block, at, value)| Damage::Field(block, at, value)),
-        (any::<Index>(), any::<i8>()).prop_map(|(block, add)| Damage::Trailing(block, add)),
+        (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| LogDamage::Set(at, byte)),
+        any::<Index>().prop_map(LogDamage::Cut),
+        (any::<Index>(), junk).prop_map(|(at, junk)| LogDamage::Insert(at, junk)),
+        (any::<Index>(), 1..60_usize).prop_map(|(at, len)| LogDamage::Remove(at, len)),
+        (any::<Index>(), 1..200_usize, any::<Index>()).prop_map(|(from, len, to)| LogDamage::Copy(from, len, to)),
+        (any::<Index>(), any::<Index>(), 1..60_usize).prop_map(|(one, other, len)| LogDamage::Swap(one, other, len)),
+        (any::<Index>(), int.clone()).prop_map(|(at, value)| LogDamage::Int(at, value)),
+        (any::<Index>(), any::<u8>()).prop_map(|(at, bits)| LogDamage::SizeBits(at, bits)),
+        (any::<Index>(), place, int).prop_map(|(block, at, value)| LogDamage::Field(block, at, value)),
+        (any::<Index>(), any::<i8>()).prop_map(|(block, add)| LogDamage::Trailing(block, add)),
     ]
 }
 
@@ -331,7 +331,7 @@ fn put(file: &mut [u8], at: usize, bytes: &[u8]) {
     file.iter_mut().skip(at).zip(bytes).for_each(|(old, new)| *old = *new);
 }
 
-fn damaged(mut file: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
+fn damaged(mut file: Vec<u8>, damages: &[LogDamage]) -> Vec<u8> {
     for damage in damages {
         let starts: Vec<usize> = (0..file.len()).filter(|at| file[*at..].starts_with(MAGIC)).collect();
         if file.is_empty() || starts.is_empty() {
@@ -339,37 +339,37 @@ fn damaged(mut file: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
         }
         let len = file.len();
         match damage {
-            Damage::Set(at, byte) => file[at.index(len)] = *byte,
-            Damage::Cut(at) => file.truncate(at.index(len)),
-            Damage::Insert(at, junk) => {
+            LogDamage::Set(at, byte) => file[at.index(len)] = *byte,
+            LogDamage::Cut(at) => file.truncate(at.index(len)),
+            LogDamage::Insert(at, junk) => {
                 let at = at.index(len + 1);
                 file.splice(at..at, junk.iter().copied());
             }
-            Damage::Remove(at, count) => {
+            LogDamage::Remove(at, count) => {
                 let at = at.index(len);
                 file.drain(at..(at + count).min(len));
             }
-            Damage::Copy(from, count, to) => {
+            LogDamage::Copy(from, count, to) => {
                 let from = from.index(len);
                 let again = file[from..(from + count).min(len)].to_vec();
                 let to = to.index(len + 1);
                 file.splice(to..to, again);
             }
-            Damage::Swap(one, other, count) => {
+            LogDamage::Swap(one, other, count) => {
                 let (one, other) = (one.index(len), other.index(len));
                 let count = (*count).min(len - one.max(other)).min(one.abs_diff(other));
                 (0..count).for_each(|at| file.swap(one + at, other + at));
             }
-            Damage::Int(at, value) => put(&mut file, at.index(len), &value.to_be_bytes()),
-            Damage::SizeBits(block, bits) => {
+            LogDamage::Int(at, value) => put(&mut file, at.index(len), &value.to_be_bytes()),
+            LogDamage::SizeBits(block, bits) => {
                 let at = starts[block.index(starts.len())] + 6;
                 put(&mut file, at, &[*bits]);
             }
-            Damage::Field(block, at, value) => {
+            LogDamage::Field(block, at, value) => {
                 let at = starts[block.index(starts.len())] + at;
                 put(&mut file, at, &value.to_be_bytes());
             }
-            Damage::Trailing(block, add) => {
+            LogDamage::Trailing(block, add) => {
                 let block = block.index(starts.len());
                 let end = starts.get(block + 1).copied().unwrap_or(len);
                 let last = file[end - 1];
