@@ -187,7 +187,7 @@ pub(super) enum SkipStep {
     /// A tag and the branch that it names.
     Union(Vec<Arc<[SkipStep]>>),
     /// Blocks of items; the fewest bytes of an item.
-    ItemsPlan { item: Arc<[SkipStep]>, least: usize },
+    Items { item: Arc<[SkipStep]>, least: usize },
 }
 
 impl SkipStep {

@@ -159,7 +159,7 @@ impl Preparation<'_> {
             .collect::<std::result::Result<Vec<_>, _>>()
             .map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
         let wanted = keyed.project(&places).map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
-        let (_, rest) = columns.key.of_log(&wanted, &Bytes::new(), &[])?;
+        let (_, rest) = columns.key.split_keys(&wanted, &Bytes::new(), &[])?;
         let batch = columns.batch(rest, rows.num_rows())?;
         Ok(batch.deleted.unwrap_or_else(|| BooleanArray::from(vec![false; rows.num_rows()])))
     }

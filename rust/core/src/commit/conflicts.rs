@@ -20,7 +20,9 @@ use super::timeline_writer::TimelineWriter;
 use crate::config::{TableConfig, TableType, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
-use crate::timeline::metadata::{HoodieCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRollbackPlan, Metadata};
+use crate::timeline::metadata::{
+    HoodieCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRollbackPlan, TimelineMetadata,
+};
 use crate::timeline::{Action, Instant, MetadataPart, Timeline};
 
 /// File groups that an error names; of more it names the first.

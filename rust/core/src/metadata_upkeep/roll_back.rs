@@ -30,7 +30,7 @@ use crate::names::{LogFileName, RequestedTime};
 use crate::storage::Storage;
 use crate::timeline::metadata::{
     HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan,
-    HoodieRollbackRequest, Metadata, OrderedMap,
+    HoodieRollbackRequest, OrderedMap, TimelineMetadata,
 };
 use crate::timeline::{Action, InstantState};
 

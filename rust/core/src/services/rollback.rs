@@ -19,7 +19,7 @@ use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::storage::{FileStore, PutOutcome, Storage};
 use crate::timeline::metadata::{
-    HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, Metadata, OrderedMap,
+    HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, OrderedMap, TimelineMetadata,
 };
 use crate::timeline::{Action, Instant, MetadataPart, Timeline};
 use crate::write::Markers;

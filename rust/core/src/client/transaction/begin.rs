@@ -15,7 +15,7 @@ use crate::plan::OpenTable;
 use crate::services::{MetadataRollback, Rollbacks, remove_leftovers, roll_back_failed_writes};
 use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::Action;
-use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, Metadata};
+use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;

@@ -3,7 +3,7 @@
 use super::decimals::DecimalValues;
 use super::nested::{ListValues, MapValues, StructValues};
 use super::present::StripeColumn;
-use super::scalars::{BooleanValues, Bytes, FloatValues, IntValues};
+use super::scalars::{BooleanValues, ByteValues, FloatValues, IntValues};
 use super::texts::{DictionaryTexts, TextValues};
 use super::timestamps::TimestampValues;
 use super::values::ValueReader;
@@ -27,7 +27,7 @@ fn values(stripe: &Stripe, kind: &OrcType) -> Result<Box<dyn ValueReader>> {
     let ints = || stripe.ints(column, kind::DATA, true);
     Ok(match kind.kind {
         OrcKind::Boolean => Box::new(BooleanValues::new(stripe.stream(column, kind::DATA)?)),
-        OrcKind::Byte => Box::new(Bytes::new(stripe.stream(column, kind::DATA)?)),
+        OrcKind::Byte => Box::new(ByteValues::new(stripe.stream(column, kind::DATA)?)),
         OrcKind::Short | OrcKind::Int | OrcKind::Long | OrcKind::Date => Box::new(IntValues::new(ints()?, kind.kind)),
         OrcKind::Float => Box::new(FloatValues::single(stripe.stream(column, kind::DATA)?)),
         OrcKind::Double => Box::new(FloatValues::double(stripe.stream(column, kind::DATA)?)),

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{BaseFile, LogFile};
 use crate::log::{BlockKind, BlockRef, ForwardScan, ScanControl, ScanOrder, ScanRules, ValidBlocks};
 use crate::names::{LogFileName, RequestedTime};
-use crate::read::report::{Corrupt, SharedReport};
+use crate::read::report::{CorruptRange, SharedReport};
 use crate::split::{Query, Split};
 use crate::storage::{FileSource, KnownFile, PrefixSource, Storage};
 
@@ -102,6 +102,6 @@ pub(in crate::read) fn note(
     if on_corrupt == OnCorrupt::Raise {
         return Err(Error::corrupt(damage.reason.clone()).at_offset(damage.offset).in_block(block.index).in_file(path));
     }
-    edited.corrupt.push(Corrupt { file: path.to_owned(), offset: block.offset, reason: damage.reason.clone() });
+    edited.corrupt.push(CorruptRange { file: path.to_owned(), offset: block.offset, reason: damage.reason.clone() });
     Ok(())
 }

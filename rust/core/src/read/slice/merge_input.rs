@@ -79,7 +79,7 @@ impl MergeInput<'_> {
         projected: &SchemaRef,
         deleted: Option<DeletedKeyRows>,
     ) -> UnmergedRows {
-        Unmerged {
+        UnmergedRows {
             table: self.table.clone(),
             types: self.types.clone(),
             evolution: self.query.evolution.clone(),

@@ -143,7 +143,7 @@ fn probed(rows: &RecordBatch, keys: &KeyColumns) -> Result<(LogKeys, Vec<ArrayRe
     let columns = columns.and_then(|columns| rows.project(&columns)).map_err(|error| {
         Error::invalid_argument("the schema of the file lacks a column that rows are merged by").caused_by(error)
     })?;
-    let (key, rest) = keys.key.of_log(&columns, &Bytes::new(), &[])?;
+    let (key, rest) = keys.key.split_keys(&columns, &Bytes::new(), &[])?;
     Ok((key, rest.to_vec()))
 }
 
@@ -152,7 +152,7 @@ fn keys_of_deletes(deleted: &StringArray) -> Result<LogKeys> {
     let column: ArrayRef = Arc::new(deleted.clone());
     let column = RecordBatch::try_from_iter([(meta_columns::RECORD_KEY, column)])
         .map_err(|error| Error::internal(format!("keys of deletes: {error}")))?;
-    Ok(RecordKey::Stored.of_log(&column, &Bytes::new(), &[])?.0)
+    Ok(RecordKey::Stored.split_keys(&column, &Bytes::new(), &[])?.0)
 }
 
 /// Which rows of a merged batch of `rows` base rows replace a base row; deleted ones are not among them.
