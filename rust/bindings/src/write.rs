@@ -9,7 +9,7 @@ use mortice::write::WriteStatus;
 use pyo3::prelude::*;
 
 use crate::arguments::StorageArgument;
-use crate::arrow_in::Batches;
+use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 
 /// A written file: partition, file id, path, bytes, rows written, inserts, updates, deletes.
@@ -28,7 +28,7 @@ pub(crate) fn write(
     data: &Bound<'_, PyAny>,
     options: BTreeMap<String, String>,
 ) -> PyResult<CommitOfWrite> {
-    let rows = Batches::of(data)?;
+    let rows = ArrowInput::from_python(data)?;
     let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
     let operation = WriteOperation::named(&operation.to_ascii_uppercase()).ok_or_else(|| raised(py, &unknown()))?;
     released(py, || {

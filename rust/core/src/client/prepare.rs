@@ -13,7 +13,7 @@ use super::combine::combine;
 use super::conform::conformed;
 use super::schema::WriteSchema;
 use crate::commit::WriteOperation;
-use crate::config::{MergeMode, Semantics, option_values};
+use crate::config::{MergeMode, MergeSemantics, option_values};
 use crate::error::{Error, Result};
 use crate::keys::{FieldPath, KeyColumns, RowKeyReader, RowKeys};
 use crate::names::{RequestedTime, meta_columns};
@@ -144,7 +144,7 @@ impl Preparation<'_> {
     fn deletes_of(&self, rows: &RecordBatch, record_keys: &StringArray) -> Result<BooleanArray> {
         let stored = self.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
         let types = avro_types(&stored)?;
-        let columns = KeyColumns::of(&stored, &types, &self.table.merge, None, Semantics::default())?;
+        let columns = KeyColumns::new(&stored, &types, &self.table.merge, None, MergeSemantics::default())?;
         let mut fields: Vec<Arc<Field>> =
             vec![Arc::new(Field::new(meta_columns::RECORD_KEY, arrow_schema::DataType::Utf8, true))];
         fields.extend(rows.schema_ref().fields().iter().cloned());
@@ -159,7 +159,7 @@ impl Preparation<'_> {
             .collect::<std::result::Result<Vec<_>, _>>()
             .map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
         let wanted = keyed.project(&places).map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
-        let (_, rest) = columns.key.of_log(&wanted, &Bytes::new(), &[])?;
+        let (_, rest) = columns.key.split_keys(&wanted, &Bytes::new(), &[])?;
         let batch = columns.batch(rest, rows.num_rows())?;
         Ok(batch.deleted.unwrap_or_else(|| BooleanArray::from(vec![false; rows.num_rows()])))
     }
@@ -198,7 +198,7 @@ impl Preparation<'_> {
 }
 
 fn avro_types(schema: &crate::avro::Schema) -> Result<Schema> {
-    crate::avro::arrow_schema(schema, crate::avro::Types::Table)
+    crate::avro::arrow_schema(schema, crate::avro::ArrowMapping::Table)
 }
 
 /// Some rows of those that are prepared.

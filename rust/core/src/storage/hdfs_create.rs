@@ -10,10 +10,10 @@ use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, HdfsError, WriteOptions};
 use tokio::sync::Mutex;
 
-use super::hdfs::HdfsPlace;
+use super::hdfs::HdfsStorage;
 use super::hdfs_handle::{HdfsHandle, InUse};
-use super::{Appendable, Sink, WritablePlace};
-use crate::error::{Error, Kind, Result};
+use super::{Appendable, FileSink, WritableStorage};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The writer of a file, shared with the operations of the I/O thread. `None` after the file is closed.
 type SharedWriter = Arc<Mutex<Option<FileWriter>>>;
@@ -29,14 +29,14 @@ struct HdfsSink {
 }
 
 impl HdfsSink {
-    fn boxed(place: &HdfsPlace, path: String, writer: SharedWriter, position: u64) -> Result<Box<dyn Sink>> {
-        let handle = Arc::clone(&place.handle);
+    fn boxed(storage: &HdfsStorage, path: String, writer: SharedWriter, position: u64) -> Result<Box<dyn FileSink>> {
+        let handle = Arc::clone(&storage.handle);
         let in_use = handle.in_use()?;
         Ok(Box::new(Self { handle, writer, path, position, process: std::process::id(), _in_use: in_use }))
     }
 }
 
-impl Sink for HdfsSink {
+impl FileSink for HdfsSink {
     fn path(&self) -> &str {
         &self.path
     }
@@ -84,8 +84,8 @@ impl Drop for HdfsSink {
     }
 }
 
-impl WritablePlace for HdfsPlace {
-    fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
+impl WritableStorage for HdfsStorage {
+    fn create_new(&self, path: &str) -> Result<Option<Box<dyn FileSink>>> {
         let (inside, full) = (self.path(path), self.full_path(path));
         let create = move |client: Client| async move {
             let options = WriteOptions { create_parent: false, ..WriteOptions::default() };
@@ -94,8 +94,8 @@ impl WritablePlace for HdfsPlace {
         };
         match self.handle.run(&full, create) {
             Ok(writer) => HdfsSink::boxed(self, full, writer, 0).map(Some),
-            Err(exists) if exists.kind() == Kind::AlreadyExists => Ok(None),
-            Err(missing) if missing.kind() == Kind::NotFound => {
+            Err(exists) if exists.kind() == ErrorKind::AlreadyExists => Ok(None),
+            Err(missing) if missing.kind() == ErrorKind::NotFound => {
                 Err(Error::not_found("the folder to write to does not exist").in_file(full))
             }
             Err(error) => Err(error),
@@ -112,9 +112,9 @@ impl WritablePlace for HdfsPlace {
         };
         match self.handle.run(&full, append) {
             Ok((writer, size)) => Ok(Appendable::Opened(HdfsSink::boxed(self, full, writer, size)?)),
-            Err(missing) if missing.kind() == Kind::NotFound => Ok(Appendable::Missing),
+            Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(Appendable::Missing),
             // Another writer has the file, or the cluster does not append.
-            Err(error) if matches!(error.kind(), Kind::AlreadyExists | Kind::Unsupported) => Ok(Appendable::Unable),
+            Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::Unsupported) => Ok(Appendable::Unable),
             Err(error) => Err(error),
         }
     }

@@ -53,12 +53,12 @@ pub use clean::{HoodieCleanMetadata, HoodieCleanPartitionMetadata};
 pub use cleaner_plan::{HoodieActionInstant, HoodieCleanFileInfo, HoodieCleanerPlan};
 pub use commit::{HoodieCommitMetadata, HoodieRuntimeStats, HoodieWriteStat};
 pub use compaction_plan::{HoodieCompactionOperation, HoodieCompactionPlan, HoodieCompactionStrategy};
-pub use field::{Field, Mismatch};
-pub use file::{Metadata, MetadataFile};
+pub use field::{FieldMismatch, MetadataField};
+pub use file::{MetadataFile, TimelineMetadata};
 pub use index_commit::HoodieIndexCommitMetadata;
 pub use index_plan::{HoodieIndexPartitionInfo, HoodieIndexPlan};
 pub use ordered_map::OrderedMap;
-pub use record::Extra;
+pub use record::ExtraFields;
 pub use replace_commit::HoodieReplaceCommitMetadata;
 pub use requested_replace::{
     HoodieClusteringGroup, HoodieClusteringPlan, HoodieClusteringStrategy, HoodieRequestedReplaceMetadata,
