@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mortice::storage::{FileSource, FileStatus, FolderEntry, MemoryFile, Storage, StorageOptions};
 use mortice::{Error, ReadOptions, Result, Table};
 
-use crate::builder::{Form, hfile};
+use crate::builder::{HFileForm, hfile};
 
 const INSTANT: &str = "20240101000000000";
 const TABLE_SCHEMA: &str =
@@ -55,7 +55,7 @@ impl Synthetic {
         records.sort();
         let entries: Vec<_> =
             records.into_iter().map(|(key, kind, names)| (key.into_bytes(), record(kind, &names))).collect();
-        let form = Form { cells: 64, index_entries: 128, schema: METADATA_SCHEMA, ..Form::default() };
+        let form = HFileForm { cells: 64, index_entries: 128, schema: METADATA_SCHEMA, ..HFileForm::default() };
         let metadata = ".hoodie/metadata";
         put(
             format!("{metadata}/.hoodie/hoodie.properties"),

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    fn config(version: &str, lines: &str) -> Result<MergeConfig> {
+    fn merge_config(version: &str, lines: &str) -> Result<MergeConfig> {
         let text = format!("hoodie.table.version={version}\n{lines}");
         let properties = Properties::parse(text.as_bytes())?;
         MergeConfig::from_properties(TableVersion::from_properties(&properties)?, &properties)
@@ -198,14 +198,14 @@ mod tests {
     #[test]
     fn commit_time_has_no_ordering() {
         let mode = "hoodie.record.merge.mode=COMMIT_TIME_ORDERING\nhoodie.table.ordering.fields=ts\n";
-        assert!(config("9", mode).unwrap().ordering_fields.is_empty());
+        assert!(merge_config("9", mode).unwrap().ordering_fields.is_empty());
         let mode = mode.replace("COMMIT", "EVENT");
-        assert_eq!(config("9", &mode).unwrap().ordering_fields, ["ts"]);
+        assert_eq!(merge_config("9", &mode).unwrap().ordering_fields, ["ts"]);
     }
 
     #[test]
     fn postgres_debezium_at_version_9() {
-        let config = config(
+        let config = merge_config(
             "9",
             "hoodie.record.merge.mode=EVENT_TIME_ORDERING\nhoodie.table.partial.update.mode=FILL_UNAVAILABLE\n\
              hoodie.record.merge.property.hoodie.write.partial.update.unavailable.value=__debezium_unavailable_value\n\
@@ -221,11 +221,11 @@ mod tests {
     #[test]
     fn payloads_of_others_are_refused_by_name() {
         let class = "org.apache.hudi.common.model.AWSDmsAvroPayload";
-        let config = config("6", &format!("hoodie.compaction.payload.class={class}\n")).unwrap();
+        let config = merge_config("6", &format!("hoodie.compaction.payload.class={class}\n")).unwrap();
         assert_eq!(config.mode, MergeMode::Custom(CustomMerge::Payload(class.into())));
         assert_eq!(config.delete_marker, Some(DeleteMarker { field: "Op".into(), marker: "D".into(), any_case: true }));
         config.check_supported(MergeSemantics::V1x).unwrap();
-        let error = config("6", "hoodie.compaction.payload.class=com.acme.AWSDmsAvroPayload\n")
+        let error = merge_config("6", "hoodie.compaction.payload.class=com.acme.AWSDmsAvroPayload\n")
             .and_then(|config| config.check_supported(MergeSemantics::V1x))
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -234,21 +234,21 @@ mod tests {
 
     #[test]
     fn half_a_delete_marker_is_an_error() {
-        let error = config("9", "hoodie.payload.delete.field=op\n").unwrap_err();
+        let error = merge_config("9", "hoodie.payload.delete.field=op\n").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidTable);
-        let whole = config("8", "hoodie.payload.delete.field=op\nhoodie.payload.delete.marker=X\n").unwrap();
+        let whole = merge_config("8", "hoodie.payload.delete.field=op\nhoodie.payload.delete.marker=X\n").unwrap();
         assert_eq!(whole.delete_marker, Some(DeleteMarker { field: "op".into(), marker: "X".into(), any_case: false }));
     }
 
     #[test]
     fn partial_update_modes_belong_to_version_9() {
         let line = "hoodie.table.partial.update.mode=IGNORE_DEFAULTS\n";
-        assert_eq!(config("9", line).unwrap().partial_update, Some(PartialUpdateMode::IgnoreDefaults));
-        assert_eq!(config("8", line).unwrap().partial_update, None);
-        let error = config("9", "hoodie.table.partial.update.mode=KEEP_VALUES\n").unwrap_err();
+        assert_eq!(merge_config("9", line).unwrap().partial_update, Some(PartialUpdateMode::IgnoreDefaults));
+        assert_eq!(merge_config("8", line).unwrap().partial_update, None);
+        let error = merge_config("9", "hoodie.table.partial.update.mode=KEEP_VALUES\n").unwrap_err();
         assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("KEEP_VALUES"));
         assert_eq!(
-            config("9", "hoodie.table.partial.update.mode=FILL_UNAVAILABLE\n").unwrap_err().kind(),
+            merge_config("9", "hoodie.table.partial.update.mode=FILL_UNAVAILABLE\n").unwrap_err().kind(),
             ErrorKind::InvalidTable
         );
     }

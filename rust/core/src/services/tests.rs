@@ -16,7 +16,7 @@ use crate::names::RequestedTime;
 use crate::storage::failing_store::FailingStore;
 use crate::storage::{FileStore, LocalStorage, Storage};
 use crate::timeline::metadata::{
-    HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest, Metadata,
+    HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest, TimelineMetadata,
 };
 use crate::timeline::{Action, InstantState};
 use crate::write::{MarkerKind, Markers};

@@ -17,7 +17,7 @@
 //! | indexing | requested, completed | [`HoodieIndexPlan`], [`HoodieIndexCommitMetadata`] |
 //!
 //! ```
-//! use mortice::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, Metadata, OrderedMap};
+//! use mortice::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, TimelineMetadata, OrderedMap};
 //!
 //! let stat = HoodieWriteStat { file_id: Some("f-0".into()), path: Some("p/f-0_0-1-2_1.parquet".into()), ..Default::default() };
 //! let stats = OrderedMap::from_iter([("p", vec![stat])]);

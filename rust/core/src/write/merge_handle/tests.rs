@@ -17,7 +17,7 @@ use crate::names::meta_columns;
 use crate::plan::OpenTable;
 use crate::split::MergerHandle;
 use crate::storage::{FileStore, LocalStorage, StorageOptions};
-use crate::timeline::metadata::{HoodieCommitMetadata, Metadata, OrderedMap};
+use crate::timeline::metadata::{HoodieCommitMetadata, OrderedMap, TimelineMetadata};
 use crate::write::write_token::WriteToken;
 use crate::write::{
     BaseFileOptions, CreateHandle, CreateTarget, Marker, MarkerKind, Markers, MetaColumns, WriteStatus,
