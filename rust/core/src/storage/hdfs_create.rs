@@ -114,7 +114,9 @@ impl WritableStorage for HdfsStorage {
             Ok((writer, size)) => Ok(Appendable::Opened(HdfsSink::boxed(self, full, writer, size)?)),
             Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(Appendable::Missing),
             // Another writer has the file, or the cluster does not append.
-            Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::Unsupported) => Ok(Appendable::Unable),
+            Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::Unsupported) => {
+                Ok(Appendable::Unable)
+            }
             Err(error) => Err(error),
         }
     }
