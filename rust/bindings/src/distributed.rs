@@ -9,13 +9,13 @@ use mortice::client::distributed::{
     run_stage as run,
 };
 use mortice::commit::WriteOperation;
-use mortice::{Error, Kind, storage};
+use mortice::{Error, ErrorKind, storage};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arguments::StorageArgument;
 use crate::arrow::ArrowBatch;
-use crate::arrow_in::Batches;
+use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 use crate::write::{CommitOfWrite, commit_of_write};
 

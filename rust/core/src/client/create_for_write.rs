@@ -8,7 +8,7 @@ use super::schema::without_meta_columns;
 use super::write::check_supported;
 use crate::commit::{NewTable, WriteOperation, create_table};
 use crate::config::{TableConfig, WriteOptions};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::index::IndexOptions;
 use crate::storage::{StorageOptions, open_file_store};
 

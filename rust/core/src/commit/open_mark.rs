@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
-use crate::storage::{Entry, FileStore};
+use crate::storage::{FileStore, FolderEntry};
 
 const FOLDER: &str = ".hoodie/.aux/open_writes";
 

@@ -18,7 +18,7 @@ pub(super) fn bucket_in(file_id: &str) -> Option<u32> {
 /// Checks the file groups of the partitions that are written to.
 pub(super) fn check(table: &OpenTable, view: &WriteView, kind: IndexType) -> Result<()> {
     let with_table = |error: Error| error.in_file(&table.uri);
-    if table.place.list(HASHING_METADATA)?.is_some_and(|entries| !entries.is_empty()) {
+    if table.storage.list(HASHING_METADATA)?.is_some_and(|entries| !entries.is_empty()) {
         return Err(with_table(Error::unsupported(
             "the table has a bucket index with consistent hashing (.hoodie/.bucket_index); write to it with Hudi",
         )));

@@ -30,7 +30,7 @@ impl<'a> StoredKeys<'a> {
             let column = Field::new(meta_columns::RECORD_KEY, DataType::Utf8, true);
             return Ok(Self { table, key: RecordKey::Stored, columns: Arc::new(Schema::new(vec![column])) });
         }
-        let key = RecordKey::of(Some(&config.record_key_fields))?;
+        let key = RecordKey::new(Some(&config.record_key_fields))?;
         let (_, types) = table.schema_at(None)?;
         let mut columns: Vec<Arc<Field>> = Vec::new();
         for name in &config.record_key_fields {
@@ -50,7 +50,7 @@ impl<'a> StoredKeys<'a> {
         let Some(base) = &slice.base_file else { return Ok(None) };
         let BaseFile { path, len, etag, .. } = base;
         let known = KnownFile { len: *len, etag: etag.clone(), may_have_grown: false };
-        base_file::open(self.table.place.open_known(path, &known)?).map(Some)
+        base_file::open(self.table.storage.open_known(path, &known)?).map(Some)
     }
 
     /// Calls `each` with the keys of a base file, batch by batch, and the number of the first row of each.

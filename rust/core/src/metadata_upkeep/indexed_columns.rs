@@ -12,7 +12,7 @@ use serde_json::json;
 use super::column_kind::{ColumnKind, IndexVersion};
 use crate::avro::{Schema, Type};
 use crate::config::TableConfig;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::meta_columns;
 use crate::storage::FileStore;
 
@@ -58,7 +58,7 @@ impl IndexDefinitions {
     pub(super) fn load(store: &dyn FileStore) -> Result<Self> {
         let bytes = match store.get(DEFINITIONS) {
             Ok((bytes, _)) => bytes,
-            Err(error) if error.kind() == Kind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error),
         };
         let parsed = serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?;
@@ -113,7 +113,7 @@ pub(super) fn default_columns(table: &TableConfig, schema: &Schema) -> IndexedCo
 pub(super) fn define_index(store: &dyn FileStore, name: &str, definition: serde_json::Value) -> Result<()> {
     let mut all = match store.get(DEFINITIONS) {
         Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
-        Err(error) if error.kind() == Kind::NotFound => json!({}),
+        Err(error) if error.kind() == ErrorKind::NotFound => json!({}),
         Err(error) => return Err(error),
     };
     let definitions = all.as_object_mut().map(|all| all.entry("indexDefinitions").or_insert_with(|| json!({})));

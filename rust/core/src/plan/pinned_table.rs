@@ -11,7 +11,7 @@ use super::open_table::OpenTable;
 use crate::config::{Properties, ReadOptions, TableConfig};
 use crate::error::{Error, Result};
 use crate::names::CompletionTime;
-use crate::storage::{self, Place, StorageOptions};
+use crate::storage::{self, Storage, StorageOptions};
 use crate::timeline::{Instant, Timeline};
 
 /// Earlier than every write: how times of initialisations of the metadata table begin.
@@ -24,22 +24,22 @@ pub struct PinnedTable {
     uri: String,
     storage: StorageOptions,
     options: ReadOptions,
-    state: State,
+    state: PinnedState,
     /// The metadata table, if it is needed.
-    metadata: Option<State>,
+    metadata: Option<PinnedState>,
 }
 
 /// Properties and timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct State {
+struct PinnedState {
     properties: BTreeMap<String, String>,
     /// Names of files, with the completion times.
     instants: Vec<(String, Option<CompletionTime>)>,
 }
 
-impl State {
-    fn of(table: &OpenTable, keep: impl Fn(&&Instant) -> bool) -> Self {
+impl PinnedState {
+    fn new(table: &OpenTable, keep: impl Fn(&&Instant) -> bool) -> Self {
         let properties = table.config.properties.iter();
         let instants = table.timeline.instants().iter().filter(keep);
         Self {
@@ -50,25 +50,25 @@ impl State {
 
     fn open(
         &self,
-        place: Arc<dyn Place>,
+        place: Arc<dyn Storage>,
         (uri, storage): (&str, &StorageOptions),
         options: ReadOptions,
     ) -> Result<OpenTable> {
         let config = TableConfig::from_properties(self.properties.clone().into_iter().collect::<Properties>())?;
-        let timeline = Timeline::of_files(&place, &config, &self.instants)?;
-        OpenTable::of_parts(place, (uri, storage), options, config, timeline)
+        let timeline = Timeline::from_files(&place, &config, &self.instants)?;
+        OpenTable::from_parts(place, (uri, storage), options, config, timeline)
     }
 }
 
 impl PinnedTable {
     /// The table as it was opened.
     #[must_use]
-    pub fn of(table: &OpenTable) -> Self {
+    pub fn new(table: &OpenTable) -> Self {
         Self {
             uri: table.uri.clone(),
-            storage: table.storage.clone(),
+            storage: table.storage_options.clone(),
             options: table.options.clone(),
-            state: State::of(table, |_| true),
+            state: PinnedState::new(table, |_| true),
             metadata: None,
         }
     }
@@ -78,7 +78,7 @@ impl PinnedTable {
     /// # Errors
     /// Errors of opening the metadata table.
     pub fn with_metadata(table: &OpenTable) -> Result<Self> {
-        let metadata = metadata::open_table((&table.uri, &table.place), &table.storage, &table.options)?;
+        let metadata = metadata::open_table((&table.uri, &table.storage), &table.storage_options, &table.options)?;
         // Times of initialisations count from zero; before table version 8, others have a suffix.
         let newest = table.timeline.instants().iter().map(|instant| instant.requested_time.as_str()).max();
         let newest = newest.unwrap_or(BEFORE_ALL);
@@ -86,7 +86,7 @@ impl PinnedTable {
             let time = instant.requested_time.as_str();
             time.get(..newest.len()).unwrap_or(time) <= newest
         };
-        Ok(Self { metadata: Some(State::of(&metadata, is_known)), ..Self::of(table) })
+        Ok(Self { metadata: Some(PinnedState::new(&metadata, is_known)), ..Self::new(table) })
     }
 
     /// Opens the table in this process. Properties and timeline are not read again.
@@ -99,8 +99,8 @@ impl PinnedTable {
         let Some(state) = &self.metadata else { return Ok(table) };
         let uri = metadata::uri_of(&self.uri);
         let options = metadata::options_of(&self.options);
-        let opened = state.open(metadata::place_of(&place), (&uri, &self.storage), options)?;
-        let metadata = OnceLock::from(metadata::of_table(opened, &table.timeline).map_err(Arc::<Error>::new));
+        let opened = state.open(metadata::storage_of(&place), (&uri, &self.storage), options)?;
+        let metadata = OnceLock::from(metadata::from_table(opened, &table.timeline).map_err(Arc::<Error>::new));
         Ok(OpenTable { metadata, ..table })
     }
 }

@@ -14,14 +14,14 @@ use super::rollback_plan::{Undo, instant_info};
 use super::undo_files::UndoFiles;
 use crate::commit::{Clock, OpenMark, RolledBackFiles, RolledBackPartition, TimelineWriter, delete_heartbeat};
 use crate::config::TableConfig;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
-use crate::storage::{FileStore, Place, Put};
+use crate::storage::{FileStore, PutOutcome, Storage};
 use crate::timeline::metadata::{
-    HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, Metadata, OrderedMap,
+    HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, Instant, Part, Timeline};
+use crate::timeline::{Action, Instant, MetadataPart, Timeline};
 use crate::write::Markers;
 
 /// Attempts to find a requested time that no other writer has.
@@ -67,7 +67,7 @@ impl Rollbacks<'_> {
     /// # Errors
     /// As for [`Timeline::load`].
     pub fn timeline(&self) -> Result<Timeline> {
-        let place: Arc<dyn Place> = Arc::<dyn FileStore>::clone(self.store);
+        let place: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(self.store);
         Timeline::load(&place, self.config)
     }
 
@@ -191,6 +191,6 @@ impl Rollbacks<'_> {
 }
 
 /// A file that is there already is as good as one that was created.
-fn put_once(put: Result<Put>) -> Result<()> {
+fn put_once(put: Result<PutOutcome>) -> Result<()> {
     put.map(|_| ())
 }

@@ -15,21 +15,21 @@ use super::{layout_v1, layout_v2};
 use crate::config::{TableConfig, TimelineLayout, TimelineZone};
 use crate::error::{Error, Result};
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::{Entry, FileStatus, Place};
+use crate::storage::{FileStatus, FolderEntry, Storage};
 
 impl Timeline {
     /// Lists the active timeline of a table. Other files are read when they are needed.
     ///
     /// # Errors
     /// `InvalidTable` if the timeline folder is missing; `Io` if it cannot be listed.
-    pub fn load(place: &Arc<dyn Place>, config: &TableConfig) -> Result<Self> {
+    pub fn load(storage: &Arc<dyn Storage>, config: &TableConfig) -> Result<Self> {
         let folder = &config.timeline_folder;
-        let Some(entries) = place.list(folder)? else {
+        let Some(entries) = storage.list(folder)? else {
             let message = format!(
                 "the timeline folder of table version {} is missing: the table was copied incompletely, or an upgrade was interrupted; copy the whole .hoodie folder, or finish the upgrade",
                 config.version
             );
-            return Err(Error::invalid_table(message).in_file(place.full_path(folder)));
+            return Err(Error::invalid_table(message).in_file(storage.full_path(folder)));
         };
         let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
         for entry in entries {
@@ -44,7 +44,7 @@ impl Timeline {
             }
         }
         let (layout, archive) = (config.layout(), Some(config.archive_folder.clone()));
-        Ok(Self::new(Arc::clone(place), folder.clone(), layout, archive, highest.into_values().collect()))
+        Ok(Self::new(Arc::clone(storage), folder.clone(), layout, archive, highest.into_values().collect()))
     }
 }
 
@@ -53,8 +53,8 @@ impl Timeline {
     ///
     /// # Errors
     /// `InvalidArgument` for a name that is not one of a file of the timeline.
-    pub fn of_files(
-        place: &Arc<dyn Place>,
+    pub fn from_files(
+        storage: &Arc<dyn Storage>,
         config: &TableConfig,
         files: &[(String, Option<CompletionTime>)],
     ) -> Result<Self> {
@@ -65,7 +65,7 @@ impl Timeline {
         };
         let instants = files.iter().map(instant).collect::<Result<Vec<_>>>()?;
         let (folder, archive) = (config.timeline_folder.clone(), Some(config.archive_folder.clone()));
-        Ok(Self::new(Arc::clone(place), folder, config.layout(), archive, instants))
+        Ok(Self::new(Arc::clone(storage), folder, config.layout(), archive, instants))
     }
 
     /// Returns the instant of a file name in the timeline folder, in the state that the file stands for; `None` for other files.
@@ -111,7 +111,7 @@ fn modification_time(status: &FileStatus, zone: TimelineZone) -> Result<Completi
 mod tests {
     use super::*;
     use crate::config::Properties;
-    use crate::timeline::State;
+    use crate::timeline::InstantState;
     use crate::timeline::memory_storage::MemoryStorage;
 
     fn load(version: &str, names: &[&str]) -> Timeline {
@@ -119,11 +119,11 @@ mod tests {
         let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version), zone];
         let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
         let paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", config.timeline_folder)).collect();
-        let place = MemoryStorage::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
-        Timeline::load(&place, &config).unwrap()
+        let storage = MemoryStorage::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
+        Timeline::load(&storage, &config).unwrap()
     }
 
-    fn names_and_states(timeline: &Timeline) -> Vec<(String, State)> {
+    fn names_and_states(timeline: &Timeline) -> Vec<(String, InstantState)> {
         timeline.instants().iter().map(|instant| (instant.to_string(), instant.state)).collect()
     }
 
@@ -166,7 +166,10 @@ mod tests {
         );
         assert_eq!(
             names_and_states(&timeline),
-            [("1.replacecommit".to_owned(), InstantState::Completed), ("2.logcompaction".to_owned(), InstantState::Requested)]
+            [
+                ("1.replacecommit".to_owned(), InstantState::Completed),
+                ("2.logcompaction".to_owned(), InstantState::Requested)
+            ]
         );
         assert_eq!(timeline.instants()[0].completion_time, Some("4".into()));
     }

@@ -1,7 +1,7 @@
 //! Rows that are refused, separated from the others (`hoodie.datasource.write.streaming.ignore.failed.batch`,
 //! `hoodie.write.ignore.failed`).
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Calls `write` with stretches of `0..rows` (start, length) so that all rows are written that can be, and `refused` with each of the
 /// others. `write` writes all rows of a stretch, or none of them and fails with `InvalidArgument`.
@@ -16,13 +16,13 @@ pub(super) fn write_accepted(
     let mut stretches = vec![(0, rows)];
     while let Some((start, len)) = stretches.pop() {
         match write(start, len) {
-            Err(error) if error.kind() == Kind::InvalidArgument && len > 1 => {
+            Err(error) if error.kind() == ErrorKind::InvalidArgument && len > 1 => {
                 let half = len / 2;
                 // The first half comes first: rows keep their order.
                 stretches.push((start + half, len - half));
                 stretches.push((start, half));
             }
-            Err(error) if error.kind() == Kind::InvalidArgument && len == 1 => refused(start, &error),
+            Err(error) if error.kind() == ErrorKind::InvalidArgument && len == 1 => refused(start, &error),
             other => other?,
         }
     }

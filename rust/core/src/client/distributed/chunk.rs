@@ -44,7 +44,8 @@ pub(super) enum ChunkKind {
 }
 
 impl ChunkKind {
-    const ALL: [Self; 6] = [Self::Rows, Self::StoredKeys, Self::UnionTags, Self::Wanted, Self::StoredRows, Self::ReadReport];
+    const ALL: [Self; 6] =
+        [Self::Rows, Self::StoredKeys, Self::UnionTags, Self::Wanted, Self::StoredRows, Self::ReadReport];
 
     /// The number of the kind.
     pub(super) fn number(self) -> i32 {
@@ -207,7 +208,10 @@ mod tests {
         let batch = to_batch(&[Chunk::of_report(4, b"{}".to_vec()), chunk]).unwrap();
         assert_eq!(batch.schema(), schema());
         let [report, back] = of_batch(&batch).unwrap().try_into().unwrap();
-        assert_eq!((report.kind, report.source, report.report.as_deref()), (ChunkKind::ReadReport, 4, Some(&b"{}"[..])));
+        assert_eq!(
+            (report.kind, report.source, report.report.as_deref()),
+            (ChunkKind::ReadReport, 4, Some(&b"{}"[..]))
+        );
         assert!(report.data.is_none() && report.batches().unwrap().is_empty());
         assert_eq!((back.slot, back.target, back.kind), (-7, 1, ChunkKind::StoredKeys));
         assert_eq!((back.source, back.number, back.report.is_none()), (u32::MAX, 3, true));

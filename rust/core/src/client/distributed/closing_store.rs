@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 
 use crate::commit::OpenMark;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::names::RequestedTime;
 use crate::storage::{
-    Entry, FileStatus, FileStore, FileVersion, KnownFile, Place, Put, Renamed, Requests, Source, StoreUpload,
+    FileSource, FileStatus, FileStore, FileVersion, FolderEntry, KnownFile, PutOutcome, RenameOutcome, RequestCounters,
+    Storage, StoreUpload,
 };
 
 const MARKERS: &str = ".hoodie/.temp/";
@@ -79,7 +80,7 @@ impl StoreUpload for ClosingUpload {
 }
 
 impl FileStore for ClosingStore {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         if path.starts_with(MARKERS) {
             self.attempt.mark.check()?;
             self.attempt.markers.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
@@ -87,7 +88,7 @@ impl FileStore for ClosingStore {
         self.store.put_if_absent(path, bytes)
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         self.store.put(path, bytes, expected)
     }
 
@@ -107,7 +108,7 @@ impl FileStore for ClosingStore {
         self.store.remove_empty_folders(path)
     }
 
-    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
         self.store.rename(from, to)
     }
 
@@ -117,20 +118,20 @@ impl FileStore for ClosingStore {
     }
 }
 
-impl Place for ClosingStore {
+impl Storage for ClosingStore {
     fn root(&self) -> &str {
         self.store.root()
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         self.store.list(folder)
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         self.store.open(path)
     }
 
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         self.store.open_known(path, file)
     }
 
@@ -150,7 +151,7 @@ impl Place for ClosingStore {
         self.store.requests_at_once()
     }
 
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         self.store.requests()
     }
 

@@ -17,12 +17,12 @@ use crate::client::write::{check_supported, refuse_failed_rows, user_metadata};
 use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::{OpenMark, WriteOperation};
 use crate::config::{ReadOptions, TableConfig, WriteOptions};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::index::{IndexOptions, LookUp, checked_view, view_of_partitions};
 use crate::keys::RowKeyReader;
 use crate::plan::{OpenTable, PinnedTable, WriteView};
 use crate::storage::StorageOptions;
-use crate::timeline::State;
+use crate::timeline::InstantState;
 
 /// Bytes of rows that meet in one process. Rows of a slot are held in memory, a few times over.
 const SLOT_BYTES: u64 = 64 << 20;
@@ -193,7 +193,7 @@ impl DistributedWrite {
             self.begin()?;
         }
         let spec = PrepareSpec { is_direct: self.is_direct()? };
-        let stage = self.state(PinnedTable::of(&self.table)).to_bytes(StageSpec::Prepare(spec))?;
+        let stage = self.state(PinnedTable::new(&self.table)).to_bytes(StageSpec::Prepare(spec))?;
         self.phase = Phase::Preparing;
         Ok(NextStep::Prepare { stage })
     }
@@ -306,7 +306,7 @@ impl DistributedWrite {
     /// Deletes the marks of writes that another writer has rolled back without deleting them.
     fn remove_old_marks(&self) -> Result<()> {
         let Some(transaction) = &self.transaction else { return Ok(()) };
-        let is_pending = |state: State| state != InstantState::Completed;
+        let is_pending = |state: InstantState| state != InstantState::Completed;
         for instant in OpenMark::list(transaction.store())? {
             let instants = self.table.timeline.instants_at(&instant);
             let is_newer = instant >= *transaction.instant();
@@ -360,7 +360,7 @@ impl DistributedWrite {
     }
 
     fn tag_plan(&self, count: u32, by: Option<LookUp>, view: Option<&WriteView>) -> Result<TagPlan> {
-        let (slots, table) = (Slots { count }, PinnedTable::of(&self.table));
+        let (slots, table) = (Slots { count }, PinnedTable::new(&self.table));
         let state = self.state(table);
         let tag_by = match by {
             None => TagBy::Nothing,
@@ -456,7 +456,7 @@ impl DistributedWrite {
         }
         let mut sent = RowSum::default();
         tagged.iter().for_each(|report| sent.add(report.sent));
-        let (state, slots) = (self.state(PinnedTable::of(&self.table)), Slots { count: tagging.slots });
+        let (state, slots) = (self.state(PinnedTable::new(&self.table)), Slots { count: tagging.slots });
         let plan = MovePlan {
             partitions: tagging.slots,
             read_rows: state.to_bytes(StageSpec::ReadRows(ReadRowsSpec { slots: slots.clone(), slices }))?,
@@ -479,7 +479,7 @@ impl DistributedWrite {
             return Ok(NextStep::Commit);
         }
         mark_of(transaction).open()?;
-        let state = self.state(PinnedTable::of(&self.table));
+        let state = self.state(PinnedTable::new(&self.table));
         let plan = WritePlan {
             partitions: assigned.partitions(),
             route: state.to_bytes(StageSpec::Route(assigned.route_spec()))?,

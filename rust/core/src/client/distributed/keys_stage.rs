@@ -48,7 +48,7 @@ impl KeysStage {
         chunks.set_source(number, output)?;
         let mut hasher = KeyHasher::new(self.write.is_global());
         let path = slice.base_file.as_ref().map(|base| base.path.clone()).unwrap_or_default();
-        let place = Arc::clone(&self.write.table.place);
+        let place = Arc::clone(&self.write.table.storage);
         read_stored_keys(&self.write.table, slice, |keys, first| {
             let targets: Vec<u32> =
                 keys.iter().flatten().map(|key| slots.slot_of(hasher.hash(key, &location.partition))).collect();

@@ -56,7 +56,7 @@ impl PrepareStage {
 
     /// Rows are counted in each partition of the data frame.
     fn located(&self, error: Error) -> Error {
-        let place = error.place().clone();
+        let place = error.location().clone();
         let text = format!("{} (rows of partition {} of the data frame)", error.text(), self.partition);
         let located = Error::new(error.kind(), text);
         match place.path {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::slots::RowSum;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::write::WriteStatus;
 
 /// The report of a task.
@@ -100,12 +100,13 @@ pub(super) struct FailureReport {
 }
 
 /// Errors of the rows, the options or the table: another attempt would end in the same way.
-const LASTING: [Kind; 4] = [ErrorKind::InvalidArgument, ErrorKind::Unsupported, ErrorKind::InvalidTable, ErrorKind::Internal];
+const LASTING: [ErrorKind; 4] =
+    [ErrorKind::InvalidArgument, ErrorKind::Unsupported, ErrorKind::InvalidTable, ErrorKind::Internal];
 
 impl FailureReport {
     /// The error as a value, if another attempt of the task would fail alike.
     pub(super) fn of_lasting(error: &Error) -> Option<Self> {
-        let place = error.place();
+        let place = error.location();
         LASTING.contains(&error.kind()).then(|| Self {
             code: error.kind().code().to_owned(),
             message: error.text(),

@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
 use crate::config::ReadOptions;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::{CompletionTime, RequestedTime};
 use crate::plan::OpenTable;
-use crate::storage::{FileStore, Put, StorageOptions};
+use crate::storage::{FileStore, PutOutcome, StorageOptions};
 use crate::timeline::Action;
 use crate::timeline::metadata::HoodieCommitMetadata;
 use crate::write::WriteStatus;
@@ -119,11 +119,11 @@ impl Transaction {
     pub fn inflight(&mut self, profile: &HoodieCommitMetadata) -> Result<()> {
         let content = self.files.commit_content(profile)?;
         match self.files.start(&self.instant, self.action, &content)? {
-            Put::Written(_) => Ok(()),
-            Put::Refused => {
+            PutOutcome::Written(_) => Ok(()),
+            PutOutcome::Refused => {
                 let message = "the write is inflight already: another writer has the same instant, so that the table has several \
                                writers without a lock";
-                Err(Error::new(Kind::AlreadyExists, message).at_instant(&self.instant))
+                Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&self.instant))
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::agreement::contradicted;
-use super::decisions::{Decision, OptionDecision, decision_for, decisions};
+use super::decisions::{OptionDecision, OptionHandling, decision_for, decisions};
 use crate::config::TableConfig;
 use crate::edit_distance::edit_distance;
 use crate::error::{Error, Result};
@@ -58,10 +58,12 @@ impl WriteOptions {
         let OptionDecision { name, reason, .. } = option;
         let is_listed = |listed: &str| listed.split(',').any(|one| one.eq_ignore_ascii_case(value.trim()));
         match option.decision {
-            Decision::Taken | Decision::NoEffect => Ok(()),
-            Decision::Only(listed) if is_listed(listed) => Ok(()),
-            Decision::Only(_) => Err(Error::unsupported(format!("option {name}={value} is not supported: {reason}"))),
-            Decision::Warn(listed) => {
+            OptionHandling::Taken | OptionHandling::NoEffect => Ok(()),
+            OptionHandling::Only(listed) if is_listed(listed) => Ok(()),
+            OptionHandling::Only(_) => {
+                Err(Error::unsupported(format!("option {name}={value} is not supported: {reason}")))
+            }
+            OptionHandling::Warn(listed) => {
                 if !is_listed(listed) {
                     self.warnings.push(format!("option {name}={value} has no effect: {reason}"));
                 }
@@ -89,7 +91,9 @@ impl WriteOptions {
 pub fn table_properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<&'static str, String>> {
     let mut properties: BTreeMap<&'static str, (&str, String)> = BTreeMap::new();
     for (name, value) in given {
-        let Some(OptionDecision { decision: OptionHandling::Property(property), .. }) = decision_for(name)? else { continue };
+        let Some(OptionDecision { decision: OptionHandling::Property(property), .. }) = decision_for(name)? else {
+            continue;
+        };
         let property =
             if *property == "hoodie.table.precombine.field" { "hoodie.table.ordering.fields" } else { property };
         let value = value.trim().to_owned();
