@@ -25,6 +25,8 @@ __all__ = [
     "__version__",
     "create_table",
     "debug_build",
+    "delete_partitions",
+    "delete_where",
     "has_hdfs",
     "merge_rows",
     "write",
@@ -409,10 +411,23 @@ def merge_rows(
 _FileOfCommit = tuple[str, str, str | None, int, int, int, int, int]
 """(partition, file id, path, bytes, rows written, inserts, updates, deletes)"""
 
+_RefusedOfCommit = tuple[int, list[tuple[str | None, str]]]
+"""(number of rows that were left out, some of them as (key, message))"""
+
+_Commit = tuple[str, str | None, str, list[_FileOfCommit], _RefusedOfCommit, list[str]]
+"""(requested time, completion time, operation, files, rows that were left out, warnings)"""
+
 def write(
     uri: str, storage_options: Mapping[str, Any], operation: str, data: Any, options: Mapping[str, str]
-) -> tuple[str, str | None, str, list[_FileOfCommit], list[tuple[str | None, str]], list[str]]:
-    """Writes Arrow data to a table, or deletes its keys.
+) -> _Commit:
+    """Writes Arrow data to a table, or deletes its keys."""
 
-    Returns requested time, completion time, operation, files, refused rows as (key, message), and warnings.
-    """
+def delete_partitions(
+    uri: str, storage_options: Mapping[str, Any], partitions: Sequence[str], options: Mapping[str, str]
+) -> _Commit:
+    """Deletes partitions of a table."""
+
+def delete_where(
+    uri: str, storage_options: Mapping[str, Any], filters: _Filters, options: Mapping[str, str]
+) -> _Commit:
+    """Deletes the rows that filters select."""

@@ -17,6 +17,7 @@
 //! | `bloom` | base files that can hold a key, by their footers |
 //! | `bucket` | file groups by the hash of a key |
 //! | `record_level` | file groups by the metadata table's record index |
+//! | `present_keys` | which rows' keys are in the table |
 //! | `moves` | rows of global indexes that move between partitions |
 //! | `stored_rows`, `merged_rows` | the stored rows of keys, and rows merged with them |
 //! | `layout_check` | refuses an index that the table was not written with |
@@ -29,6 +30,7 @@ mod layout_check;
 mod merged_rows;
 mod moves;
 mod options;
+mod present_keys;
 mod record_level;
 mod simple;
 mod stored_keys;
@@ -40,5 +42,6 @@ pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
 pub use indexed_rows::IndexedRows;
 pub use moves::merge_moved_rows;
 pub use options::{BucketOptions, IndexOptions, IndexType};
-pub use tag::tag;
+pub use present_keys::present_keys;
+pub use tag::{check_layout, tag};
 pub use tagged::{FurtherLocation, Location, Tagged};

@@ -46,6 +46,14 @@ pub fn tag(table: &Arc<OpenTable>, index: &IndexOptions, keys: &RowKeys) -> Resu
     }
 }
 
+/// Refuses to insert rows without looking for their keys into a table that was written with another index than this one.
+///
+/// # Errors
+/// As for [`tag`].
+pub fn check_layout(table: &OpenTable, index: &IndexOptions) -> Result<()> {
+    layout_check::check_buckets(table, &table.write_view(None)?, index.kind)
+}
+
 /// The file slices that rows may be in: those of their partitions, or of all under a global index.
 fn view_of(table: &OpenTable, index: &IndexOptions, keys: &RowKeys) -> Result<Arc<WriteView>> {
     if index.kind.is_global() {
