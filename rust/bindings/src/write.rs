@@ -29,7 +29,7 @@ pub(crate) fn write(
     data: &Bound<'_, PyAny>,
     options: BTreeMap<String, String>,
 ) -> PyResult<CommitOfWrite> {
-    let mut rows = Batches::of(data)?;
+    let mut rows = ArrowInput::from_python(data)?;
     let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
     let operation = WriteOperation::from_option(operation).ok_or_else(|| raised(py, &unknown()))?;
     released(py, || {

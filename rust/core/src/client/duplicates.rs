@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(kept(DuplicatePolicy::Keep).unwrap(), [0, 1, 2]);
         assert_eq!(kept(DuplicatePolicy::Drop).unwrap(), [1]);
         let error = kept(DuplicatePolicy::Fail).unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains(r#"2 rows have keys that are in the table"#), "{error}");
         assert!(error.to_string().contains(r#""a", "c""#), "{error}");
         assert_eq!(DuplicatePolicy::Fail.kept(&[false; 2], |row| keys[row]).unwrap(), [0, 1]);

@@ -135,7 +135,7 @@ impl Preparation<'_> {
     pub(super) fn deletes_of(&self, rows: &RecordBatch, record_keys: &StringArray) -> Result<BooleanArray> {
         let stored = self.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
         let types = avro_types(&stored)?;
-        let columns = KeyColumns::of(&stored, &types, &self.table.merge, None, Semantics::default())?;
+        let columns = KeyColumns::new(&stored, &types, &self.table.merge, None, MergeSemantics::default())?;
         let mut fields: Vec<Arc<Field>> =
             vec![Arc::new(Field::new(meta_columns::RECORD_KEY, arrow_schema::DataType::Utf8, true))];
         fields.extend(rows.schema_ref().fields().iter().cloned());
@@ -189,7 +189,7 @@ impl Preparation<'_> {
 }
 
 fn avro_types(schema: &crate::avro::Schema) -> Result<Schema> {
-    crate::avro::arrow_schema(schema, crate::avro::Types::Table)
+    crate::avro::arrow_schema(schema, crate::avro::ArrowMapping::Table)
 }
 
 /// Some rows of those that are prepared.

@@ -50,7 +50,7 @@ impl WriteSchema {
         let (found, has_ids) = own;
         let fills = option_values::boolean(options, FILL_MISSING, false)?;
         let mut fields: Vec<Field> = Vec::new();
-        let types = avro::arrow_schema(&found, Types::Table)?;
+        let types = avro::arrow_schema(&found, ArrowMapping::Table)?;
         for (field, own) in found.fields().iter().zip(types.fields()) {
             match given.fields().find(&field.name) {
                 Some((_, column)) => fields.push(widened(field, own.data_type(), column.data_type())),
@@ -79,7 +79,7 @@ impl WriteSchema {
             true => columns.with_leading_nullable_strings(&meta_columns::ALL)?,
             false => columns.clone(),
         };
-        let types = Arc::new(avro::arrow_schema(&columns, Types::Table)?);
+        let types = Arc::new(avro::arrow_schema(&columns, ArrowMapping::Table)?);
         Ok(Self { columns, stored, types })
     }
 }

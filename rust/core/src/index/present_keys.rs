@@ -60,7 +60,7 @@ impl StoredRows<'_> {
     fn keys_among(&self, keys: &RowKeys, rows: &[u32]) -> Result<HashSet<String>> {
         let config = &self.table.config;
         let virtual_key = (!config.populate_meta_fields).then_some(config.record_key_fields.as_slice());
-        let key = RecordKey::of(virtual_key)?;
+        let key = RecordKey::new(virtual_key)?;
         let rows = rows.iter().filter_map(|row| usize::try_from(*row).ok());
         let wanted: HashSet<&str> = rows.map(|row| keys.record_keys.value(row)).collect();
         let options = QueryOptions { columns: Some(key.columns()), ..QueryOptions::default() };

@@ -31,8 +31,8 @@ impl<'a> StoredKeys<'a> {
             let column = Field::new(meta_columns::RECORD_KEY, DataType::Utf8, true);
             return Ok(Self { table, key: RecordKey::Stored, columns: Arc::new(Schema::new(vec![column])) });
         }
-        let key = RecordKey::of(Some(&config.record_key_fields))?;
-        let types = avro::arrow_schema(&table.schema_at(None)?.0.files, avro::Types::Table)?;
+        let key = RecordKey::new(Some(&config.record_key_fields))?;
+        let types = avro::arrow_schema(&table.schema_at(None)?.0.files, avro::ArrowMapping::Table)?;
         let mut columns: Vec<Arc<Field>> = Vec::new();
         for name in &config.record_key_fields {
             let path = FieldPath::new(name);

@@ -109,7 +109,7 @@ impl IndexDefinitions {
     pub(super) fn load(store: &dyn FileStore) -> Result<Self> {
         let bytes = match store.get(DEFINITIONS) {
             Ok((bytes, _)) => bytes,
-            Err(error) if error.kind() == Kind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error),
         };
         let parsed = serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?;
@@ -176,7 +176,7 @@ pub(super) fn new_columns(table: &TableConfig, schema: &Schema, choice: &ColumnC
 pub(super) fn define_index(store: &dyn FileStore, name: &str, definition: serde_json::Value) -> Result<()> {
     let mut all = match store.get(DEFINITIONS) {
         Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
-        Err(error) if error.kind() == Kind::NotFound => json!({}),
+        Err(error) if error.kind() == ErrorKind::NotFound => json!({}),
         Err(error) => return Err(error),
     };
     let definitions = all.as_object_mut().map(|all| all.entry("indexDefinitions").or_insert_with(|| json!({})));
@@ -196,7 +196,7 @@ pub(super) fn define_index(store: &dyn FileStore, name: &str, definition: serde_
 pub(super) fn undefine_indexes(store: &dyn FileStore, names: &[&str]) -> Result<()> {
     let mut all: serde_json::Value = match store.get(DEFINITIONS) {
         Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
-        Err(error) if error.kind() == Kind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
     let definitions = all.get_mut("indexDefinitions").and_then(|definitions| definitions.as_object_mut());

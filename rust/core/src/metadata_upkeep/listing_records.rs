@@ -76,7 +76,7 @@ impl TableListing {
         let mut of_files = PartitionRecords::default();
         let mut of_partitions = PartitionRecords::default();
         for (column, kind) in &columns.columns {
-            let keys = ColumnKeys::of(column);
+            let keys = ColumnKeys::new(column);
             let mut sums: BTreeMap<&str, ColumnRange> = BTreeMap::new();
             for file in &measured {
                 let sum = sums.entry(file.partition).or_insert_with(|| ColumnRange::new(column));
@@ -133,7 +133,7 @@ impl TableListing {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        let types = avro::arrow_schema(&table.schema_at(None)?.0.files, avro::Types::Table)?;
+        let types = avro::arrow_schema(&table.schema_at(None)?.0.files, avro::ArrowMapping::Table)?;
         let place: &Arc<dyn Place> = &table.place;
         let measure = |(_, _, path): &(&str, &str, String)| {
             let names = columns.columns.iter().map(|(column, _)| column.as_str());

@@ -142,7 +142,7 @@ fn flag(options: &Options, key: &str) -> Result<Option<bool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::config::Properties;
 
     fn wanted(version: &str, partition: &str, options: &[(&str, &str)]) -> Result<Vec<&'static str>> {
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(wanted("9", "p", &all).unwrap(), expected);
         assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "false")]).unwrap(), ["files"]);
         assert_eq!(wanted("6", "p", &[(COLUMN_STATS, "true")]).unwrap(), ["files", "column_stats"]);
-        assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "yes")]).unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "yes")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
         assert!(!is_enabled(&BTreeMap::from([(ENABLE.to_owned(), "false".to_owned())])).unwrap());
         assert!(is_enabled(&BTreeMap::new()).unwrap());
     }

@@ -59,7 +59,7 @@ enum ValueSource {
 }
 
 impl PartitionFilter {
-    /// Returns the filter of a table with these columns. [`crate::Kind::InvalidArgument`] for a filter that does not
+    /// Returns the filter of a table with these columns. [`crate::ErrorKind::InvalidArgument`] for a filter that does not
     /// fit them.
     pub(super) fn of(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
         BoundFilter::bind(filter, types)?;
@@ -290,7 +290,7 @@ mod tests {
 
     fn filter(config: &TableConfig, column: &str, operator: &str, literals: &[Literal]) -> PartitionFilter {
         let term = Term::new(column, Operator::parse(operator).unwrap(), literals.to_vec()).unwrap();
-        PartitionFilter::of(config, &schema(), &Filter::any_of(vec![vec![term]])).unwrap()
+        PartitionFilter::new(config, &schema(), &Filter::any_of(vec![vec![term]])).unwrap()
     }
 
     fn kept<'p>(filter: &PartitionFilter, paths: &[&'p str]) -> Vec<&'p str> {
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn unknown_columns_are_refused() {
         let term = Term::new("town", Operator::IsNull, vec![]).unwrap();
-        assert!(PartitionFilter::of(&config("city", SIMPLE), &schema(), &Filter::any_of(vec![vec![term]])).is_err());
+        assert!(PartitionFilter::new(&config("city", SIMPLE), &schema(), &Filter::any_of(vec![vec![term]])).is_err());
     }
 
     const SLASHED: &str = "hoodie.table.keygenerator.type=SIMPLE\nhoodie.table.partition_extractor_class=org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor";
@@ -415,7 +415,7 @@ mod tests {
         let as_text = |operator: &str, literal: &str| {
             let term = Term::new("sec", Operator::parse(operator).unwrap(), text(literal).to_vec()).unwrap();
             let filter = Filter::any_of(vec![vec![term]]);
-            kept(&PartitionFilter::of(&config, &Schema::new(texts.to_vec()), &filter).unwrap(), &paths)
+            kept(&PartitionFilter::new(&config, &Schema::new(texts.to_vec()), &filter).unwrap(), &paths)
         };
         assert_eq!(as_text("=", "1704067199"), [&["2023/12/31"], odd].concat());
         assert_eq!([as_text("<", "1704067199"), as_text("=", "01704067199")], [paths, paths]);

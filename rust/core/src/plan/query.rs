@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::file_group::View;
 use crate::names::{RequestedTime, meta_columns};
 use crate::read::newest_schema;
-use crate::schema::Evolution;
+use crate::schema::SchemaEvolution;
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{Deletes, PathColumns, Query, splits};
 
@@ -67,20 +67,20 @@ impl OpenTable {
             Some(found) => found,
             None => TableSchema::of_files(&self.schema_of_files(as_of)?, None, &self.config)?,
         };
-        let types = avro::arrow_schema(&found.schema, Types::Table).map_err(|error| error.in_file(&self.uri))?;
+        let types = avro::arrow_schema(&found.schema, ArrowMapping::Table).map_err(|error| error.in_file(&self.uri))?;
         Ok((found, Arc::new(types)))
     }
 
     /// Returns the column names in the table's files, if columns are identified by ids.
-    pub(super) fn evolution(&self, found: &TableSchema) -> Result<Option<Evolution>> {
-        let load = |internal| Evolution::load(self.place.as_ref(), &self.timeline, internal);
+    pub(super) fn evolution(&self, found: &TableSchema) -> Result<Option<SchemaEvolution>> {
+        let load = |internal| SchemaEvolution::load(self.place.as_ref(), &self.timeline, internal);
         found.internal.as_ref().map(load).transpose().map_err(|error| error.in_file(&self.uri))
     }
 
     /// Returns the schema of a data file, for a table without a schema in a commit; the meta columns only if there are
     /// no files.
     pub(super) fn schema_of_files(&self, as_of: Option<&RequestedTime>) -> Result<avro::Schema> {
-        let Slices { slices, instants, .. } = self.slices(as_of, View::slices, None)?;
+        let Slices { slices, instants, .. } = self.slices(as_of, FileSystemView::slices, None)?;
         let schema = match newest_schema(&slices, &instants, self.place.as_ref())? {
             Some(text) => avro::Schema::parse(&text)?,
             None if slices.is_empty() => avro::Schema::record("empty", Vec::new()),
@@ -105,7 +105,7 @@ impl OpenTable {
         let (schema, types, deletes) = if form.with_deletes {
             marking(found.schema.clone())?
         } else {
-            (found.schema.clone(), types, Deletes::LeftOut)
+            (found.schema.clone(), types, DeleteOutput::LeftOut)
         };
         let mut names = columns(&types, options.columns.as_deref())?;
         if options.columns.is_none() && path_columns.last {

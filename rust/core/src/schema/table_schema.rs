@@ -88,7 +88,7 @@ fn newest<'a>(
     }
     let mut of_service: Option<Stored<'a>> = None;
     for instant in writes.into_iter().rev() {
-        let Some(metadata) = timeline.commit_metadata(instant, Part::Header)? else { continue };
+        let Some(metadata) = timeline.commit_metadata(instant, MetadataPart::Header)? else { continue };
         let schema = metadata.schema().map(str::to_owned);
         let internal = metadata.extra.get(LATEST_SCHEMA).filter(|text| !text.is_empty()).cloned();
         if schema.is_none() && internal.is_none() {
@@ -144,7 +144,7 @@ fn with_path_columns(schema: &Schema, config: &TableConfig) -> Result<Schema> {
 mod tests {
     use super::*;
     use crate::config::Properties;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     const OLD: &str = r#"{"type":"record","name":"r","fields":[{"name":"_hoodie_file_name","type":["null","string"]},{"name":"a","type":"int"}]}"#;
 
@@ -169,7 +169,7 @@ mod tests {
         let paths: Vec<String> = files.iter().map(|(name, _)| format!("{}/{name}", config.timeline_folder)).collect();
         let kept = format!("{}/kept", config.timeline_folder);
         let files = paths.iter().map(String::as_str).zip(files.iter().map(|(_, bytes)| bytes.as_slice()));
-        let place = MemoryPlace::holding(files.chain([(kept.as_str(), b"".as_slice())]));
+        let place = MemoryStorage::holding(files.chain([(kept.as_str(), b"".as_slice())]));
         let timeline = Timeline::load(&place, &config).unwrap();
         let schema = at(&timeline, &config, as_of).unwrap()?.schema;
         Some(schema.fields().iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(","))

@@ -218,24 +218,24 @@ mod tests {
 
     use super::*;
     use crate::names::meta_columns;
-    use crate::storage::{LocalPlace, Place};
+    use crate::storage::{LocalStorage, Place};
 
     fn handle(
         folder: &tempfile::TempDir,
         options: BaseFileOptions,
         ignore_failed: bool,
-    ) -> (CreateHandle, Arc<LocalPlace>) {
+    ) -> (CreateHandle, Arc<LocalStorage>) {
         let schema =
             r#"{"type":"record","name":"r","fields":[{"name":"id","type":"string"},{"name":"n","type":"int"}]}"#;
         let schema = Schema::parse(schema).unwrap().with_leading_nullable_strings(&meta_columns::ALL).unwrap();
-        let store = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        let store = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
         let target = CreateTarget {
             partition: "p".into(),
             file_id_prefix: "f".into(),
             instant: "001".into(),
             token: WriteToken { task: 0, stage: 1, attempt: 2 },
         };
-        let shared: Arc<dyn FileStore> = Arc::<LocalPlace>::clone(&store);
+        let shared: Arc<dyn FileStore> = Arc::<LocalStorage>::clone(&store);
         (CreateHandle::new(shared, &schema, target, options, ignore_failed), store)
     }
 

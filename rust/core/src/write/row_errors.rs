@@ -16,13 +16,13 @@ pub(crate) fn write_accepted(
     let mut stretches = vec![(0, rows)];
     while let Some((start, len)) = stretches.pop() {
         match write(start, len) {
-            Err(error) if error.kind() == Kind::InvalidArgument && len > 1 => {
+            Err(error) if error.kind() == ErrorKind::InvalidArgument && len > 1 => {
                 let half = len / 2;
                 // The first half comes first: rows keep their order.
                 stretches.push((start + half, len - half));
                 stretches.push((start, half));
             }
-            Err(error) if error.kind() == Kind::InvalidArgument && len == 1 => refused(start, &error),
+            Err(error) if error.kind() == ErrorKind::InvalidArgument && len == 1 => refused(start, &error),
             other => other?,
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn run<T: Send, R: Send>(
             senders.push(sender);
         }
         let fed = feed(&Feeder { senders: &senders });
-        if fed.as_ref().is_err_and(|error| error.kind() == Kind::Interrupted) {
+        if fed.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted) {
             cancel.cancel();
         }
         drop(senders);
@@ -61,7 +61,7 @@ pub(super) struct Feeder<'a, T> {
 const ENDED: &str = "a thread of a bulk insert has ended";
 
 fn is_ended(error: &Error) -> bool {
-    error.kind() == Kind::Internal && error.to_string().contains(ENDED)
+    error.kind() == ErrorKind::Internal && error.to_string().contains(ENDED)
 }
 
 impl<T> Feeder<'_, T> {

@@ -133,11 +133,11 @@ impl Transaction {
 
     fn start(&self, content: &Bytes) -> Result<()> {
         match self.files.start(&self.instant, self.action, content)? {
-            Put::Written(_) => Ok(()),
-            Put::Refused => {
+            PutOutcome::Written(_) => Ok(()),
+            PutOutcome::Refused => {
                 let message = "the write is inflight already: another writer has the same instant, so that the table has several \
                                writers without a lock";
-                Err(Error::new(Kind::AlreadyExists, message).at_instant(&self.instant))
+                Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&self.instant))
             }
         }
     }

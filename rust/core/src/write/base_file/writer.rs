@@ -261,7 +261,7 @@ mod tests {
 
     use super::*;
     use crate::bloom::BloomFilter;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
     use crate::write::column_range::ColumnValue;
 
     const SCHEMA: &str = r#"{"type":"record","name":"t_record","namespace":"hoodie.t","fields":[
@@ -302,7 +302,7 @@ mod tests {
         fn writer(&self, change: impl FnOnce(&mut BaseFileOptions)) -> BaseFileWriter {
             let mut options = BaseFileOptions::default();
             change(&mut options);
-            let store = LocalPlace::new(&self.0.path().to_string_lossy(), true);
+            let store = LocalStorage::new(&self.0.path().to_string_lossy(), true);
             BaseFileWriter::new(&store, &schema(), &target(), &options).unwrap()
         }
 
