@@ -9,6 +9,7 @@
 | words | a word of tools/banned_words.tsv in a comment, a message, a document or an identifier |
 | width | a line of Markdown with more than 120 characters |
 | args | a public Python function with more than three arguments whose docstring does not describe all of them |
+| names | a Rust function called `of`, or a Rust type with a name of tools/generic_names.tsv: no search finds it |
 
 tools/unconverted.tsv lists the files to which a rule does not apply yet. A file without findings must not be listed, so
 the list can only shrink. tools/allowed_lines.tsv lists lines that may contain a banned word.
@@ -30,6 +31,8 @@ WIDTH = 120
 MOST_UNDOCUMENTED = 3
 TEXT = (".rs", ".py", ".pyi", ".md", ".toml", "Makefile", ".ipynb")
 SKIPPED = ("tools/banned_words.tsv", "tools/allowed_lines.tsv", "tests/data/")
+FUNCTION_OF = re.compile(r"\bfn of\b *[(<]")
+RUST_TYPE = re.compile(r"^ *(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union|type) (\w+)")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -115,12 +118,26 @@ def _undocumented(path: str, body: list[ast.stmt], owner: ast.ClassDef | None) -
             yield Finding("args", path, node.lineno, f"{title} does not describe {', '.join(missing)} in Args:")
 
 
+def generic_names(path: str, text: str) -> Iterator[Finding]:
+    """Yields the functions and types of Rust whose names say nothing. There are no exceptions."""
+    if not path.endswith(".rs"):
+        return
+    generic = {name for (name,) in rows("generic_names.tsv")}
+    for number, line in enumerate(text.splitlines(), 1):
+        if FUNCTION_OF.search(line):
+            message = "a function called of: constructors are new, from_x or with_x, others say what they return"
+            yield Finding("names", path, number, message)
+        declared = RUST_TYPE.match(line)
+        if declared and declared[1] in generic:
+            yield Finding("names", path, number, f"{declared[1]} is one generic word: add the noun that it is about")
+
+
 def findings(root: Path = ROOT) -> list[Finding]:
     """Returns the findings of all rules in all files."""
     found: list[Finding] = []
     for path in files(root):
         text = (root / path).read_text(encoding="utf-8")
-        for check in (banned_words, wide_lines, undocumented_arguments):
+        for check in (banned_words, wide_lines, undocumented_arguments, generic_names):
             found += check(path, text)
     return found
 

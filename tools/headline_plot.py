@@ -30,8 +30,9 @@ LEFT, BAR, GROUP, WIDTH, TOP = 150, 14, 44, 760, 64
 
 
 def newest_record() -> Path:
-    """Returns the newest record of any machine; records are named by date."""
-    return max((ROOT / "benches" / "record").glob("*/*.csv"), key=lambda path: path.name)
+    """Returns the newest record of any machine that has these queries; records are named by date."""
+    records = (ROOT / "benches" / "record").glob("*/*.csv")
+    return max((path for path in records if medians(path)), key=lambda path: path.name)
 
 
 def medians(record: Path) -> dict[tuple[str, str, str], float]:

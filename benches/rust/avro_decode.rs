@@ -9,18 +9,19 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use crate::records::{Case, cases};
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use crate::theirs::{self, BATCH};
 use arrow_array::{Array, RecordBatch};
-use mortice::avro::{Decoder, Program, Schema, Types, Want};
+use mortice::avro::{ArrowMapping, DecodeProgram, Decoder, RequestedColumn, Schema};
 
 fn ours(case: &Case, mut each: impl FnMut(RecordBatch)) {
     let schema = Schema::parse(&case.json).expect("a schema");
     let program = match &case.columns {
-        None => Program::compile_all(&schema, &schema, Types::Table),
+        None => DecodeProgram::compile_all(&schema, &schema, ArrowMapping::Table),
         Some(names) => {
-            let wants: Vec<Want> = names.iter().map(|name| Want::Value((*name).to_owned())).collect();
-            Program::compile(&schema, &schema, &wants, Types::Table)
+            let wants: Vec<RequestedColumn> =
+                names.iter().map(|name| RequestedColumn::Value((*name).to_owned())).collect();
+            DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table)
         }
     };
     let mut decoder = Decoder::new(Arc::new(program.expect("a program")));
@@ -48,7 +49,7 @@ fn agree(case: &Case) {
     }
 }
 
-fn compare(case: &Case, asked: &Asked) {
+fn compare(case: &Case, asked: &BenchArguments) {
     agree(case);
     println!("\n{}: {} bytes a record", case.name, case.content.len() / asked.rows);
     let mut copy = vec![0_u8; case.content.len()];
@@ -64,7 +65,7 @@ fn compare(case: &Case, asked: &Asked) {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(300_000, 15);
+    let asked = BenchArguments::from_arguments(300_000, 15);
     asked.run(|| {
         cases(asked.rows).iter().filter(|case| asked.is_asked(case.name)).for_each(|case| compare(case, &asked))
     });

@@ -9,14 +9,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use crate::records;
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{RecordBatch, UInt64Array};
 use bytes::Bytes;
-use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
-use mortice::log::content::avro_data::{self, Frames};
-use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, Rules, WinningRecords};
+use mortice::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
+use mortice::log::content::avro_data::{self, RecordFrames};
+use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, RecordMergeRules, WinningRecords};
 
 /// The number of records whose keys are decoded at a time, as in readers.
 const AT_ONCE: usize = 1024;
@@ -25,8 +25,8 @@ fn frames(content: &[u8]) -> usize {
     avro_data::records(content).expect("a sound content").datums.len()
 }
 
-fn scan_keys(program: &Arc<Program>, content: &[u8], mut each: impl FnMut(&RecordBatch, &[Datum])) {
-    let mut frames = Frames::new(content).expect("a sound head");
+fn scan_keys(program: &Arc<DecodeProgram>, content: &[u8], mut each: impl FnMut(&RecordBatch, &[Datum])) {
+    let mut frames = RecordFrames::new(content).expect("a sound head");
     let (mut decoder, mut found) = (Decoder::new(Arc::clone(program)), Vec::new());
     while frames.left() > 0 {
         found.clear();
@@ -40,8 +40,8 @@ fn keys(batch: &RecordBatch) -> &UInt64Array {
     batch.column(0).as_primitive::<UInt64Type>()
 }
 
-fn merged(program: &Arc<Program>, content: &Bytes) -> usize {
-    let mut merger = WinningRecords::new(Rules::EventTime { int_ordering: false });
+fn merged(program: &Arc<DecodeProgram>, content: &Bytes) -> usize {
+    let mut merger = WinningRecords::new(RecordMergeRules::EventTime { int_ordering: false });
     scan_keys(program, content, |batch, datums| {
         let source = merger.add_source(content.clone()).expect("a source");
         let ordering = batch.column(1).as_primitive::<Int64Type>().values().to_vec();
@@ -54,7 +54,7 @@ fn merged(program: &Arc<Program>, content: &Bytes) -> usize {
     merger.keys()
 }
 
-fn plain(program: &Arc<Program>, content: &[u8]) -> usize {
+fn plain(program: &Arc<DecodeProgram>, content: &[u8]) -> usize {
     let mut latest: HashMap<String, (i64, u32)> = HashMap::new();
     scan_keys(program, content, |batch, datums| {
         let ordering = batch.column(1).as_primitive::<Int64Type>().values();
@@ -72,13 +72,14 @@ fn plain(program: &Arc<Program>, content: &[u8]) -> usize {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(300_000, 15);
+    let asked = BenchArguments::from_arguments(300_000, 15);
     asked.run(|| {
         let case = records::updates(asked.rows, asked.rows / 5, 0);
         let content = Bytes::from(case.content);
         let schema = Schema::parse(&case.json).expect("a schema");
-        let wants = [Want::Place("_hoodie_record_key".into()), Want::Value("ts".into())];
-        let program = Arc::new(Program::compile(&schema, &schema, &wants, Types::Table).expect("a program"));
+        let wants = [RequestedColumn::Position("_hoodie_record_key".into()), RequestedColumn::Value("ts".into())];
+        let program =
+            Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).expect("a program"));
         assert_eq!(merged(&program, &content), plain(&program, &content));
         race(
             &asked,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hint::black_box;
 use std::path::Path;
 
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use crate::slice_table;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -71,7 +71,7 @@ fn logs(folder: &Path) -> Vec<LogFile> {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(500_000, 9);
+    let asked = BenchArguments::from_arguments(500_000, 9);
     asked.run(|| {
         for (case, distinct) in [("inserts", asked.rows), ("updates", asked.rows / LOGS)] {
             if !asked.is_asked(case) {
@@ -90,10 +90,10 @@ pub(crate) fn run() {
                 &asked,
                 case,
                 &mut [
-                    Contender::of_the_process("decode all, HashMap, interleave", || {
+                    Contender::with_process_time("decode all, HashMap, interleave", || {
                         naive(&logs, &mut |batch| _ = black_box(batch));
                     }),
-                    Contender::of_the_process("mortice", || merged(&table, &mut |batch| _ = black_box(batch))),
+                    Contender::with_process_time("mortice", || merged(&table, &mut |batch| _ = black_box(batch))),
                 ],
             );
         }

@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::hint::black_box;
 
 use crate::records::{cases, updates};
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use crate::slice_table;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_select::interleave::interleave;
 use mortice::config::Properties;
-use mortice::{RowsMerge, RowsMergeOptions, Semantics};
+use mortice::{MergeSemantics, RowsMerge, RowsMergeOptions};
 
 const KEY: &str = "_hoodie_record_key";
 const ORDERING: &str = "ts";
@@ -54,7 +54,7 @@ fn naive(older: &RecordBatch, newer: &[RecordBatch]) -> RecordBatch {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(200_000, 9);
+    let asked = BenchArguments::from_arguments(200_000, 9);
     asked.run(|| {
         let [wide, ..] = cases(asked.rows);
         let older = slice_table::batches_of(&wide, asked.rows).remove(0);
@@ -70,7 +70,7 @@ pub(crate) fn run() {
                 ("hoodie.record.merge.mode", "EVENT_TIME_ORDERING"),
                 ("hoodie.table.ordering.fields", ORDERING),
             ]),
-            semantics: Semantics::V1x,
+            semantics: MergeSemantics::V1x,
             schema: None,
             commit_order: Vec::new(),
             partial: true,

@@ -6,10 +6,12 @@
 use std::collections::HashMap;
 use std::hint::black_box;
 
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use arrow_array::{StringArray, UInt64Array};
 use bytes::Bytes;
-use mortice::merge::{BaseRows, LogBatch, LogKind, LogSink, MergeOutcome, OrderingColumn, Rules, WinningRecords};
+use mortice::merge::{
+    BaseRows, LogBatch, LogKind, LogSink, MergeOutcome, OrderingColumn, RecordMergeRules, WinningRecords,
+};
 
 /// Log records per key.
 const OF_EACH: usize = 5;
@@ -46,7 +48,7 @@ fn ours(
     places: &[u32],
     base: &(StringArray, OrderingColumn),
 ) -> usize {
-    let mut merger = WinningRecords::new(Rules::EventTime { int_ordering: false });
+    let mut merger = WinningRecords::new(RecordMergeRules::EventTime { int_ordering: false });
     let source = merger.add_source(log.bytes.clone()).unwrap();
     merger.add(source, &LogBatch { kind: LogKind::Data, keys, ordering, deleted: None, places }).unwrap();
     let outcomes = merger.probe(&BaseRows::Keys(base.0.clone()), &base.1).unwrap();
@@ -72,7 +74,7 @@ fn plain(log: &Log, base: &(StringArray, Vec<i64>)) -> usize {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(500_000, 15);
+    let asked = BenchArguments::from_arguments(500_000, 15);
     asked.run(|| {
         let (log, base) = (log(asked.rows), base(asked.rows / OF_EACH));
         let keys = UInt64Array::from(log.places.clone());

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use crate::synthetic::Synthetic;
 use mortice::QueryOptions;
 
@@ -23,7 +23,7 @@ const PLACES: [(&str, bool, Duration); 4] = [
     ("metadata table, 1 ms a request", true, Duration::from_millis(1)),
 ];
 
-fn place(asked: &Asked, with_metadata: bool, latency: Duration) -> Arc<Synthetic> {
+fn place(asked: &BenchArguments, with_metadata: bool, latency: Duration) -> Arc<Synthetic> {
     let mut place = Synthetic::new(asked.rows / GROUPS, GROUPS, with_metadata);
     place.latency = latency;
     Arc::new(place)
@@ -34,7 +34,7 @@ fn splits(place: &Arc<Synthetic>) -> usize {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(100_000, 5);
+    let asked = BenchArguments::from_arguments(100_000, 5);
     let places = PLACES.map(|(name, with_metadata, latency)| (name, place(&asked, with_metadata, latency)));
     for (name, place) in &places {
         assert_eq!(splits(place), asked.rows / GROUPS * GROUPS);
@@ -43,7 +43,7 @@ pub(crate) fn run() {
     }
     let contender = |(name, place): &(&'static str, Arc<Synthetic>)| {
         let place = Arc::clone(place);
-        Contender::by_the_wall(name, move || _ = black_box(splits(&place)))
+        Contender::with_wall_time(name, move || _ = black_box(splits(&place)))
     };
     let mut contenders: Vec<Contender<'_>> = places.iter().map(contender).collect();
     race(&asked, "10 file groups a partition", &mut contenders);

@@ -9,7 +9,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::rounds::{Asked, Contender, race};
+use crate::rounds::{BenchArguments, Contender, race};
 use crate::slice_table;
 use arrow_array::RecordBatch;
 use mortice::{QueryOptions, ReadOptions, Table};
@@ -45,7 +45,7 @@ fn table(folder: &Path, threads: usize) -> Table {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(1_000_000, 7);
+    let asked = BenchArguments::from_arguments(1_000_000, 7);
     asked.run(|| {
         let folder = tempfile::tempdir().unwrap();
         let written = |folder: &Path, later| {
@@ -66,10 +66,10 @@ pub(crate) fn run() {
                 &asked,
                 "all columns",
                 &mut [
-                    Contender::of_the_process("parquet, the base file alone", || {
+                    Contender::with_process_time("parquet, the base file alone", || {
                         assert_eq!(scanned(&base, None), asked.rows)
                     }),
-                    Contender::of_the_process("mortice", || merged(&one, None, &mut count)),
+                    Contender::with_process_time("mortice", || merged(&one, None, &mut count)),
                 ],
             );
         }
@@ -78,8 +78,8 @@ pub(crate) fn run() {
                 &asked,
                 case,
                 &mut [
-                    Contender::of_the_process("parquet, it and the key", || _ = scanned(base, Some([KEY, COLUMN]))),
-                    Contender::of_the_process("mortice", || merged(table, Some(COLUMN), &mut |_| ())),
+                    Contender::with_process_time("parquet, it and the key", || _ = scanned(base, Some([KEY, COLUMN]))),
+                    Contender::with_process_time("mortice", || merged(table, Some(COLUMN), &mut |_| ())),
                 ],
             );
         };
@@ -96,8 +96,8 @@ pub(crate) fn run() {
                 &asked,
                 "threads",
                 &mut [
-                    Contender::by_the_wall("one thread", || merged(&one, None, &mut |_| ())),
-                    Contender::by_the_wall("two threads", || merged(&two, None, &mut |_| ())),
+                    Contender::with_wall_time("one thread", || merged(&one, None, &mut |_| ())),
+                    Contender::with_wall_time("two threads", || merged(&two, None, &mut |_| ())),
                 ],
             );
         }

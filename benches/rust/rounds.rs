@@ -12,7 +12,7 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The options on the command line.
-pub(crate) struct Asked {
+pub(crate) struct BenchArguments {
     pub(crate) rows: usize,
     rounds: usize,
     case: Option<String>,
@@ -20,9 +20,9 @@ pub(crate) struct Asked {
     is_timed: bool,
 }
 
-impl Asked {
+impl BenchArguments {
     /// Sets the default numbers of rows and rounds.
-    pub(crate) fn of_arguments(rows: usize, rounds: usize) -> Self {
+    pub(crate) fn from_arguments(rows: usize, rounds: usize) -> Self {
         let is_timed = std::env::args().any(|argument| argument == "--bench");
         let (rows, rounds) = if is_timed { (rows, rounds) } else { (2_000, 1) };
         let mut asked = Self { rows, rounds, case: None, main_thread: false, is_timed };
@@ -71,19 +71,19 @@ impl<'a> Contender<'a> {
     }
 
     /// Measures the CPU time of all threads.
-    pub(crate) fn of_the_process(name: &'a str, pass: impl FnMut() + 'a) -> Self {
+    pub(crate) fn with_process_time(name: &'a str, pass: impl FnMut() + 'a) -> Self {
         Self { name, pass: Box::new(pass), clock: process_time }
     }
 
     /// Measures the wall-clock time: for functions that wait, or have threads of their own.
-    pub(crate) fn by_the_wall(name: &'a str, pass: impl FnMut() + 'a) -> Self {
+    pub(crate) fn with_wall_time(name: &'a str, pass: impl FnMut() + 'a) -> Self {
         Self { name, pass: Box::new(pass), clock: wall_time }
     }
 }
 
 /// Runs the contenders and prints CPU nanoseconds per record, minimum and median, and the ratio of each to the second
 /// one's median.
-pub(crate) fn race(asked: &Asked, case: &str, contenders: &mut [Contender<'_>]) {
+pub(crate) fn race(asked: &BenchArguments, case: &str, contenders: &mut [Contender<'_>]) {
     let mut times: Vec<Vec<f64>> = contenders.iter().map(|_| Vec::new()).collect();
     for round in 0..=asked.rounds {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {

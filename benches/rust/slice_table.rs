@@ -10,7 +10,7 @@ use std::fs::{File, create_dir_all, write};
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use mortice::avro::{Decoder, Program, Schema, Types};
+use mortice::avro::{ArrowMapping, DecodeProgram, Decoder, Schema};
 use mortice::log::writer::{BlockHeader, LogWriter, LogWriterOptions, avro_blocks};
 use mortice::storage::open_writable;
 use parquet::arrow::ArrowWriter;
@@ -27,7 +27,7 @@ const BLOCK_BYTES: usize = 256 << 20;
 
 fn batches(case: &Case) -> Vec<RecordBatch> {
     let schema = Schema::parse(&case.json).unwrap();
-    let mut decoder = Decoder::new(Program::compile_all(&schema, &schema, Types::Table).unwrap().into());
+    let mut decoder = Decoder::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::Table).unwrap().into());
     let batch = |datums| {
         decoder.decode(&case.content, datums).unwrap();
         decoder.finish().unwrap()

@@ -14,7 +14,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
-use mortice::avro::{Datum, Decoder, Encoder, Program, Schema, Types, Want};
+use mortice::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, Encoder, RequestedColumn, Schema};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -257,12 +257,12 @@ fn sign_extended(bytes: &[u8]) -> i128 {
 }
 
 /// What a cell should read back as.
-fn expected(ty: &Ty, value: &Value, types: Types) -> Value {
+fn expected(ty: &Ty, value: &Value, types: ArrowMapping) -> Value {
     match (ty, value) {
         (_, Value::Null) => Value::Null,
         (Ty::Enum(_), Value::Whole(symbol)) => Value::Text(format!("S{symbol}")),
         (Ty::Logical("long", logical), Value::Whole(value)) => {
-            let scaled = types == Types::Table && logical.ends_with("timestamp-millis");
+            let scaled = types == ArrowMapping::Table && logical.ends_with("timestamp-millis");
             Value::Whole(if scaled { value * 1000 } else { *value })
         }
         (Ty::Array(item), Value::Items(items)) => {
@@ -341,7 +341,7 @@ fn schema(fields: &[Ty]) -> Schema {
     Schema::parse(&record("r", fields, &mut 0)).unwrap()
 }
 
-fn decode(program: &Arc<Program>, content: &[u8], datums: &[Datum]) -> mortice::Result<RecordBatch> {
+fn decode(program: &Arc<DecodeProgram>, content: &[u8], datums: &[Datum]) -> mortice::Result<RecordBatch> {
     let mut decoder = Decoder::new(Arc::clone(program));
     decoder.decode(content, datums)?;
     assert_eq!(decoder.len(), datums.len());
@@ -353,9 +353,9 @@ proptest! {
 
     #[test]
     fn what_is_decoded_is_what_was_written((fields, mut rows) in table(), file in any::<bool>()) {
-        let types = if file { Types::File } else { Types::Table };
+        let types = if file { ArrowMapping::File } else { ArrowMapping::Table };
         let schema = schema(&fields);
-        let program = Arc::new(Program::compile_all(&schema, &schema, types).unwrap());
+        let program = Arc::new(DecodeProgram::compile_all(&schema, &schema, types).unwrap());
         let (content, mut datums) = content(&fields, &rows);
         // The order of the datums is the caller's.
         datums.reverse();
@@ -374,9 +374,9 @@ proptest! {
     /// an array, and none of its size).
     #[test]
     fn what_is_encoded_is_decoded_again((fields, rows) in table(), file in any::<bool>(), from in 0_usize..100) {
-        let types = if file { Types::File } else { Types::Table };
+        let types = if file { ArrowMapping::File } else { ArrowMapping::Table };
         let schema = schema(&fields);
-        let program = Arc::new(Program::compile_all(&schema, &schema, types).unwrap());
+        let program = Arc::new(DecodeProgram::compile_all(&schema, &schema, types).unwrap());
         let (content, datums) = content(&fields, &rows);
         let batch = decode(&program, &content, &datums).unwrap();
         // A part of it: arrays that begin within their buffers.
@@ -402,12 +402,12 @@ proptest! {
     fn a_projection_is_the_same_columns((fields, rows) in table(), picks in proptest::collection::vec(0_usize..99, 0..5)) {
         let schema = schema(&fields);
         let (content, datums) = content(&fields, &rows);
-        let all = Arc::new(Program::compile_all(&schema, &schema, Types::Table).unwrap());
+        let all = Arc::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::Table).unwrap());
         let all = decode(&all, &content, &datums).unwrap();
         // Any order, and the same field more than once.
         let picks: Vec<usize> = picks.into_iter().map(|pick| pick % fields.len()).collect();
-        let wants: Vec<Want> = picks.iter().map(|pick| Want::Value(format!("f{pick}"))).collect();
-        let some = Arc::new(Program::compile(&schema, &schema, &wants, Types::Table).unwrap());
+        let wants: Vec<RequestedColumn> = picks.iter().map(|pick| RequestedColumn::Value(format!("f{pick}"))).collect();
+        let some = Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap());
         let mut decoder = Decoder::new(some);
         // In several calls, one batch.
         for part in datums.chunks(37) {
@@ -428,8 +428,8 @@ proptest! {
             .map(|(text, bytes)| vec![Value::Text(text), bytes.map_or(Value::Null, Value::Bytes)]).collect();
         let (content, datums) = content(&fields, &values);
         let schema = schema(&fields);
-        let wants = [Want::Place("f1".into()), Want::Place("f0".into()), Want::Value("f0".into())];
-        let program = Arc::new(Program::compile(&schema, &schema, &wants, Types::Table).unwrap());
+        let wants = [RequestedColumn::Position("f1".into()), RequestedColumn::Position("f0".into()), RequestedColumn::Value("f0".into())];
+        let program = Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap());
         let batch = decode(&program, &content, &datums).unwrap();
         let at = |column: usize, row: usize| {
             let place = batch.column(column).as_primitive::<UInt64Type>().value(row);
@@ -448,7 +448,7 @@ proptest! {
     #[test]
     fn a_datum_cut_short_is_an_error((fields, rows) in table()) {
         let schema = schema(&fields);
-        let program = Arc::new(Program::compile_all(&schema, &schema, Types::Table).unwrap());
+        let program = Arc::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::Table).unwrap());
         let (content, datums) = content(&fields, &rows);
         for datum in datums.iter().take(3) {
             for len in 0..datum.len {
@@ -471,13 +471,13 @@ proptest! {
             let at = index.index(content.len());
             content[at] = byte;
         }
-        let all = Arc::new(Program::compile_all(&schema, &schema, Types::Table).unwrap());
+        let all = Arc::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::Table).unwrap());
         if let Ok(batch) = decode(&all, &content, &datums) {
             prop_assert_eq!(batch.num_rows(), rows.len());
             batch.columns().iter().for_each(|column| column.to_data().validate_full().unwrap());
         }
-        let last = Want::Value(format!("f{}", fields.len() - 1));
-        let last = Arc::new(Program::compile(&schema, &schema, &[last], Types::File).unwrap());
+        let last = RequestedColumn::Value(format!("f{}", fields.len() - 1));
+        let last = Arc::new(DecodeProgram::compile(&schema, &schema, &[last], ArrowMapping::File).unwrap());
         let _ = decode(&last, &content, &datums);
     }
 }

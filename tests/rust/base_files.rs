@@ -10,7 +10,7 @@ use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Float32Array, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use mortice::storage::MemoryFile;
-use mortice::{Kind, Result, base_file};
+use mortice::{ErrorKind, Result, base_file};
 use parquet::arrow::ArrowWriter;
 use parquet::data_type::{Int32Type as ParquetInt32, Int96, Int96Type};
 use parquet::file::writer::SerializedFileWriter;
@@ -130,7 +130,7 @@ fn texts_become_dates_and_numbers_become_decimals() {
 fn what_would_lose_values_is_refused_by_name() {
     let file = arrow_file(vec![("f", Arc::new(Float32Array::from(vec![1.5])))]);
     let error = one_column(&file, "f", &DataType::Int32).unwrap_err();
-    assert_eq!(error.kind(), Kind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("column f") && error.to_string().contains("parquet"), "{error}");
 }
 
@@ -166,7 +166,7 @@ fn damaged_files_are_errors_and_no_panics() {
     let schema = wanted(&[("a", DataType::Int32), ("b", DataType::Utf8)]);
     for len in 0..file.len() {
         let error = read(&file[..len], &schema, 1000).unwrap_err();
-        assert!(error.place().path.is_some(), "{len}");
+        assert!(error.location().path.is_some(), "{len}");
     }
     for at in 0..file.len() {
         let mut bytes = file.clone();

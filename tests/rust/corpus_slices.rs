@@ -16,12 +16,12 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use mortice::config::TableConfig;
 use mortice::file_group::list_table;
-use mortice::file_group::{FileSlice, PartitionFiles, View};
+use mortice::file_group::{FileSlice, FileSystemView, PartitionFiles};
 use mortice::filter::Filter;
 use mortice::metadata_table;
 use mortice::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice::schema::table_schema;
-use mortice::storage::{Place, StorageOptions, open};
+use mortice::storage::{Storage, StorageOptions, open};
 use mortice::timeline::{Instant, Timeline};
 use mortice::{QueryKind, QueryOptions, ReadOptions, SnapshotRows};
 use parquet::arrow::ProjectionMask;
@@ -40,7 +40,7 @@ with zipfile.ZipFile(sys.argv[1]) as archive:
 
 struct Table {
     folder: PathBuf,
-    place: Arc<dyn Place>,
+    place: Arc<dyn Storage>,
     config: TableConfig,
     timeline: Timeline,
     listing: Vec<PartitionFiles>,
@@ -61,7 +61,7 @@ impl Table {
     }
 
     fn slices(&self, as_of: Option<&RequestedTime>, base_files_alone: bool) -> mortice::Result<Vec<FileSlice>> {
-        let view = View::of(&self.timeline, &self.config, as_of)?;
+        let view = FileSystemView::new(&self.timeline, &self.config, as_of)?;
         let of = |files| if base_files_alone { view.base_files(files) } else { view.slices(files) };
         Ok(self.listing.iter().map(of).collect::<mortice::Result<Vec<_>>>()?.concat())
     }

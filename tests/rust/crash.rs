@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mortice::storage::{FileStore, Put, Renamed, StorageOptions, open_file_store};
+use mortice::storage::{FileStore, PutOutcome, RenameOutcome, StorageOptions, open_file_store};
 
 const FOLDER: &str = "MORTICE_CRASH_FOLDER";
 const FIRST: &str = "MORTICE_CRASH_FIRST";
@@ -33,14 +33,14 @@ fn is_complete(bytes: &[u8]) -> bool {
 
 fn write(place: &dyn FileStore, number: u64) {
     let bytes = content(number);
-    assert!(matches!(place.put_if_absent(&format!("p/created-{number}"), &bytes).unwrap(), Put::Written(_)));
+    assert!(matches!(place.put_if_absent(&format!("p/created-{number}"), &bytes).unwrap(), PutOutcome::Written(_)));
     said("created", number);
     place.put("p/replaced", &bytes, None).unwrap();
     said("replaced", number);
     let (_, version) = place.get("p/replaced").unwrap();
-    assert!(matches!(place.put("p/replaced", &bytes, Some(&version)).unwrap(), Put::Written(_)));
+    assert!(matches!(place.put("p/replaced", &bytes, Some(&version)).unwrap(), PutOutcome::Written(_)));
     place.put_if_absent(&format!("p/old-{number}"), &bytes).unwrap();
-    assert_eq!(place.rename(&format!("p/old-{number}"), &format!("q/renamed-{number}")).unwrap(), Renamed::Done);
+    assert_eq!(place.rename(&format!("p/old-{number}"), &format!("q/renamed-{number}")).unwrap(), RenameOutcome::Done);
     said("renamed", number);
     let mut upload = place.upload(&format!("q/uploaded-{number}")).unwrap();
     let half = bytes.len() / 2;

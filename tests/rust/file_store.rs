@@ -7,7 +7,7 @@
 use std::sync::Barrier;
 
 use bytes::Bytes;
-use mortice::storage::{FileStore, FileVersion, KnownFile, Put, StorageOptions, open_file_store};
+use mortice::storage::{FileStore, FileVersion, KnownFile, PutOutcome, StorageOptions, open_file_store};
 use serde_json::{Value, json};
 
 /// The longest piece of a large file.
@@ -58,10 +58,10 @@ fn run(store: &dyn FileStore, operation: &str, arguments: &[&str]) -> mortice::R
     })
 }
 
-fn put(put: &Put) -> Value {
+fn put(put: &PutOutcome) -> Value {
     match put {
-        Put::Written(version) => json!({"put": "written", "etag": version.etag}),
-        Put::Refused => json!({"put": "refused"}),
+        PutOutcome::Written(version) => json!({"put": "written", "etag": version.etag}),
+        PutOutcome::Refused => json!({"put": "refused"}),
     }
 }
 
@@ -106,7 +106,7 @@ fn race(store: &dyn FileStore, path: &str, rounds: usize, writers: usize) -> mor
                 kept &= successes.iter().all(|winner| content == format!("replaced by {winner}"));
                 replaced.push(successes.len());
             }
-            Err(error) if error.kind() == mortice::Kind::Unsupported => {}
+            Err(error) if error.kind() == mortice::ErrorKind::Unsupported => {}
             Err(error) => return Err(error),
         }
     }
@@ -114,7 +114,7 @@ fn race(store: &dyn FileStore, path: &str, rounds: usize, writers: usize) -> mor
 }
 
 /// The writers that succeeded.
-fn at_once(writers: usize, write: impl Fn(usize) -> mortice::Result<Put> + Sync) -> mortice::Result<Vec<usize>> {
+fn at_once(writers: usize, write: impl Fn(usize) -> mortice::Result<PutOutcome> + Sync) -> mortice::Result<Vec<usize>> {
     let barrier = Barrier::new(writers);
     std::thread::scope(|scope| {
         let (write, barrier) = (&write, &barrier);
@@ -127,7 +127,7 @@ fn at_once(writers: usize, write: impl Fn(usize) -> mortice::Result<Put> + Sync)
         let threads: Vec<_> = (0..writers).map(start).collect();
         let mut successes = Vec::new();
         for (writer, thread) in threads.into_iter().enumerate() {
-            if thread.join().unwrap()? != Put::Refused {
+            if thread.join().unwrap()? != PutOutcome::Refused {
                 successes.push(writer);
             }
         }

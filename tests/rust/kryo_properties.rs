@@ -18,7 +18,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Timelike};
 use mortice::log::content::delete;
-use mortice::log::content::deleted::{Deletes, Ordering};
+use mortice::log::content::deleted::{DeletedKeys, StoredOrdering};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -95,7 +95,7 @@ enum Element {
 
 /// What a block is made of. Texts and values are Java objects: who takes the same one shares it.
 #[derive(Debug, Clone)]
-struct Made {
+struct MadeBlock {
     texts: Vec<String>,
     values: Vec<Value>,
     elements: Vec<Element>,
@@ -313,7 +313,7 @@ impl Writer {
         }
     }
 
-    fn key(&mut self, made: &Made, record: usize, key: usize, partition: usize) {
+    fn key(&mut self, made: &MadeBlock, record: usize, key: usize, partition: usize) {
         self.class("org.apache.hudi.common.model.HoodieKey");
         if self.object(('k', record)) {
             for text in [partition, key] {
@@ -325,7 +325,7 @@ impl Writer {
     }
 }
 
-impl Made {
+impl MadeBlock {
     /// The elements, by ordinals: the record that an element is, and its key, partition path and value.
     fn records(&self) -> Vec<Option<[usize; 4]>> {
         let mut records: Vec<Option<[usize; 4]>> = Vec::new();
@@ -366,9 +366,10 @@ impl Made {
         [&version.to_be_bytes()[..], &len.to_be_bytes(), &writer.bytes].concat()
     }
 
-    fn meant(&self, version: i32) -> Vec<(String, String, Meant)> {
+    fn meant(&self, version: i32) -> Vec<(String, String, ExpectedValue)> {
         let of = |[_, key, partition, value]: [usize; 4]| {
-            let value = if version == 1 { Meant::Value(Ordering::Int(0)) } else { meant(&self.values[value]) };
+            let value =
+                if version == 1 { ExpectedValue::Value(StoredOrdering::Int(0)) } else { meant(&self.values[value]) };
             (self.texts[key].clone(), self.texts[partition].clone(), value)
         };
         self.records().into_iter().flatten().map(of).collect()
@@ -377,36 +378,36 @@ impl Made {
 
 /// An ordering value to be read.
 #[derive(Debug, PartialEq)]
-enum Meant {
+enum ExpectedValue {
     Text(String),
-    Value(Ordering),
+    Value(StoredOrdering),
 }
 
-fn meant(value: &Value) -> Meant {
-    Meant::Value(match value {
-        Value::Null => Ordering::None,
-        Value::Boolean(value) => Ordering::Boolean(*value),
-        Value::Byte(value) => Ordering::Int(i32::from(*value)),
-        Value::Short(value) => Ordering::Int(i32::from(*value)),
-        Value::Int(value) => Ordering::Int(*value),
-        Value::Long(value) => Ordering::Long(*value),
-        Value::Float(value) => Ordering::Float(*value),
-        Value::Double(value) => Ordering::Double(*value),
-        Value::Text(text) | Value::Utf8 { text, .. } => return Meant::Text(text.clone()),
-        Value::BigInteger(unscaled) => Ordering::Decimal { unscaled: *unscaled, scale: 0 },
-        Value::BigDecimal(unscaled, scale) => Ordering::Decimal { unscaled: *unscaled, scale: *scale },
-        Value::SqlDate(days) | Value::LocalDate(days) => Ordering::Date(*days),
-        Value::Timestamp(millis) => Ordering::TimestampMicros(millis * 1000),
-        Value::Instant(micros) | Value::LocalDateTime(micros) => Ordering::TimestampMicros(*micros),
+fn meant(value: &Value) -> ExpectedValue {
+    ExpectedValue::Value(match value {
+        Value::Null => StoredOrdering::None,
+        Value::Boolean(value) => StoredOrdering::Boolean(*value),
+        Value::Byte(value) => StoredOrdering::Int(i32::from(*value)),
+        Value::Short(value) => StoredOrdering::Int(i32::from(*value)),
+        Value::Int(value) => StoredOrdering::Int(*value),
+        Value::Long(value) => StoredOrdering::Long(*value),
+        Value::Float(value) => StoredOrdering::Float(*value),
+        Value::Double(value) => StoredOrdering::Double(*value),
+        Value::Text(text) | Value::Utf8 { text, .. } => return ExpectedValue::Text(text.clone()),
+        Value::BigInteger(unscaled) => StoredOrdering::Decimal { unscaled: *unscaled, scale: 0 },
+        Value::BigDecimal(unscaled, scale) => StoredOrdering::Decimal { unscaled: *unscaled, scale: *scale },
+        Value::SqlDate(days) | Value::LocalDate(days) => StoredOrdering::Date(*days),
+        Value::Timestamp(millis) => StoredOrdering::TimestampMicros(millis * 1000),
+        Value::Instant(micros) | Value::LocalDateTime(micros) => StoredOrdering::TimestampMicros(*micros),
     })
 }
 
-fn found(deletes: &Deletes) -> Vec<(String, String, Meant)> {
+fn found(deletes: &DeletedKeys) -> Vec<(String, String, ExpectedValue)> {
     let text = |at: &Range<u32>| String::from_utf8(deletes.text[at.start as usize..at.end as usize].to_vec()).unwrap();
     let all = deletes.deleted.iter().map(|one| {
         let value = match &one.ordering {
-            Ordering::Text(at) => Meant::Text(text(at)),
-            other => Meant::Value(other.clone()),
+            StoredOrdering::Text(at) => ExpectedValue::Text(text(at)),
+            other => ExpectedValue::Value(other.clone()),
         };
         (text(one.key.as_ref().unwrap()), text(one.partition.as_ref().unwrap()), value)
     });
@@ -452,7 +453,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn made() -> impl Strategy<Value = MadeBlock> {
     let utf8 =
         prop_oneof![(10..60_u64).prop_map(Utf8::Registered), any::<bool>().prop_map(|hashed| Utf8::Fields { hashed }),];
     let element = prop_oneof![
@@ -466,7 +467,7 @@ fn made() -> impl Strategy<Value = Made> {
         prop::collection::vec(element, 0..20),
         utf8,
     );
-    parts.prop_map(|(texts, values, elements, utf8)| Made { texts, values, elements, utf8 })
+    parts.prop_map(|(texts, values, elements, utf8)| MadeBlock { texts, values, elements, utf8 })
 }
 
 proptest! {

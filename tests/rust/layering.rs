@@ -241,7 +241,7 @@ fn verdict(import: &Import) -> Option<String> {
     let is_module = |name: &str| MODULES.iter().any(|(module, _)| *module == name);
     // Macros and types that lib.rs exports at the root are the crate's interface, not a module's.
     if !is_module(to) {
-        let at_root = ["Result", "Error", "Kind"].contains(&to);
+        let at_root = ["Result", "Error", "ErrorKind"].contains(&to);
         return (!at_root).then(|| format!("{}: {from} imports {to} from the crate's root", import.place));
     }
     if from == to || to == "error" || from == "lib" {

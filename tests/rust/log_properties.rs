@@ -14,8 +14,8 @@ use mortice::avro::Schema;
 use mortice::log::writer::{
     BlockBytes, BlockHeader, DeleteColumns, PartitionPath, avro_blocks, delete_block, rollback_block,
 };
-use mortice::log::{Block, Forward, Header, Verdict, backward};
-use mortice::storage::{MemoryFile, Source};
+use mortice::log::{Block, DamageEffect, ForwardScan, Header, backward};
+use mortice::storage::{FileSource, MemoryFile};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -65,9 +65,9 @@ static ALLOCATOR: Counting = Counting;
 
 /// A block, as the description tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
+struct FoundBlocks {
     kind: String,
-    verdict: Option<Verdict>,
+    verdict: Option<DamageEffect>,
     place: Range<usize>,
     content: Range<usize>,
     header: Entries,
@@ -76,27 +76,27 @@ struct Found {
 
 type Entries = Vec<(i32, String)>;
 
-impl Found {
-    fn corrupt(verdict: Verdict, place: Range<usize>, content: Range<usize>) -> Self {
+impl FoundBlocks {
+    fn corrupt(verdict: DamageEffect, place: Range<usize>, content: Range<usize>) -> Self {
         let (header, footer) = (Vec::new(), Vec::new());
         Self { kind: "CORRUPT_BLOCK".to_owned(), verdict: Some(verdict), place, content, header, footer }
     }
 }
 
 /// The blocks of a file, or none where it is no log file.
-fn reference(file: &[u8]) -> Option<Vec<Found>> {
+fn reference(file: &[u8]) -> Option<Vec<FoundBlocks>> {
     let mut blocks = Vec::new();
     let mut at = 0;
     while file.len() - at >= 6 {
         let found = if &file[at..at + 6] != MAGIC {
             // Only the first bytes can be foreign: elsewhere a block ends before a magic, or at the end.
             let end = next_magic(file, at)?;
-            Found::corrupt(Verdict::Lost, at..end, at..end)
+            FoundBlocks::corrupt(DamageEffect::Lost, at..end, at..end)
         } else if let Some(end) = frame(file, at) {
-            inside(file, at, end).unwrap_or_else(|verdict| Found::corrupt(verdict, at..end, at + 6..end))
+            inside(file, at, end).unwrap_or_else(|verdict| FoundBlocks::corrupt(verdict, at..end, at + 6..end))
         } else {
             let end = next_magic(file, at + 6).unwrap_or(file.len());
-            Found::corrupt(Verdict::Skipped, at..end, at + 6..end)
+            FoundBlocks::corrupt(DamageEffect::Skipped, at..end, at + 6..end)
         };
         at = found.place.end;
         blocks.push(found);
@@ -128,16 +128,16 @@ fn frame(file: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The fields of a framed block, or what it means that they do not fill the frame, or are of a format that is never written.
-fn inside(file: &[u8], at: usize, end: usize) -> Result<Found, Verdict> {
+fn inside(file: &[u8], at: usize, end: usize) -> Result<FoundBlocks, DamageEffect> {
     // The least block has no header, content or footer entries.
     if end - at < 46 {
-        return Err(Verdict::Lost);
+        return Err(DamageEffect::Lost);
     }
     let block = &file[..end - 8];
-    let int = |at| number(block, at).map(i32::from_be_bytes).ok_or(Verdict::Lost);
+    let int = |at| number(block, at).map(i32::from_be_bytes).ok_or(DamageEffect::Lost);
     let (version, kind) = (int(at + 14)?, int(at + 18)?);
     if version != 1 || kind == 2 {
-        return Err(Verdict::Foreign);
+        return Err(DamageEffect::Foreign);
     }
     let fields = || {
         let (header, length_at) = map(block, at + 22)?;
@@ -147,10 +147,10 @@ fn inside(file: &[u8], at: usize, end: usize) -> Result<Found, Verdict> {
         let (footer, footer_end) = map(block, content.end)?;
         (footer_end == end - 8).then_some((header, content, footer))
     };
-    let (header, content, footer) = fields().ok_or(Verdict::Lost)?;
+    let (header, content, footer) = fields().ok_or(DamageEffect::Lost)?;
     let name = usize::try_from(kind).ok().and_then(|kind| NAMES.get(kind)).map(|name| (*name).to_owned());
     let kind = name.unwrap_or(format!("UNKNOWN_{kind}"));
-    Ok(Found { kind, verdict: None, place: at..end, content, header, footer })
+    Ok(FoundBlocks { kind, verdict: None, place: at..end, content, header, footer })
 }
 
 fn map(block: &[u8], at: usize) -> Option<(Entries, usize)> {
@@ -168,9 +168,9 @@ fn map(block: &[u8], at: usize) -> Option<(Entries, usize)> {
 }
 
 /// A file that is fetched, not mapped: each range is a copy.
-struct Fetched(MemoryFile);
+struct CopyingSource(MemoryFile);
 
-impl Source for Fetched {
+impl FileSource for CopyingSource {
     fn path(&self) -> &str {
         self.0.path()
     }
@@ -189,19 +189,19 @@ impl Source for Fetched {
 }
 
 /// Mapped where the window is 0.
-fn source(file: &[u8], window: u64) -> Arc<dyn Source> {
+fn source(file: &[u8], window: u64) -> Arc<dyn FileSource> {
     let file = MemoryFile::new("memory", file.to_vec()).by_windows(window);
-    if window == 0 { Arc::new(file) } else { Arc::new(Fetched(file)) }
+    if window == 0 { Arc::new(file) } else { Arc::new(CopyingSource(file)) }
 }
 
-fn found(blocks: impl Iterator<Item = mortice::Result<Block>>) -> Option<Vec<Found>> {
+fn found(blocks: impl Iterator<Item = mortice::Result<Block>>) -> Option<Vec<FoundBlocks>> {
     let place = |range: Range<u64>| usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap();
     let entries =
         |map: &Header| map.keys().zip(map.named()).map(|(key, (_, value))| (key, value.into_owned())).collect();
     blocks
         .map(|block| {
             let block = block.ok()?;
-            Some(Found {
+            Some(FoundBlocks {
                 kind: block.type_name().into_owned(),
                 verdict: block.damage().map(|damage| damage.verdict),
                 place: place(block.offset..block.end),
@@ -290,7 +290,7 @@ fn block() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[derive(Debug, Clone)]
-enum Damage {
+enum LogDamage {
     Set(Index, u8),
     Cut(Index),
     Insert(Index, Vec<u8>),
@@ -308,22 +308,22 @@ enum Damage {
     Trailing(Index, i8),
 }
 
-fn damage() -> impl Strategy<Value = Damage> {
+fn damage() -> impl Strategy<Value = LogDamage> {
     let junk = prop_oneof![prop::collection::vec(any::<u8>(), 1..20), Just(MAGIC.to_vec()), Just(MAGIC[..4].to_vec())];
     let int = prop_oneof![-40_i32..400, Just(i32::MAX), Just(i32::MIN), any::<i32>()];
     // Size (low half), version, type, header count, first key, first length.
     let place = prop::sample::select(vec![10_usize, 14, 18, 22, 26, 30]);
     prop_oneof![
-        (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| Damage::Set(at, byte)),
-        any::<Index>().prop_map(Damage::Cut),
-        (any::<Index>(), junk).prop_map(|(at, junk)| Damage::Insert(at, junk)),
-        (any::<Index>(), 1..60_usize).prop_map(|(at, len)| Damage::Remove(at, len)),
-        (any::<Index>(), 1..200_usize, any::<Index>()).prop_map(|(from, len, to)| Damage::Copy(from, len, to)),
-        (any::<Index>(), any::<Index>(), 1..60_usize).prop_map(|(one, other, len)| Damage::Swap(one, other, len)),
-        (any::<Index>(), int.clone()).prop_map(|(at, value)| Damage::Int(at, value)),
-        (any::<Index>(), any::<u8>()).prop_map(|(at, bits)| Damage::SizeBits(at, bits)),
-        (any::<Index>(), place, int).prop_map(|(block, at, value)| Damage::Field(block, at, value)),
-        (any::<Index>(), any::<i8>()).prop_map(|(block, add)| Damage::Trailing(block, add)),
+        (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| LogDamage::Set(at, byte)),
+        any::<Index>().prop_map(LogDamage::Cut),
+        (any::<Index>(), junk).prop_map(|(at, junk)| LogDamage::Insert(at, junk)),
+        (any::<Index>(), 1..60_usize).prop_map(|(at, len)| LogDamage::Remove(at, len)),
+        (any::<Index>(), 1..200_usize, any::<Index>()).prop_map(|(from, len, to)| LogDamage::Copy(from, len, to)),
+        (any::<Index>(), any::<Index>(), 1..60_usize).prop_map(|(one, other, len)| LogDamage::Swap(one, other, len)),
+        (any::<Index>(), int.clone()).prop_map(|(at, value)| LogDamage::Int(at, value)),
+        (any::<Index>(), any::<u8>()).prop_map(|(at, bits)| LogDamage::SizeBits(at, bits)),
+        (any::<Index>(), place, int).prop_map(|(block, at, value)| LogDamage::Field(block, at, value)),
+        (any::<Index>(), any::<i8>()).prop_map(|(block, add)| LogDamage::Trailing(block, add)),
     ]
 }
 
@@ -331,7 +331,7 @@ fn put(file: &mut [u8], at: usize, bytes: &[u8]) {
     file.iter_mut().skip(at).zip(bytes).for_each(|(old, new)| *old = *new);
 }
 
-fn damaged(mut file: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
+fn damaged(mut file: Vec<u8>, damages: &[LogDamage]) -> Vec<u8> {
     for damage in damages {
         let starts: Vec<usize> = (0..file.len()).filter(|at| file[*at..].starts_with(MAGIC)).collect();
         if file.is_empty() || starts.is_empty() {
@@ -339,37 +339,37 @@ fn damaged(mut file: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
         }
         let len = file.len();
         match damage {
-            Damage::Set(at, byte) => file[at.index(len)] = *byte,
-            Damage::Cut(at) => file.truncate(at.index(len)),
-            Damage::Insert(at, junk) => {
+            LogDamage::Set(at, byte) => file[at.index(len)] = *byte,
+            LogDamage::Cut(at) => file.truncate(at.index(len)),
+            LogDamage::Insert(at, junk) => {
                 let at = at.index(len + 1);
                 file.splice(at..at, junk.iter().copied());
             }
-            Damage::Remove(at, count) => {
+            LogDamage::Remove(at, count) => {
                 let at = at.index(len);
                 file.drain(at..(at + count).min(len));
             }
-            Damage::Copy(from, count, to) => {
+            LogDamage::Copy(from, count, to) => {
                 let from = from.index(len);
                 let again = file[from..(from + count).min(len)].to_vec();
                 let to = to.index(len + 1);
                 file.splice(to..to, again);
             }
-            Damage::Swap(one, other, count) => {
+            LogDamage::Swap(one, other, count) => {
                 let (one, other) = (one.index(len), other.index(len));
                 let count = (*count).min(len - one.max(other)).min(one.abs_diff(other));
                 (0..count).for_each(|at| file.swap(one + at, other + at));
             }
-            Damage::Int(at, value) => put(&mut file, at.index(len), &value.to_be_bytes()),
-            Damage::SizeBits(block, bits) => {
+            LogDamage::Int(at, value) => put(&mut file, at.index(len), &value.to_be_bytes()),
+            LogDamage::SizeBits(block, bits) => {
                 let at = starts[block.index(starts.len())] + 6;
                 put(&mut file, at, &[*bits]);
             }
-            Damage::Field(block, at, value) => {
+            LogDamage::Field(block, at, value) => {
                 let at = starts[block.index(starts.len())] + at;
                 put(&mut file, at, &value.to_be_bytes());
             }
-            Damage::Trailing(block, add) => {
+            LogDamage::Trailing(block, add) => {
                 let block = block.index(starts.len());
                 let end = starts.get(block + 1).copied().unwrap_or(len);
                 let last = file[end - 1];
@@ -383,7 +383,7 @@ fn damaged(mut file: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
 fn agrees(file: &[u8]) -> Result<(), TestCaseError> {
     let expected = reference(file);
     for window in [0, 16, 1 << 16] {
-        prop_assert_eq!(&found(Forward::new(source(file, window))), &expected, "window {}", window);
+        prop_assert_eq!(&found(ForwardScan::new(source(file, window))), &expected, "window {}", window);
         let mut reversed = found(backward(source(file, window)));
         reversed.iter_mut().for_each(|blocks| blocks.reverse());
         prop_assert_eq!(&reversed, &expected, "backwards, window {}", window);
@@ -427,7 +427,7 @@ proptest! {
         for (window, most) in [(0, most), (1 << 16, 2 * file.len() + most)] {
             let source = source(&file, window);
             let mut count = 0;
-            let forward = most_held(|| count = Forward::new(Arc::clone(&source)).map(drop).count());
+            let forward = most_held(|| count = ForwardScan::new(Arc::clone(&source)).map(drop).count());
             prop_assert!(forward <= most, "{forward} bytes for a file of {}", file.len());
             let reverse = most_held(|| backward(source).for_each(drop));
             prop_assert!(reverse <= most + 1024 * count, "{reverse} bytes for a file of {}", file.len());
@@ -459,7 +459,7 @@ fn lengths_that_lie_take_no_memory() {
             agrees(&file).unwrap();
             for window in [0, 1 << 16] {
                 let source = source(&file, window);
-                let held = most_held(|| Forward::new(source).for_each(drop));
+                let held = most_held(|| ForwardScan::new(source).for_each(drop));
                 assert!(held <= 16 * 1024, "{held} bytes for {claim} at {at}");
             }
         }
@@ -473,7 +473,7 @@ fn contents_are_not_fetched() {
     let file = [large.clone(), raw_block(1, &[], b"", &[], [0, 0]), large].concat();
     for backwards in [false, true] {
         let source = source(&file, 1 << 16);
-        let blocks = || if backwards { backward(source) } else { Box::new(Forward::new(source)) };
+        let blocks = || if backwards { backward(source) } else { Box::new(ForwardScan::new(source)) };
         let held = most_held(|| assert_eq!(blocks().filter(Result::is_ok).count(), 3));
         assert!(held <= 512 * 1024, "{held} bytes");
     }

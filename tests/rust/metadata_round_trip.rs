@@ -10,7 +10,8 @@ use mortice::config::{Properties, PropertiesFile};
 use mortice::timeline::metadata::{
     HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan, HoodieIndexCommitMetadata,
     HoodieIndexPlan, HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRestoreMetadata,
-    HoodieRestorePlan, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata, Metadata, MetadataFile,
+    HoodieRestorePlan, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata, MetadataFile,
+    TimelineMetadata,
 };
 
 #[path = "zip_archive.rs"]
@@ -60,7 +61,7 @@ fn each_file(mut visit: impl FnMut(&Path, &str, &[u8])) {
 
 /// Reads and writes a file: the bytes must be the same, and both forms must give the same value again. Returns the kind,
 /// and whether any field has a value.
-fn round_trip<T: Metadata + Default + PartialEq + std::fmt::Debug>(bytes: &[u8]) -> (&'static str, bool) {
+fn round_trip<T: TimelineMetadata + Default + PartialEq + std::fmt::Debug>(bytes: &[u8]) -> (&'static str, bool) {
     let file = MetadataFile::<T>::parse(bytes).unwrap().unwrap();
     let written = file.to_bytes().unwrap();
     assert!(written == bytes, "{}", String::from_utf8_lossy(&written));

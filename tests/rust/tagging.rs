@@ -21,7 +21,7 @@ use mortice::storage::StorageOptions;
 use mortice::{QueryOptions, ReadOptions, SnapshotRows, Table};
 
 /// The keys of a table's rows, and the file group of each.
-struct Rows {
+struct OpenedRows {
     keys: RowKeys,
     file_ids: Vec<String>,
 }
@@ -38,7 +38,7 @@ fn open(folder: &Path) -> Opened {
     Opened { table: Arc::new(OpenTable::open(uri, &storage, ReadOptions::default()).unwrap()), config }
 }
 
-fn rows(opened: &Opened) -> Option<Rows> {
+fn rows(opened: &Opened) -> Option<OpenedRows> {
     let scan = opened.table.snapshot(&QueryOptions::default(), None, SnapshotRows::Merged).ok()?;
     let (mut keys, mut partitions, mut file_ids) = (Vec::new(), Vec::new(), Vec::new());
     for batch in scan.stream() {
@@ -54,7 +54,7 @@ fn rows(opened: &Opened) -> Option<Rows> {
         // A base row has the name of its base file, a log row the file id alone.
         file_ids.extend(file.iter().flatten().map(|name| name.split('_').next().unwrap().to_owned()));
     }
-    Some(Rows {
+    Some(OpenedRows {
         keys: RowKeys { record_keys: StringArray::from(keys), partitions: StringArray::from(partitions) },
         file_ids,
     })
@@ -69,14 +69,14 @@ fn tagged(opened: &Opened, keys: &RowKeys, pairs: &[(&str, &str)]) -> mortice::R
 }
 
 /// The buckets of a table whose file ids are such.
-fn buckets(rows: &Rows) -> Option<u32> {
+fn buckets(rows: &OpenedRows) -> Option<u32> {
     let bucket = |id: &String| {
         id.split('-').next()?.parse::<u32>().ok().filter(|bucket| id.starts_with("00000") && *bucket < 1000)
     };
     rows.file_ids.iter().map(bucket).collect::<Option<Vec<u32>>>()?.into_iter().max().map(|most| most + 1)
 }
 
-fn check(name: &str, rows: &Rows, found: &Tagged) {
+fn check(name: &str, rows: &OpenedRows, found: &Tagged) {
     assert_eq!(found.locations.len(), rows.file_ids.len(), "{name}");
     for (row, file_id) in rows.file_ids.iter().enumerate() {
         let location = found.location(row).unwrap_or_else(|| panic!("{name}: row {row} was not found"));

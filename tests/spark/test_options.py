@@ -122,7 +122,7 @@ def test_merge_types(value, merged):
 
 
 def test_a_task_uses_one_thread_by_default():
-    assert read_query({"path": "t"}).table_arguments == {"batch_rows": 65536, "threads": 1}
+    assert read_query({"path": "t"}).table_arguments == {"batch_rows": 8192, "threads": 1}
 
 
 def test_columns_as_json_keep_commas_and_spaces():

@@ -229,7 +229,7 @@ _RESOURCES = (
         "The bytes that a task reads, at most; a larger file slice is read by several tasks.",
         _BYTES,
     ),
-    Option(names.BATCH_ROWS, "1 to 65536", "65536", "Rows in an Arrow batch, at most.", "rows", argument="batch_rows"),
+    Option(names.BATCH_ROWS, "1 to 65536", "8192", "Rows in an Arrow batch, at most.", "rows", argument="batch_rows"),
     Option(names.THREADS, "an integer of 1 or more", "1", "Threads of one task.", "threads", argument="threads"),
     Option(
         names.MEMORY_LIMIT,

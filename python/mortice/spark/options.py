@@ -24,7 +24,7 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported
-from mortice.options import DEFAULT_BATCH_ROWS, checked_uri
+from mortice.options import checked_uri
 from mortice.spark.option_names import (
     AS_OF,
     BATCH_ROWS,
@@ -78,6 +78,8 @@ from mortice.spark.worker import WorkerOptions
 from mortice.table import Table
 
 MOST_BATCH_ROWS = 65536
+DEFAULT_BATCH_ROWS = 8192
+"""Smaller than outside Spark: the JVM reads a batch row by row, which is faster while the batch is in its cache."""
 """Spark's JVM allocates every batch in one piece, outside its heap."""
 
 _INCREMENTAL_FLAGS = {

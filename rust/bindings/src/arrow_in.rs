@@ -16,18 +16,18 @@ use pyo3::types::PyCapsule;
 use crate::errors::raised;
 
 /// Record batches from Python, read on demand.
-pub(crate) struct Batches {
+pub(crate) struct ArrowInput {
     schema: SchemaRef,
     batches: Box<dyn RecordBatchReader + Send>,
 }
 
-impl Batches {
+impl ArrowInput {
     pub(crate) fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
     /// Returns the batches of Arrow data. `InvalidArgument` for other objects.
-    pub(crate) fn of(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn from_python(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let batches: Box<dyn RecordBatchReader + Send> = if data.hasattr("__arrow_c_stream__")? {
             Box::new(stream(&data.call_method0("__arrow_c_stream__")?)?)
         } else if data.hasattr("__arrow_c_array__")? {
@@ -47,7 +47,7 @@ impl Batches {
     }
 }
 
-impl Iterator for Batches {
+impl Iterator for ArrowInput {
     type Item = mortice::Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -7,7 +7,7 @@ use mortice::{NewTable, storage};
 use pyo3::prelude::*;
 
 use crate::arguments::StorageArgument;
-use crate::arrow_in::Batches;
+use crate::arrow_in::ArrowInput;
 use crate::errors::released;
 
 /// Creates a table with the columns of some Arrow data.
@@ -27,7 +27,7 @@ pub(crate) fn create_table(
     version: u8,
     properties: BTreeMap<String, String>,
 ) -> PyResult<()> {
-    let columns = Batches::of(columns)?.schema();
+    let columns = ArrowInput::from_python(columns)?.schema();
     let table_type = if merge_on_read { TableType::MergeOnRead } else { TableType::CopyOnWrite };
     released(py, || {
         let version = TableVersion::for_new_table(version)?;

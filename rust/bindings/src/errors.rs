@@ -3,27 +3,27 @@
 
 use std::cell::RefCell;
 
-use mortice::{Error, Kind};
+use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-const fn class_of(kind: Kind) -> &'static str {
+const fn class_of(kind: ErrorKind) -> &'static str {
     match kind {
-        Kind::NotFound => "TableNotFoundError",
-        Kind::CorruptLog => "CorruptLogError",
-        Kind::Unsupported => "UnsupportedError",
-        Kind::InvalidTable => "InvalidTableError",
-        Kind::FileCleaned => "FileCleanedError",
-        Kind::InvalidArgument => "InvalidArgumentError",
-        Kind::MemoryLimit => "MemoryLimitError",
-        Kind::Io => "StorageError",
-        Kind::AlreadyExists => "TableExistsError",
-        Kind::Forbidden => "StorageForbiddenError",
-        Kind::Throttled => "StorageThrottledError",
-        Kind::Unreachable => "StorageUnreachableError",
-        Kind::FileChanged => "FileChangedError",
-        Kind::WriteConflict => "WriteConflictError",
-        Kind::Internal => "InternalError",
+        ErrorKind::NotFound => "TableNotFoundError",
+        ErrorKind::CorruptLog => "CorruptLogError",
+        ErrorKind::Unsupported => "UnsupportedError",
+        ErrorKind::InvalidTable => "InvalidTableError",
+        ErrorKind::FileCleaned => "FileCleanedError",
+        ErrorKind::InvalidArgument => "InvalidArgumentError",
+        ErrorKind::MemoryLimit => "MemoryLimitError",
+        ErrorKind::Io => "StorageError",
+        ErrorKind::AlreadyExists => "TableExistsError",
+        ErrorKind::Forbidden => "StorageForbiddenError",
+        ErrorKind::Throttled => "StorageThrottledError",
+        ErrorKind::Unreachable => "StorageUnreachableError",
+        ErrorKind::FileChanged => "FileChangedError",
+        ErrorKind::WriteConflict => "WriteConflictError",
+        ErrorKind::Internal => "InternalError",
         _ => "MorticeError",
     }
 }
@@ -61,12 +61,12 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    let place = error.place();
+    let location = error.location();
     let attributes = PyDict::new(py);
-    attributes.set_item("path", place.path.as_deref())?;
-    attributes.set_item("offset", place.offset)?;
-    attributes.set_item("block", place.block)?;
-    attributes.set_item("instant", place.instant.as_deref())?;
+    attributes.set_item("path", location.path.as_deref())?;
+    attributes.set_item("offset", location.offset)?;
+    attributes.set_item("block", location.block)?;
+    attributes.set_item("instant", location.instant.as_deref())?;
     attributes.set_item("code", error.kind().code())?;
     py.import("mortice.errors")?.getattr(class_of(error.kind()))?.call((error.text(),), Some(&attributes))
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
-use mortice::base_file::Batches;
+use mortice::base_file::BaseBatches;
 use mortice::filter::KeyFilter;
 use mortice::log::{Block as CoreBlock, Header, LogFile as CoreLogFile};
 use pyo3::prelude::*;
@@ -36,7 +36,7 @@ pub(crate) struct Blocks {
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct RecordBatches {
     schema: SchemaRef,
-    batches: Mutex<Batches>,
+    batches: Mutex<BaseBatches>,
 }
 
 #[pymethods]

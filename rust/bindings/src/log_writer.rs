@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arguments::StorageArgument;
-use crate::arrow_in::Batches;
+use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 
 /// A complete block in memory.
@@ -44,7 +44,7 @@ impl LogBlock {
         max_block_bytes: usize,
         header: Extras,
     ) -> PyResult<Vec<Self>> {
-        let compose = |batches: &mut Batches| {
+        let compose = |batches: &mut ArrowInput| {
             let format = RecordFormat::parse(record_format, max_block_bytes, ParquetCodec::parse(compression)?)?;
             let columns = batches.schema();
             let schema = match (schema, table_name) {
@@ -59,7 +59,7 @@ impl LogBlock {
             let header = BlockHeader::new(&instant.parse()?).with_extras(&header)?;
             record_blocks(format, &columns, batches, &schema, &header)
         };
-        let mut batches = Batches::of(data)?;
+        let mut batches = ArrowInput::from_python(data)?;
         let blocks = released(py, || compose(&mut batches))?;
         Ok(blocks.into_iter().map(Self).collect())
     }
@@ -78,7 +78,7 @@ impl LogBlock {
         schema: Option<&str>,
         header: Extras,
     ) -> PyResult<Self> {
-        let compose = |batches: &mut Batches| {
+        let compose = |batches: &mut ArrowInput| {
             let mut header = BlockHeader::new(&instant.parse()?).with_extras(&header)?;
             if let Some(schema) = schema {
                 header = header.with_schema(parsed(schema)?.json());
@@ -88,7 +88,7 @@ impl LogBlock {
             let columns = DeleteColumns { record_key, partition_path, ordering };
             delete_block(&batches.schema(), batches, &columns, &header)
         };
-        let mut batches = Batches::of(data)?;
+        let mut batches = ArrowInput::from_python(data)?;
         released(py, || compose(&mut batches)).map(Self)
     }
 
@@ -124,7 +124,7 @@ impl LogBlock {
 /// Parses a schema of the caller: its errors are those of an argument.
 pub(crate) fn parsed(schema: &str) -> mortice::Result<Schema> {
     let refused = |error: Error| match error.kind() {
-        mortice::Kind::InvalidTable => Error::invalid_argument("schema is no Avro schema").caused_by(error),
+        mortice::ErrorKind::InvalidTable => Error::invalid_argument("schema is no Avro schema").caused_by(error),
         _ => error,
     };
     Schema::parse(schema).map_err(refused)

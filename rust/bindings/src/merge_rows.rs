@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use mortice::config::Properties;
-use mortice::{RowsMerge, RowsMergeOptions, Semantics};
+use mortice::{MergeSemantics, RowsMerge, RowsMergeOptions};
 use pyo3::prelude::*;
 
 use crate::arrow::{ArrowBatch, ArrowSchema};
-use crate::arrow_in::Batches;
+use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 use crate::log_writer::parsed;
 use crate::merger::handle;
@@ -32,14 +32,14 @@ pub(crate) fn merge_rows(
     let options = RowsMergeOptions {
         record_key,
         properties: properties.into_iter().collect::<Properties>(),
-        semantics: Semantics::parse(semantics).map_err(|error| raised(py, &error))?,
+        semantics: MergeSemantics::parse(semantics).map_err(|error| raised(py, &error))?,
         schema: schema.map(parsed).transpose().map_err(|error: mortice::Error| raised(py, &error))?,
         commit_order,
         partial,
         emit_deletes,
         merger: handle(merger),
     };
-    let (older, newer) = (Batches::of(older)?, Batches::of(newer)?);
+    let (older, newer) = (ArrowInput::from_python(older)?, ArrowInput::from_python(newer)?);
     let merge = || {
         let merge = RowsMerge::new(&older.schema(), &newer.schema(), options)?;
         let (older, newer) = (older.collect::<mortice::Result<Vec<_>>>()?, newer.collect::<mortice::Result<Vec<_>>>()?);

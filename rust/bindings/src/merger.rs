@@ -9,7 +9,7 @@ use mortice::{Error, MergerHandle};
 use pyo3::prelude::*;
 
 use crate::arrow::ArrowBatch;
-use crate::arrow_in::Batches;
+use crate::arrow_in::ArrowInput;
 
 /// A Python function of two batches that returns one: the merged rows, followed by a column that selects the kept ones
 /// (`mortice.mergers.Merging`).
@@ -38,7 +38,7 @@ impl RowMerger for PythonMerger {
 impl PythonMerger {
     fn called(&self, py: Python<'_>, older: &RecordBatch, newer: &RecordBatch) -> PyResult<RecordBatch> {
         let merged = self.0.bind(py).call1((ArrowBatch(older.clone()), ArrowBatch(newer.clone())))?;
-        let mut batches = Batches::of(&merged)?;
+        let mut batches = ArrowInput::from_python(&merged)?;
         let schema = batches.schema();
         match batches.next() {
             Some(batch) => batch.map_err(|error| crate::errors::raised(py, &error)),

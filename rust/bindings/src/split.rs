@@ -111,7 +111,7 @@ impl Split {
     #[pyo3(signature = (start_row=0))]
     fn stream(&self, py: Python<'_>, start_row: u64) -> PyResult<Stream> {
         let split = self.split.clone();
-        released(py, move || mortice::Stream::of_split(split, start_row)).map(Stream::new)
+        released(py, move || mortice::Stream::from_split(split, start_row)).map(Stream::new)
     }
 }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use mortice::names::RequestedTime;
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
-    CommitBounds, FullScanFallback, Holes, IncrementalRange, IncrementalRows, LogScan, OnCorrupt, QueryKind,
-    QueryOptions, ReadOptions, RequestCounts, Semantics, Skip, SnapshotRows, Start, Table as CoreTable,
+    CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, IncrementalRows, LogScan, MergeSemantics,
+    OnCorrupt, QueryKind, QueryOptions, ReadOptions, RequestCounts, SkippedWrites, SnapshotRows, StartPosition,
+    Table as CoreTable,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -51,7 +52,7 @@ impl Table {
     ) -> PyResult<Self> {
         let options = (|| {
             let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
-            let (semantics, on_corrupt) = (Semantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
+            let (semantics, on_corrupt) = (MergeSemantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
             let memory_limit = memory_limit.unwrap_or(ReadOptions::default().memory_limit);
             ReadOptions {
                 semantics,
@@ -175,9 +176,9 @@ impl Table {
 
     fn follow(&self, py: Python<'_>, start: String) -> PyResult<Follower> {
         let start = match start.to_ascii_lowercase().as_str() {
-            "earliest" => Start::Earliest,
-            "latest" => Start::Latest,
-            _ => Start::After(start),
+            "earliest" => StartPosition::Earliest,
+            "latest" => StartPosition::Latest,
+            _ => StartPosition::After(start),
         };
         released(py, || self.0.follow(&start)).map(Follower::new)
     }
@@ -259,8 +260,9 @@ impl Table {
         emit_deletes: bool,
     ) -> PyResult<QueryPlan> {
         let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
-        let skip = Skip { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
-        let holes = Holes::parse(holes).map_err(|error| raised(py, &error))?;
+        let skip =
+            SkippedWrites { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
+        let holes = HollowCommitPolicy::parse(holes).map_err(|error| raised(py, &error))?;
         let full_scan = match fall_back_to_full_scan {
             None => FullScanFallback::ByTableVersion,
             Some(true) => FullScanFallback::Enabled,
@@ -285,7 +287,7 @@ impl Table {
         holes: &str,
     ) -> PyResult<QueryPlan> {
         let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
-        let holes = Holes::parse(holes).map_err(|error| raised(py, &error))?;
+        let holes = HollowCommitPolicy::parse(holes).map_err(|error| raised(py, &error))?;
         Ok(self.query(QueryKind::Changes(CommitBounds { begin, end, holes }), options))
     }
 

@@ -9,7 +9,7 @@ use mortice::write::WriteStatus;
 use pyo3::prelude::*;
 
 use crate::arguments::{FilterArgument, StorageArgument, filter};
-use crate::arrow_in::Batches;
+use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 
 /// A written file: partition, file id, path, bytes, rows written, inserts, updates, deletes.

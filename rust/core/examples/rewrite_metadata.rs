@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use mortice::config::PropertiesFile;
 use mortice::timeline::metadata::{
-    Extra, HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan,
+    ExtraFields, HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan,
     HoodieIndexCommitMetadata, HoodieIndexPlan, HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata,
     HoodieRestoreMetadata, HoodieRestorePlan, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata,
-    HoodieWriteStat, Metadata, OrderedMap,
+    HoodieWriteStat, OrderedMap, TimelineMetadata,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -76,25 +76,25 @@ fn rewritten(name: &str, bytes: &[u8]) -> Outcome<Option<Vec<u8>>> {
     }))
 }
 
-fn avro<T: Metadata>(bytes: &[u8]) -> Outcome<Vec<u8>> {
+fn avro<T: TimelineMetadata>(bytes: &[u8]) -> Outcome<Vec<u8>> {
     Ok(T::from_avro(bytes)?.to_avro()?)
 }
 
 /// Keeps the form of the file: JSON up to table version 7, Avro from 8.
-fn in_form_of<T: Metadata>(bytes: &[u8], metadata: &T) -> Outcome<Vec<u8>> {
+fn in_form_of<T: TimelineMetadata>(bytes: &[u8], metadata: &T) -> Outcome<Vec<u8>> {
     Ok(if bytes.starts_with(b"{") { metadata.to_json() } else { metadata.to_avro()? })
 }
 
 fn commit(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let mut commit = HoodieCommitMetadata::from_bytes(bytes)?.unwrap_or_default();
-    commit.extra = Extra::default();
+    commit.extra = ExtraFields::default();
     commit.partition_to_write_stats = commit.partition_to_write_stats.map(known_stats);
     in_form_of(bytes, &commit)
 }
 
 fn replace_commit(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let mut commit = HoodieReplaceCommitMetadata::from_bytes(bytes)?.unwrap_or_default();
-    commit.extra = Extra::default();
+    commit.extra = ExtraFields::default();
     commit.partition_to_write_stats = commit.partition_to_write_stats.map(known_stats);
     in_form_of(bytes, &commit)
 }
@@ -102,7 +102,7 @@ fn replace_commit(bytes: &[u8]) -> Outcome<Vec<u8>> {
 /// The statistics without unknown fields.
 fn known_stats(stats: OrderedMap<Vec<HoodieWriteStat>>) -> OrderedMap<Vec<HoodieWriteStat>> {
     let known = |mut stat: HoodieWriteStat| {
-        stat.extra = Extra::default();
+        stat.extra = ExtraFields::default();
         stat
     };
     stats.into_iter().map(|(partition, stats)| (partition, stats.into_iter().map(known).collect())).collect()

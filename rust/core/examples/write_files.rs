@@ -18,15 +18,15 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Schema as ArrowSchema};
 use bytes::Bytes;
-use mortice::avro::{Schema, Types, arrow_schema, hudi_schema};
+use mortice::avro::{ArrowMapping, Schema, arrow_schema, hudi_schema};
 use mortice::base_file::open_parquet;
 use mortice::client::{CommitExtra, Transaction};
 use mortice::commit::WriteOperation;
 use mortice::log::writer::{DeleteColumns, PartitionPath};
 use mortice::names::RequestedTime;
 use mortice::names::{BaseFileName, meta_columns};
-use mortice::storage::{FileStore, LocalPlace, Put, Source, StorageOptions, open_file_store};
-use mortice::timeline::metadata::{HoodieCommitMetadata, Metadata, OrderedMap};
+use mortice::storage::{FileSource, FileStore, LocalStorage, PutOutcome, StorageOptions, open_file_store};
+use mortice::timeline::metadata::{HoodieCommitMetadata, OrderedMap, TimelineMetadata};
 use mortice::write::{
     AppendHandle, AppendOptions, BaseFileOptions, BaseFileTarget, BaseFileWriter, CreateHandle, CreateTarget,
     LogNaming, LogRows, LogTarget, Markers, MetaColumns, WriteStatus, WriteToken,
@@ -55,8 +55,8 @@ fn parse_options(options: &[&str]) -> Outcome<BTreeMap<String, String>> {
     Ok(parsed)
 }
 
-fn source(path: &str) -> Outcome<Arc<dyn Source>> {
-    Ok(LocalPlace::open_file(path.as_ref(), true)?)
+fn source(path: &str) -> Outcome<Arc<dyn FileSource>> {
+    Ok(LocalStorage::open_file(path.as_ref(), true)?)
 }
 
 fn rewrite(path: &str, table: &str, options: &[&str]) -> Outcome<()> {
@@ -70,7 +70,7 @@ fn rewrite(path: &str, table: &str, options: &[&str]) -> Outcome<()> {
     let options = BaseFileOptions::from_hudi_options(&parse_options(options)?)?;
     let store = open_file_store(table, &StorageOptions::new())?;
     let mut writer = BaseFileWriter::new(store.as_ref(), &schema, &target, &options)?;
-    for batch in file.batches(&Arc::new(arrow_schema(&schema, Types::File)?), 1000)? {
+    for batch in file.batches(&Arc::new(arrow_schema(&schema, ArrowMapping::File)?), 1000)? {
         let batch = batch?;
         assert_eq!(writer.write(&batch, MetaColumns::Kept)?, batch.num_rows());
     }
@@ -184,8 +184,8 @@ fn transact(table: &str) -> Outcome<()> {
 
 fn create(store: &dyn FileStore, path: &str, bytes: Bytes) -> Outcome<()> {
     match store.put_if_absent(path, &bytes)? {
-        Put::Written(_) => Ok(()),
-        Put::Refused => Err(format!("{path} exists").into()),
+        PutOutcome::Written(_) => Ok(()),
+        PutOutcome::Refused => Err(format!("{path} exists").into()),
     }
 }
 

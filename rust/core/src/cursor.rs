@@ -159,7 +159,7 @@ mod tests {
         let mut cursor = Cursor::new(&[1, 0x80]);
         cursor.skip(1).unwrap();
         let error = cursor.varint().unwrap_err();
-        assert_eq!(error.place().offset, Some(1));
+        assert_eq!(error.location().offset, Some(1));
         assert_eq!(cursor.position(), 1);
         assert!(Cursor::new(&[0xff; 11]).uvarint().is_err());
         assert!(cursor.take(usize::MAX).is_err());

@@ -9,10 +9,10 @@ use std::fmt;
 /// A result with the crate's own error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, coarsely: one kind for each exception that Python users can catch.
+/// The kind of an error. There is one for each exception class of the Python package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// There is no Hudi table, or no file, at the path.
     NotFound,
     /// Bytes of a log file cannot be what they claim to be.
@@ -47,7 +47,7 @@ pub enum Kind {
     Internal,
 }
 
-impl Kind {
+impl ErrorKind {
     /// A stable code, for logs and for messages that lose their type on the way (Spark).
     #[must_use]
     pub const fn code(self) -> &'static str {
@@ -72,9 +72,9 @@ impl Kind {
     }
 }
 
-/// Where it went wrong, as far as anyone knows.
+/// Where an error occurred, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ErrorLocation {
     /// The file (or table) path.
     pub path: Option<String>,
     /// Byte offset in that file.
@@ -90,57 +90,57 @@ pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    kind: Kind,
+    kind: ErrorKind,
     message: String,
-    place: Place,
+    location: ErrorLocation,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
     /// An error of a kind; `message` says what was expected and what was found, and, where there is one, the way out.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), place: Place::default(), source: None }))
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, message: message.into(), location: ErrorLocation::default(), source: None }))
     }
 
-    /// [`Kind::NotFound`].
+    /// [`ErrorKind::NotFound`].
     pub fn not_found(message: impl Into<String>) -> Self {
-        Self::new(Kind::NotFound, message)
+        Self::new(ErrorKind::NotFound, message)
     }
 
-    /// [`Kind::CorruptLog`].
+    /// [`ErrorKind::CorruptLog`].
     pub fn corrupt(message: impl Into<String>) -> Self {
-        Self::new(Kind::CorruptLog, message)
+        Self::new(ErrorKind::CorruptLog, message)
     }
 
-    /// [`Kind::Unsupported`].
+    /// [`ErrorKind::Unsupported`].
     pub fn unsupported(message: impl Into<String>) -> Self {
-        Self::new(Kind::Unsupported, message)
+        Self::new(ErrorKind::Unsupported, message)
     }
 
-    /// [`Kind::InvalidTable`].
+    /// [`ErrorKind::InvalidTable`].
     pub fn invalid_table(message: impl Into<String>) -> Self {
-        Self::new(Kind::InvalidTable, message)
+        Self::new(ErrorKind::InvalidTable, message)
     }
 
-    /// [`Kind::InvalidArgument`].
+    /// [`ErrorKind::InvalidArgument`].
     pub fn invalid_argument(message: impl Into<String>) -> Self {
-        Self::new(Kind::InvalidArgument, message)
+        Self::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// [`Kind::Internal`]. `invariant` says what does not hold; the message asks the user to report it.
+    /// [`ErrorKind::Internal`]. `invariant` says what does not hold; the message asks the user to report it.
     ///
     /// Where a row, a block or a key would otherwise be lost, code returns this error instead of skipping it.
     #[cold]
     pub fn internal(invariant: impl fmt::Display) -> Self {
         Self::new(
-            Kind::Internal,
+            ErrorKind::Internal,
             format!("{invariant}; this is a defect of mortice, please report it with this message"),
         )
     }
 
-    /// [`Kind::Io`], with its cause.
+    /// [`ErrorKind::Io`], with its cause.
     pub fn io(message: impl Into<String>, source: std::io::Error) -> Self {
-        Self::new(Kind::Io, message).caused_by(source)
+        Self::new(ErrorKind::Io, message).caused_by(source)
     }
 
     /// Adds the cause, shown after the message.
@@ -153,20 +153,20 @@ impl Error {
     /// Adds the file, unless an inner module named one.
     #[must_use]
     pub fn in_file(mut self, path: impl Into<String>) -> Self {
-        self.0.place.path.get_or_insert_with(|| path.into());
+        self.0.location.path.get_or_insert_with(|| path.into());
         self
     }
 
     /// Adds the byte offset, unless an inner module knew it.
     #[must_use]
     pub fn at_offset(mut self, offset: u64) -> Self {
-        self.0.place.offset.get_or_insert(offset);
+        self.0.location.offset.get_or_insert(offset);
         self
     }
 
-    /// The same error, as one of another kind: what is damage of a table in one module is damage of a log in the next.
+    /// Replaces the kind of the error: what is a corrupt table to one module is a corrupt log to another.
     #[must_use]
-    pub fn with_kind(mut self, kind: Kind) -> Self {
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
@@ -174,23 +174,23 @@ impl Error {
     /// Replaces the offset of the error: an inner module knew only offsets in decompressed bytes.
     #[must_use]
     pub fn moved_to(mut self, offset: u64) -> Self {
-        self.0.place.offset = Some(offset);
+        self.0.location.offset = Some(offset);
         self
     }
 
-    /// Turns an offset within a part into one within the whole: `base` is where the part begins.
+    /// Adds `base`, the offset of a part, to an offset within this part.
     #[must_use]
     pub fn offset_from(mut self, base: u64) -> Self {
-        let within = self.0.place.offset.unwrap_or(0);
-        self.0.place.offset = Some(base.saturating_add(within));
+        let within = self.0.location.offset.unwrap_or(0);
+        self.0.location.offset = Some(base.saturating_add(within));
         self
     }
 
-    /// Turns an offset within something that has no place in the file (what a packed block unpacks to) into words; another
-    /// can then be added.
+    /// Moves the offset into the message: it is one within something that is not part of the file, such as a decompressed
+    /// block. Another offset can be added then.
     #[must_use]
     pub fn with_offset_in(mut self, whole: &str) -> Self {
-        if let Some(offset) = self.0.place.offset.take() {
+        if let Some(offset) = self.0.location.offset.take() {
             self.0.message = format!("{} (at byte {offset} of {whole})", self.0.message);
         }
         self
@@ -199,24 +199,24 @@ impl Error {
     /// Adds the ordinal of the log block, unless known.
     #[must_use]
     pub fn in_block(mut self, block: u64) -> Self {
-        self.0.place.block.get_or_insert(block);
+        self.0.location.block.get_or_insert(block);
         self
     }
 
     /// Adds the instant, unless known.
     #[must_use]
     pub fn at_instant(mut self, instant: impl Into<String>) -> Self {
-        self.0.place.instant.get_or_insert_with(|| instant.into());
+        self.0.location.instant.get_or_insert_with(|| instant.into());
         self
     }
 
     /// What went wrong, coarsely.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What was expected and what was found, the cause included; without code and place.
+    /// What was expected and what was found, the cause included; without code and location.
     #[must_use]
     pub fn text(&self) -> String {
         match &self.0.source {
@@ -227,8 +227,8 @@ impl Error {
 
     /// Where it went wrong.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.0.place
+    pub fn location(&self) -> &ErrorLocation {
+        &self.0.location
     }
 }
 
@@ -242,12 +242,12 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}] {}", self.0.kind.code(), self.text())?;
-        let place = &self.0.place;
+        let location = &self.0.location;
         let known: Vec<String> = [
-            place.path.as_ref().map(|path| format!("file {path}")),
-            place.offset.map(|offset| format!("offset {offset}")),
-            place.block.map(|block| format!("block {block}")),
-            place.instant.as_ref().map(|instant| format!("instant {instant}")),
+            location.path.as_ref().map(|path| format!("file {path}")),
+            location.offset.map(|offset| format!("offset {offset}")),
+            location.block.map(|block| format!("block {block}")),
+            location.instant.as_ref().map(|instant| format!("instant {instant}")),
         ]
         .into_iter()
         .flatten()

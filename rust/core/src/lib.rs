@@ -41,15 +41,15 @@ mod table;
 mod trusted;
 
 pub use commit::{NewTable, create_table};
-pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
-pub use error::{Error, Kind, Result};
+pub use config::{LogScan, MergeSemantics, OnCorrupt, ReadOptions};
+pub use error::{Error, ErrorKind, Result};
 pub use file_group::FileSlice;
 pub use plan::{
     CommitBounds, Follower, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, QueryOptions, QueryPlan,
-    Scan, Skip, SnapshotRows, Start, Step,
+    Scan, SkippedWrites, SnapshotRows, StartPosition, UnreadCommit,
 };
-pub use read::{Report, RowsMerge, RowsMergeOptions, Stream};
+pub use read::{ReadReport, RowsMerge, RowsMergeOptions, Stream};
 pub use split::{MergerHandle, Query, Split};
 pub use storage::RequestCounts;
 pub use table::Table;
-pub use timeline::Holes;
+pub use timeline::HollowCommitPolicy;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum FieldValue<'a> {
     /// A varint; negative numbers are those of 64 bits.
     Number(u64),
     /// Bytes, a text or a message.
@@ -26,16 +26,16 @@ pub enum Value<'a> {
 ///
 /// # Errors
 /// `CorruptLog`, with the offset within the message, where it is none; and what `take` says.
-pub fn fields<'a>(message: &'a [u8], mut take: impl FnMut(u64, Value<'a>) -> Result<()>) -> Result<()> {
+pub fn fields<'a>(message: &'a [u8], mut take: impl FnMut(u64, FieldValue<'a>) -> Result<()>) -> Result<()> {
     let mut cursor = Cursor::new(message);
     while cursor.remaining() > 0 {
         let at = cursor.position() as u64;
         let tag = cursor.uvarint()?;
         let value = match tag & 7 {
-            0 => Value::Number(cursor.uvarint()?),
-            1 => Value::Fixed64(cursor.array()?),
-            2 => Value::Bytes(delimited(&mut cursor)?),
-            5 => cursor.skip(4).map(|()| Value::Fixed32)?,
+            0 => FieldValue::Number(cursor.uvarint()?),
+            1 => FieldValue::Fixed64(cursor.array()?),
+            2 => FieldValue::Bytes(delimited(&mut cursor)?),
+            5 => cursor.skip(4).map(|()| FieldValue::Fixed32)?,
             other => return Err(Error::corrupt(format!("a protobuf field of wire type {other}")).at_offset(at)),
         };
         take(tag >> 3, value).map_err(|error| error.at_offset(at))?;
@@ -62,7 +62,7 @@ pub fn delimited<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
 mod tests {
     use super::*;
 
-    fn all(message: &[u8]) -> Result<Vec<(u64, Value<'_>)>> {
+    fn all(message: &[u8]) -> Result<Vec<(u64, FieldValue<'_>)>> {
         let mut found = Vec::new();
         fields(message, |number, value| {
             found.push((number, value));
@@ -76,19 +76,19 @@ mod tests {
         let message = [0x08, 0xac, 0x02, 0x12, 2, b'h', b'i', 0x1d, 0, 0, 0, 0, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0x28, 1];
         let found = all(&message).unwrap();
         let expected = [
-            (1, Value::Number(300)),
-            (2, Value::Bytes(b"hi")),
-            (3, Value::Fixed32),
-            (4, Value::Fixed64([0; 8])),
-            (5, Value::Number(1)),
+            (1, FieldValue::Number(300)),
+            (2, FieldValue::Bytes(b"hi")),
+            (3, FieldValue::Fixed32),
+            (4, FieldValue::Fixed64([0; 8])),
+            (5, FieldValue::Number(1)),
         ];
         assert_eq!(found, expected);
     }
 
     #[test]
     fn a_length_past_the_end_and_a_group_are_refused_with_their_place() {
-        assert_eq!(all(&[0x08, 1, 0x12, 9, 0]).unwrap_err().place().offset, Some(3));
-        assert_eq!(all(&[0x08, 1, 0x0b]).unwrap_err().place().offset, Some(2));
+        assert_eq!(all(&[0x08, 1, 0x12, 9, 0]).unwrap_err().location().offset, Some(3));
+        assert_eq!(all(&[0x08, 1, 0x0b]).unwrap_err().location().offset, Some(2));
         assert!(all(&[0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).is_err());
     }
 }

@@ -5,19 +5,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use mortice::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
 use mortice::bloom::{BloomFilter, BloomType};
 use mortice::config::{Properties, PropertiesFile};
 use mortice::filter::KeyFilter;
 use mortice::hfile::{Cells, HFile};
 use mortice::log::content::{avro_data, delete};
-use mortice::log::{Block, BlockKind, BlockType, Forward, LogFile, MAGIC, backward};
+use mortice::log::{Block, BlockKind, BlockType, ForwardScan, LogFile, MAGIC, backward};
 use mortice::orc::OrcFile;
-use mortice::storage::Source;
+use mortice::storage::FileSource;
 use mortice::timeline::metadata::{
     HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan, HoodieIndexPlan,
     HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRestoreMetadata, HoodieRestorePlan,
-    HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata, Metadata, MetadataFile,
+    HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata, MetadataFile, TimelineMetadata,
 };
 
 /// The number of rows is not bounded by the input if decoders take no bytes for them (a record without fields, an array
@@ -30,7 +30,7 @@ struct Memory {
     window: u64,
 }
 
-impl Source for Memory {
+impl FileSource for Memory {
     fn path(&self) -> &str {
         "memory"
     }
@@ -49,7 +49,7 @@ impl Source for Memory {
     }
 }
 
-fn memory(data: &[u8], window: u64) -> Arc<dyn Source> {
+fn memory(data: &[u8], window: u64) -> Arc<dyn FileSource> {
     Arc::new(Memory { bytes: Bytes::copy_from_slice(data), window })
 }
 
@@ -70,8 +70,8 @@ fn framed(blocks: impl Iterator<Item = mortice::Result<Block>>) -> Framed {
 /// backwards and in windows, and all their contents can be read.
 pub fn framing(data: &[u8]) {
     let Some((window, data)) = data.split_first() else { return };
-    let (blocks, failed) = framed(Forward::new(memory(data, 0)));
-    let windowed = framed(Forward::new(memory(data, u64::from(*window) + 1)));
+    let (blocks, failed) = framed(ForwardScan::new(memory(data, 0)));
+    let windowed = framed(ForwardScan::new(memory(data, u64::from(*window) + 1)));
     assert!(windowed == (blocks.clone(), failed), "other blocks by windows");
     let (mut reversed, _) = framed(backward(memory(data, 0)));
     reversed.reverse();
@@ -83,7 +83,7 @@ pub fn framing(data: &[u8]) {
         end = block.end;
     }
     assert!(failed || data.len() as u64 - end < MAGIC.len() as u64, "bytes left over");
-    let log = LogFile::of(memory(data, 0));
+    let log = LogFile::new(memory(data, 0));
     blocks.iter().for_each(|block| ask_everything(&log, block));
 }
 
@@ -120,7 +120,7 @@ fn frame(kind: u8, inside: &[&[u8]]) -> Vec<u8> {
 /// The contents of a valid frame: a byte for the type, then header, content length, content and footer.
 pub fn block(data: &[u8]) {
     let Some((kind, inside)) = data.split_first() else { return };
-    let log = LogFile::of(memory(&frame(*kind, &[inside]), 0));
+    let log = LogFile::new(memory(&frame(*kind, &[inside]), 0));
     let (blocks, failed) = framed(log.blocks(false));
     assert!(!failed && blocks.len() == 1, "a sound frame gave {blocks:?}");
     blocks.iter().for_each(|block| ask_everything(&log, block));
@@ -128,7 +128,7 @@ pub fn block(data: &[u8]) {
 
 /// A header map, in a command block.
 pub fn header(data: &[u8]) {
-    let (blocks, failed) = framed(Forward::new(memory(&frame(0, &[data, &[0; 12]]), 0)));
+    let (blocks, failed) = framed(ForwardScan::new(memory(&frame(0, &[data, &[0; 12]]), 0)));
     assert!(!failed && blocks.len() == 1);
     for (name, value) in blocks.iter().flat_map(|block| block.header.named()) {
         assert!(!name.is_empty() && value.len() <= 3 * data.len());
@@ -142,9 +142,10 @@ pub fn avro(data: &[u8]) {
     let (Ok(writer), Ok(reader)) = (Schema::parse(writer), Schema::parse(reader)) else { return };
     let Ok(records) = avro_data::records(content) else { return };
     let datums: Vec<Datum> = records.datums.into_iter().take(64).collect();
-    for (reader, types) in [(&writer, Types::File), (&reader, Types::Table)] {
-        let wants: Vec<Want> = reader.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
-        let Ok(program) = Program::compile(&writer, reader, &wants, types) else { continue };
+    for (reader, types) in [(&writer, ArrowMapping::File), (&reader, ArrowMapping::Table)] {
+        let wants: Vec<RequestedColumn> =
+            reader.fields().iter().map(|field| RequestedColumn::Value(field.name.clone())).collect();
+        let Ok(program) = DecodeProgram::compile(&writer, reader, &wants, types) else { continue };
         let mut decoder = Decoder::new(Arc::new(program));
         if decoder.decode(content, &datums).is_ok() {
             let batch = decoder.finish();
@@ -161,7 +162,7 @@ fn text(data: &[u8]) -> Option<(&str, &[u8])> {
 
 /// The content of a delete block; its first four bytes select the version.
 pub fn deletes(data: &[u8]) {
-    let log = LogFile::of(memory(&frame(1, &[&[0; 4], &(data.len() as u64).to_be_bytes(), data, &[0; 4]]), 0));
+    let log = LogFile::new(memory(&frame(1, &[&[0; 4], &(data.len() as u64).to_be_bytes(), data, &[0; 4]]), 0));
     framed(log.blocks(true)).0.iter().for_each(|block| ask_everything(&log, block));
     let content = Bytes::copy_from_slice(data);
     let Ok(deletes) = delete::deletes(&content) else { return };
@@ -268,7 +269,7 @@ pub fn metadata(data: &[u8]) {
     }
 }
 
-fn metadata_of<T: Metadata>(data: &[u8]) {
+fn metadata_of<T: TimelineMetadata>(data: &[u8]) {
     let Ok(Some(file)) = MetadataFile::<T>::parse(data) else { return };
     let Ok(bytes) = file.to_bytes() else { return };
     let again = MetadataFile::<T>::parse(&bytes).ok().flatten().and_then(|again| again.to_bytes().ok());

@@ -7,17 +7,17 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use mortice::filter::{BoundFilter, Filter, Literal, Operator, Term};
-use mortice::storage::Source;
-use mortice::{Kind, Result, base_file};
+use mortice::storage::FileSource;
+use mortice::{ErrorKind, Result, base_file};
 
-use crate::builder::{Entries, Form, hfile};
+use crate::builder::{Entries, HFileForm, hfile};
 use crate::source::Memory;
 
 const SCHEMA: &str =
     r#"{"type":"record","name":"r","fields":[{"name":"key","type":"string"},{"name":"n","type":"int"}]}"#;
 
 /// 100 records, numbered; in each the field `key` holds what `key_of` says.
-fn numbered(key_of: fn(&str) -> String, form: &Form) -> Vec<u8> {
+fn numbered(key_of: fn(&str) -> String, form: &HFileForm) -> Vec<u8> {
     let record = |number: usize| {
         let name = format!("key{number:03}");
         let field = key_of(&name);
@@ -25,7 +25,7 @@ fn numbered(key_of: fn(&str) -> String, form: &Form) -> Vec<u8> {
         (name.into_bytes(), value)
     };
     let entries: Entries = (0..100).map(record).collect();
-    hfile(&entries, &Form { schema: SCHEMA, ..form.clone() })
+    hfile(&entries, &HFileForm { schema: SCHEMA, ..form.clone() })
 }
 
 /// Avro's int of a small number.
@@ -45,7 +45,7 @@ fn key_and_number() -> SchemaRef {
     wanted(&[("n", DataType::Int64), ("key", DataType::Utf8)])
 }
 
-fn read(source: Arc<dyn Source>, wanted: &SchemaRef, batch_rows: usize) -> Result<Vec<RecordBatch>> {
+fn read(source: Arc<dyn FileSource>, wanted: &SchemaRef, batch_rows: usize) -> Result<Vec<RecordBatch>> {
     base_file::open(source)?.batches(wanted, batch_rows)?.collect()
 }
 
@@ -61,7 +61,7 @@ fn rows(batches: &[RecordBatch]) -> Vec<(i64, String)> {
 fn rows_come_in_batches_with_their_keys_whether_blanked_or_not() {
     for key_of in [blank, str::to_owned] {
         for (gz, cells, batch_rows) in [(false, 4, 7), (true, 30, 100), (false, 100, 1)] {
-            let bytes = numbered(key_of, &Form { gz, cells, ..Form::default() });
+            let bytes = numbered(key_of, &HFileForm { gz, cells, ..HFileForm::default() });
             let batches = read(Memory::new(bytes, 0), &key_and_number(), batch_rows).unwrap();
             let sizes: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
             assert!(sizes.iter().rev().skip(1).all(|size| *size == batch_rows), "{sizes:?}");
@@ -73,7 +73,7 @@ fn rows_come_in_batches_with_their_keys_whether_blanked_or_not() {
 
 #[test]
 fn columns_that_the_file_has_not_are_null_and_a_count_needs_none() {
-    let bytes = numbered(blank, &Form::default());
+    let bytes = numbered(blank, &HFileForm::default());
     let file = base_file::open(Memory::new(bytes.clone(), 0)).unwrap();
     assert_eq!(file.row_count(), 100);
     assert!(file.avro_schema().unwrap().contains("\"key\""));
@@ -82,7 +82,7 @@ fn columns_that_the_file_has_not_are_null_and_a_count_needs_none() {
     let counted = read(Memory::new(bytes.clone(), 0), &wanted(&[]), 1000).unwrap();
     assert_eq!(counted[0].num_rows(), 100);
     let narrowed = read(Memory::new(bytes, 0), &wanted(&[("n", DataType::Date32)]), 1000).unwrap_err();
-    assert_eq!(narrowed.kind(), Kind::Unsupported);
+    assert_eq!(narrowed.kind(), ErrorKind::Unsupported);
 }
 
 fn some_keys(keys: &[&str]) -> BoundFilter {
@@ -93,7 +93,7 @@ fn some_keys(keys: &[&str]) -> BoundFilter {
 
 #[test]
 fn keys_are_sought_where_the_field_is_theirs() {
-    let form = Form { cells: 5, ..Form::default() };
+    let form = HFileForm { cells: 5, ..HFileForm::default() };
     let sought = |bytes: Vec<u8>| {
         let source = Memory::new(bytes, 0);
         let mut file = base_file::open(source.clone()).unwrap();
@@ -109,17 +109,17 @@ fn keys_are_sought_where_the_field_is_theirs() {
 
 #[test]
 fn damage_names_the_file_and_ends_the_rows() {
-    let mut bytes = numbered(blank, &Form { cells: 5, ..Form::default() });
+    let mut bytes = numbered(blank, &HFileForm { cells: 5, ..HFileForm::default() });
     // The length of the first value's text.
     let at = bytes.windows(6).position(|window| window == b"key050").unwrap() + 6 + 10;
     bytes[at] = 0x7f;
     let mut batches = base_file::open(Memory::new(bytes, 0)).unwrap().batches(&key_and_number(), 10).unwrap();
     let error = batches.by_ref().find_map(Result::err).unwrap();
-    assert_eq!(error.kind(), Kind::CorruptLog);
-    assert_eq!(error.place().path.as_deref(), Some("memory.hfile"));
+    assert_eq!(error.kind(), ErrorKind::CorruptLog);
+    assert_eq!(error.location().path.as_deref(), Some("memory.hfile"));
     assert!(batches.next().is_none());
-    let plain = hfile(&[(b"k".to_vec(), b"v".to_vec())], &Form::default());
+    let plain = hfile(&[(b"k".to_vec(), b"v".to_vec())], &HFileForm::default());
     let error = read(Memory::new(plain, 0), &key_and_number(), 10).unwrap_err();
-    assert_eq!(error.kind(), Kind::InvalidTable);
-    assert_eq!(error.place().path.as_deref(), Some("memory.hfile"), "its values are no records");
+    assert_eq!(error.kind(), ErrorKind::InvalidTable);
+    assert_eq!(error.location().path.as_deref(), Some("memory.hfile"), "its values are no records");
 }

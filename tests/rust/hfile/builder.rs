@@ -11,7 +11,7 @@ pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The format of a file.
 #[derive(Debug, Clone)]
-pub struct Form {
+pub struct HFileForm {
     pub gz: bool,
     /// HBase's keys (with made-up midpoints), checksums, minor version 3; otherwise Hudi's.
     pub hbase: bool,
@@ -27,7 +27,7 @@ pub struct Form {
     pub schema: &'static str,
 }
 
-impl Default for Form {
+impl Default for HFileForm {
     fn default() -> Self {
         Self {
             gz: false,
@@ -43,19 +43,19 @@ impl Default for Form {
 
 /// Bytes in the making, and what the trailer is to say of them.
 struct File<'a> {
-    form: &'a Form,
+    form: &'a HFileForm,
     bytes: Vec<u8>,
 }
 
 #[derive(Clone)]
-struct Place {
+struct BlockExtent {
     offset: usize,
     len: usize,
     key: Vec<u8>,
 }
 
 /// The bytes of an HFile with these entries.
-pub fn hfile(entries: &[(Vec<u8>, Vec<u8>)], form: &Form) -> Vec<u8> {
+pub fn hfile(entries: &[(Vec<u8>, Vec<u8>)], form: &HFileForm) -> Vec<u8> {
     let mut file = File { form, bytes: Vec::new() };
     let (mut leaves, mut leaf) = (Vec::new(), Vec::new());
     let blocks = entries.chunks(form.cells).count();
@@ -115,7 +115,7 @@ impl File<'_> {
         cell
     }
 
-    fn block(&mut self, magic: &[u8; 8], payload: &[u8], key: Vec<u8>) -> Place {
+    fn block(&mut self, magic: &[u8; 8], payload: &[u8], key: Vec<u8>) -> BlockExtent {
         let offset = self.bytes.len();
         let packed = if self.form.gz { gz(payload) } else { payload.to_vec() };
         let with_header = packed.len() + 33;
@@ -129,10 +129,10 @@ impl File<'_> {
         self.bytes.extend((with_header as u32).to_be_bytes());
         self.bytes.extend(packed);
         self.bytes.resize(self.bytes.len() + checksums, 0xcc);
-        Place { offset, len: self.bytes.len() - offset, key }
+        BlockExtent { offset, len: self.bytes.len() - offset, key }
     }
 
-    fn index_block(&mut self, magic: &[u8; 8], places: &[Place]) -> Place {
+    fn index_block(&mut self, magic: &[u8; 8], places: &[BlockExtent]) -> BlockExtent {
         let mut payload = (places.len() as u32).to_be_bytes().to_vec();
         let entries: Vec<Vec<u8>> = places.iter().map(|place| [extent(place), place.key.clone()].concat()).collect();
         let mut at = 0_u32;
@@ -147,7 +147,7 @@ impl File<'_> {
 
     fn finish(
         mut self,
-        root: &[Place],
+        root: &[BlockExtent],
         levels: u64,
         first: Option<usize>,
         last: Option<usize>,
@@ -203,7 +203,7 @@ fn full_key(row: &[u8], kind: u8) -> Vec<u8> {
     key
 }
 
-fn extent(place: &Place) -> Vec<u8> {
+fn extent(place: &BlockExtent) -> Vec<u8> {
     [&(place.offset as u64).to_be_bytes()[..], &(place.len as u32).to_be_bytes()].concat()
 }
 

@@ -9,20 +9,20 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::allocations::peak_of;
-use crate::builder::{Entries, Form, hfile};
+use crate::builder::{Entries, HFileForm, hfile};
 use crate::source::{Memory, collect, open};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-fn form() -> impl Strategy<Value = Form> {
+fn form() -> impl Strategy<Value = HFileForm> {
     (any::<bool>(), any::<bool>(), 1..9_usize, prop_oneof![Just(usize::MAX), 2..6_usize], any::<bool>()).prop_map(
-        |(gz, hbase, cells, index_entries, sequence)| Form {
+        |(gz, hbase, cells, index_entries, sequence)| HFileForm {
             gz,
             hbase,
             cells,
             index_entries,
             sequence,
-            ..Form::default()
+            ..HFileForm::default()
         },
     )
 }

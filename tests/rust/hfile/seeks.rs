@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use mortice::hfile::HFile;
 
-use crate::builder::{Entries, Form, hfile};
+use crate::builder::{Entries, HFileForm, hfile};
 use crate::source::{Memory, collect};
 
 /// 1000 keys in 250 blocks of data under 3 levels of index, 8 entries each.
-fn deep(form: Form) -> Vec<u8> {
+fn deep(form: HFileForm) -> Vec<u8> {
     let entries: Entries = (0..1000).map(|key| (format!("key{key:04}").into_bytes(), vec![b'v'; 20])).collect();
-    hfile(&entries, &Form { index_entries: 8, ..form })
+    hfile(&entries, &HFileForm { index_entries: 8, ..form })
 }
 
 fn keys(entries: &Entries) -> Vec<&str> {
@@ -19,7 +19,7 @@ fn keys(entries: &Entries) -> Vec<&str> {
 
 #[test]
 fn opening_touches_no_data_block() {
-    let source = Memory::new(deep(Form::default()), 0);
+    let source = Memory::new(deep(HFileForm::default()), 0);
     let file = HFile::open(source.clone()).unwrap();
     let reads = source.reads();
     let blocks = file.blocks().unwrap();
@@ -31,7 +31,7 @@ fn opening_touches_no_data_block() {
 #[test]
 fn a_key_costs_one_block_of_each_level() {
     for hbase in [false, true] {
-        let source = Memory::new(deep(Form { hbase, ..Form::default() }), 0);
+        let source = Memory::new(deep(HFileForm { hbase, ..HFileForm::default() }), 0);
         let file = HFile::open(source.clone()).unwrap();
         source.reads();
         let found = file.seek(&["key0517"]).and_then(collect).unwrap();
@@ -45,7 +45,7 @@ fn a_key_costs_one_block_of_each_level() {
 
 #[test]
 fn blocks_are_read_when_they_are_asked_for() {
-    let source = Memory::new(deep(Form::default()), 0);
+    let source = Memory::new(deep(HFileForm::default()), 0);
     let file = HFile::open(source.clone()).unwrap();
     let mut seek = file.seek_prefixes(&["key05"]).unwrap();
     source.reads();
@@ -58,7 +58,7 @@ fn blocks_are_read_when_they_are_asked_for() {
 
 #[test]
 fn keys_may_come_in_any_order_and_twice() {
-    let file = HFile::open(Memory::new(deep(Form::default()), 0)).unwrap();
+    let file = HFile::open(Memory::new(deep(HFileForm::default()), 0)).unwrap();
     let found = file.seek(&["key0999", "key0000", "none", "key0999"]).and_then(collect).unwrap();
     assert_eq!(keys(&found), ["key0000", "key0999"]);
     assert!(file.seek(&[""; 0]).and_then(collect).unwrap().is_empty());
@@ -66,7 +66,7 @@ fn keys_may_come_in_any_order_and_twice() {
 
 #[test]
 fn a_small_file_that_is_not_mapped_is_one_read() {
-    let bytes = deep(Form { gz: true, ..Form::default() });
+    let bytes = deep(HFileForm { gz: true, ..HFileForm::default() });
     let source = Memory::new(bytes.clone(), 1 << 18);
     let file = HFile::open(source.clone()).unwrap();
     assert_eq!(collect(file.scan()).unwrap().len(), 1000);

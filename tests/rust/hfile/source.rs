@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use mortice::Result;
 use mortice::hfile::{Cells, HFile};
-use mortice::storage::Source;
+use mortice::storage::FileSource;
 
 use crate::builder::Entries;
 
@@ -28,7 +28,7 @@ impl Memory {
     }
 }
 
-impl Source for Memory {
+impl FileSource for Memory {
     fn path(&self) -> &str {
         "memory.hfile"
     }

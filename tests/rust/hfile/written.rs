@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
-use mortice::Kind;
+use mortice::ErrorKind;
 use mortice::hfile::{HFile, HFileWriter};
 
 use crate::source::{collect, open};
@@ -127,13 +127,13 @@ fn keeps_last_cells_from_hudi_s_reader(file: &HFile) {
 #[test]
 fn keys_out_of_order_and_too_long_are_refused() {
     for (keys, kind) in [
-        (vec![b"b".to_vec(), b"a".to_vec()], Kind::Internal),
-        (vec![b"a".to_vec(), b"a".to_vec()], Kind::Internal),
-        (vec![vec![b'a'; 40_000]], Kind::InvalidArgument),
+        (vec![b"b".to_vec(), b"a".to_vec()], ErrorKind::Internal),
+        (vec![b"a".to_vec(), b"a".to_vec()], ErrorKind::Internal),
+        (vec![vec![b'a'; 40_000]], ErrorKind::InvalidArgument),
     ] {
         let mut writer = HFileWriter::new("\"bytes\"", 1);
         let found = keys.iter().try_for_each(|key| writer.append(key, b""));
         assert_eq!(found.unwrap_err().kind(), kind);
     }
-    assert_eq!(HFileWriter::new("\"bytes\"", 1).finish().unwrap_err().kind(), Kind::Internal);
+    assert_eq!(HFileWriter::new("\"bytes\"", 1).finish().unwrap_err().kind(), ErrorKind::Internal);
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use mortice::avro::{Schema, Value};
 use mortice::commit::WriteOperation;
-use mortice::timeline::metadata::{HoodieCommitMetadata, HoodieReplaceCommitMetadata, HoodieWriteStat, Metadata};
+use mortice::timeline::metadata::{
+    HoodieCommitMetadata, HoodieReplaceCommitMetadata, HoodieWriteStat, TimelineMetadata,
+};
 use mortice::write::{ColumnRange, ColumnValue, LogFileStatus, WriteStatus, WrittenFile};
 
 use crate::metadata_records::{PartitionRecords, find_member, member};
@@ -55,7 +57,7 @@ pub fn commits(table: &TableCopy) -> Vec<HudiCommit> {
     found
 }
 
-fn parsed<T: Metadata>(bytes: &[u8]) -> T {
+fn parsed<T: TimelineMetadata>(bytes: &[u8]) -> T {
     if bytes.starts_with(b"{") { T::from_json(bytes).unwrap() } else { T::from_avro(bytes).unwrap() }
 }
 

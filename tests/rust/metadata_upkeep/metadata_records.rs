@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mortice::avro::{Schema, Value, decode_value};
 use mortice::hfile::HFile;
 use mortice::log::{BlockKind, BlockType, HeaderKey, LogFile};
-use mortice::storage::{MemoryFile, Section, Source};
+use mortice::storage::{FileSource, MemoryFile, SectionSource};
 
 use crate::table_copy::{METADATA, TableCopy};
 
@@ -34,13 +34,13 @@ pub fn records_of(table: &TableCopy, instant: &str) -> BTreeMap<String, Partitio
 }
 
 fn read_log(bytes: Vec<u8>, group: &str, found: &mut PartitionRecords) {
-    let source: Arc<dyn Source> = Arc::new(MemoryFile::new("log", bytes));
-    let log = LogFile::of(Arc::clone(&source));
+    let source: Arc<dyn FileSource> = Arc::new(MemoryFile::new("log", bytes));
+    let log = LogFile::new(Arc::clone(&source));
     for block in log.blocks(false) {
         let block = block.unwrap();
         match block.kind {
             BlockKind::Sound(BlockType::HfileData) => {
-                let content = Section::new(Arc::clone(&source), block.content.clone()).unwrap();
+                let content = SectionSource::new(Arc::clone(&source), block.content.clone()).unwrap();
                 let file = HFile::open(Arc::new(content)).unwrap();
                 let text = block.header.get(HeaderKey::Schema).unwrap();
                 assert_eq!(file.schema().unwrap(), text);

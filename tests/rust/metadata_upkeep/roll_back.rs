@@ -93,7 +93,7 @@ fn blocks_of_a_failed_instant_are_undone_in_version_6() {
         written.iter().map(|(partition, records)| (partition.as_str(), records.upserts.len())).collect();
     assert_eq!(keys, BTreeMap::from([("files", touched.partitions.len())]));
     let undone = replay.table.metadata_files().into_iter().filter(|path| {
-        let log = LogFile::of(std::sync::Arc::new(MemoryFile::new("log", replay.table.read(path))));
+        let log = LogFile::new(std::sync::Arc::new(MemoryFile::new("log", replay.table.read(path))));
         path.contains(".log.")
             && log.blocks(false).any(|block| block.unwrap().kind == BlockKind::Sound(BlockType::Command))
     });

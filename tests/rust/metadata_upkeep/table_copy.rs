@@ -7,7 +7,7 @@ use mortice::config::ReadOptions;
 use mortice::filter::Filter;
 use mortice::log::{BlockKind, LogFile};
 use mortice::plan::OpenTable;
-use mortice::storage::{FileStore, LocalPlace, MemoryFile};
+use mortice::storage::{FileStore, LocalStorage, MemoryFile};
 
 use crate::zip_archive::ZipArchive;
 
@@ -38,12 +38,12 @@ impl TableCopy {
     }
 
     pub fn store(&self) -> Arc<dyn FileStore> {
-        Arc::new(LocalPlace::new(&self.folder.path().to_string_lossy(), true))
+        Arc::new(LocalStorage::new(&self.folder.path().to_string_lossy(), true))
     }
 
     pub fn open(&self, options: ReadOptions) -> Arc<OpenTable> {
         let uri = self.folder.path().to_string_lossy().into_owned();
-        let place = Arc::new(LocalPlace::new(&uri, true));
+        let place = Arc::new(LocalStorage::new(&uri, true));
         Arc::new(OpenTable::at(place, &uri, &Default::default(), options).unwrap())
     }
 
@@ -118,7 +118,7 @@ impl TableCopy {
         if !path.contains(".log.") {
             return path.rsplit('_').next().unwrap().split('.').next().unwrap().to_owned();
         }
-        let log = LogFile::of(Arc::new(MemoryFile::new(path, self.read(path))));
+        let log = LogFile::new(Arc::new(MemoryFile::new(path, self.read(path))));
         let block = log.blocks(false).next().unwrap().unwrap();
         assert!(matches!(block.kind, BlockKind::Sound(_)));
         block.header.instant_time().unwrap().into_owned()

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mortice::storage::{Entry, FileStatus, MemoryFile, Place, Source, StorageOptions};
+use mortice::storage::{FileSource, FileStatus, FolderEntry, MemoryFile, Storage, StorageOptions};
 use mortice::{Error, ReadOptions, Result, Table};
 
-use crate::builder::{Form, hfile};
+use crate::builder::{HFileForm, hfile};
 
 const INSTANT: &str = "20240101000000000";
 const TABLE_SCHEMA: &str =
@@ -55,7 +55,7 @@ impl Synthetic {
         records.sort();
         let entries: Vec<_> =
             records.into_iter().map(|(key, kind, names)| (key.into_bytes(), record(kind, &names))).collect();
-        let form = Form { cells: 64, index_entries: 128, schema: METADATA_SCHEMA, ..Form::default() };
+        let form = HFileForm { cells: 64, index_entries: 128, schema: METADATA_SCHEMA, ..HFileForm::default() };
         let metadata = ".hoodie/metadata";
         put(
             format!("{metadata}/.hoodie/hoodie.properties"),
@@ -83,7 +83,7 @@ impl Synthetic {
 
     /// The table in it.
     pub fn table(self: &Arc<Self>) -> Table {
-        let place: Arc<dyn Place> = Arc::clone(self) as _;
+        let place: Arc<dyn Storage> = Arc::clone(self) as _;
         Table::at(place, "memory:t", &StorageOptions::new(), ReadOptions::default()).unwrap()
     }
 
@@ -99,30 +99,30 @@ impl Synthetic {
     }
 }
 
-impl Place for Synthetic {
+impl Storage for Synthetic {
     fn root(&self) -> &str {
         "memory:t"
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         self.listed.fetch_add(1, Ordering::SeqCst);
         self.wait();
         let entry = |(name, is_file): &(String, bool)| match is_file {
-            true => Entry::File(FileStatus { name: name.clone(), len: 1, modified_ms: 0, etag: None }),
-            false => Entry::Folder(name.clone()),
+            true => FolderEntry::File(FileStatus { name: name.clone(), len: 1, modified_ms: 0, etag: None }),
+            false => FolderEntry::Folder(name.clone()),
         };
-        let len = |entry: Entry| match entry {
-            Entry::File(mut status) => {
+        let len = |entry: FolderEntry| match entry {
+            FolderEntry::File(mut status) => {
                 let path = if folder.is_empty() { status.name.clone() } else { format!("{folder}/{}", status.name) };
                 status.len = self.files.get(&path).map_or(0, |bytes| bytes.len() as u64);
-                Entry::File(status)
+                FolderEntry::File(status)
             }
             other => other,
         };
         Ok(self.folders.get(folder).map(|names| names.iter().map(entry).map(len).collect()))
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         self.opened.fetch_add(1, Ordering::SeqCst);
         self.wait();
         let bytes = self.files.get(path).ok_or_else(|| Error::not_found("no such file").in_file(path))?;

@@ -3,7 +3,7 @@
 use super::options::AssignOptions;
 use crate::error::Result;
 use crate::names::BaseFileName;
-use crate::timeline::{Action, Part, Timeline};
+use crate::timeline::{Action, MetadataPart, Timeline};
 
 /// Commits that are looked at.
 const COMMITS: usize = 5;
@@ -14,7 +14,7 @@ pub(super) fn estimate(timeline: &Timeline, options: &AssignOptions) -> Result<u
     let recent =
         timeline.completed_writes().rev().filter(|write| matches!(write.action, Action::Commit | Action::DeltaCommit));
     for write in recent.take(COMMITS) {
-        let Some(metadata) = timeline.commit_metadata(write, Part::All)? else { continue };
+        let Some(metadata) = timeline.commit_metadata(write, MetadataPart::All)? else { continue };
         let (mut bytes, mut rows) = (0_u64, 0_u64);
         for stat in metadata.write_stats.values().flatten() {
             // Sizes of rows in logs are others.

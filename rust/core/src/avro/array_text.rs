@@ -31,7 +31,7 @@ pub fn write_decimal(unscaled: i128, scale: u32, out: &mut String) {
     out.push_str(java_text::decimal(unscaled, scale).as_str());
 }
 
-/// Numbers and dates as `toString` writes them. [`crate::Kind::Unsupported`] for other types.
+/// Numbers and dates as `toString` writes them. [`crate::ErrorKind::Unsupported`] for other types.
 pub fn java_text_of(array: &ArrayRef) -> Result<ArrayRef> {
     let texts: StringArray = match array.data_type() {
         DataType::Int32 => array.as_primitive::<Int32Type>().iter().map(|x| x.map(|x| x.to_string())).collect(),
@@ -65,7 +65,7 @@ pub fn dates_of_texts(texts: &StringArray) -> ArrayRef {
 }
 
 /// Numbers, and texts of numbers, as decimals, rounded HALF_UP; null where one is no number or does not fit. Floats go by their
-/// shortest texts. [`crate::Kind::Unsupported`] for other types.
+/// shortest texts. [`crate::ErrorKind::Unsupported`] for other types.
 pub fn decimals_of(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef> {
     let places = u32::try_from(scale).unwrap_or(0);
     let parse = |text: &str| java_text::parse_decimal(text.trim(), places);
@@ -94,6 +94,6 @@ pub fn decimals_of(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRe
     fitting.map(|array| Arc::new(array) as ArrayRef).map_err(|error| Error::unsupported("decimals").caused_by(error))
 }
 
-fn text(short: &java_text::Short) -> String {
+fn text(short: &java_text::ShortText) -> String {
     short.as_str().to_owned()
 }

@@ -1,7 +1,7 @@
 //! Which Arrow type an Avro type becomes.
 //!
-//! [`Types::Table`] is what Spark's `SchemaConverters` make of a schema, so that Spark takes the columns as they are;
-//! [`Types::File`] keeps the file's own units and `fixed`. Hudi's VECTOR is a list of numbers in both. Everything is nullable but the keys of maps.
+//! [`ArrowMapping::Table`] is what Spark's `SchemaConverters` make of a schema, so that Spark takes the columns as they are;
+//! [`ArrowMapping::File`] keeps the file's own units and `fixed`. Hudi's VECTOR is a list of numbers in both. Everything is nullable but the keys of maps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub const TYPED_VALUE: &str = "typed_value";
 
 /// Which mapping to Arrow types is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Types {
+pub enum ArrowMapping {
     /// As Spark maps them: timestamps in µs, `fixed` as binary.
     Table,
     /// As the file has them: milliseconds stay milliseconds, `fixed` is fixed-size binary.
@@ -30,15 +30,15 @@ pub enum Types {
 /// # Errors
 /// `InvalidTable` where the schema is no record; `Unsupported` where a type has no Arrow type (a decimal of more than 38
 /// digits), naming the field.
-pub fn arrow_schema(schema: &Schema, types: Types) -> Result<ArrowSchema> {
+pub fn arrow_schema(schema: &Schema, types: ArrowMapping) -> Result<ArrowSchema> {
     Ok(ArrowSchema::new(struct_fields(schema.as_record()?, types, "")?))
 }
 
 /// The Arrow type of an Avro type; `path` is the field's name for messages.
-pub(super) fn data_type(ty: &Type, types: Types, path: &str) -> Result<DataType> {
+pub(super) fn data_type(ty: &Type, types: ArrowMapping, path: &str) -> Result<DataType> {
     let local = |unit| DataType::Timestamp(unit, None);
     let utc = |unit| DataType::Timestamp(unit, Some("UTC".into()));
-    let millis = if types == Types::Table { TimeUnit::Microsecond } else { TimeUnit::Millisecond };
+    let millis = if types == ArrowMapping::Table { TimeUnit::Microsecond } else { TimeUnit::Millisecond };
     Ok(match ty.non_null() {
         Type::Null => DataType::Null,
         Type::Boolean => DataType::Boolean,
@@ -54,8 +54,8 @@ pub(super) fn data_type(ty: &Type, types: Types, path: &str) -> Result<DataType>
         Type::Bytes => DataType::Binary,
         Type::String | Type::Uuid | Type::Enum(_) => DataType::Utf8,
         Type::Fixed(fixed) => match types {
-            Types::Table => DataType::Binary,
-            Types::File => DataType::FixedSizeBinary(i32::try_from(fixed.size).unwrap_or(i32::MAX)),
+            ArrowMapping::Table => DataType::Binary,
+            ArrowMapping::File => DataType::FixedSizeBinary(i32::try_from(fixed.size).unwrap_or(i32::MAX)),
         },
         Type::Vector(vector) => {
             // `HoodieSparkSchemaConverters` refuses them too. Avro's names have no dots.
@@ -75,7 +75,7 @@ pub(super) fn data_type(ty: &Type, types: Types, path: &str) -> Result<DataType>
         Type::Array(items) => DataType::List(field("element", items, types, &under(path, "element"))?),
         Type::Map(values) => map(field("value", values, types, &under(path, "value"))?),
         Type::Record(record) => {
-            if types == Types::Table && is_shredded(record) {
+            if types == ArrowMapping::Table && is_shredded(record) {
                 return Err(shredded_variant(path));
             }
             DataType::Struct(struct_fields(record, types, path)?)
@@ -117,7 +117,7 @@ pub(super) fn whole(ty: &Type) -> Option<u32> {
 
 /// The Arrow field of an Avro type. A type of Hudi's that Spark lacks is named in its metadata under [`HUDI_TYPE`], as in the
 /// schemas of Hudi's Spark reader.
-pub(super) fn field(name: &str, ty: &Type, types: Types, path: &str) -> Result<FieldRef> {
+pub(super) fn field(name: &str, ty: &Type, types: ArrowMapping, path: &str) -> Result<FieldRef> {
     let field = Field::new(name, data_type(ty, types, path)?, true);
     let hudi_type = match ty.non_null() {
         Type::Vector(vector) => Some(vector.shape.descriptor()),
@@ -158,12 +158,12 @@ fn map(value: FieldRef) -> DataType {
     DataType::Map(Arc::new(Field::new("entries", entries, false)), false)
 }
 
-fn struct_fields(record: &Record, types: Types, path: &str) -> Result<Fields> {
+fn struct_fields(record: &Record, types: ArrowMapping, path: &str) -> Result<Fields> {
     let of = |one: &super::types::Field| field(&one.name, &one.ty, types, &under(path, &one.name));
     record.fields.iter().map(of).collect()
 }
 
-fn union(branches: &[Type], types: Types, path: &str) -> Result<DataType> {
+fn union(branches: &[Type], types: ArrowMapping, path: &str) -> Result<DataType> {
     if let Some(number) = number_of_union(branches) {
         return Ok(number);
     }
@@ -178,12 +178,13 @@ fn union(branches: &[Type], types: Types, path: &str) -> Result<DataType> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn types_of(ty: &str) -> [String; 2] {
         let text = format!(r#"{{"type":"record","name":"r","fields":[{{"name":"f","type":{ty}}}]}}"#);
         let schema = Schema::parse(&text).unwrap();
-        [Types::Table, Types::File].map(|types| arrow_schema(&schema, types).unwrap().field(0).data_type().to_string())
+        [ArrowMapping::Table, ArrowMapping::File]
+            .map(|types| arrow_schema(&schema, types).unwrap().field(0).data_type().to_string())
     }
 
     #[test]
@@ -209,8 +210,8 @@ mod tests {
     fn a_decimal_too_wide_is_refused_by_name() {
         let text = r#"{"type":"record","name":"r","fields":[{"name":"a","type":{"type":"array","items":
             {"type":"bytes","logicalType":"decimal","precision":39,"scale":2}}}]}"#;
-        let error = arrow_schema(&Schema::parse(text).unwrap(), Types::Table).unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        let error = arrow_schema(&Schema::parse(text).unwrap(), ArrowMapping::Table).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("a.element"), "{error}");
     }
 }

@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::arrow_types::Types;
+use super::arrow_types::ArrowMapping;
 use super::container_header::{Codec, ContainerHeader, MAGIC};
 use super::decoder::{Datum, Decoder};
 use super::lane::Lane;
-use super::program::{Program, Want};
+use super::program::{DecodeProgram, RequestedColumn};
 use super::schema::Schema;
 use super::skip::{skip, skip_lane};
 use crate::cursor::Cursor;
@@ -103,13 +103,14 @@ impl<'a> Container<'a> {
     ///
     /// # Errors
     /// `CorruptLog` where a block is damaged; `InvalidArgument` for a field that is not there.
-    pub fn read(&self, columns: Option<&[&str]>, types: Types) -> Result<RecordBatch> {
+    pub fn read(&self, columns: Option<&[&str]>, types: ArrowMapping) -> Result<RecordBatch> {
         let program = match columns {
             Some(names) => {
-                let wants: Vec<Want> = names.iter().map(|name| Want::Value((*name).to_owned())).collect();
-                Program::compile(&self.schema, &self.schema, &wants, types)?
+                let wants: Vec<RequestedColumn> =
+                    names.iter().map(|name| RequestedColumn::Value((*name).to_owned())).collect();
+                DecodeProgram::compile(&self.schema, &self.schema, &wants, types)?
             }
-            None => Program::compile_all(&self.schema, &self.schema, types)?,
+            None => DecodeProgram::compile_all(&self.schema, &self.schema, types)?,
         };
         let mut decoder = Decoder::new(Arc::new(program));
         self.each_block(|stored, count| self.block(stored, count, &mut decoder))?;
@@ -208,7 +209,7 @@ mod tests {
     use arrow_array::types::Int64Type;
 
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     const SCHEMA: &str = r#"{"type":"record","name":"r","fields":[{"name":"s","type":"string"},{"name":"n","type":"long"},
         {"name":"m","type":{"type":"map","values":{"type":"array","items":"int"}}}]}"#;
@@ -250,18 +251,21 @@ mod tests {
         for codec in ["null", "deflate"] {
             let bytes = container(codec);
             let container = Container::open(&bytes).unwrap();
-            let batch = container.read(Some(&["n", "s"]), Types::Table).unwrap();
+            let batch = container.read(Some(&["n", "s"]), ArrowMapping::Table).unwrap();
             assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[3, 4]);
             assert_eq!(batch.column(1).as_string::<i32>().value(1), "b");
-            assert_eq!(container.read(None, Types::File).unwrap().num_columns(), 3);
-            assert_eq!(container.read(Some(&["x"]), Types::File).unwrap_err().kind(), Kind::InvalidArgument);
+            assert_eq!(container.read(None, ArrowMapping::File).unwrap().num_columns(), 3);
+            assert_eq!(
+                container.read(Some(&["x"]), ArrowMapping::File).unwrap_err().kind(),
+                ErrorKind::InvalidArgument
+            );
         }
     }
 
     #[test]
     fn other_codecs_are_refused_by_name() {
         let error = Container::open(&container("zstandard")).unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("zstandard"), "{error}");
     }
 
@@ -269,7 +273,7 @@ mod tests {
     fn no_damage_makes_it_panic_and_no_cut_goes_unseen() {
         for codec in ["null", "deflate"] {
             let whole = container(codec);
-            let read = |bytes: &[u8]| Container::open(bytes).and_then(|one| one.read(None, Types::Table));
+            let read = |bytes: &[u8]| Container::open(bytes).and_then(|one| one.read(None, ArrowMapping::Table));
             let header = whole.len() - read_blocks(&whole);
             for len in 0..whole.len() {
                 let rows = read(&whole[..len]).map(|batch| batch.num_rows());

@@ -22,27 +22,27 @@
 
 use std::sync::Arc;
 
-use super::arrow_types::{Types, whole};
-use super::plan::{Decimal, DecimalSource, Kind, Number, Text};
+use super::arrow_types::{ArrowMapping, whole};
+use super::plan::{DecimalPlan, DecimalSource, NumberPlan, TextPlan, ValuePlan};
 use super::types::{Decimal as DecimalType, Type, Vector};
 
 /// How a value of one type is read as another; none where no rule leads there. Neither is null, union, array, map or record.
-pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind> {
+pub(super) fn convert(writer: &Type, reader: &Type, types: ArrowMapping) -> Option<ValuePlan> {
     match reader {
-        Type::Boolean => (*writer == Type::Boolean).then_some(Kind::Boolean),
+        Type::Boolean => (*writer == Type::Boolean).then_some(ValuePlan::Boolean),
         Type::Float => number(match writer {
-            Type::Float => Number::Float,
+            Type::Float => NumberPlan::Float,
             _ => match whole(writer)? {
-                32 => Number::IntToFloat,
-                _ => Number::LongToFloat,
+                32 => NumberPlan::IntToFloat,
+                _ => NumberPlan::LongToFloat,
             },
         }),
         Type::Double => number(match writer {
-            Type::Double => Number::Double,
-            Type::Float => Number::FloatToDouble,
+            Type::Double => NumberPlan::Double,
+            Type::Float => NumberPlan::FloatToDouble,
             _ => match whole(writer)? {
-                32 => Number::IntToDouble,
-                _ => Number::LongToDouble,
+                32 => NumberPlan::IntToDouble,
+                _ => NumberPlan::LongToDouble,
             },
         }),
         Type::Bytes => bytes(writer),
@@ -54,7 +54,7 @@ pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind
             _ => None,
         },
         Type::Vector(wanted) => match writer {
-            Type::Vector(written) if written.shape == wanted.shape => Some(Kind::Vector(wanted.shape)),
+            Type::Vector(written) if written.shape == wanted.shape => Some(ValuePlan::Vector(wanted.shape)),
             _ => None,
         },
         Type::Enum(wanted) => enumeration(writer, &wanted.symbols, wanted.default.as_ref()),
@@ -63,21 +63,21 @@ pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind
     }
 }
 
-fn number(number: Number) -> Option<Kind> {
-    Some(Kind::Number(number))
+fn number(number: NumberPlan) -> Option<ValuePlan> {
+    Some(ValuePlan::Number(number))
 }
 
 /// Ints and longs with and without logical types.
-fn whole_number(writer: &Type, reader: &Type, types: Types) -> Option<Kind> {
+fn whole_number(writer: &Type, reader: &Type, types: ArrowMapping) -> Option<ValuePlan> {
     if *reader == Type::Date && matches!(writer, Type::String | Type::Uuid) {
-        return number(Number::TextToDate);
+        return number(NumberPlan::TextToDate);
     }
     let factor = factor_between(writer, reader)?.checked_mul(factor_to_arrow(reader, types))?;
     match (whole(writer)?, whole(reader)?) {
-        (32, 32) => number(Number::Int),
-        (32, 64) => number(Number::IntToLongTimes(factor)),
-        (64, 64) if factor == 1 => number(Number::Long),
-        (64, 64) => number(Number::LongTimes(factor)),
+        (32, 32) => number(NumberPlan::Int),
+        (32, 64) => number(NumberPlan::IntToLongTimes(factor)),
+        (64, 64) if factor == 1 => number(NumberPlan::Long),
+        (64, 64) => number(NumberPlan::LongTimes(factor)),
         _ => None,
     }
 }
@@ -95,66 +95,70 @@ fn factor_between(writer: &Type, reader: &Type) -> Option<i64> {
 }
 
 /// What a number is multiplied by on its way from the reader's unit to that of the column.
-fn factor_to_arrow(reader: &Type, types: Types) -> i64 {
+fn factor_to_arrow(reader: &Type, types: ArrowMapping) -> i64 {
     match (reader, types) {
-        (Type::TimestampMillis | Type::LocalTimestampMillis, Types::Table) => 1000,
+        (Type::TimestampMillis | Type::LocalTimestampMillis, ArrowMapping::Table) => 1000,
         _ => 1,
     }
 }
 
-fn bytes(writer: &Type) -> Option<Kind> {
+fn bytes(writer: &Type) -> Option<ValuePlan> {
     match writer {
-        Type::Bytes | Type::String | Type::Uuid => Some(Kind::Text(Text::Bytes)),
-        Type::Fixed(fixed) => Some(Kind::Text(Text::Fixed(fixed.size))),
+        Type::Bytes | Type::String | Type::Uuid => Some(ValuePlan::Text(TextPlan::Bytes)),
+        Type::Fixed(fixed) => Some(ValuePlan::Text(TextPlan::Fixed(fixed.size))),
         Type::Decimal(DecimalType { fixed: Some(fixed), .. }) | Type::Vector(Vector { fixed, .. }) => {
-            Some(Kind::Text(Text::Fixed(fixed.size)))
+            Some(ValuePlan::Text(TextPlan::Fixed(fixed.size)))
         }
-        Type::Decimal(_) => Some(Kind::Text(Text::Bytes)),
+        Type::Decimal(_) => Some(ValuePlan::Text(TextPlan::Bytes)),
         _ => None,
     }
 }
 
-fn string(writer: &Type) -> Option<Kind> {
-    Some(Kind::Text(match writer {
-        Type::String | Type::Uuid | Type::Bytes => Text::Bytes,
-        Type::Enum(symbols) => Text::Symbol(symbols.symbols.iter().cloned().map(Some).collect()),
-        Type::Date => Text::Date,
-        Type::Float => Text::Float,
-        Type::Double => Text::Double,
+fn string(writer: &Type) -> Option<ValuePlan> {
+    Some(ValuePlan::Text(match writer {
+        Type::String | Type::Uuid | Type::Bytes => TextPlan::Bytes,
+        Type::Enum(symbols) => TextPlan::Symbol(symbols.symbols.iter().cloned().map(Some).collect()),
+        Type::Date => TextPlan::Date,
+        Type::Float => TextPlan::Float,
+        Type::Double => TextPlan::Double,
         Type::Decimal(written) => {
             let source = stored(written);
             // As many digits as any decimal has: what was written is shown, fit or not.
-            Text::Decimal(Decimal { source, precision: 39, scale: Some(written.scale).filter(|scale| *scale <= 38)? })
+            TextPlan::Decimal(DecimalPlan {
+                source,
+                precision: 39,
+                scale: Some(written.scale).filter(|scale| *scale <= 38)?,
+            })
         }
         _ => match whole(writer)? {
-            32 => Text::Int,
-            _ => Text::Long,
+            32 => TextPlan::Int,
+            _ => TextPlan::Long,
         },
     }))
 }
 
-fn fixed_bytes(size: usize, types: Types) -> Kind {
+fn fixed_bytes(size: usize, types: ArrowMapping) -> ValuePlan {
     match types {
-        Types::Table => Kind::Text(Text::Fixed(size)),
-        Types::File => Kind::Fixed(size),
+        ArrowMapping::Table => ValuePlan::Text(TextPlan::Fixed(size)),
+        ArrowMapping::File => ValuePlan::Fixed(size),
     }
 }
 
-fn enumeration(writer: &Type, wanted: &[String], default: Option<&String>) -> Option<Kind> {
-    Some(Kind::Text(match writer {
-        Type::Enum(written) => Text::Symbol(
+fn enumeration(writer: &Type, wanted: &[String], default: Option<&String>) -> Option<ValuePlan> {
+    Some(ValuePlan::Text(match writer {
+        Type::Enum(written) => TextPlan::Symbol(
             written
                 .symbols
                 .iter()
                 .map(|symbol| if wanted.contains(symbol) { Some(symbol.clone()) } else { default.cloned() })
                 .collect(),
         ),
-        Type::String | Type::Uuid => Text::OneOf(Arc::from(wanted)),
+        Type::String | Type::Uuid => TextPlan::OneOf(Arc::from(wanted)),
         _ => return None,
     }))
 }
 
-fn decimal(writer: &Type, wanted: &DecimalType) -> Option<Kind> {
+fn decimal(writer: &Type, wanted: &DecimalType) -> Option<ValuePlan> {
     let source = match writer {
         Type::Decimal(written) => stored(written),
         Type::Bytes => DecimalSource::Bytes { scale: wanted.scale },
@@ -167,7 +171,7 @@ fn decimal(writer: &Type, wanted: &DecimalType) -> Option<Kind> {
         },
     };
     let precision = u8::try_from(wanted.precision).ok()?;
-    Some(Kind::Decimal(Decimal { source, precision, scale: wanted.scale }))
+    Some(ValuePlan::Decimal(DecimalPlan { source, precision, scale: wanted.scale }))
 }
 
 fn stored(written: &DecimalType) -> DecimalSource {

@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 
 use super::columns::{Column, build, step_lanes};
 use super::lanes::{LANES, Lanes};
-use super::program::Program;
+use super::program::DecodeProgram;
 
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
@@ -20,9 +20,9 @@ pub struct Datum {
     pub len: u32,
 }
 
-/// Decodes records of one writer's schema into the columns of a [`Program`].
+/// Decodes records of one writer's schema into the columns of a [`DecodeProgram`].
 pub struct Decoder {
-    program: Arc<Program>,
+    program: Arc<DecodeProgram>,
     columns: Vec<Box<dyn Column>>,
     rows: usize,
 }
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Decoder {
 impl Decoder {
     /// An empty decoder.
     #[must_use]
-    pub fn new(program: Arc<Program>) -> Self {
+    pub fn new(program: Arc<DecodeProgram>) -> Self {
         let columns = program.columns.iter().map(build).collect();
         Self { program, columns, rows: 0 }
     }
@@ -59,7 +59,7 @@ impl Decoder {
         let mut ahead = datums.chunks(LANES).skip(1);
         for group in datums.chunks(LANES) {
             lanes.load(group.iter().map(|datum| (datum.at, datum.len)))?;
-            let mut ahead = Ahead::new(content, ahead.next().unwrap_or_default(), self.program.steps.len());
+            let mut ahead = PrefetchedDatums::new(content, ahead.next().unwrap_or_default(), self.program.steps.len());
             for step in &self.program.steps {
                 ahead.fetch_some();
                 step_lanes(std::slice::from_ref(step), &mut self.columns, &mut lanes)?;
@@ -101,7 +101,7 @@ impl Decoder {
 
 /// The datums of the next group, on their way from memory. In lockstep the first look at each would be a miss in another
 /// place; so their cache lines are asked for while this group is decoded, a few before each of its fields.
-struct Ahead<'a> {
+struct PrefetchedDatums<'a> {
     content: &'a [u8],
     datums: std::slice::Iter<'a, Datum>,
     at: usize,
@@ -110,7 +110,7 @@ struct Ahead<'a> {
     lines: usize,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> PrefetchedDatums<'a> {
     const LINE: usize = 64;
 
     fn new(content: &'a [u8], datums: &'a [Datum], fields: usize) -> Self {
@@ -140,17 +140,17 @@ mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int32Type;
 
-    use super::super::{Schema, Types, Want, write_bytes, write_long};
+    use super::super::{ArrowMapping, RequestedColumn, Schema, write_bytes, write_long};
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
-    fn program(fields: &str, wants: &[&str]) -> Arc<Program> {
+    fn program(fields: &str, wants: &[&str]) -> Arc<DecodeProgram> {
         let schema = Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#)).unwrap();
-        let wants: Vec<Want> = wants.iter().map(|name| Want::Value((*name).to_owned())).collect();
-        Arc::new(Program::compile(&schema, &schema, &wants, Types::Table).unwrap())
+        let wants: Vec<RequestedColumn> = wants.iter().map(|name| RequestedColumn::Value((*name).to_owned())).collect();
+        Arc::new(DecodeProgram::compile(&schema, &schema, &wants, ArrowMapping::Table).unwrap())
     }
 
-    fn decode(program: &Arc<Program>, content: &[u8]) -> Result<RecordBatch> {
+    fn decode(program: &Arc<DecodeProgram>, content: &[u8]) -> Result<RecordBatch> {
         let mut decoder = Decoder::new(Arc::clone(program));
         decoder.decode(content, &[Datum { at: 0, len: content.len() as u32 }])?;
         decoder.finish()
@@ -190,8 +190,8 @@ mod tests {
         ] {
             let fields = format!(r#"{{"name":"before","type":"string"}},{{"name":"a","type":{ty}}}"#);
             let error = decode(&program(&fields, &["a"]), content).unwrap_err();
-            assert_eq!(error.kind(), Kind::CorruptLog, "{ty}");
-            assert_eq!(error.place().offset, Some(offset), "{ty}: {error}");
+            assert_eq!(error.kind(), ErrorKind::CorruptLog, "{ty}");
+            assert_eq!(error.location().offset, Some(offset), "{ty}: {error}");
         }
     }
 
@@ -236,7 +236,7 @@ mod tests {
         let datum = Datum { at: 0, len: 4 };
         let mut decoder = Decoder::new(program);
         decoder.decode(&content, &[datum; 16]).unwrap();
-        assert_eq!(decoder.decode(&content, &[datum]).unwrap_err().kind(), Kind::MemoryLimit);
+        assert_eq!(decoder.decode(&content, &[datum]).unwrap_err().kind(), ErrorKind::MemoryLimit);
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         let mut decoder = Decoder::new(program);
         decoder.decode(&content, &[Datum { at: 0, len: 4 }, Datum { at: 4, len: 4 }]).unwrap();
         let error = decoder.finish().unwrap_err();
-        assert_eq!(error.kind(), Kind::CorruptLog);
+        assert_eq!(error.kind(), ErrorKind::CorruptLog);
         assert!(error.to_string().contains("column b") && error.to_string().contains("row 0"), "{error}");
     }
 
@@ -257,7 +257,7 @@ mod tests {
         let batch = decode(&program(items, &["a"]), &[200, 1, 0]).unwrap();
         assert_eq!(batch.column(0).as_list::<i32>().value_length(0), 100);
         let many = [0x80, 0x80, 0x80, 0x80, 0x10, 0];
-        assert_eq!(decode(&program(items, &["a"]), &many).unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(decode(&program(items, &["a"]), &many).unwrap_err().kind(), ErrorKind::CorruptLog);
     }
 
     #[test]

@@ -9,19 +9,19 @@ use std::str::FromStr;
 
 /// Text on the stack: no number here needs more than 64 bytes.
 #[derive(Default)]
-pub(super) struct Short {
+pub(super) struct ShortText {
     bytes: [[u8; 32]; 2],
     len: usize,
 }
 
-impl Short {
+impl ShortText {
     /// What was written.
     pub(super) fn as_str(&self) -> &str {
         self.bytes.as_flattened().get(..self.len).and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 }
 
-impl std::fmt::Write for Short {
+impl std::fmt::Write for ShortText {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         let room = self.bytes.as_flattened_mut().get_mut(self.len..self.len + text.len()).ok_or(std::fmt::Error)?;
         room.copy_from_slice(text.as_bytes());
@@ -31,16 +31,16 @@ impl std::fmt::Write for Short {
 }
 
 /// `Float.toString`.
-pub(super) fn float(value: f32) -> Short {
+pub(super) fn float(value: f32) -> ShortText {
     number(value, f32::MANTISSA_DIGITS)
 }
 
 /// `Double.toString`.
-pub(super) fn double(value: f64) -> Short {
+pub(super) fn double(value: f64) -> ShortText {
     number(value, f64::MANTISSA_DIGITS)
 }
 
-fn number<F: Copy + Into<f64> + LowerExp + FromStr + PartialEq>(value: F, significant_bits: u32) -> Short {
+fn number<F: Copy + Into<f64> + LowerExp + FromStr + PartialEq>(value: F, significant_bits: u32) -> ShortText {
     if let Some(text) = whole(value.into(), significant_bits) {
         return text;
     }
@@ -65,7 +65,7 @@ pub(super) fn float_to_double(value: f32) -> f64 {
 
 /// Whole numbers of more bits than are significant, below 2^63: their digits, without those that the lost bits make up for
 /// (`FloatingDecimal.BinaryToASCIIBuffer.dtoa`). The float 3.0E10 is 30000001024, of which `3.0000001E10` is left.
-fn whole(value: f64, significant_bits: u32) -> Option<Short> {
+fn whole(value: f64, significant_bits: u32) -> Option<ShortText> {
     let exponent = u32::try_from((value.to_bits() >> 52) & 0x7FF).ok()?.checked_sub(1023)?;
     if !(significant_bits..=62).contains(&exponent) {
         return None;
@@ -86,8 +86,8 @@ fn whole(value: f64, significant_bits: u32) -> Option<Short> {
     Some(java(text.as_str()))
 }
 
-fn written(write: impl FnOnce(&mut Short) -> std::fmt::Result) -> Short {
-    let mut out = Short::default();
+fn written(write: impl FnOnce(&mut ShortText) -> std::fmt::Result) -> ShortText {
+    let mut out = ShortText::default();
     // The buffer is larger than any number's text.
     let _ = write(&mut out);
     out
@@ -107,7 +107,7 @@ fn named(value: f64) -> Option<&'static str> {
 }
 
 /// From Rust's `-1.25e-7` to Java's form.
-fn java(scientific: &str) -> Short {
+fn java(scientific: &str) -> ShortText {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
@@ -131,7 +131,7 @@ fn java(scientific: &str) -> Short {
 }
 
 /// A decimal's digits, plain: `-12.30`.
-pub(super) fn decimal(unscaled: i128, scale: u32) -> Short {
+pub(super) fn decimal(unscaled: i128, scale: u32) -> ShortText {
     let sign = if unscaled < 0 { "-" } else { "" };
     let digits = unscaled.unsigned_abs();
     written(|out| match 10_u128.checked_pow(scale) {
@@ -142,7 +142,7 @@ pub(super) fn decimal(unscaled: i128, scale: u32) -> Short {
 }
 
 /// `LocalDate.ofEpochDay(days).toString()` for the years 0000 to 9999.
-pub(super) fn date(days: i32) -> Short {
+pub(super) fn date(days: i32) -> ShortText {
     let (year, month, day) = civil(i64::from(days));
     written(|out| match year {
         10_000.. => write!(out, "+{year}-{month:02}-{day:02}"),

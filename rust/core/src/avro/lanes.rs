@@ -10,7 +10,7 @@ pub(super) const LANES: usize = 64;
 /// Up to sixty-four lanes over one content. A lane that is not active has no value here (an enclosing struct is null).
 pub(super) struct Lanes<'a> {
     pub(super) content: &'a [u8],
-    at: Places,
+    at: LanePositions,
     end: [u32; LANES],
     count: usize,
     active: u64,
@@ -19,7 +19,7 @@ pub(super) struct Lanes<'a> {
 impl<'a> Lanes<'a> {
     /// No lanes yet.
     pub(super) fn new(content: &'a [u8]) -> Self {
-        Self { content, at: Places::default(), end: [0; LANES], count: 0, active: 0 }
+        Self { content, at: LanePositions::default(), end: [0; LANES], count: 0, active: 0 }
     }
 
     /// Takes other datums (at most [`LANES`]), each `at..at + len` within the content.
@@ -98,7 +98,7 @@ impl<'a> Lanes<'a> {
     /// Fills a slot from each lane that has a value: it is active and, where `TAGGED`, the tag in front of it is `tags.1` and not
     /// that of null, `tags.0`. Every other slot is passed. Gives a bit for each lane that has a value.
     #[inline(always)]
-    pub(super) fn fill<const TAGGED: bool, S: Source>(
+    pub(super) fn fill<const TAGGED: bool, S: SlotSource>(
         &mut self,
         tags: (Option<u8>, u8),
         slots: &mut [S::Slot],
@@ -126,7 +126,7 @@ impl<'a> Lanes<'a> {
     /// As [`Lanes::fill`], of values that can be decoded from the bytes ahead. Nothing is called from the loop, so that all of
     /// it stays in registers. None, and no lane moved, if one value cannot.
     #[inline(always)]
-    pub(super) fn peek<const TAGGED: bool, S: Peek>(
+    pub(super) fn peek<const TAGGED: bool, S: PeekValue>(
         &mut self,
         tags: (Option<u8>, u8),
         slots: &mut [S::Slot],
@@ -141,7 +141,7 @@ impl<'a> Lanes<'a> {
     }
 
     #[inline(always)]
-    fn peek_at<const TAGGED: bool, const ALL: bool, S: Peek>(
+    fn peek_at<const TAGGED: bool, const ALL: bool, S: PeekValue>(
         &mut self,
         (null, value): (Option<u8>, u8),
         slots: &mut [S::Slot],
@@ -252,7 +252,7 @@ impl<'a> Lanes<'a> {
 
     /// Steps over values that are a length and as many bytes, and tells where those lie. Lanes without a value have no bytes.
     #[inline(always)]
-    pub(super) fn spans<const TAGGED: bool>(&mut self, tags: (Option<u8>, u8), spans: &mut Spans) -> Result<u64> {
+    pub(super) fn spans<const TAGGED: bool>(&mut self, tags: (Option<u8>, u8), spans: &mut LaneRanges) -> Result<u64> {
         let content = self.content;
         let (mut active, mut there, mut bit, mut total) = (self.active, 0_u64, 1_u64, 0);
         let places = self.at.now_mut(self.count).iter_mut();
@@ -421,7 +421,7 @@ impl Lanes<'_> {
 
 /// Where lanes stand, and where they stand next: what fails half-way has moved none.
 #[derive(Default)]
-struct Places {
+struct LanePositions {
     sides: [Side; 2],
     turned: bool,
 }
@@ -434,7 +434,7 @@ impl Default for Side {
     }
 }
 
-impl Places {
+impl LanePositions {
     #[inline(always)]
     fn now(&self) -> &[u32; LANES] {
         let [one, two] = &self.sides;
@@ -464,14 +464,14 @@ impl Places {
 }
 
 /// Where the bytes of values lie, lane by lane.
-pub(super) struct Spans {
+pub(super) struct LaneRanges {
     pub(super) at: [u32; LANES],
     pub(super) len: [u32; LANES],
     /// Bytes in all.
     pub(super) total: usize,
 }
 
-impl Spans {
+impl LaneRanges {
     pub(super) fn new() -> Self {
         Self { at: [0; LANES], len: [0; LANES], total: 0 }
     }
@@ -525,7 +525,7 @@ const SKIPPED_AHEAD: usize = 11;
 
 /// What [`Lanes::fill`] fills slots from. Not closures: their bodies grow too large to be compiled into the loop, and a
 /// lane that is passed to a function lives in memory instead of registers.
-pub(super) trait Source {
+pub(super) trait SlotSource {
     /// What is kept of each value.
     type Slot;
 
@@ -537,7 +537,7 @@ pub(super) trait Source {
 }
 
 /// Values that can mostly be decoded from sixteen bytes.
-pub(super) trait Peek {
+pub(super) trait PeekValue {
     /// What is kept of each value.
     type Slot: Default;
 

@@ -6,7 +6,7 @@
 //! columns wanted  ─┘   (shared)    (one a thread)
 //! ```
 //! - [`Schema`] is the parsed tree, [`arrow_schema`] what it is in Arrow;
-//! - [`Program`] resolves writer against reader by Hudi's rules, and knows what to read and what to step over;
+//! - [`DecodeProgram`] resolves writer against reader by Hudi's rules, and knows what to read and what to step over;
 //! - [`Decoder`] reads 64 records in lockstep, a field of each before the next field of any;
 //! - [`Encoder`] writes rows of Arrow batches as records, [`hudi_schema`] is the schema that Hudi would give their columns;
 //! - [`Container`] reads Avro's object container files, which hold commit metadata and plans; [`ContainerHeader`] writes them;
@@ -39,13 +39,13 @@ mod vector;
 pub use array_text::{
     dates_of_texts, decimals_of, float_to_double, java_text_of, write_decimal, write_double, write_float,
 };
-pub use arrow_types::{TYPED_VALUE, Types, arrow_schema, shredded_variant};
+pub use arrow_types::{ArrowMapping, TYPED_VALUE, arrow_schema, shredded_variant};
 pub use binary::{shortest, write_bytes, write_long};
 pub use container::Container;
 pub use container_header::ContainerHeader;
 pub use decoder::{Datum, Decoder};
 pub use encode::{Encoder, hudi_schema};
-pub use program::{Program, Want};
+pub use program::{DecodeProgram, RequestedColumn};
 pub use schema::Schema;
 pub use types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type, Vector};
 pub use value::{UnknownMembers, Value, decode_value, encode_value};

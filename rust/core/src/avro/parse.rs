@@ -324,7 +324,7 @@ fn invalid(message: impl Into<String>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn field_types(fields: &str, namespace: &str) -> Vec<Type> {
         let text = format!(r#"{{"type":"record","name":"r","namespace":"{namespace}","fields":[{fields}]}}"#);
@@ -357,7 +357,7 @@ mod tests {
         );
         assert!(matches!(&types[1], Type::Enum(e) if e.name == "x.e"));
         let unknown = parse(r#"{"type":"record","name":"r","fields":[{"name":"a","type":"nowhere"}]}"#);
-        assert_eq!(unknown.unwrap_err().kind(), Kind::InvalidTable);
+        assert_eq!(unknown.unwrap_err().kind(), ErrorKind::InvalidTable);
     }
 
     #[test]
@@ -403,7 +403,7 @@ mod tests {
             r#","dimension":18446744073709551615,"elementType":"DOUBLE""#,
         ] {
             let (kind, message) = vector(rest).unwrap_err();
-            assert_eq!(kind, Kind::InvalidTable, "{rest}");
+            assert_eq!(kind, ErrorKind::InvalidTable, "{rest}");
             assert!(message.contains("vector v"), "{message}");
         }
     }
@@ -411,7 +411,7 @@ mod tests {
     #[test]
     fn recursive_deep_and_exploding_schemas_are_refused() {
         let recursive = r#"{"type":"record","name":"n","fields":[{"name":"next","type":["null","n"]}]}"#;
-        assert_eq!(parse(recursive).unwrap_err().kind(), Kind::Unsupported);
+        assert_eq!(parse(recursive).unwrap_err().kind(), ErrorKind::Unsupported);
 
         let mut fields = vec![r#"{"name":"f0","type":{"type":"record","name":"r0","fields":[]}}"#.to_owned()];
         for n in 1..40 {
@@ -421,11 +421,11 @@ mod tests {
             ));
         }
         let exploding = format!(r#"{{"type":"record","name":"r","fields":[{}]}}"#, fields.join(","));
-        assert_eq!(parse(&exploding).unwrap_err().kind(), Kind::Unsupported);
+        assert_eq!(parse(&exploding).unwrap_err().kind(), ErrorKind::Unsupported);
 
         let deep = format!("{}\"int\"{}", r#"{"type":"array","items":"#.repeat(10_000), "}".repeat(10_000));
         assert!(parse(&deep).is_err());
         let deep = format!("{}\"int\"{}", r#"{"type":"array","items":"#.repeat(100), "}".repeat(100));
-        assert_eq!(parse(&deep).unwrap_err().kind(), Kind::Unsupported);
+        assert_eq!(parse(&deep).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 }

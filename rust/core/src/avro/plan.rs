@@ -9,18 +9,18 @@ use super::vector::VectorShape;
 
 /// How one column is read.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(super) struct ColumnPlan {
     /// The union around the value, if there is one.
-    pub(super) tags: Tags,
+    pub(super) tags: UnionTags,
     /// How the value itself is read.
-    pub(super) kind: Kind,
+    pub(super) kind: ValuePlan,
     /// The Arrow type that comes of it.
     pub(super) data_type: DataType,
 }
 
 /// The tag byte of a union's branches, in which the index of a branch is doubled (zig-zag).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tags {
+pub(super) enum UnionTags {
     /// No union: no tag.
     Bare,
     /// One branch with a value, whose tag is `value`; null has the tag `null`, if any.
@@ -31,36 +31,36 @@ pub(super) enum Tags {
 
 /// How a value is read, by the shape of the column.
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(super) enum ValuePlan {
     /// Always null; takes no bytes.
     Null,
     /// One byte.
     Boolean,
     /// A number of any width.
-    Number(Number),
+    Number(NumberPlan),
     /// Text or bytes.
-    Text(Text),
+    Text(TextPlan),
     /// As many bytes as given, as fixed-size binary.
     Fixed(usize),
     /// As many bytes as a vector of that shape takes, as a list.
     Vector(VectorShape),
     /// A decimal.
-    Decimal(Decimal),
+    Decimal(DecimalPlan),
     /// Items.
-    List(Items),
+    List(ItemsPlan),
     /// Entries; the plan is that of the values.
-    Map(Items),
+    Map(ItemsPlan),
     /// Fields.
-    Struct(Fields),
+    Struct(FieldsPlan),
     /// The members, and for each branch which member it is.
-    Union { branches: Vec<Option<usize>>, members: Vec<Plan> },
+    Union { branches: Vec<Option<usize>>, members: Vec<ColumnPlan> },
     /// A field that the writer does not have: its default as Avro bytes, and how they are read.
-    Default { bytes: Arc<[u8]>, plan: Box<Plan> },
+    Default { bytes: Arc<[u8]>, plan: Box<ColumnPlan> },
 }
 
 /// From what the writer wrote to what the column holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Number {
+pub(super) enum NumberPlan {
     Int,
     Long,
     /// Times the factor, checked.
@@ -87,12 +87,12 @@ pub(super) enum Number {
         float: usize,
     },
     /// The position of a string or bytes in the content: `offset << 32 | length`.
-    Place,
+    Position,
 }
 
 /// What becomes a string or bytes column.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Text {
+pub(super) enum TextPlan {
     /// A length and as many bytes.
     Bytes,
     /// As many bytes as given.
@@ -107,12 +107,12 @@ pub(super) enum Text {
     Double,
     Date,
     /// A decimal's digits.
-    Decimal(Decimal),
+    Decimal(DecimalPlan),
 }
 
 /// Where a decimal comes from and how it is brought to the column's scale.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Decimal {
+pub(super) struct DecimalPlan {
     pub(super) source: DecimalSource,
     /// Digits of the column.
     pub(super) precision: u8,
@@ -141,26 +141,26 @@ pub(super) enum DecimalSource {
 
 /// Items of a list, or values of a map.
 #[derive(Debug, Clone)]
-pub(super) struct Items {
-    pub(super) plan: Box<Plan>,
+pub(super) struct ItemsPlan {
+    pub(super) plan: Box<ColumnPlan>,
     /// The fewest bytes that the writer's item takes.
     pub(super) least: usize,
     /// The steps over an item, where items can be found by them before any is read.
-    pub(super) steps: Option<Arc<[Skip]>>,
+    pub(super) steps: Option<Arc<[SkipStep]>>,
 }
 
 /// Fields of a record: the columns in the reader's order, the steps in the writer's.
 #[derive(Debug, Clone)]
-pub(super) struct Fields {
-    pub(super) columns: Vec<Plan>,
-    pub(super) steps: Vec<Step>,
+pub(super) struct FieldsPlan {
+    pub(super) columns: Vec<ColumnPlan>,
+    pub(super) steps: Vec<FieldStep>,
 }
 
 /// One step through a record as written.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum FieldStep {
     /// Steps over fields that nobody wants.
-    Skip(Arc<[Skip]>),
+    Skip(Arc<[SkipStep]>),
     /// Reads the field into a column.
     Read(usize),
     /// Reads the field into a column and goes back: another column wants it too.
@@ -169,7 +169,7 @@ pub(super) enum Step {
 
 /// How to step over a value; a record is the list of its fields' steps.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Skip {
+pub(super) enum SkipStep {
     /// So many bytes.
     Fixed(usize),
     /// So many numbers of variable length.
@@ -183,14 +183,14 @@ pub(super) enum Skip {
     /// Nothing where the tag is `null`, so many bytes where it is not.
     NullableFixed { null: u8, size: usize },
     /// Nothing where the tag is `null`, several steps where it is not.
-    Nullable { null: u8, steps: Arc<[Skip]> },
+    Nullable { null: u8, steps: Arc<[SkipStep]> },
     /// A tag and the branch that it names.
-    Union(Vec<Arc<[Skip]>>),
+    Union(Vec<Arc<[SkipStep]>>),
     /// Blocks of items; the fewest bytes of an item.
-    Items { item: Arc<[Skip]>, least: usize },
+    Items { item: Arc<[SkipStep]>, least: usize },
 }
 
-impl Skip {
+impl SkipStep {
     /// Whether there are no blocks of items in it.
     pub(super) fn is_plain(&self) -> bool {
         match self {
@@ -202,9 +202,9 @@ impl Skip {
     }
 }
 
-impl Plan {
+impl ColumnPlan {
     /// A column of nulls that takes no bytes.
     pub(super) fn null(data_type: DataType) -> Self {
-        Self { tags: Tags::Bare, kind: Kind::Null, data_type }
+        Self { tags: UnionTags::Bare, kind: ValuePlan::Null, data_type }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, SchemaRef};
 
-use super::arrow_types::{Types, field};
-use super::plan::{Kind, Number, Plan, Step};
+use super::arrow_types::{ArrowMapping, field};
+use super::plan::{ColumnPlan, FieldStep, NumberPlan, ValuePlan};
 use super::resolve::{StepBuilder, missing, refused, resolve, tags_of};
 use super::schema::Schema;
 use super::types::{Record, Type};
@@ -14,33 +14,33 @@ use crate::error::{Error, Result};
 
 /// One column of a decoder's batches: a top-level field of the reader's schema, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Want {
+pub enum RequestedColumn {
     /// The field's value.
     Value(String),
     /// The position of the field's bytes in the content, as `offset << 32 | length` (`UInt64`, null where the field is), for a
     /// field that was written as string or bytes: record keys are indexed so without being copied.
-    Place(String),
+    Position(String),
 }
 
-impl Want {
+impl RequestedColumn {
     /// The field's name.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Value(name) | Self::Place(name) => name,
+            Self::Value(name) | Self::Position(name) => name,
         }
     }
 }
 
 /// What to do with each record. Immutable; any number of decoders share one, on any threads.
 #[derive(Debug)]
-pub struct Program {
+pub struct DecodeProgram {
     schema: SchemaRef,
-    pub(super) columns: Vec<Plan>,
-    pub(super) steps: Vec<Step>,
+    pub(super) columns: Vec<ColumnPlan>,
+    pub(super) steps: Vec<FieldStep>,
 }
 
-impl Program {
+impl DecodeProgram {
     /// Compiles a program that gives the wanted columns, in that order. Fields of the writer that nobody wants are stepped over,
     /// those behind the last wanted one not even that.
     ///
@@ -48,9 +48,9 @@ impl Program {
     /// `InvalidArgument` where the reader's schema has no field of a wanted name; `InvalidTable` where a schema is no record, or
     /// the writer lacks a field that has neither default nor null; `Unsupported` where no rule leads from the writer's type of a
     /// field to the reader's. Fields that nobody wants are not looked at.
-    pub fn compile(writer: &Schema, reader: &Schema, columns: &[Want], types: Types) -> Result<Self> {
+    pub fn compile(writer: &Schema, reader: &Schema, columns: &[RequestedColumn], types: ArrowMapping) -> Result<Self> {
         let (written, read) = (writer.as_record()?, reader.as_record()?);
-        let mut plans: Vec<Plan> = Vec::with_capacity(columns.len());
+        let mut plans: Vec<ColumnPlan> = Vec::with_capacity(columns.len());
         let mut wanted: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, want) in columns.iter().enumerate() {
             plans.push(plan(written, read, want, types)?);
@@ -77,9 +77,10 @@ impl Program {
     /// A program that gives every field of the reader's schema.
     ///
     /// # Errors
-    /// As [`Program::compile`].
-    pub fn compile_all(writer: &Schema, reader: &Schema, types: Types) -> Result<Self> {
-        let all: Vec<Want> = reader.as_record()?.fields.iter().map(|field| Want::Value(field.name.clone())).collect();
+    /// As [`DecodeProgram::compile`].
+    pub fn compile_all(writer: &Schema, reader: &Schema, types: ArrowMapping) -> Result<Self> {
+        let all: Vec<RequestedColumn> =
+            reader.as_record()?.fields.iter().map(|field| RequestedColumn::Value(field.name.clone())).collect();
         Self::compile(writer, reader, &all, types)
     }
 
@@ -90,36 +91,36 @@ impl Program {
     }
 }
 
-fn plan(writer: &Record, reader: &Record, want: &Want, types: Types) -> Result<Plan> {
+fn plan(writer: &Record, reader: &Record, want: &RequestedColumn, types: ArrowMapping) -> Result<ColumnPlan> {
     let name = want.name();
     let Some(target) = reader.field(name) else {
         return Err(Error::invalid_argument(format!("the reader's schema {} has no field {name}", reader.name)));
     };
     match (writer.field(name), want) {
-        (Some(source), Want::Value(_)) => resolve(&source.ty, &target.ty, types, name),
-        (None, Want::Value(_)) => missing(target, types, name),
-        (Some(source), Want::Place(_)) => place(&source.ty, name),
-        (None, Want::Place(_)) => {
+        (Some(source), RequestedColumn::Value(_)) => resolve(&source.ty, &target.ty, types, name),
+        (None, RequestedColumn::Value(_)) => missing(target, types, name),
+        (Some(source), RequestedColumn::Position(_)) => place(&source.ty, name),
+        (None, RequestedColumn::Position(_)) => {
             let data_type = DataType::UInt64;
             match missing(target, types, name)?.kind {
-                Kind::Null => Ok(Plan::null(data_type)),
+                ValuePlan::Null => Ok(ColumnPlan::null(data_type)),
                 _ => Err(refused("a default has no place in the content", &Type::Null, &target.ty, name)),
             }
         }
     }
 }
 
-fn column(reader: &Record, want: &Want, plan: &Plan, types: Types) -> Result<FieldRef> {
+fn column(reader: &Record, want: &RequestedColumn, plan: &ColumnPlan, types: ArrowMapping) -> Result<FieldRef> {
     match (want, reader.field(want.name())) {
-        (Want::Value(name), Some(target)) => field(name, &target.ty, types, name),
+        (RequestedColumn::Value(name), Some(target)) => field(name, &target.ty, types, name),
         _ => Ok(Arc::new(Field::new(want.name(), plan.data_type.clone(), true))),
     }
 }
 
-fn place(writer: &Type, name: &str) -> Result<Plan> {
+fn place(writer: &Type, name: &str) -> Result<ColumnPlan> {
     match tags_of(writer) {
         (tags, Type::String | Type::Uuid | Type::Bytes) => {
-            Ok(Plan { tags, kind: Kind::Number(Number::Place), data_type: DataType::UInt64 })
+            Ok(ColumnPlan { tags, kind: ValuePlan::Number(NumberPlan::Position), data_type: DataType::UInt64 })
         }
         _ => Err(refused("only string and bytes have a place in the content", writer, writer, name)),
     }

@@ -7,21 +7,21 @@
 
 use std::collections::HashMap;
 
-use super::arrow_types::{Types, data_type, number_of_union, under};
+use super::arrow_types::{ArrowMapping, data_type, number_of_union, under};
 use super::convert::convert;
 use super::defaults;
-use super::plan::{Fields, Items, Kind, Number, Plan, Skip, Step, Tags};
+use super::plan::{ColumnPlan, FieldStep, FieldsPlan, ItemsPlan, NumberPlan, SkipStep, UnionTags, ValuePlan};
 use super::skip::{skip, skip_all};
 use super::types::{Field, Record, Type};
 use crate::error::{Error, Result};
 
 /// The plan for a value; `path` is the field's name for messages.
-pub(super) fn resolve(writer: &Type, reader: &Type, types: Types, path: &str) -> Result<Plan> {
+pub(super) fn resolve(writer: &Type, reader: &Type, types: ArrowMapping, path: &str) -> Result<ColumnPlan> {
     let data_type = data_type(reader, types, path)?;
     let (tags, inner) = tags_of(writer);
     let wanted = reader.non_null();
     if *inner == Type::Null {
-        return Ok(Plan { tags: null_tags(writer), kind: Kind::Null, data_type });
+        return Ok(ColumnPlan { tags: null_tags(writer), kind: ValuePlan::Null, data_type });
     }
     let kind = match (inner, wanted) {
         (Type::Union(branches), Type::Union(_)) if inner == wanted => union(branches, types, path)?,
@@ -29,20 +29,20 @@ pub(super) fn resolve(writer: &Type, reader: &Type, types: Types, path: &str) ->
             return Err(refused("a union of several types that differs is not supported", writer, reader, path));
         }
         (Type::Array(items), Type::Array(wanted)) => {
-            Kind::List(self::items(&[], items, wanted, types, &under(path, "element"))?)
+            ValuePlan::List(self::items(&[], items, wanted, types, &under(path, "element"))?)
         }
         (Type::Map(values), Type::Map(wanted)) => {
-            Kind::Map(self::items(&[Type::String], values, wanted, types, &under(path, "value"))?)
+            ValuePlan::Map(self::items(&[Type::String], values, wanted, types, &under(path, "value"))?)
         }
-        (Type::Record(record), Type::Record(wanted)) => Kind::Struct(fields(record, wanted, types, path)?),
+        (Type::Record(record), Type::Record(wanted)) => ValuePlan::Struct(fields(record, wanted, types, path)?),
         _ => convert(inner, wanted, types).ok_or_else(|| refused("no rule leads there", writer, reader, path))?,
     };
-    Ok(Plan { tags, kind, data_type })
+    Ok(ColumnPlan { tags, kind, data_type })
 }
 
 /// The union around a type, and the type in it.
-pub(super) fn tags_of(ty: &Type) -> (Tags, &Type) {
-    let Type::Union(branches) = ty else { return (Tags::Bare, ty) };
+pub(super) fn tags_of(ty: &Type) -> (UnionTags, &Type) {
+    let Type::Union(branches) = ty else { return (UnionTags::Bare, ty) };
     let tag = |wanted: &dyn Fn(&Type) -> bool| {
         branches.iter().position(wanted).and_then(|branch| u8::try_from(branch * 2).ok()).filter(|tag| *tag < 0x80)
     };
@@ -50,41 +50,41 @@ pub(super) fn tags_of(ty: &Type) -> (Tags, &Type) {
     let inner = ty.non_null();
     let nulls = branches.iter().filter(|branch| **branch == Type::Null).count();
     match (inner, tag(&|branch| branch == inner)) {
-        (Type::Union(_), _) | (_, None) => (Tags::Several { null }, ty),
+        (Type::Union(_), _) | (_, None) => (UnionTags::Several { null }, ty),
         // A second null would need a second tag for it; Avro does not allow it.
-        _ if nulls > 1 => (Tags::Several { null }, ty),
-        (_, Some(value)) => (Tags::Nullable { null, value }, inner),
+        _ if nulls > 1 => (UnionTags::Several { null }, ty),
+        (_, Some(value)) => (UnionTags::Nullable { null, value }, inner),
     }
 }
 
 /// The tags of a writer's type that has no value but null. No tag reads 0xff: its high bit would want another byte.
-fn null_tags(writer: &Type) -> Tags {
+fn null_tags(writer: &Type) -> UnionTags {
     match writer {
-        Type::Union(_) => Tags::Nullable { null: Some(0), value: 0xff },
-        _ => Tags::Bare,
+        Type::Union(_) => UnionTags::Nullable { null: Some(0), value: 0xff },
+        _ => UnionTags::Bare,
     }
 }
 
 /// Items that are a value each, and what stands before it.
-fn items(before: &[Type], writer: &Type, reader: &Type, types: Types, path: &str) -> Result<Items> {
+fn items(before: &[Type], writer: &Type, reader: &Type, types: ArrowMapping, path: &str) -> Result<ItemsPlan> {
     let plan = Box::new(resolve(writer, reader, types, path)?);
     let parts = || before.iter().chain([writer]);
     let least = parts().fold(0_usize, |sum, part| sum.saturating_add(part.least_bytes()));
     let steps = skip_all(parts());
     // Inner blocks may say how many bytes they take, which is not to be believed where items are read; and without bytes
     // there is nothing to be found.
-    let is_plain = least > 0 && steps.iter().all(Skip::is_plain);
-    Ok(Items { plan, least, steps: is_plain.then_some(steps) })
+    let is_plain = least > 0 && steps.iter().all(SkipStep::is_plain);
+    Ok(ItemsPlan { plan, least, steps: is_plain.then_some(steps) })
 }
 
 /// A union that writer and reader have alike.
-fn union(branches: &[Type], types: Types, path: &str) -> Result<Kind> {
+fn union(branches: &[Type], types: ArrowMapping, path: &str) -> Result<ValuePlan> {
     if number_of_union(branches).is_some() {
         let float = branches.iter().position(|branch| *branch == Type::Float);
         let branches = branches.len();
-        return Ok(Kind::Number(match float {
-            Some(float) => Number::FloatOrDouble { branches, float },
-            None => Number::IntOrLong { branches },
+        return Ok(ValuePlan::Number(match float {
+            Some(float) => NumberPlan::FloatOrDouble { branches, float },
+            None => NumberPlan::IntOrLong { branches },
         }));
     }
     let mut members = Vec::new();
@@ -98,12 +98,12 @@ fn union(branches: &[Type], types: Types, path: &str) -> Result<Kind> {
         member_of.push(Some(members.len()));
         members.push(resolve(branch, branch, types, &under(path, &name))?);
     }
-    Ok(Kind::Union { branches: member_of, members })
+    Ok(ValuePlan::Union { branches: member_of, members })
 }
 
-fn fields(writer: &Record, reader: &Record, types: Types, path: &str) -> Result<Fields> {
+fn fields(writer: &Record, reader: &Record, types: ArrowMapping, path: &str) -> Result<FieldsPlan> {
     let wanted: HashMap<&str, usize> = reader.fields.iter().map(|field| field.name.as_str()).zip(0..).collect();
-    let mut columns: Vec<Option<Plan>> = vec![None; reader.fields.len()];
+    let mut columns: Vec<Option<ColumnPlan>> = vec![None; reader.fields.len()];
     let mut steps = StepBuilder::default();
     for field in &writer.fields {
         let index = wanted.get(field.name.as_str()).copied();
@@ -121,24 +121,24 @@ fn fields(writer: &Record, reader: &Record, types: Types, path: &str) -> Result<
         all.push(match plan {
             Some(plan) => plan,
             None => {
-                steps.absent.push(Step::Read(index));
+                steps.absent.push(FieldStep::Read(index));
                 missing(field, types, &under(path, &field.name))?
             }
         });
     }
-    Ok(Fields { columns: all, steps: steps.until_end() })
+    Ok(FieldsPlan { columns: all, steps: steps.until_end() })
 }
 
 /// The plan for a field that the writer does not have.
-pub(super) fn missing(field: &Field, types: Types, path: &str) -> Result<Plan> {
+pub(super) fn missing(field: &Field, types: ArrowMapping, path: &str) -> Result<ColumnPlan> {
     let data_type = data_type(&field.ty, types, path)?;
     match &field.default {
-        None | Some(serde_json::Value::Null) if field.ty.is_nullable() => Ok(Plan::null(data_type)),
+        None | Some(serde_json::Value::Null) if field.ty.is_nullable() => Ok(ColumnPlan::null(data_type)),
         Some(default) => {
             let mut bytes = Vec::new();
             defaults::write(default, &field.ty, &mut bytes, path)?;
             let plan = Box::new(resolve(&field.ty, &field.ty, types, path)?);
-            Ok(Plan { tags: Tags::Bare, kind: Kind::Default { bytes: bytes.into(), plan }, data_type })
+            Ok(ColumnPlan { tags: UnionTags::Bare, kind: ValuePlan::Default { bytes: bytes.into(), plan }, data_type })
         }
         None => Err(Error::invalid_table(format!(
             "field {path}: the writer's schema lacks it, and {} has neither default nor null",
@@ -150,9 +150,9 @@ pub(super) fn missing(field: &Field, types: Types, path: &str) -> Result<Plan> {
 /// Steps through a record as written, with neighbours that nobody wants gathered.
 #[derive(Default)]
 pub(super) struct StepBuilder<'a> {
-    steps: Vec<Step>,
+    steps: Vec<FieldStep>,
     unwanted: Vec<&'a Type>,
-    absent: Vec<Step>,
+    absent: Vec<FieldStep>,
 }
 
 impl<'a> StepBuilder<'a> {
@@ -162,27 +162,27 @@ impl<'a> StepBuilder<'a> {
 
     pub(super) fn read(&mut self, column: usize) {
         self.flush();
-        self.steps.push(Step::Read(column));
+        self.steps.push(FieldStep::Read(column));
     }
 
     pub(super) fn peek(&mut self, column: usize) {
         self.flush();
-        self.steps.push(Step::Peek(column));
+        self.steps.push(FieldStep::Peek(column));
     }
 
     /// A column that takes no bytes.
     pub(super) fn absent(&mut self, column: usize) {
-        self.absent.push(Step::Read(column));
+        self.absent.push(FieldStep::Read(column));
     }
 
     /// All steps to the record's end: where something follows it.
-    pub(super) fn until_end(mut self) -> Vec<Step> {
+    pub(super) fn until_end(mut self) -> Vec<FieldStep> {
         self.flush();
         self.until_last_wanted()
     }
 
     /// The steps to the last field that is wanted.
-    pub(super) fn until_last_wanted(mut self) -> Vec<Step> {
+    pub(super) fn until_last_wanted(mut self) -> Vec<FieldStep> {
         self.steps.append(&mut self.absent);
         self.steps
     }
@@ -194,7 +194,7 @@ impl<'a> StepBuilder<'a> {
         };
         self.unwanted.clear();
         if !steps.is_empty() {
-            self.steps.push(Step::Skip(steps));
+            self.steps.push(FieldStep::Skip(steps));
         }
     }
 }
@@ -213,8 +213,8 @@ mod tests {
     use arrow_cast::display::array_value_to_string;
     use arrow_schema::DataType;
 
-    use super::super::{Datum, Decoder, Program, Schema, Types};
-    use crate::error::{Kind, Result};
+    use super::super::{ArrowMapping, Datum, DecodeProgram, Decoder, Schema};
+    use crate::error::{ErrorKind, Result};
 
     fn schema(fields: &str) -> Schema {
         Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#)).unwrap()
@@ -224,8 +224,8 @@ mod tests {
         schema(&format!(r#"{{"name":"f","type":{ty}}}"#))
     }
 
-    fn read(writer: &Schema, reader: &Schema, types: Types, bytes: &[u8]) -> Result<RecordBatch> {
-        let mut decoder = Decoder::new(Arc::new(Program::compile_all(writer, reader, types)?));
+    fn read(writer: &Schema, reader: &Schema, types: ArrowMapping, bytes: &[u8]) -> Result<RecordBatch> {
+        let mut decoder = Decoder::new(Arc::new(DecodeProgram::compile_all(writer, reader, types)?));
         // Twice, so that a whole value is read and no more.
         let content = [bytes, bytes].concat();
         let len = bytes.len() as u32;
@@ -252,12 +252,12 @@ mod tests {
 
     /// What a value of one type reads as under another.
     fn becomes(writer: &str, bytes: &[u8], reader: &str) -> String {
-        let batch = read(&field(writer), &field(reader), Types::Table, bytes).unwrap();
+        let batch = read(&field(writer), &field(reader), ArrowMapping::Table, bytes).unwrap();
         text(batch.column(0))
     }
 
-    fn fails(writer: &str, bytes: &[u8], reader: &str) -> (Kind, String) {
-        let error = read(&field(writer), &field(reader), Types::Table, bytes).unwrap_err();
+    fn fails(writer: &str, bytes: &[u8], reader: &str) -> (ErrorKind, String) {
+        let error = read(&field(writer), &field(reader), ArrowMapping::Table, bytes).unwrap_err();
         (error.kind(), error.to_string())
     }
 
@@ -298,7 +298,7 @@ mod tests {
             (r#"{"type":"array","items":"int"}"#, &[0], r#"{"type":"map","values":"int"}"#),
         ] {
             let (kind, message) = fails(writer, bytes, reader);
-            assert_eq!(kind, Kind::Unsupported, "{writer} {reader}");
+            assert_eq!(kind, ErrorKind::Unsupported, "{writer} {reader}");
             assert!(message.contains("field f:"), "{message}");
         }
     }
@@ -319,12 +319,12 @@ mod tests {
         assert_eq!(becomes(&vector(3, "INT8", 3), &[0x80, 0, 0x7f], &vector(3, "INT8", 3)), "[-128, 0, 127]");
         assert_eq!(becomes(&floats, &[0; 8], r#""bytes""#), "0000000000000000");
         for other in [vector(8, "INT8", 8), vector(1, "DOUBLE", 8), r#"{"type":"array","items":"float"}"#.into()] {
-            assert_eq!(fails(&floats, &bytes, &other).0, Kind::Unsupported, "{other}");
+            assert_eq!(fails(&floats, &bytes, &other).0, ErrorKind::Unsupported, "{other}");
         }
-        assert_eq!(fails(&floats, &bytes[..7], &floats).0, Kind::CorruptLog);
+        assert_eq!(fails(&floats, &bytes[..7], &floats).0, ErrorKind::CorruptLog);
         let within = format!(r#"{{"type":"array","items":{floats}}}"#);
         let (kind, message) = fails(&within, &[0], &within);
-        assert_eq!(kind, Kind::Unsupported);
+        assert_eq!(kind, ErrorKind::Unsupported);
         assert!(message.contains("f.element") && message.contains("VECTOR(2)"), "{message}");
     }
 
@@ -333,14 +333,14 @@ mod tests {
         let colours = r#"{"type":"enum","name":"c","symbols":["RED","BLUE"]}"#;
         assert_eq!(becomes(DATE, &[2], r#""string""#), "1970-01-02");
         assert_eq!(becomes(r#""string""#, b"\x142024-02-29", DATE), "2024-02-29");
-        assert_eq!(fails(r#""string""#, b"\x142024-02-30", DATE).0, Kind::CorruptLog);
+        assert_eq!(fails(r#""string""#, b"\x142024-02-30", DATE).0, ErrorKind::CorruptLog);
         assert_eq!(becomes(r#""bytes""#, b"\x04\xc3\xa4", r#""string""#), "ä");
         assert_eq!(becomes(r#""string""#, b"\x04ab", r#""bytes""#), "6162");
         assert_eq!(becomes(colours, &[2], r#""string""#), "BLUE");
         assert_eq!(becomes(r#""string""#, b"\x08BLUE", colours), "BLUE");
-        assert_eq!(fails(r#""string""#, b"\x08PINK", colours).0, Kind::CorruptLog);
+        assert_eq!(fails(r#""string""#, b"\x08PINK", colours).0, ErrorKind::CorruptLog);
         assert_eq!(becomes(colours, &[2], r#"{"type":"enum","name":"c","symbols":["BLUE"]}"#), "BLUE");
-        assert_eq!(fails(colours, &[0], r#"{"type":"enum","name":"c","symbols":["BLUE"]}"#).0, Kind::CorruptLog);
+        assert_eq!(fails(colours, &[0], r#"{"type":"enum","name":"c","symbols":["BLUE"]}"#).0, ErrorKind::CorruptLog);
         assert_eq!(becomes(r#"{"type":"fixed","name":"a","size":2}"#, b"ab", r#""bytes""#), "6162");
     }
 
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(becomes(r#""string""#, b"\x0c1.0050", &decimal(5, 2, Some(3))), "1.01");
         assert_eq!(becomes(r#""double""#, &2.675_f64.to_le_bytes(), &decimal(5, 2, Some(3))), "2.68");
         assert_eq!(becomes(r#""int""#, &[14], &decimal(5, 2, Some(3))), "7.00");
-        assert_eq!(fails(r#""int""#, &[0xa0, 0x8d, 0x06], &decimal(5, 2, Some(3))).0, Kind::CorruptLog);
+        assert_eq!(fails(r#""int""#, &[0xa0, 0x8d, 0x06], &decimal(5, 2, Some(3))).0, ErrorKind::CorruptLog);
     }
 
     #[test]
@@ -367,8 +367,8 @@ mod tests {
         assert_eq!(becomes(r#""long""#, &[2], MILLIS), "1000 µs UTC");
         assert_eq!(becomes(r#""long""#, &[2], LOCAL_MICROS), "1 µs local");
         let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
-        assert_eq!(fails(MILLIS, &most, MICROS).0, Kind::CorruptLog);
-        let batch = read(&field(MILLIS), &field(MILLIS), Types::File, &most).unwrap();
+        assert_eq!(fails(MILLIS, &most, MICROS).0, ErrorKind::CorruptLog);
+        let batch = read(&field(MILLIS), &field(MILLIS), ArrowMapping::File, &most).unwrap();
         assert!(batch.column(0).is_valid(0));
     }
 
@@ -385,13 +385,13 @@ mod tests {
                {"name":"list","type":{"type":"array","items":"int"},"default":[1,2]},
                {"name":"u","type":["int","null"],"default":7},{"name":"n","type":["int","null"]}"#,
         );
-        let batch = read(&writer, &reader, Types::Table, b"\x02z\x06\x00\x08").unwrap();
+        let batch = read(&writer, &reader, ArrowMapping::Table, b"\x02z\x06\x00\x08").unwrap();
         let row: Vec<String> = batch.columns().iter().map(|column| text(column)).collect();
         assert_eq!(row, ["4", "null", "{x: , new: dflt, y: 3}", "[1, 2]", "7", "null"]);
 
         let needed = schema(r#"{"name":"needed","type":"int"}"#);
-        let error = Program::compile_all(&writer, &needed, Types::Table).unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
+        let error = DecodeProgram::compile_all(&writer, &needed, ArrowMapping::Table).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.to_string().contains("needed"), "{error}");
     }
 
@@ -415,6 +415,6 @@ mod tests {
             "{member0: , member1: x}"
         );
         assert_eq!(becomes(r#"["int","null","string"]"#, &[2], r#"["int","null","string"]"#), "null");
-        assert_eq!(fails(r#"["int","null","string"]"#, &[6], r#"["int","null","string"]"#).0, Kind::CorruptLog);
+        assert_eq!(fails(r#"["int","null","string"]"#, &[6], r#"["int","null","string"]"#).0, ErrorKind::CorruptLog);
     }
 }

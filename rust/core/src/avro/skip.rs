@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use super::lane::{Lane, peek_any_long};
 use super::lanes::Lanes;
-use super::plan::Skip;
+use super::plan::SkipStep;
 use super::types::{Decimal, Type};
 use crate::error::Result;
 
 /// The steps over one value of a type.
-pub(super) fn skip(ty: &Type) -> Arc<[Skip]> {
+pub(super) fn skip(ty: &Type) -> Arc<[SkipStep]> {
     skip_all(std::iter::once(ty))
 }
 
 /// The steps over values of several types, one after the other.
-pub(super) fn skip_all<'a>(types: impl Iterator<Item = &'a Type>) -> Arc<[Skip]> {
+pub(super) fn skip_all<'a>(types: impl Iterator<Item = &'a Type>) -> Arc<[SkipStep]> {
     let mut steps = Vec::new();
     for ty in types {
         compile(ty, &mut steps);
@@ -22,56 +22,56 @@ pub(super) fn skip_all<'a>(types: impl Iterator<Item = &'a Type>) -> Arc<[Skip]>
     steps.into()
 }
 
-fn compile(ty: &Type, steps: &mut Vec<Skip>) {
+fn compile(ty: &Type, steps: &mut Vec<SkipStep>) {
     let step = match ty {
         Type::Null => return,
         Type::Record(record) => return record.fields.iter().for_each(|field| compile(&field.ty, steps)),
-        Type::Boolean => Skip::Fixed(1),
-        Type::Float => Skip::Fixed(4),
-        Type::Double => Skip::Fixed(8),
-        Type::Fixed(fixed) | Type::Decimal(Decimal { fixed: Some(fixed), .. }) => Skip::Fixed(fixed.size),
-        Type::Vector(vector) => Skip::Fixed(vector.fixed.size),
-        Type::Bytes | Type::String | Type::Uuid | Type::Decimal(_) => Skip::Bytes,
-        Type::Array(items) => Skip::Items { item: skip(items), least: items.least_bytes() },
-        Type::Map(values) => Skip::Items {
+        Type::Boolean => SkipStep::Fixed(1),
+        Type::Float => SkipStep::Fixed(4),
+        Type::Double => SkipStep::Fixed(8),
+        Type::Fixed(fixed) | Type::Decimal(Decimal { fixed: Some(fixed), .. }) => SkipStep::Fixed(fixed.size),
+        Type::Vector(vector) => SkipStep::Fixed(vector.fixed.size),
+        Type::Bytes | Type::String | Type::Uuid | Type::Decimal(_) => SkipStep::Bytes,
+        Type::Array(items) => SkipStep::Items { item: skip(items), least: items.least_bytes() },
+        Type::Map(values) => SkipStep::Items {
             item: skip_all([&Type::String, values].into_iter()),
             least: values.least_bytes().saturating_add(1),
         },
         Type::Union(branches) => union(branches),
-        _ => Skip::Varints(1),
+        _ => SkipStep::Varints(1),
     };
     match (steps.last_mut(), step) {
-        (Some(Skip::Fixed(before)), Skip::Fixed(size)) => *before = before.saturating_add(size),
-        (Some(Skip::Varints(before)), Skip::Varints(count)) => *before = before.saturating_add(count),
+        (Some(SkipStep::Fixed(before)), SkipStep::Fixed(size)) => *before = before.saturating_add(size),
+        (Some(SkipStep::Varints(before)), SkipStep::Varints(count)) => *before = before.saturating_add(count),
         (_, step) => steps.push(step),
     }
 }
 
-fn union(branches: &[Type]) -> Skip {
-    let steps: Vec<Arc<[Skip]>> = branches.iter().map(skip).collect();
+fn union(branches: &[Type]) -> SkipStep {
+    let steps: Vec<Arc<[SkipStep]>> = branches.iter().map(skip).collect();
     let nullable = match branches {
         [Type::Null, _] => steps.get(1).map(|value| (0, value)),
         [_, Type::Null] => steps.first().map(|value| (2, value)),
         _ => None,
     };
-    let Some((null, value)) = nullable else { return Skip::Union(steps) };
+    let Some((null, value)) = nullable else { return SkipStep::Union(steps) };
     match value.as_ref() {
-        [Skip::Varints(1)] => Skip::NullableVarint { null },
-        [Skip::Bytes] => Skip::NullableBytes { null },
-        [Skip::Fixed(size)] => Skip::NullableFixed { null, size: *size },
-        _ => Skip::Nullable { null, steps: Arc::clone(value) },
+        [SkipStep::Varints(1)] => SkipStep::NullableVarint { null },
+        [SkipStep::Bytes] => SkipStep::NullableBytes { null },
+        [SkipStep::Fixed(size)] => SkipStep::NullableFixed { null, size: *size },
+        _ => SkipStep::Nullable { null, steps: Arc::clone(value) },
     }
 }
 
 /// Steps over values in every active lane, one step in all lanes before the next.
-pub(super) fn skip_lanes(steps: &[Skip], lanes: &mut Lanes<'_>) -> Result<()> {
+pub(super) fn skip_lanes(steps: &[SkipStep], lanes: &mut Lanes<'_>) -> Result<()> {
     for step in steps {
         if by_peek(step, lanes).is_none() {
             match step {
-                Skip::Varints(1) => active(lanes, |lane| lane.skip_varint())?,
-                Skip::Bytes => active(lanes, bytes)?,
-                Skip::NullableVarint { null } => active(lanes, |lane| lane.skip_nullable_varint(*null))?,
-                Skip::NullableBytes { null } => active(lanes, |lane| nullable_bytes(lane, *null))?,
+                SkipStep::Varints(1) => active(lanes, |lane| lane.skip_varint())?,
+                SkipStep::Bytes => active(lanes, bytes)?,
+                SkipStep::NullableVarint { null } => active(lanes, |lane| lane.skip_nullable_varint(*null))?,
+                SkipStep::NullableBytes { null } => active(lanes, |lane| nullable_bytes(lane, *null))?,
                 other => active(lanes, |lane| skip_one(other, lane))?,
             }
         }
@@ -80,27 +80,27 @@ pub(super) fn skip_lanes(steps: &[Skip], lanes: &mut Lanes<'_>) -> Result<()> {
 }
 
 /// The same for one step that can be decoded from the bytes ahead. None, and no lane moved, if it cannot.
-fn by_peek(step: &Skip, lanes: &mut Lanes<'_>) -> Option<()> {
+fn by_peek(step: &SkipStep, lanes: &mut Lanes<'_>) -> Option<()> {
     match step {
-        Skip::Fixed(size) => {
+        SkipStep::Fixed(size) => {
             let size = u32::try_from(*size).ok()?;
             lanes.skip_by_peek(|_| Some(size))
         }
-        Skip::Varints(1) => lanes.skip_by_peek(|[ahead @ .., _]| {
+        SkipStep::Varints(1) => lanes.skip_by_peek(|[ahead @ .., _]| {
             let (_, bytes, is_read) = peek_any_long(ahead);
             is_read.then_some(bytes)
         }),
-        Skip::Bytes => lanes.skip_by_peek(|[length, next, ..]| peek_bytes(*length, *next)),
-        Skip::NullableVarint { null } => lanes.skip_by_peek(|[tag, ahead @ ..]| {
+        SkipStep::Bytes => lanes.skip_by_peek(|[length, next, ..]| peek_bytes(*length, *next)),
+        SkipStep::NullableVarint { null } => lanes.skip_by_peek(|[tag, ahead @ ..]| {
             // Null or not is no branch to be guessed: the number's bytes count, or count nothing.
             let (_, bytes, is_read) = peek_any_long(ahead);
             (is_read & (tag & 0xfd == 0)).then_some(1 + if tag == null { 0 } else { bytes })
         }),
-        Skip::NullableBytes { null } => lanes.skip_by_peek(|[tag, length, next, ..]| match *tag {
+        SkipStep::NullableBytes { null } => lanes.skip_by_peek(|[tag, length, next, ..]| match *tag {
             tag if tag == null ^ 2 => Some(1 + peek_bytes(*length, *next)?),
             tag => (tag == *null).then_some(1),
         }),
-        Skip::NullableFixed { null, size } => {
+        SkipStep::NullableFixed { null, size } => {
             let size = u32::try_from(*size).ok()?;
             lanes.skip_by_peek(|[tag, ..]| {
                 (tag & 0xfd == 0).then_some(1_u32.saturating_add(if tag == null { 0 } else { size }))
@@ -128,7 +128,7 @@ fn active(lanes: &mut Lanes<'_>, step: impl Fn(&mut Lane<'_>) -> Result<()>) -> 
 
 /// Steps over values in one lane.
 #[inline(always)]
-pub(super) fn skip_lane(steps: &[Skip], lane: &mut Lane<'_>) -> Result<()> {
+pub(super) fn skip_lane(steps: &[SkipStep], lane: &mut Lane<'_>) -> Result<()> {
     for step in steps {
         skip_one(step, lane)?;
     }
@@ -136,9 +136,9 @@ pub(super) fn skip_lane(steps: &[Skip], lane: &mut Lane<'_>) -> Result<()> {
 }
 
 #[inline(always)]
-fn skip_one(step: &Skip, lane: &mut Lane<'_>) -> Result<()> {
+fn skip_one(step: &SkipStep, lane: &mut Lane<'_>) -> Result<()> {
     match step {
-        Skip::Nullable { null, steps } => {
+        SkipStep::Nullable { null, steps } => {
             if lane.tag(Some(*null), null ^ 2)? {
                 for step in steps.iter() {
                     skip_flat(step, lane)?;
@@ -151,14 +151,14 @@ fn skip_one(step: &Skip, lane: &mut Lane<'_>) -> Result<()> {
 }
 
 #[inline(always)]
-fn skip_flat(step: &Skip, lane: &mut Lane<'_>) -> Result<()> {
+fn skip_flat(step: &SkipStep, lane: &mut Lane<'_>) -> Result<()> {
     match step {
-        Skip::Fixed(size) => lane.skip(*size),
-        Skip::Varints(count) => (0..*count).try_for_each(|_| lane.skip_varint()),
-        Skip::Bytes => bytes(lane),
-        Skip::NullableVarint { null } => lane.skip_nullable_varint(*null),
-        Skip::NullableBytes { null } => nullable_bytes(lane, *null),
-        Skip::NullableFixed { null, size } => nullable_fixed(lane, *null, *size),
+        SkipStep::Fixed(size) => lane.skip(*size),
+        SkipStep::Varints(count) => (0..*count).try_for_each(|_| lane.skip_varint()),
+        SkipStep::Bytes => bytes(lane),
+        SkipStep::NullableVarint { null } => lane.skip_nullable_varint(*null),
+        SkipStep::NullableBytes { null } => nullable_bytes(lane, *null),
+        SkipStep::NullableFixed { null, size } => nullable_fixed(lane, *null, *size),
         nested => {
             lane.at = skip_nested(nested, *lane)?;
             Ok(())
@@ -167,22 +167,22 @@ fn skip_flat(step: &Skip, lane: &mut Lane<'_>) -> Result<()> {
 }
 
 /// Steps over a value that others are in; gives where it ends.
-fn skip_nested(step: &Skip, mut lane: Lane<'_>) -> Result<u32> {
+fn skip_nested(step: &SkipStep, mut lane: Lane<'_>) -> Result<u32> {
     match step {
-        Skip::Union(branches) => {
+        SkipStep::Union(branches) => {
             let branch = lane.branch()?;
             let Some(steps) = branches.get(branch) else {
                 return Err(lane.corrupt(format!("branch {branch} of a union of {}", branches.len())));
             };
             skip_lane(steps, &mut lane)?;
         }
-        Skip::Items { item, least } => items(item, *least, &mut lane)?,
+        SkipStep::Items { item, least } => items(item, *least, &mut lane)?,
         flat => skip_one(flat, &mut lane)?,
     }
     Ok(lane.at)
 }
 
-fn items(item: &[Skip], least: usize, lane: &mut Lane<'_>) -> Result<()> {
+fn items(item: &[SkipStep], least: usize, lane: &mut Lane<'_>) -> Result<()> {
     loop {
         match lane.block(least)? {
             (0, _) => return Ok(()),
@@ -227,7 +227,10 @@ mod tests {
               {"name":"e","type":"long"},{"name":"f","type":["string","null"]}]}"#,
         )
         .unwrap();
-        assert_eq!(*skip(schema.root()), [Skip::Fixed(9), Skip::Varints(2), Skip::NullableBytes { null: 2 }]);
+        assert_eq!(
+            *skip(schema.root()),
+            [SkipStep::Fixed(9), SkipStep::Varints(2), SkipStep::NullableBytes { null: 2 }]
+        );
     }
 
     #[test]

@@ -383,7 +383,7 @@ fn from_json(json: &Json) -> Value<'_> {
 mod tests {
     use super::*;
     use crate::avro::Schema;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     const SCHEMA: &str = r#"{"type":"record","name":"r","fields":[
         {"name":"flag","type":"boolean"},{"name":"i","type":["int","null"],"default":1},{"name":"l","type":"long"},
@@ -445,7 +445,7 @@ mod tests {
         assert_eq!([&found[1].1, &found[9].1, &found[10].1], [&Value::Int(1), &Value::Null, &Value::Null]);
         missing.remove(0);
         let error = encoded(&members(missing), UnknownMembers::Refuse).unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("r.flag: expected boolean, found null"), "{error}");
     }
 
@@ -472,7 +472,10 @@ mod tests {
         ] {
             let mut values = sample();
             values[at].1 = wrong;
-            assert_eq!(encoded(&members(values), UnknownMembers::Refuse).unwrap_err().kind(), Kind::InvalidArgument);
+            assert_eq!(
+                encoded(&members(values), UnknownMembers::Refuse).unwrap_err().kind(),
+                ErrorKind::InvalidArgument
+            );
         }
     }
 
@@ -481,7 +484,7 @@ mod tests {
         let bytes = encoded(&members(sample()), UnknownMembers::Refuse).unwrap();
         let schema = Schema::parse(SCHEMA).unwrap();
         for at in 0..bytes.len() {
-            assert_eq!(decode_value(schema.root(), &bytes[..at]).unwrap_err().kind(), Kind::CorruptLog);
+            assert_eq!(decode_value(schema.root(), &bytes[..at]).unwrap_err().kind(), ErrorKind::CorruptLog);
             for byte in [0, 1, 2, 3, 0x7f, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[at] = byte;
@@ -495,6 +498,6 @@ mod tests {
         let schema = Schema::parse(r#"{"type":"array","items":"null"}"#).unwrap();
         let mut bytes = Vec::new();
         write_long(i64::MAX, &mut bytes);
-        assert_eq!(decode_value(schema.root(), &bytes).unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(decode_value(schema.root(), &bytes).unwrap_err().kind(), ErrorKind::CorruptLog);
     }
 }

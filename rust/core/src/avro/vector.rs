@@ -16,7 +16,7 @@ use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, Int8Array, ListAr
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The key in a field's metadata under which Hudi keeps the name of a type that Spark lacks
 /// (`HoodieSchema.TYPE_METADATA_FIELD`).
@@ -149,7 +149,7 @@ impl VectorShape {
         }
         if i32::try_from(bytes.len() / self.element.size()).is_err() {
             let message = "more than 2^31 elements of vectors in one batch of a column; ask for fewer rows";
-            return Err(Error::new(Kind::MemoryLimit, message));
+            return Err(Error::new(ErrorKind::MemoryLimit, message));
         }
         let lengths = (0..rows).map(|row| {
             let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));

@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema as ArrowSchema;
 use arrow_select::concat::concat_batches;
 
-use crate::avro::{Datum, Decoder, Encoder, Program, Schema, Types, arrow_schema};
+use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, Encoder, Schema, arrow_schema};
 use crate::error::{Error, Result};
 
 /// Rows that are brought into their Avro form at a time.
@@ -24,7 +24,7 @@ pub(super) fn through_avro(schema: &Schema, batch: &RecordBatch) -> Result<Recor
     let batch = RecordBatch::try_new_with_options(Arc::new(ArrowSchema::new(fields)), columns, &options)
         .map_err(|error| Error::internal(format!("a batch lost its columns: {error}")))?;
     let encoder = Encoder::new(schema, &batch.schema())?;
-    let program = Arc::new(Program::compile_all(schema, schema, Types::File)?);
+    let program = Arc::new(DecodeProgram::compile_all(schema, schema, ArrowMapping::File)?);
     let (mut datums, mut ends, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     for start in (0..batch.num_rows()).step_by(ROWS) {
         datums.clear();
@@ -33,12 +33,12 @@ pub(super) fn through_avro(schema: &Schema, batch: &RecordBatch) -> Result<Recor
         encoder.encode(&part, &mut datums, &mut ends)?;
         parts.push(decoded(&program, &datums, &ends)?);
     }
-    let types = Arc::new(arrow_schema(schema, Types::File)?);
+    let types = Arc::new(arrow_schema(schema, ArrowMapping::File)?);
     concat_batches(parts.first().map_or(&types, |part| part.schema_ref()), &parts)
         .map_err(|error| Error::invalid_argument("rows are too large for one batch; give fewer").caused_by(error))
 }
 
-fn decoded(program: &Arc<Program>, datums: &[u8], ends: &[usize]) -> Result<RecordBatch> {
+fn decoded(program: &Arc<DecodeProgram>, datums: &[u8], ends: &[usize]) -> Result<RecordBatch> {
     let mut start = 0;
     let places = ends.iter().map(|end| {
         let at = std::mem::replace(&mut start, *end);

@@ -10,7 +10,7 @@ use super::avro_rows::through_avro;
 use super::direct::direct;
 use super::lists::ListStructure;
 use super::stored::{stored, stored_schema};
-use crate::avro::{Encoder, Field, Schema, Types, arrow_schema};
+use crate::avro::{ArrowMapping, Encoder, Field, Schema, arrow_schema};
 use crate::error::{Error, Result};
 
 /// Converts batches to the columns that a parquet file of a record schema stores. Columns are matched to fields by name.
@@ -34,7 +34,7 @@ impl ParquetColumns {
     /// # Errors
     /// `InvalidTable` if the schema is not a record; `Unsupported`, naming the field, for types that have no Arrow type.
     pub fn new(schema: &Schema, lists: ListStructure) -> Result<Self> {
-        let types = arrow_schema(schema, Types::File)?;
+        let types = arrow_schema(schema, ArrowMapping::File)?;
         let stored = stored_schema(schema, lists)?;
         Ok(Self { schema: schema.clone(), lists, types, stored, checked: None })
     }

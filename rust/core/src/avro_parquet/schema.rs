@@ -213,7 +213,7 @@ mod tests {
         {
             let nested = format!(r#"{{"name":"a","type":{{"type":"array","items":{ty}}}}}"#);
             let error = printed(&nested).unwrap_err();
-            assert_eq!(error.kind(), crate::Kind::Unsupported);
+            assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
             assert!(error.to_string().contains("a.element") && error.to_string().contains(word), "{error}");
         }
     }

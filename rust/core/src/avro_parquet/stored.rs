@@ -13,12 +13,12 @@ use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef};
 
 use super::lists::ListStructure;
-use crate::avro::{Decimal, Record, Schema, Type, Types, arrow_schema, shortest};
+use crate::avro::{ArrowMapping, Decimal, Record, Schema, Type, arrow_schema, shortest};
 use crate::error::{Error, Result};
 
 /// The columns' types in the parquet file.
 pub(super) fn stored_schema(schema: &Schema, lists: ListStructure) -> Result<SchemaRef> {
-    let types = arrow_schema(schema, Types::File)?;
+    let types = arrow_schema(schema, ArrowMapping::File)?;
     let record = schema.as_record()?;
     let fields = record.fields.iter().zip(types.fields()).map(|(field, ty)| {
         let empty = arrow_array::new_empty_array(ty.data_type());
@@ -27,7 +27,7 @@ pub(super) fn stored_schema(schema: &Schema, lists: ListStructure) -> Result<Sch
     Ok(Arc::new(ArrowSchema::new(fields.collect::<Result<Vec<FieldRef>>>()?)))
 }
 
-/// Columns of the types that [`Types::File`] gives the fields.
+/// Columns of the types that [`ArrowMapping::File`] gives the fields.
 pub(super) fn stored(
     columns: &[ArrayRef],
     schema: &Schema,

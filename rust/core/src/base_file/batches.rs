@@ -2,11 +2,11 @@
 
 use arrow_array::RecordBatch;
 
-use super::reader::Batches;
+use super::reader::BaseBatches;
 use crate::error::Result;
 
 /// The batches that `read_next` returns, up to the first `None` or error. After that it is not called again.
-pub fn batches_until_end(mut read_next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static) -> Batches {
+pub fn batches_until_end(mut read_next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static) -> BaseBatches {
     let mut is_at_end = false;
     Box::new(std::iter::from_fn(move || {
         if is_at_end {

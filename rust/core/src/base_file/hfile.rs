@@ -13,13 +13,13 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray,
 use arrow_schema::{DataType, SchemaRef};
 
 use super::conform::conform_field;
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
-use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
 use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
 use crate::hfile::{Cell, Cells, HFile};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The field that a writer leaves blank (`HoodieAvroHFileReaderImplBase.KEY_FIELD_NAME`), independent of the table's key fields.
 const KEY_FIELD: &str = "key";
@@ -34,7 +34,7 @@ pub(super) struct HFileBase {
 }
 
 impl HFileBase {
-    pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
+    pub(super) fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let path = source.path().to_owned();
         let opened = || {
             let file = HFile::open(source)?;
@@ -52,7 +52,12 @@ impl HFileBase {
     /// every record or in none, so the first tells.
     fn is_sought_by_key(&self) -> Result<bool> {
         let Some(first) = self.file.scan().next().transpose()? else { return Ok(false) };
-        let program = Program::compile(&self.schema, &self.schema, &[Want::Value(KEY_FIELD.to_owned())], Types::Table)?;
+        let program = DecodeProgram::compile(
+            &self.schema,
+            &self.schema,
+            &[RequestedColumn::Value(KEY_FIELD.to_owned())],
+            ArrowMapping::Table,
+        )?;
         let mut decoder = Decoder::new(Arc::new(program));
         decode(&mut decoder, &first, 0..1)?;
         let key = decoder.finish()?;
@@ -95,19 +100,19 @@ impl BaseFile for HFileBase {
         Ok(0)
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let named = |error: Error| error.in_file(&self.path);
         let there: Vec<&String> = wanted.fields().iter().map(|field| field.name()).collect();
         let there = there.into_iter().filter(|name| self.schema.field(name).is_some());
-        let wants: Vec<Want> = there.cloned().map(Want::Value).collect();
-        let program = Program::compile(&self.schema, &self.schema, &wants, Types::Table).map_err(named)?;
+        let wants: Vec<RequestedColumn> = there.cloned().map(RequestedColumn::Value).collect();
+        let program = DecodeProgram::compile(&self.schema, &self.schema, &wants, ArrowMapping::Table).map_err(named)?;
         let cells: Box<dyn Iterator<Item = Result<Cells>> + Send> = match &self.keys {
             Some(keys) => Box::new(self.file.seek(keys).map_err(named)?),
             None => Box::new(self.file.scan()),
         };
         let takes_keys =
             program.schema().fields().find(KEY_FIELD).is_some_and(|(_, f)| *f.data_type() == DataType::Utf8);
-        Ok(Box::new(Rows {
+        Ok(Box::new(HFileRows {
             cells: Some(cells),
             block: None,
             decoder: Decoder::new(Arc::new(program)),
@@ -120,7 +125,7 @@ impl BaseFile for HFileBase {
 }
 
 /// Rows of data blocks, decoded batch by batch.
-struct Rows {
+struct HFileRows {
     /// None after an error, and after the last block.
     cells: Option<Box<dyn Iterator<Item = Result<Cells>> + Send>>,
     /// The block at hand, and how many of its cells are done.
@@ -133,7 +138,7 @@ struct Rows {
     path: String,
 }
 
-impl Rows {
+impl HFileRows {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         while self.decoder.len() < self.batch_rows {
             if self.block.is_none() {
@@ -186,7 +191,7 @@ impl Rows {
     }
 }
 
-impl Iterator for Rows {
+impl Iterator for HFileRows {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {

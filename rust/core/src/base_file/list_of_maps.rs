@@ -50,12 +50,12 @@ fn rebuilt(kind: &TypePtr) -> Result<Option<TypePtr>> {
         let field = inner.unwrap_or_else(|| Arc::clone(field));
         let is_element = is(kind, ConvertedType::LIST, &LogicalType::List) && is_repeated_map(&field);
         is_changed |= is_element;
-        fields.push(if is_element { of_element(&field)? } else { field });
+        fields.push(if is_element { list_of_element(&field)? } else { field });
     }
     is_changed.then(|| with(kind, kind.name(), repetition(kind), fields)).transpose()
 }
 
-fn of_element(map: &Type) -> Result<TypePtr> {
+fn list_of_element(map: &Type) -> Result<TypePtr> {
     let element = with(map, "element", Some(Repetition::REQUIRED), map.get_fields().to_vec())?;
     let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED).with_fields(vec![element]);
     Ok(Arc::new(list.build()?))

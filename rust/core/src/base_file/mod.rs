@@ -30,6 +30,6 @@ mod stitched;
 
 pub use batches::batches_until_end;
 pub use open::{open, open_parquet, open_source};
-pub use reader::{BaseFile, Batches};
+pub use reader::{BaseBatches, BaseFile};
 pub use renamed::renamed;
 pub use stitched::{repeated, stitched};

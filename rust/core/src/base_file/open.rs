@@ -7,10 +7,10 @@ use super::orc::OrcBase;
 use super::parquet::ParquetFile;
 use super::reader::BaseFile;
 use crate::error::{Error, Result};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Opens a base file by its name's extension; formats that this release does not read are refused by name.
-pub fn open(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
+pub fn open(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {
     let path = source.path().to_owned();
     match path.rsplit_once('.').map(|(_, extension)| extension) {
         Some("parquet") => Ok(Box::new(ParquetFile::open(source)?)),
@@ -25,12 +25,12 @@ pub fn open(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
 }
 
 /// Opens bytes that are known to be Parquet, without looking at a name.
-pub fn open_parquet(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
+pub fn open_parquet(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {
     Ok(Box::new(ParquetFile::open(source)?))
 }
 
 /// Opens a file that a table was bootstrapped from: its name need not tell its format, its first bytes do.
-pub fn open_source(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
+pub fn open_source(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {
     let start = source.read(0..source.len().min(4))?;
     match start.as_ref() {
         b"PAR1" => open_parquet(source),

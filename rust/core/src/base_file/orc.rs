@@ -9,12 +9,12 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, SchemaRef};
 
 use super::conform::{conform, conformed};
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::error::Result;
-use crate::filter::{BoundFilter, Bounds};
-use crate::orc::{ColumnStatistics, OrcFile, Range as Known};
-use crate::storage::Source;
+use crate::filter::{BoundFilter, ColumnBounds};
+use crate::orc::{ColumnStatistics, OrcFile, StatisticsRange};
+use crate::storage::FileSource;
 
 /// The name under which Hudi's writer leaves the Avro schema (`HoodieOrcConfig.AVRO_SCHEMA_METADATA_KEY`).
 const AVRO_SCHEMA: &str = "orc.avro.schema";
@@ -28,24 +28,24 @@ pub(super) struct OrcBase {
 }
 
 impl OrcBase {
-    pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
+    pub(super) fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let path = source.path().to_owned();
         Ok(Self { file: OrcFile::open(source)?, path, kept: None })
     }
 
     /// The bounds of a wanted column in each stripe.
-    fn bounds(&self, wanted: &Field) -> Option<Bounds> {
+    fn bounds(&self, wanted: &Field) -> Option<ColumnBounds> {
         let rows = self.file.stripe_rows();
         let unknown = || new_null_array(wanted.data_type(), rows.len());
         if self.file.schema().fields().find(wanted.name()).is_none() {
             // A column that the file has not is null.
             let nulls = UInt64Array::from(rows.clone());
-            return Some(Bounds { least: unknown(), greatest: unknown(), nulls });
+            return Some(ColumnBounds { least: unknown(), greatest: unknown(), nulls });
         }
         let known = self.file.statistics(wanted.name())?;
         let nulls = known.iter().zip(&rows).map(|(known, rows)| rows.checked_sub(known.values?)).collect();
-        let of = |bound: fn(&Known) -> Bound| bounds_of(&known, wanted, bound).unwrap_or_else(unknown);
-        Some(Bounds { least: of(least), greatest: of(greatest), nulls })
+        let of = |bound: fn(&StatisticsRange) -> Bound| bounds_of(&known, wanted, bound).unwrap_or_else(unknown);
+        Some(ColumnBounds { least: of(least), greatest: of(greatest), nulls })
     }
 }
 
@@ -55,24 +55,24 @@ enum Bound {
     Text(String),
 }
 
-fn least(range: &Known) -> Bound {
+fn least(range: &StatisticsRange) -> Bound {
     match range {
-        Known::Ints(least, _) => Bound::Int(*least),
-        Known::Doubles(least, _) => Bound::Double(*least),
-        Known::Texts(least, _) => Bound::Text(least.clone()),
+        StatisticsRange::Ints(least, _) => Bound::Int(*least),
+        StatisticsRange::Doubles(least, _) => Bound::Double(*least),
+        StatisticsRange::Texts(least, _) => Bound::Text(least.clone()),
     }
 }
 
-fn greatest(range: &Known) -> Bound {
+fn greatest(range: &StatisticsRange) -> Bound {
     match range {
-        Known::Ints(_, greatest) => Bound::Int(*greatest),
-        Known::Doubles(_, greatest) => Bound::Double(*greatest),
-        Known::Texts(_, greatest) => Bound::Text(greatest.clone()),
+        StatisticsRange::Ints(_, greatest) => Bound::Int(*greatest),
+        StatisticsRange::Doubles(_, greatest) => Bound::Double(*greatest),
+        StatisticsRange::Texts(_, greatest) => Bound::Text(greatest.clone()),
     }
 }
 
 /// One bound in each stripe, of the wanted type; none where the types do not tell each other's order.
-fn bounds_of(known: &[ColumnStatistics], wanted: &Field, bound: fn(&Known) -> Bound) -> Option<ArrayRef> {
+fn bounds_of(known: &[ColumnStatistics], wanted: &Field, bound: fn(&StatisticsRange) -> Bound) -> Option<ArrayRef> {
     let bounds = || known.iter().map(|known| known.range.as_ref().map(bound));
     let ints = || bounds().map(|bound| if let Some(Bound::Int(value)) = bound { Some(value) } else { None });
     let array: ArrayRef = match wanted.data_type() {
@@ -116,7 +116,7 @@ impl BaseFile for OrcBase {
     }
 
     fn keep_row_groups(&mut self, kept: Range<usize>) {
-        let stripes = row_ranges::of_stretches(&self.row_groups());
+        let stripes = row_ranges::consecutive(&self.row_groups());
         self.kept = Some(row_ranges::common(&self.kept_rows(), stripes.get(kept).unwrap_or_default()));
     }
 
@@ -126,7 +126,7 @@ impl BaseFile for OrcBase {
         }
         let rows = self.file.stripe_rows();
         let may_pass = filter.may_pass(&rows, |column| self.bounds(wanted.fields().get(column)?))?;
-        let stripes = row_ranges::of_stretches(&rows);
+        let stripes = row_ranges::consecutive(&rows);
         let kept = self.kept_rows();
         let is_left = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let pruned = stripes.iter().zip(&may_pass).filter(|(stripe, may)| !**may && is_left(stripe)).count();
@@ -145,9 +145,9 @@ impl BaseFile for OrcBase {
         Ok(())
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let kept = self.kept_rows();
-        let stripes = row_ranges::of_stretches(&self.file.stripe_rows());
+        let stripes = row_ranges::consecutive(&self.file.stripe_rows());
         let with_rows = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let stripes = stripes.iter().enumerate().filter(|(_, stripe)| with_rows(stripe)).map(|(at, _)| at).collect();
         let rows = self.file.rows(&|name| wanted.fields().find(name).is_some(), stripes, batch_rows);

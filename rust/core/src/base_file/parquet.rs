@@ -23,12 +23,12 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::conform::{conformed, reading_type};
 use super::list_of_maps;
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use super::statistics::bounds;
 use crate::error::{Error, Result};
-use crate::filter::{BoundFilter, Bounds};
-use crate::storage::Source;
+use crate::filter::{BoundFilter, ColumnBounds};
+use crate::storage::FileSource;
 
 /// The key under which Avro writers leave their schema.
 const AVRO_SCHEMA: &str = "parquet.avro.schema";
@@ -48,7 +48,7 @@ pub(super) struct ParquetFile {
 
 impl ParquetFile {
     /// Reads the footer. What it says of Arrow types is passed over: the table's schema decides.
-    pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
+    pub(super) fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let bytes = SourceBytes::new(source);
         let metadata = guarded(&bytes, || {
             let metadata = list_of_maps::readable(ParquetMetaDataReader::new().parse_and_finish(&bytes)?)?;
@@ -80,7 +80,7 @@ impl ParquetFile {
     /// The rows to read among those of the row groups to read.
     fn selection(&self) -> Option<RowSelection> {
         let rows = self.rows.as_ref()?;
-        let groups = (0..).zip(row_ranges::of_stretches(&self.row_groups()));
+        let groups = (0..).zip(row_ranges::consecutive(&self.row_groups()));
         let kept = groups.filter(|(at, _)| self.row_groups.as_ref().is_none_or(|kept| kept.contains(at)));
         let mut selectors = Vec::new();
         let len = |from: u64, to: u64| usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
@@ -140,7 +140,7 @@ impl BaseFile for ParquetFile {
         Some(bytes)
     }
 
-    fn bounds(&self, wanted: &Field) -> Option<Bounds> {
+    fn bounds(&self, wanted: &Field) -> Option<ColumnBounds> {
         let (metadata, file) = (self.metadata.metadata(), self.metadata.schema());
         // Statistics that make no sense are as good as none.
         guarded(&self.bytes, || Ok::<_, ParquetError>(bounds(metadata, file, wanted))).ok().flatten()
@@ -182,21 +182,21 @@ impl BaseFile for ParquetFile {
     }
 
     fn kept_rows(&self) -> Vec<Range<u64>> {
-        let groups = row_ranges::of_stretches(&self.row_groups());
+        let groups = row_ranges::consecutive(&self.row_groups());
         let kept = |at: &usize| self.row_groups.as_ref().is_none_or(|kept| kept.contains(at));
         let kept: Vec<Range<u64>> = (0..).zip(groups).filter(|(at, _)| kept(at)).map(|(_, group)| group).collect();
         row_ranges::common(&kept, &row_ranges::whole(self.row_count()))
     }
 
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()> {
-        let groups = row_ranges::of_stretches(&self.row_groups());
+        let groups = row_ranges::consecutive(&self.row_groups());
         let with_rows = |group: &Range<u64>| rows.iter().any(|rows| row_ranges::overlaps(rows, group));
         self.row_groups = Some((0..).zip(&groups).filter(|(_, group)| with_rows(group)).map(|(at, _)| at).collect());
         self.rows = Some(rows);
         Ok(())
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let metadata = self.hinted(wanted)?;
         let selection = self.selection();
         let roots: Vec<usize> = metadata
@@ -255,12 +255,12 @@ impl Iterator for Conformed {
 /// The crate hands errors on as text. The error of a read is kept beside, so that it is returned as it was.
 #[derive(Clone)]
 struct SourceBytes {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
     failure: Arc<Mutex<Option<Error>>>,
 }
 
 impl SourceBytes {
-    fn new(source: Arc<dyn Source>) -> Self {
+    fn new(source: Arc<dyn FileSource>) -> Self {
         Self { source, failure: Arc::default() }
     }
 

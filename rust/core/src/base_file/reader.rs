@@ -6,10 +6,10 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, SchemaRef};
 
 use crate::error::Result;
-use crate::filter::{BoundFilter, Bounds};
+use crate::filter::{BoundFilter, ColumnBounds};
 
 /// Record batches of a base file, in the file's order.
-pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+pub type BaseBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 /// A base file, its footer read.
 pub trait BaseFile: Send {
@@ -38,7 +38,7 @@ pub trait BaseFile: Send {
     }
 
     /// What the file itself says of a column, for each of [`BaseFile::row_groups`]; none where it says nothing.
-    fn bounds(&self, _: &Field) -> Option<Bounds> {
+    fn bounds(&self, _: &Field) -> Option<ColumnBounds> {
         None
     }
 
@@ -57,11 +57,11 @@ pub trait BaseFile: Send {
     /// The rows that are left, by their numbers in the file: ranges in order.
     fn kept_rows(&self) -> Vec<Range<u64>>;
 
-    /// Leaves out all rows but these of the file, given as [`BaseFile::kept_rows`] gives them. [`crate::Kind::Unsupported`] where the
+    /// Leaves out all rows but these of the file, given as [`BaseFile::kept_rows`] gives them. [`crate::ErrorKind::Unsupported`] where the
     /// format has no numbers of rows.
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()>;
 
     /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types. Columns
-    /// that the file has not are null. [`crate::Kind::Unsupported`] where the file's type cannot become the wanted one.
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches>;
+    /// that the file has not are null. [`crate::ErrorKind::Unsupported`] where the file's type cannot become the wanted one.
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches>;
 }

@@ -8,29 +8,29 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use crate::error::{Error, Result};
-use crate::filter::{BoundFilter, Bounds};
+use crate::filter::{BoundFilter, ColumnBounds};
 use crate::names::FieldNames;
 
 /// The file with its columns under the table's names.
 #[must_use]
 pub fn renamed(file: Box<dyn BaseFile>, names: &FieldNames) -> Box<dyn BaseFile> {
-    if names.is_identity() { file } else { Box::new(Renamed { file, names: names.clone() }) }
+    if names.is_identity() { file } else { Box::new(RenamedFile { file, names: names.clone() }) }
 }
 
-struct Renamed {
+struct RenamedFile {
     file: Box<dyn BaseFile>,
     names: FieldNames,
 }
 
-impl Renamed {
+impl RenamedFile {
     fn in_file(&self, wanted: &SchemaRef) -> SchemaRef {
         Arc::new(Schema::new(fields_in_file(wanted.fields(), &self.names)))
     }
 }
 
-impl BaseFile for Renamed {
+impl BaseFile for RenamedFile {
     fn row_count(&self) -> u64 {
         self.file.row_count()
     }
@@ -60,7 +60,7 @@ impl BaseFile for Renamed {
         self.file.column_bytes(&self.in_file(wanted))
     }
 
-    fn bounds(&self, wanted: &Field) -> Option<Bounds> {
+    fn bounds(&self, wanted: &Field) -> Option<ColumnBounds> {
         let wanted: FieldRef = Arc::new(wanted.clone());
         let in_file = fields_in_file(&Fields::from(vec![wanted]), &self.names);
         self.file.bounds(in_file.first()?)
@@ -80,7 +80,7 @@ impl BaseFile for Renamed {
         self.file.prune(&wanted, filter)
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let (in_file, wanted) = (self.in_file(wanted), Arc::clone(wanted));
         let batches = self.file.batches(&in_file, batch_rows)?;
         Ok(Box::new(batches.map(move |batch| labelled_batch(&batch?, &wanted))))
@@ -190,7 +190,7 @@ mod tests {
             Ok(())
         }
 
-        fn batches(self: Box<Self>, wanted: &SchemaRef, _: usize) -> Result<Batches> {
+        fn batches(self: Box<Self>, wanted: &SchemaRef, _: usize) -> Result<BaseBatches> {
             let column = |field: &FieldRef| {
                 let found = self.0.column_by_name(field.name()).cloned();
                 let found = found.unwrap_or_else(|| arrow_array::new_null_array(field.data_type(), self.0.num_rows()));

@@ -10,7 +10,7 @@ pub(super) fn whole(rows: u64) -> Vec<Range<u64>> {
 }
 
 /// The rows of stretches that follow each other, such as row groups.
-pub(super) fn of_stretches(rows: &[u64]) -> Vec<Range<u64>> {
+pub(super) fn consecutive(rows: &[u64]) -> Vec<Range<u64>> {
     let mut end = 0_u64;
     let range = |rows: &u64| {
         let start = end;
@@ -67,6 +67,6 @@ mod tests {
         assert_eq!(common(&[0..10, 20..30], &[5..25]), [5..10, 20..25]);
         assert_eq!(common(&[0..10, 10..20], &whole(20)), whole(20));
         assert!(common(&[0..5, 9..9], &[5..9]).is_empty() && whole(0).is_empty());
-        assert_eq!(of_stretches(&[3, 0, 4]), [0..3, 3..3, 3..7]);
+        assert_eq!(consecutive(&[3, 0, 4]), [0..3, 3..3, 3..7]);
     }
 }

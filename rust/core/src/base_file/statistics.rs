@@ -21,17 +21,17 @@ use parquet::basic::{ColumnOrder, SortOrder, Type};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::conform::conform;
-use crate::filter::Bounds;
+use crate::filter::ColumnBounds;
 
 /// The bounds of a wanted column in each row group; none where nothing can be said. `file` are the columns as they are in the
 /// file.
-pub(super) fn bounds(metadata: &ParquetMetaData, file: &Schema, wanted: &Field) -> Option<Bounds> {
+pub(super) fn bounds(metadata: &ParquetMetaData, file: &Schema, wanted: &Field) -> Option<ColumnBounds> {
     let groups = metadata.row_groups();
     let Some((_, field)) = file.fields().find(wanted.name()) else {
         // A column that the file has not is null.
         let unknown = new_null_array(wanted.data_type(), groups.len());
         let nulls = groups.iter().map(|group| u64::try_from(group.num_rows()).ok()).collect();
-        return Some(Bounds { least: Arc::clone(&unknown), greatest: unknown, nulls });
+        return Some(ColumnBounds { least: Arc::clone(&unknown), greatest: unknown, nulls });
     };
     let parquet = metadata.file_metadata().schema_descr();
     let (leaf, _) = parquet_column(parquet, file, field.name())?;
@@ -54,7 +54,7 @@ pub(super) fn bounds(metadata: &ParquetMetaData, file: &Schema, wanted: &Field) 
     let unknown = || new_null_array(wanted.data_type(), groups.len());
     let least = converter.row_group_mins(groups).ok().and_then(in_order).unwrap_or_else(unknown);
     let greatest = converter.row_group_maxes(groups).ok().and_then(in_order).unwrap_or_else(unknown);
-    Some(Bounds { least, greatest, nulls })
+    Some(ColumnBounds { least, greatest, nulls })
 }
 
 /// Whether the bounds of a column chunk are in the order of its type.
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     /// Footer of a file of one column `c` and one row group of ten rows, and the bounds of the column as `wanted`.
-    fn bounds_of(column: &str, statistics: Option<Statistics>, ordered: bool, wanted: &DataType) -> Bounds {
+    fn bounds_of(column: &str, statistics: Option<Statistics>, ordered: bool, wanted: &DataType) -> ColumnBounds {
         let schema = Arc::new(parse_message_type(&format!("message m {{ {column}; }}")).unwrap());
         let schema = Arc::new(SchemaDescriptor::new(schema));
         let leaf = schema.column(0);
@@ -129,7 +129,7 @@ mod tests {
         bounds(&ParquetMetaData::new(footer, vec![group]), &file, &Field::new("c", wanted.clone(), true)).unwrap()
     }
 
-    fn is_known(bounds: &Bounds) -> bool {
+    fn is_known(bounds: &ColumnBounds) -> bool {
         bounds.least.is_valid(0) && bounds.greatest.is_valid(0)
     }
 

@@ -18,13 +18,13 @@ use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use arrow_select::take::take;
 
 use super::batches::batches_until_end;
-use super::reader::{BaseFile, Batches};
+use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
 use crate::names::meta_columns;
 
-/// The skeleton and its source, as one file. `path_values` are those of the partition columns. [`crate::Kind::InvalidTable`] where
+/// The skeleton and its source, as one file. `path_values` are those of the partition columns. [`crate::ErrorKind::InvalidTable`] where
 /// they do not have the same number of rows: the source was changed since.
 pub fn stitched(
     skeleton: Box<dyn BaseFile>,
@@ -63,26 +63,26 @@ struct Stitched {
 
 /// Where a column is taken from.
 #[derive(Debug, Clone, PartialEq)]
-enum From {
+enum ColumnOrigin {
     Skeleton,
     Source,
     Path(Option<String>),
 }
 
 impl Stitched {
-    fn from(&self, column: &str) -> From {
+    fn from(&self, column: &str) -> ColumnOrigin {
         if meta_columns::ALL.contains(&column) {
-            return From::Skeleton;
+            return ColumnOrigin::Skeleton;
         }
         let value = self.path_values.iter().find(|(name, _)| name == column);
         match value.filter(|_| !self.source.has_column(column)) {
-            Some((_, value)) => From::Path(value.clone()),
-            None => From::Source,
+            Some((_, value)) => ColumnOrigin::Path(value.clone()),
+            None => ColumnOrigin::Source,
         }
     }
 
     /// The wanted columns of one of the two.
-    fn columns(&self, wanted: &SchemaRef, from: &From) -> SchemaRef {
+    fn columns(&self, wanted: &SchemaRef, from: &ColumnOrigin) -> SchemaRef {
         let fields = wanted.fields().iter().filter(|field| self.from(field.name()) == *from).cloned();
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
@@ -99,9 +99,9 @@ impl BaseFile for Stitched {
 
     fn has_column(&self, name: &str) -> bool {
         match self.from(name) {
-            From::Skeleton => self.skeleton.has_column(name),
-            From::Source => self.source.has_column(name),
-            From::Path(_) => true,
+            ColumnOrigin::Skeleton => self.skeleton.has_column(name),
+            ColumnOrigin::Source => self.source.has_column(name),
+            ColumnOrigin::Path(_) => true,
         }
     }
 
@@ -115,9 +115,9 @@ impl BaseFile for Stitched {
 
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
         // To each file the columns of the other are missing, which it would take for nulls.
-        let from: Vec<From> = wanted.fields().iter().map(|field| self.from(field.name())).collect();
-        let of = |part: &From| filter.weakened(|column, _| from.get(column) == Some(part));
-        let (of_skeleton, of_source) = (of(&From::Skeleton), of(&From::Source));
+        let from: Vec<ColumnOrigin> = wanted.fields().iter().map(|field| self.from(field.name())).collect();
+        let of = |part: &ColumnOrigin| filter.weakened(|column, _| from.get(column) == Some(part));
+        let (of_skeleton, of_source) = (of(&ColumnOrigin::Skeleton), of(&ColumnOrigin::Source));
         Ok(self.skeleton.prune(wanted, &of_skeleton)?.saturating_add(self.source.prune(wanted, &of_source)?))
     }
 
@@ -130,12 +130,13 @@ impl BaseFile for Stitched {
         self.source.keep_rows(rows)
     }
 
-    fn batches(mut self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    fn batches(mut self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
         let kept = self.kept_rows();
         if kept != row_ranges::whole(self.row_count()) {
             self.keep_rows(kept)?;
         }
-        let (of_skeleton, of_source) = (self.columns(wanted, &From::Skeleton), self.columns(wanted, &From::Source));
+        let (of_skeleton, of_source) =
+            (self.columns(wanted, &ColumnOrigin::Skeleton), self.columns(wanted, &ColumnOrigin::Source));
         let from = wanted.fields().iter().map(|field| self.from(field.name())).collect();
         let mut lanes = Vec::new();
         if !of_skeleton.fields().is_empty() || of_source.fields().is_empty() {
@@ -151,12 +152,12 @@ impl BaseFile for Stitched {
 
 /// Batches of one of the files, and what is left of the one at hand.
 struct Lane {
-    batches: Batches,
+    batches: BaseBatches,
     held: Option<RecordBatch>,
 }
 
 impl Lane {
-    fn new(batches: Batches) -> Self {
+    fn new(batches: BaseBatches) -> Self {
         Self { batches, held: None }
     }
 
@@ -181,7 +182,7 @@ impl Lane {
 struct InStep {
     lanes: Vec<Lane>,
     wanted: SchemaRef,
-    from: Vec<From>,
+    from: Vec<ColumnOrigin>,
 }
 
 impl InStep {
@@ -197,13 +198,13 @@ impl InStep {
         let no_rows = || Error::internal("a skeleton or its source without rows at hand");
         let parts = self.lanes.iter_mut().map(|lane| lane.take(count).ok_or_else(no_rows));
         let parts = parts.collect::<Result<Vec<RecordBatch>>>()?;
-        let column = |field: &arrow_schema::FieldRef, from: &From| match from {
-            From::Path(value) => repeated(value.as_deref(), field.data_type(), count).map_err(|error| {
+        let column = |field: &arrow_schema::FieldRef, from: &ColumnOrigin| match from {
+            ColumnOrigin::Path(value) => repeated(value.as_deref(), field.data_type(), count).map_err(|error| {
                 let value = value.as_deref().unwrap_or("null");
                 let message = format!("the path's value {value:?} is not a value of column {:?}", field.name());
                 Error::invalid_table(message).caused_by(error)
             }),
-            From::Skeleton | From::Source => parts
+            ColumnOrigin::Skeleton | ColumnOrigin::Source => parts
                 .iter()
                 .find_map(|part| part.column_by_name(field.name()))
                 .cloned()

@@ -225,7 +225,7 @@ mod tests {
             BloomOptions { error_rate: f64::NAN, ..default },
             BloomOptions { entries: u32::MAX, ..default },
         ] {
-            assert_eq!(BloomBuilder::new(&options).unwrap_err().kind(), crate::Kind::InvalidArgument);
+            assert_eq!(BloomBuilder::new(&options).unwrap_err().kind(), crate::ErrorKind::InvalidArgument);
         }
         assert!(BloomBuilder::new(&default).unwrap().add(b"").is_err());
     }

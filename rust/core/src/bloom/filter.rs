@@ -64,7 +64,7 @@ impl BloomFilter {
     /// # Errors
     /// `InvalidTable` if the text is no such filter.
     pub fn parse(text: &str, kind: BloomType) -> Result<Self> {
-        let damaged = |error: Error| error.with_kind(crate::Kind::InvalidTable).with_offset_in("the Bloom filter");
+        let damaged = |error: Error| error.with_kind(crate::ErrorKind::InvalidTable).with_offset_in("the Bloom filter");
         let bytes = STANDARD
             .decode(text.trim_ascii())
             .map_err(|error| Error::invalid_table("Bloom filter is not valid base64").caused_by(error))?;
@@ -175,7 +175,7 @@ mod tests {
             ([header(1, 1, 8), vec![0, 0]].concat(), "1 bytes after"),
         ] {
             let error = parse(&bytes, BloomType::Simple);
-            assert_eq!(error.kind(), crate::Kind::InvalidTable, "{error}");
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidTable, "{error}");
             assert!(error.to_string().contains(word), "{error}");
         }
         let rows = |rows: i32, row: Vec<u8>| {

@@ -9,13 +9,13 @@ use crate::error::{Error, Result};
 use crate::file_group::{BootstrapSource, FileSlice};
 use crate::keys::partition_path;
 use crate::names::instant_time;
-use crate::storage::Place;
+use crate::storage::Storage;
 
 /// Tells each slice with a skeleton its source. Of a table without skeletons nothing is read.
 ///
 /// # Errors
 /// What [`BootstrapIndex`] says; `InvalidTable` where it does not know a skeleton.
-pub fn attach(place: &dyn Place, config: &TableConfig, slices: &mut [FileSlice]) -> Result<()> {
+pub fn attach(storage: &dyn Storage, config: &TableConfig, slices: &mut [FileSlice]) -> Result<()> {
     let mut index: Option<BootstrapIndex> = None;
     let mut known: HashMap<String, HashMap<String, IndexedFile>> = HashMap::new();
     for slice in slices {
@@ -25,7 +25,7 @@ pub fn attach(place: &dyn Place, config: &TableConfig, slices: &mut [FileSlice])
         };
         let index = match &mut index {
             Some(index) => index,
-            unopened => unopened.insert(BootstrapIndex::open(place, config)?),
+            unopened => unopened.insert(BootstrapIndex::open(storage, config)?),
         };
         if !known.contains_key(&slice.partition) {
             known.insert(slice.partition.clone(), index.files_of(&slice.partition)?);
@@ -33,7 +33,7 @@ pub fn attach(place: &dyn Place, config: &TableConfig, slices: &mut [FileSlice])
         let found = known.get(&slice.partition).and_then(|files| files.get(&slice.file_id));
         let file = found.ok_or_else(|| {
             let message = "the bootstrap index does not know this file, whose rows lie elsewhere";
-            Error::invalid_table(message).in_file(place.full_path(&base.path)).at_instant(&base.instant)
+            Error::invalid_table(message).in_file(storage.full_path(&base.path)).at_instant(&base.instant)
         })?;
         base.source = Some(BootstrapSource {
             path: file.path.clone(),

@@ -16,11 +16,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, StructArray};
 
-use crate::avro::{Container, Types};
+use crate::avro::{ArrowMapping, Container};
 use crate::config::TableConfig;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hfile::HFile;
-use crate::storage::Place;
+use crate::storage::Storage;
 
 const FILE: &str =
     ".hoodie/.aux/.bootstrap/.partitions/00000000-0000-0000-0000-000000000000-0_1-0-1_00000000000001.hfile";
@@ -52,17 +52,17 @@ impl BootstrapIndex {
     ///
     /// # Errors
     /// `InvalidTable` where there is none or it is damaged; `Unsupported` where the table has one of another class.
-    pub fn open(place: &dyn Place, config: &TableConfig) -> Result<Self> {
+    pub fn open(storage: &dyn Storage, config: &TableConfig) -> Result<Self> {
         let class = config.properties.first_of(&["hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type"]);
         if let Some(class) = class.filter(|class| !is_known(class)) {
             return Err(Error::unsupported(format!("a bootstrap index of class {class}; {HFILE_INDEX} is read")));
         }
-        let path = place.full_path(FILE);
-        let source = place.open(FILE).map_err(|error| match error.kind() {
-            Kind::NotFound => Error::invalid_table("a table with bootstrapped files has lost its bootstrap index"),
+        let path = storage.full_path(FILE);
+        let source = storage.open(FILE).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Error::invalid_table("a table with bootstrapped files has lost its bootstrap index"),
             _ => error,
         });
-        let opened = source.and_then(HFile::open).map_err(|error| of_table(error).in_file(&path))?;
+        let opened = source.and_then(HFile::open).map_err(|error| as_table_error(error).in_file(&path))?;
         let then = opened.info(INFO).map(base_path).transpose().map_err(|error| error.in_file(&path))?.flatten();
         let now = config.properties.first_of(&["hoodie.bootstrap.base.path"]).map(str::to_owned);
         let moved = then.zip(now).filter(|(then, now)| plain(then) != plain(now));
@@ -74,7 +74,7 @@ impl BootstrapIndex {
     /// # Errors
     /// `InvalidTable` where the index is damaged.
     pub fn files_of(&self, partition: &str) -> Result<HashMap<String, IndexedFile>> {
-        self.read(partition).map_err(|error| of_table(error).in_file(&self.path))
+        self.read(partition).map_err(|error| as_table_error(error).in_file(&self.path))
     }
 
     fn read(&self, partition: &str) -> Result<HashMap<String, IndexedFile>> {
@@ -146,15 +146,15 @@ fn base_path(container: &[u8]) -> Result<Option<String>> {
 
 /// The one record of a container, with one of its fields.
 fn record(container: &[u8], field: &str) -> Result<StructArray> {
-    let batch = Container::open(container)?.read(Some(&[field]), Types::File)?;
+    let batch = Container::open(container)?.read(Some(&[field]), ArrowMapping::File)?;
     if batch.num_rows() == 1 {
         return Ok(StructArray::from(batch));
     }
     Err(Error::invalid_table(format!("an entry of the bootstrap index of {} records", batch.num_rows())))
 }
 
-fn of_table(error: Error) -> Error {
-    if error.kind() == Kind::CorruptLog { error.with_kind(Kind::InvalidTable) } else { error }
+fn as_table_error(error: Error) -> Error {
+    if error.kind() == ErrorKind::CorruptLog { error.with_kind(ErrorKind::InvalidTable) } else { error }
 }
 
 #[cfg(test)]

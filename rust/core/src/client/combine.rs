@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 
 use crate::avro;
-use crate::config::Semantics;
+use crate::config::MergeSemantics;
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
 use crate::plan::OpenTable;
@@ -44,7 +44,7 @@ pub(super) fn combine(
     let options = RowsMergeOptions {
         record_key: vec![KEY.to_owned()],
         properties: table.config.properties.clone(),
-        semantics: Semantics::default(),
+        semantics: MergeSemantics::default(),
         schema: Some(schema.clone()),
         commit_order: Vec::new(),
         partial: false,

@@ -109,7 +109,7 @@ pub(super) fn combines_by_default(options: &Options) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn options(given: &[(&str, &str)]) -> Options {
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

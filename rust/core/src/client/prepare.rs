@@ -15,7 +15,7 @@ use super::read_rows::{FullRows, KeysAlone, read_all};
 use super::refused_rows::{RefusedRows, ignores_failed};
 use super::schema::WriteSchema;
 use crate::commit::WriteOperation;
-use crate::config::{MergeMode, Semantics, option_values};
+use crate::config::{MergeMode, MergeSemantics, option_values};
 use crate::error::{Error, Result};
 use crate::keys::{FieldPath, KeyColumns, RowKeyReader, RowKeys};
 use crate::names::{RequestedTime, meta_columns};
@@ -150,7 +150,7 @@ impl Preparation<'_> {
             .collect::<std::result::Result<Vec<_>, _>>()
             .map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
         let wanted = keyed.project(&places).map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
-        let (_, rest) = columns.key.of_log(&wanted, &Bytes::new(), &[])?;
+        let (_, rest) = columns.key.split_keys(&wanted, &Bytes::new(), &[])?;
         let batch = columns.batch(rest, rows.num_rows())?;
         Ok(batch.deleted.unwrap_or_else(|| BooleanArray::from(vec![false; rows.num_rows()])))
     }

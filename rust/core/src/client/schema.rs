@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Schema as ArrowSchema, SchemaRef};
 use serde_json::Value;
 
 use super::conform::holds;
-use crate::avro::{self, Field, Schema, Type, Types};
+use crate::avro::{self, ArrowMapping, Field, Schema, Type};
 use crate::config::option_values;
 use crate::error::{Error, Result};
 use crate::names::meta_columns;

@@ -185,7 +185,7 @@ mod tests {
         }
         for wrong in ["99991231235959999", "99999999999999999", "9", "5000"] {
             let error = next_after(wrong).unwrap_err();
-            assert_eq!(error.kind(), crate::Kind::InvalidTable, "{error}");
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidTable, "{error}");
         }
     }
 

@@ -18,10 +18,12 @@ use std::collections::BTreeSet;
 
 use super::timeline_writer::TimelineWriter;
 use crate::config::{TableConfig, TableType, TimelineLayout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
-use crate::timeline::metadata::{HoodieCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRollbackPlan, Metadata};
-use crate::timeline::{Action, Instant, Part, Timeline};
+use crate::timeline::metadata::{
+    HoodieCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRollbackPlan, TimelineMetadata,
+};
+use crate::timeline::{Action, Instant, MetadataPart, Timeline};
 
 /// File groups that an error names; of more it names the first.
 const NAMED: usize = 5;
@@ -96,11 +98,11 @@ impl ConflictCheck<'_> {
             "another writer took this write for dead and rolled it back ({by}): its heartbeat had expired, or the other writer is \
              configured to be the only one; write again"
         );
-        Error::new(Kind::WriteConflict, message).at_instant(self.instant)
+        Error::new(ErrorKind::WriteConflict, message).at_instant(self.instant)
     }
 
     fn check_completed(&self, other: &Instant) -> Result<()> {
-        let Some(metadata) = self.now.commit_metadata(other, Part::All)? else { return Ok(()) };
+        let Some(metadata) = self.now.commit_metadata(other, MetadataPart::All)? else { return Ok(()) };
         let is_merge_on_read = self.config.table_type == TableType::MergeOnRead;
         let own = match self.config.layout() {
             TimelineLayout::V2 if is_merge_on_read && other.action == Action::Commit => &self.groups.merged,
@@ -168,7 +170,7 @@ impl ConflictCheck<'_> {
             self.instant,
             named.join(", ")
         );
-        Err(Error::new(Kind::WriteConflict, message).at_instant(self.instant))
+        Err(Error::new(ErrorKind::WriteConflict, message).at_instant(self.instant))
     }
 }
 
@@ -196,7 +198,7 @@ mod tests {
 
     use super::*;
     use crate::config::Properties;
-    use crate::storage::{FileStore, LocalPlace, Place};
+    use crate::storage::{FileStore, LocalStorage, Storage};
     use crate::timeline::metadata::{
         HoodieClusteringGroup, HoodieClusteringPlan, HoodieCompactionOperation, HoodieCompactionPlan,
         HoodieInstantInfo, HoodieSliceInfo,
@@ -224,7 +226,7 @@ mod tests {
 
         fn put(&self, name: &str, content: &[u8]) {
             let path = format!("{}/{name}", self.config.timeline_folder);
-            self.place().put(&path, &Bytes::copy_from_slice(content), None).unwrap();
+            self.storage().put(&path, &Bytes::copy_from_slice(content), None).unwrap();
         }
 
         /// A completed commit that wrote one file group.
@@ -240,20 +242,20 @@ mod tests {
             self.put(&completed, content.as_bytes());
         }
 
-        fn place(&self) -> LocalPlace {
-            LocalPlace::new(&self.folder.path().to_string_lossy(), true)
+        fn storage(&self) -> LocalStorage {
+            LocalStorage::new(&self.folder.path().to_string_lossy(), true)
         }
 
         fn timeline(&self) -> Timeline {
-            let place: Arc<dyn Place> = Arc::new(self.place());
-            Timeline::load(&place, &self.config).unwrap()
+            let storage: Arc<dyn Storage> = Arc::new(self.storage());
+            Timeline::load(&storage, &self.config).unwrap()
         }
 
         /// Checks a write of `p/f-0`, which merges it or not, that began with the timeline `before`.
         fn check(&self, before: &Timeline, is_merged: bool) -> Result<()> {
             let all = Groups::from([("p".to_owned(), "f-0".to_owned())]);
             let merged = if is_merged { all.clone() } else { Groups::new() };
-            let writer = TimelineWriter::new(Arc::new(self.place()), &self.config);
+            let writer = TimelineWriter::new(Arc::new(self.storage()), &self.config);
             let check = ConflictCheck {
                 writer: &writer,
                 config: &self.config,
@@ -271,7 +273,7 @@ mod tests {
             self.check(&before, is_merged).unwrap();
             change();
             let error = self.check(&before, is_merged).err()?;
-            assert_eq!(error.kind(), Kind::WriteConflict, "{error}");
+            assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
             Some(error.to_string())
         }
     }
@@ -381,14 +383,14 @@ mod tests {
         let message = table.conflict(false, || table.put("20240107000000000.rollback.requested", &plan(OWN))).unwrap();
         assert!(message.contains("20240107000000000.rollback"), "{message}");
         let table = Table::new("6");
-        let remove = |name: &str| table.place().delete(&format!(".hoodie/{OWN}.deltacommit.{name}")).unwrap();
+        let remove = |name: &str| table.storage().delete(&format!(".hoodie/{OWN}.deltacommit.{name}")).unwrap();
         assert!(table.conflict(false, || ["inflight", "requested"].map(remove).into_iter().collect()).is_some());
     }
 
     #[test]
     fn errors_name_some_of_many_file_groups() {
         let table = Table::new("9");
-        let writer = TimelineWriter::new(Arc::new(table.place()), &table.config);
+        let writer = TimelineWriter::new(Arc::new(table.storage()), &table.config);
         let (now, groups) = (table.timeline(), WrittenGroups::default());
         let check = ConflictCheck {
             writer: &writer,

@@ -6,8 +6,8 @@ use chrono::Utc;
 
 use super::NewTable;
 use crate::config::TimelineLayout;
-use crate::error::{Error, Kind, Result};
-use crate::storage::{FileStore, Put};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{FileStore, PutOutcome};
 
 const PROPERTIES: &str = ".hoodie/hoodie.properties";
 
@@ -29,8 +29,8 @@ pub fn create_table(store: &dyn FileStore, table: &NewTable, columns: &Schema) -
         store.create_folder(folder)?;
     }
     match store.put_if_absent(PROPERTIES, &content)? {
-        Put::Written(_) => Ok(()),
-        Put::Refused => Err(exists(store)),
+        PutOutcome::Written(_) => Ok(()),
+        PutOutcome::Refused => Err(exists(store)),
     }
 }
 
@@ -47,6 +47,6 @@ fn folders(layout: TimelineLayout) -> &'static [&'static str] {
 }
 
 fn exists(store: &dyn FileStore) -> Error {
-    Error::new(Kind::AlreadyExists, "there is a table here already: open it with Table, or choose another path")
+    Error::new(ErrorKind::AlreadyExists, "there is a table here already: open it with Table, or choose another path")
         .in_file(store.full_path(PROPERTIES))
 }

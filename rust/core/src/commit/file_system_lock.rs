@@ -11,8 +11,8 @@ use bytes::Bytes;
 
 use super::lock::{HeldLock, TableLock};
 use super::unique_name::unique_name;
-use crate::error::{Error, Kind, Result};
-use crate::storage::{Entry, FileStore, Put};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{FileStore, FolderEntry, PutOutcome};
 
 const NAME: &str = "lock";
 
@@ -40,7 +40,7 @@ impl FileSystemLock {
         let Some(expiry) = self.expiry else { return Ok(()) };
         let entries = self.store.list(&self.folder)?.unwrap_or_default();
         let modified = entries.iter().find_map(|entry| match entry {
-            Entry::File(status) if status.name == NAME => Some(status.modified_ms),
+            FolderEntry::File(status) if status.name == NAME => Some(status.modified_ms),
             _ => None,
         });
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -60,7 +60,7 @@ impl TableLock for FileSystemLock {
         self.remove_expired()?;
         let taken = Instant::now();
         let content = Bytes::from(format!("{{\"owner\":\"{}\"}}\n", unique_name()));
-        if self.store.put_if_absent(&self.path(), &content)? == Put::Refused {
+        if self.store.put_if_absent(&self.path(), &content)? == PutOutcome::Refused {
             return Ok(None);
         }
         Ok(Some(Box::new(HeldFileLock {
@@ -97,7 +97,7 @@ impl HeldFileLock {
                      once, or raise hoodie.write.lock.filesystem.expire",
                     expiry.as_secs()
                 );
-                Err(Error::new(Kind::Io, message).in_file(self.store.full_path(&self.path)))
+                Err(Error::new(ErrorKind::Io, message).in_file(self.store.full_path(&self.path)))
             }
             _ => Ok(()),
         }
@@ -112,7 +112,7 @@ impl HeldFileLock {
     fn is_own(&self) -> Result<bool> {
         match self.store.get(&self.path) {
             Ok((found, _)) => Ok(found == self.content),
-            Err(error) if error.kind() == Kind::NotFound => Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -125,7 +125,7 @@ impl HeldLock for HeldFileLock {
             return Ok(());
         }
         let message = "the lock of the table was taken over or removed while it was held: another writer may have it";
-        Err(Error::new(Kind::Io, message).in_file(self.store.full_path(&self.path)))
+        Err(Error::new(ErrorKind::Io, message).in_file(self.store.full_path(&self.path)))
     }
 
     fn release(mut self: Box<Self>) -> Result<()> {
@@ -145,10 +145,10 @@ impl Drop for HeldFileLock {
 mod tests {
     use super::*;
     use crate::commit::lock::{LockWait, acquire};
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     fn lock(folder: &tempfile::TempDir, expiry: Option<Duration>) -> FileSystemLock {
-        let store = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        let store = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
         FileSystemLock::new(store, ".hoodie", expiry)
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let file = std::fs::File::options().write(true).open(lock_file(&folder)).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(61)).unwrap();
         let taken = lock(&folder, expiry).try_acquire().unwrap().unwrap();
-        assert_eq!(held.check().unwrap_err().kind(), Kind::Io);
+        assert_eq!(held.check().unwrap_err().kind(), ErrorKind::Io);
         held.release().unwrap();
         assert!(lock_file(&folder).exists(), "the lock of the other writer");
         drop(taken);

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
-use crate::storage::{Entry, FileStore};
+use crate::storage::{FileStore, FolderEntry};
 
 const FOLDER: &str = ".hoodie/.heartbeat";
 
@@ -96,7 +96,7 @@ impl Heartbeat {
              write again, or raise hoodie.client.heartbeat.interval_in_ms",
             age.as_secs()
         );
-        Err(Error::new(Kind::Io, message).in_file(self.shared.store.full_path(&self.shared.path)))
+        Err(Error::new(ErrorKind::Io, message).in_file(self.shared.store.full_path(&self.shared.path)))
     }
 
     /// Ends the heartbeat and leaves its file.
@@ -176,8 +176,8 @@ impl Heartbeats {
             Ok(modified) => now.saturating_sub(Duration::from_millis(modified)),
         };
         let ages = entries.iter().filter_map(|entry| match entry {
-            Entry::File(status) => Some((RequestedTime::parse(&status.name)?, age(status.modified_ms))),
-            Entry::Folder(_) => None,
+            FolderEntry::File(status) => Some((RequestedTime::parse(&status.name)?, age(status.modified_ms))),
+            FolderEntry::Folder(_) => None,
         });
         Ok(Self { ages: ages.collect() })
     }
@@ -197,10 +197,10 @@ impl Heartbeats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     fn store(folder: &tempfile::TempDir) -> Arc<dyn FileStore> {
-        Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true))
+        Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true))
     }
 
     fn modified(folder: &tempfile::TempDir) -> SystemTime {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{POLL, check_cancelled};
 
 /// How long to wait for a lock (`hoodie.write.lock.wait_time_ms` and its siblings, with Hudi's defaults).
@@ -63,7 +63,7 @@ pub fn acquire(lock: &dyn TableLock, wait: LockWait) -> Result<Box<dyn HeldLock>
                  remove the lock if no writer is running",
                 wait.limit.as_secs_f64()
             );
-            return Err(Error::new(Kind::Io, message).in_file(lock.location()));
+            return Err(Error::new(ErrorKind::Io, message).in_file(lock.location()));
         }
         pause(wait.pause.min(wait.limit.saturating_sub(began.elapsed())))?;
     }

@@ -221,11 +221,11 @@ fn millis(options: &BTreeMap<String, String>, name: &str, default: u64) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
-    use crate::storage::LocalPlace;
+    use crate::ErrorKind;
+    use crate::storage::LocalStorage;
 
     fn concurrency(options: &[(&str, &str)]) -> Result<Concurrency> {
-        let store: Arc<dyn FileStore> = Arc::new(LocalPlace::new("/nowhere", true));
+        let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true));
         let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Concurrency::from_options(&store, &StorageOptions::new(), &options)
     }
@@ -276,21 +276,21 @@ mod tests {
         let occ = (MODE, "optimistic_concurrency_control");
         let file = (PROVIDER, "FileSystemBasedLockProvider");
         for (options, kind, word) in [
-            (&[(MODE, "NON_BLOCKING_CONCURRENCY_CONTROL")][..], Kind::Unsupported, "non_blocking"),
-            (&[occ], Kind::InvalidArgument, PROVIDER),
-            (&[occ, (PROVIDER, "InProcessLockProvider")], Kind::InvalidArgument, "one process"),
-            (&[occ, (PROVIDER, "a.b.ZookeeperBasedLockProvider")], Kind::Unsupported, "Zookeeper"),
-            (&[occ, file, (POLICY[0], "EAGER")], Kind::InvalidArgument, "LAZY"),
-            (&[occ, file, (STRATEGY, "x.PreferWriter")], Kind::Unsupported, "x.PreferWriter"),
-            (&[(POLICY[0], "sometimes")], Kind::InvalidArgument, "SOMETIMES"),
-            (&[("hoodie.client.heartbeat.interval_in_ms", "x")], Kind::InvalidArgument, "interval_in_ms"),
+            (&[(MODE, "NON_BLOCKING_CONCURRENCY_CONTROL")][..], ErrorKind::Unsupported, "non_blocking"),
+            (&[occ], ErrorKind::InvalidArgument, PROVIDER),
+            (&[occ, (PROVIDER, "InProcessLockProvider")], ErrorKind::InvalidArgument, "one process"),
+            (&[occ, (PROVIDER, "a.b.ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
+            (&[occ, file, (POLICY[0], "EAGER")], ErrorKind::InvalidArgument, "LAZY"),
+            (&[occ, file, (STRATEGY, "x.PreferWriter")], ErrorKind::Unsupported, "x.PreferWriter"),
+            (&[(POLICY[0], "sometimes")], ErrorKind::InvalidArgument, "SOMETIMES"),
+            (&[("hoodie.client.heartbeat.interval_in_ms", "x")], ErrorKind::InvalidArgument, "interval_in_ms"),
             (
                 &[
                     occ,
                     (PROVIDER, "StorageBasedLockProvider"),
                     ("hoodie.write.lock.storage.validity.timeout.secs", "31"),
                 ],
-                Kind::InvalidArgument,
+                ErrorKind::InvalidArgument,
                 "3 times",
             ),
         ] {

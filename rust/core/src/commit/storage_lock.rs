@@ -17,8 +17,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::lock::{HeldLock, TableLock};
-use crate::error::{Error, Kind, Result};
-use crate::storage::{FileStore, FileVersion, Put};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{FileStore, FileVersion, PutOutcome};
 
 const PATH: &str = ".hoodie/.locks/table_lock.json";
 const CLOCK_DRIFT: Duration = Duration::from_millis(500);
@@ -81,7 +81,7 @@ impl TableLock for StorageLock {
     fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
         let (content, until) = self.content(false)?;
         let put = match self.store.get(PATH) {
-            Err(error) if error.kind() == Kind::NotFound => self.store.put_if_absent(PATH, &content)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => self.store.put_if_absent(PATH, &content)?,
             Err(error) => return Err(error),
             Ok((bytes, version)) => {
                 let found: LockFile = serde_json::from_slice(&bytes).map_err(|error| {
@@ -96,8 +96,8 @@ impl TableLock for StorageLock {
             }
         };
         match put {
-            Put::Refused => Ok(None),
-            Put::Written(version) => {
+            PutOutcome::Refused => Ok(None),
+            PutOutcome::Written(version) => {
                 let lock = Self { store: Arc::clone(&self.store), owner: self.owner.clone(), validity: self.validity };
                 Ok(Some(Box::new(HeldStorageLock::new(lock, version, until)?)))
             }
@@ -177,8 +177,8 @@ impl Shared {
     fn renew(&self, state: &mut State) {
         let Ok((content, until)) = self.lock.content(false) else { return };
         match self.lock.store.put(PATH, &content, Some(&state.version)) {
-            Ok(Put::Written(version)) => (state.version, state.until) = (version, until),
-            Ok(Put::Refused) => state.is_lost = true,
+            Ok(PutOutcome::Written(version)) => (state.version, state.until) = (version, until),
+            Ok(PutOutcome::Refused) => state.is_lost = true,
             Err(_) => {}
         }
     }
@@ -190,8 +190,11 @@ impl HeldLock for HeldStorageLock {
         if !state.is_lost && now() < state.until {
             return Ok(());
         }
-        Err(Error::new(Kind::Io, "the lock of the table was lost to another writer, or could not be renewed in time")
-            .in_file(self.shared.lock.location()))
+        Err(Error::new(
+            ErrorKind::Io,
+            "the lock of the table was lost to another writer, or could not be renewed in time",
+        )
+        .in_file(self.shared.lock.location()))
     }
 
     fn release(mut self: Box<Self>) -> Result<()> {
@@ -213,10 +216,10 @@ fn now() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     fn lock(folder: &tempfile::TempDir, owner: &str, validity: LockValidity) -> StorageLock {
-        let store = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        let store = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
         StorageLock::new(store, owner, validity)
     }
 
@@ -255,8 +258,8 @@ mod tests {
     fn a_lock_of_a_dead_writer_is_taken_over() {
         let folder = tempfile::tempdir().unwrap();
         let past = LockFile { expired: false, valid_until: 1, owner: "dead".to_owned() };
-        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
-        place.put(PATH, &serde_json::to_vec(&past).unwrap().into(), None).unwrap();
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        storage.put(PATH, &serde_json::to_vec(&past).unwrap().into(), None).unwrap();
         assert!(lock(&folder, "b", LockValidity::default()).try_acquire().unwrap().is_some());
     }
 
@@ -265,8 +268,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut held = lock(&folder, "a", short()).try_acquire().unwrap().unwrap();
         let other = LockFile { expired: false, valid_until: u64::MAX, owner: "b".to_owned() };
-        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
-        place.put(PATH, &serde_json::to_vec(&other).unwrap().into(), None).unwrap();
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        storage.put(PATH, &serde_json::to_vec(&other).unwrap().into(), None).unwrap();
         std::thread::sleep(Duration::from_millis(400));
         assert!(held.check().unwrap_err().to_string().contains("lost"));
         held.release().unwrap();
@@ -276,8 +279,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_an_error_that_says_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
-        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
-        place.put(PATH, &Bytes::from_static(b"{}"), None).unwrap();
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        storage.put(PATH, &Bytes::from_static(b"{}"), None).unwrap();
         let error = lock(&folder, "a", short()).try_acquire().err().unwrap();
         assert!(error.to_string().contains("remove it"), "{error}");
     }

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::config::{TableConfig, TimelineLayout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::{Entry, FileStore, Put};
-use crate::timeline::metadata::Metadata;
-use crate::timeline::{Action, Instant, State, Timeline};
+use crate::storage::{FileStore, FolderEntry, PutOutcome};
+use crate::timeline::metadata::TimelineMetadata;
+use crate::timeline::{Action, Instant, InstantState, Timeline};
 
 /// Attempts to create a completed file after an answer was lost.
 const ATTEMPTS: usize = 3;
@@ -63,11 +63,11 @@ impl TimelineWriter {
     }
 
     /// Commit metadata in the form of the layout: JSON in layout 1, Avro in layout 2. Plans are Avro in both
-    /// ([`Metadata::to_avro`]).
+    /// ([`TimelineMetadata::to_avro`]).
     ///
     /// # Errors
-    /// As for [`Metadata::to_avro`].
-    pub fn commit_content(&self, metadata: &impl Metadata) -> Result<Bytes> {
+    /// As for [`TimelineMetadata::to_avro`].
+    pub fn commit_content(&self, metadata: &impl TimelineMetadata) -> Result<Bytes> {
         match self.layout {
             TimelineLayout::V1 => Ok(Bytes::from(metadata.to_json())),
             TimelineLayout::V2 => metadata.to_avro().map(Bytes::from),
@@ -78,16 +78,16 @@ impl TimelineWriter {
     ///
     /// # Errors
     /// Those of the storage: it is not known whether the file exists.
-    pub fn request(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<Put> {
-        self.create(&pending_name(time, action, State::Requested), time, content)
+    pub fn request(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<PutOutcome> {
+        self.create(&pending_name(time, action, InstantState::Requested), time, content)
     }
 
     /// Creates the inflight file. `Refused` if there is one.
     ///
     /// # Errors
     /// Those of the storage: it is not known whether the file exists.
-    pub fn start(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<Put> {
-        self.create(&pending_name(time, action, State::Inflight), time, content)
+    pub fn start(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<PutOutcome> {
+        self.create(&pending_name(time, action, InstantState::Inflight), time, content)
     }
 
     /// Creates the completed file. The action is the one that was requested; the completion time is used in layout 2.
@@ -108,7 +108,7 @@ impl TimelineWriter {
         match self.create_completed(&path, content) {
             Created::Yes => {
                 let requested_time = time.clone();
-                let state = State::Completed;
+                let state = InstantState::Completed;
                 CompletionOutcome::Completed(Instant { requested_time, completion_time, action, state, file_name })
             }
             Created::No(error) => {
@@ -149,8 +149,8 @@ impl TimelineWriter {
     pub fn files(&self) -> Result<Vec<Instant>> {
         let entries = self.store.list(&self.folder)?.unwrap_or_default();
         let names = entries.iter().filter_map(|entry| match entry {
-            Entry::File(status) => Some(status.name.as_str()),
-            Entry::Folder(_) => None,
+            FolderEntry::File(status) => Some(status.name.as_str()),
+            FolderEntry::Folder(_) => None,
         });
         Ok(names.filter_map(|name| Timeline::parse_file_name(self.layout, name)).collect())
     }
@@ -162,7 +162,7 @@ impl TimelineWriter {
     pub fn read(&self, file_name: &str) -> Result<Option<Bytes>> {
         match self.store.get(&self.path(file_name)) {
             Ok((bytes, _)) => Ok(Some(bytes)),
-            Err(error) if error.kind() == Kind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -172,7 +172,7 @@ impl TimelineWriter {
     /// # Errors
     /// Those of the storage.
     pub fn read_requested(&self, time: &RequestedTime, action: Action) -> Result<Option<Bytes>> {
-        self.read(&pending_name(time, action, State::Requested))
+        self.read(&pending_name(time, action, InstantState::Requested))
     }
 
     /// Deletes the files of an instant: the completed one, then inflight, then requested, so that what is left after a failure is an
@@ -189,7 +189,7 @@ impl TimelineWriter {
     /// # Errors
     /// Those of the storage.
     pub fn revert_to_inflight(&self, time: &RequestedTime, action: Action) -> Result<()> {
-        self.delete_files(time, action, |instant| instant.state == State::Completed)
+        self.delete_files(time, action, |instant| instant.state == InstantState::Completed)
     }
 
     fn delete_files(&self, time: &RequestedTime, action: Action, is_wanted: impl Fn(&Instant) -> bool) -> Result<()> {
@@ -210,7 +210,7 @@ impl TimelineWriter {
         self.store.delete(&self.path(file_name))
     }
 
-    fn create(&self, file_name: &str, time: &RequestedTime, content: &Bytes) -> Result<Put> {
+    fn create(&self, file_name: &str, time: &RequestedTime, content: &Bytes) -> Result<PutOutcome> {
         let path = self.path(file_name);
         let put = self.store.put_if_absent(&path, content);
         put.map_err(|error| error.in_file(self.store.full_path(&path)).at_instant(time))
@@ -222,17 +222,17 @@ impl TimelineWriter {
         let mut failure = None;
         for _ in 0..ATTEMPTS {
             let error = match self.store.put_if_absent(path, content) {
-                Ok(Put::Written(_)) => return Created::Yes,
-                Ok(Put::Refused) => None,
+                Ok(PutOutcome::Written(_)) => return Created::Yes,
+                Ok(PutOutcome::Refused) => None,
                 Err(error) => Some(error),
             };
             match (self.store.get(path), error) {
                 (Ok((found, _)), _) if found == *content => return Created::Yes,
                 (Ok(_), _) => {
                     let message = "another writer completed the instant: this write is not part of the table";
-                    return Created::No(Error::new(Kind::AlreadyExists, message));
+                    return Created::No(Error::new(ErrorKind::AlreadyExists, message));
                 }
-                (Err(read), Some(error)) if read.kind() == Kind::NotFound && is_final(&*self.store, &error) => {
+                (Err(read), Some(error)) if read.kind() == ErrorKind::NotFound && is_final(&*self.store, &error) => {
                     return Created::No(error);
                 }
                 (Err(read), error) => failure = Some(error.unwrap_or(read)),
@@ -254,14 +254,14 @@ enum Created {
 
 /// Returns true if the failed request has no effect later: on local disks, and where the storage refused it.
 fn is_final(store: &dyn FileStore, error: &Error) -> bool {
-    !store.is_remote() || error.kind() == Kind::Forbidden
+    !store.is_remote() || error.kind() == ErrorKind::Forbidden
 }
 
 /// The name of a pending instant's file. A commit under way leaves its action out.
-fn pending_name(time: &RequestedTime, action: Action, state: State) -> String {
+fn pending_name(time: &RequestedTime, action: Action, state: InstantState) -> String {
     match (state, action) {
-        (State::Inflight, Action::Commit) => format!("{time}.inflight"),
-        (State::Inflight, _) => format!("{time}.{action}.inflight"),
+        (InstantState::Inflight, Action::Commit) => format!("{time}.inflight"),
+        (InstantState::Inflight, _) => format!("{time}.{action}.inflight"),
         _ => format!("{time}.{action}.requested"),
     }
 }
@@ -270,7 +270,7 @@ fn pending_name(time: &RequestedTime, action: Action, state: State) -> String {
 mod tests {
     use super::*;
     use crate::config::Properties;
-    use crate::storage::{LocalPlace, Place};
+    use crate::storage::{LocalStorage, Storage};
     use crate::timeline::metadata::HoodieCommitMetadata;
 
     struct Table {
@@ -285,8 +285,8 @@ mod tests {
             Self { folder: tempfile::tempdir().unwrap(), config }
         }
 
-        fn store(&self) -> Arc<LocalPlace> {
-            Arc::new(LocalPlace::new(&self.folder.path().to_string_lossy(), true))
+        fn store(&self) -> Arc<LocalStorage> {
+            Arc::new(LocalStorage::new(&self.folder.path().to_string_lossy(), true))
         }
 
         fn writer(&self) -> TimelineWriter {
@@ -301,8 +301,8 @@ mod tests {
 
     fn run(writer: &TimelineWriter, time: &str, action: Action) {
         let content = writer.commit_content(&HoodieCommitMetadata::default()).unwrap();
-        assert!(matches!(writer.request(&time.into(), action, &Bytes::new()).unwrap(), Put::Written(_)));
-        assert!(matches!(writer.start(&time.into(), action, &content).unwrap(), Put::Written(_)));
+        assert!(matches!(writer.request(&time.into(), action, &Bytes::new()).unwrap(), PutOutcome::Written(_)));
+        assert!(matches!(writer.start(&time.into(), action, &content).unwrap(), PutOutcome::Written(_)));
         let completed = writer.complete(&time.into(), action, &"9".into(), &content);
         let CompletionOutcome::Completed(instant) = completed else { panic!("{completed:?}") };
         let names: Vec<String> = writer.files().unwrap().into_iter().map(|instant| instant.file_name).collect();
@@ -341,11 +341,11 @@ mod tests {
         let table = Table::new("9");
         let writer = table.writer();
         run(&writer, "1", Action::DeltaCommit);
-        assert_eq!(writer.request(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), Put::Refused);
-        assert_eq!(writer.start(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), Put::Refused);
+        assert_eq!(writer.request(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), PutOutcome::Refused);
+        assert_eq!(writer.start(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), PutOutcome::Refused);
         let again = writer.complete(&"1".into(), Action::DeltaCommit, &"9".into(), &Bytes::from_static(b"other"));
         let CompletionOutcome::Failed(error) = again else { panic!("{again:?}") };
-        assert_eq!(error.kind(), Kind::AlreadyExists);
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         let content = writer.commit_content(&HoodieCommitMetadata::default()).unwrap();
         writer.complete_or_fail(&"1".into(), Action::DeltaCommit, &"9".into(), &content).unwrap();
     }

@@ -1,15 +1,16 @@
 //! Changes to `hoodie.properties` of a table that is in use (`HoodieTableConfig.modify`).
 //!
-//! Hudi copies the file to a backup, deletes it and writes it again, since HDFS cannot replace a file. Here it is replaced at once,
-//! under the condition that nobody else has replaced it since it was read, so that a backup is needed nowhere. A backup that a
+//! Hudi copies the file to a backup, deletes it and writes it again, since HDFS cannot replace a file's content. Here it is
+//! replaced at once (on HDFS by a rename), under the condition that nobody else has replaced it since it was read, so that a backup is
+//! needed nowhere. A backup that a
 //! stopped Hudi left is put back first, as Hudi does (`HoodieTableConfig.recoverIfNeeded`).
 
 use bytes::Bytes;
 use chrono::Utc;
 
 use crate::config::PropertiesFile;
-use crate::error::{Error, Kind, Result};
-use crate::storage::{FileStore, FileVersion, Put};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{FileStore, FileVersion, PutOutcome};
 
 const MAIN: &str = ".hoodie/hoodie.properties";
 const BACKUP: &str = ".hoodie/hoodie.properties.backup";
@@ -35,12 +36,29 @@ pub fn update_properties(
         }
         let content = Bytes::from(new.to_hudi_bytes(Utc::now())?);
         store.delete(CHECKSUM_FILE)?;
-        if let Put::Written(_) = store.put(MAIN, &content, Some(&version))? {
+        if replaced(store, &content, &version)? {
             return Ok(new);
         }
     }
-    Err(Error::new(Kind::Io, format!("other writers replaced the file {ATTEMPTS} times while it was being changed"))
-        .in_file(store.full_path(MAIN)))
+    Err(Error::new(
+        ErrorKind::Io,
+        format!("other writers replaced the file {ATTEMPTS} times while it was being changed"),
+    )
+    .in_file(store.full_path(MAIN)))
+}
+
+/// Replaces the file if it has the version; returns false if another writer has replaced it.
+///
+/// Storage that cannot compare versions has it compared right before, as Hudi has: a writer that is not alone holds the
+/// table's lock.
+fn replaced(store: &dyn FileStore, content: &Bytes, version: &FileVersion) -> Result<bool> {
+    if store.compares_versions() {
+        return Ok(matches!(store.put(MAIN, content, Some(version))?, PutOutcome::Written(_)));
+    }
+    if store.get(MAIN)?.1 != *version {
+        return Ok(false);
+    }
+    Ok(matches!(store.put(MAIN, content, None)?, PutOutcome::Written(_)))
 }
 
 /// Returns the properties and their version, after a backup was put back if the main file is not whole.
@@ -71,7 +89,7 @@ fn recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)> {
 fn whole(store: &dyn FileStore, path: &str) -> Result<Option<(PropertiesFile, FileVersion)>> {
     let (bytes, version) = match store.get(path) {
         Ok(found) => found,
-        Err(error) if error.kind() == Kind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let Ok(file) = PropertiesFile::parse(&bytes) else { return Ok(None) };
@@ -81,19 +99,19 @@ fn whole(store: &dyn FileStore, path: &str) -> Result<Option<(PropertiesFile, Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     const WHOLE: &[u8] = b"#by hand\nhoodie.table.name=t\nhoodie.table.checksum=498511606\nb=1\n";
 
-    fn table() -> (tempfile::TempDir, LocalPlace) {
+    fn table() -> (tempfile::TempDir, LocalStorage) {
         let folder = tempfile::tempdir().unwrap();
-        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
-        place.put(MAIN, &Bytes::from_static(WHOLE), None).unwrap();
-        (folder, place)
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        storage.put(MAIN, &Bytes::from_static(WHOLE), None).unwrap();
+        (folder, storage)
     }
 
-    fn value(place: &LocalPlace, key: &str) -> Option<String> {
-        PropertiesFile::parse(&place.get(MAIN).unwrap().0).unwrap().get(key).map(str::to_owned)
+    fn value(storage: &LocalStorage, key: &str) -> Option<String> {
+        PropertiesFile::parse(&storage.get(MAIN).unwrap().0).unwrap().get(key).map(str::to_owned)
     }
 
     fn set(file: &mut PropertiesFile) -> Result<()> {
@@ -103,57 +121,60 @@ mod tests {
 
     #[test]
     fn the_file_is_replaced_and_its_checksum_file_deleted() {
-        let (folder, place) = table();
+        let (folder, storage) = table();
         std::fs::write(folder.path().join(CHECKSUM_FILE), b"crc").unwrap();
-        update_properties(&place, set).unwrap();
-        assert_eq!(value(&place, "b").as_deref(), Some("2"));
+        update_properties(&storage, set).unwrap();
+        assert_eq!(value(&storage, "b").as_deref(), Some("2"));
         assert!(!folder.path().join(CHECKSUM_FILE).exists());
     }
 
     #[test]
     fn nothing_is_written_without_a_change() {
-        let (_folder, place) = table();
-        let before = place.get(MAIN).unwrap();
-        update_properties(&place, |_| Ok(())).unwrap();
-        assert_eq!(place.get(MAIN).unwrap(), before);
+        let (_folder, storage) = table();
+        let before = storage.get(MAIN).unwrap();
+        update_properties(&storage, |_| Ok(())).unwrap();
+        assert_eq!(storage.get(MAIN).unwrap(), before);
     }
 
     #[test]
     fn a_change_of_another_writer_in_between_is_kept() {
-        let (_folder, place) = table();
+        let (_folder, storage) = table();
         let mut calls = 0;
-        update_properties(&place, |file| {
+        update_properties(&storage, |file| {
             calls += 1;
             if calls == 1 {
                 let mut other = PropertiesFile::parse(WHOLE)?;
                 other.set("c", "3");
-                place.put(MAIN, &Bytes::from(other.to_bytes()), None)?;
+                storage.put(MAIN, &Bytes::from(other.to_bytes()), None)?;
             }
             set(file)
         })
         .unwrap();
-        assert_eq!((calls, value(&place, "b").as_deref(), value(&place, "c").as_deref()), (2, Some("2"), Some("3")));
+        assert_eq!(
+            (calls, value(&storage, "b").as_deref(), value(&storage, "c").as_deref()),
+            (2, Some("2"), Some("3"))
+        );
     }
 
     #[test]
     fn a_backup_replaces_a_file_that_is_missing_or_torn() {
         for torn in [None, Some(&b"hoodie.table.na"[..]), Some(b"hoodie.table.name=t\nhoodie.table.checksum=1\n")] {
-            let (folder, place) = table();
+            let (folder, storage) = table();
             std::fs::rename(folder.path().join(MAIN), folder.path().join(BACKUP)).unwrap();
             if let Some(torn) = torn {
                 std::fs::write(folder.path().join(MAIN), torn).unwrap();
             }
-            update_properties(&place, set).unwrap();
-            assert_eq!(value(&place, "b").as_deref(), Some("2"));
+            update_properties(&storage, set).unwrap();
+            assert_eq!(value(&storage, "b").as_deref(), Some("2"));
             assert!(!folder.path().join(BACKUP).exists());
         }
     }
 
     #[test]
     fn without_either_nothing_is_written() {
-        let (folder, place) = table();
+        let (folder, storage) = table();
         std::fs::write(folder.path().join(MAIN), b"x").unwrap();
-        assert_eq!(update_properties(&place, set).unwrap_err().kind(), Kind::InvalidTable);
+        assert_eq!(update_properties(&storage, set).unwrap_err().kind(), ErrorKind::InvalidTable);
         assert_eq!(std::fs::read(folder.path().join(MAIN)).unwrap(), b"x");
     }
 }

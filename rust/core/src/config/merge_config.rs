@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::table_config::{ordering_fields, payload_class};
-use super::{Properties, Semantics, TableVersion, merge_inference, payload};
+use super::{MergeSemantics, Properties, TableVersion, merge_inference, payload};
 use crate::error::{Error, Result};
 
 const PROPERTY: &str = "hoodie.record.merge.property.";
@@ -79,7 +79,7 @@ impl MergeConfig {
     ///
     /// # Errors
     /// `InvalidTable` where they contradict each other; `Unsupported` for modes that no known release has.
-    pub(super) fn of(version: TableVersion, properties: &Properties) -> Result<Self> {
+    pub(super) fn from_properties(version: TableVersion, properties: &Properties) -> Result<Self> {
         let mode = merge_inference::mode(version, properties)?;
         let ordering_fields = match mode {
             MergeMode::CommitTime => Vec::new(),
@@ -101,7 +101,7 @@ impl MergeConfig {
 
     /// What the properties of a table amount to for Hudi 0.x, which goes by the payload class alone and always by the stored
     /// ordering fields.
-    pub(super) fn of_0_x(properties: &Properties) -> Result<Self> {
+    pub(super) fn from_properties_0_x(properties: &Properties) -> Result<Self> {
         let class = payload_class(properties).unwrap_or_else(|| payload::DEFAULT_0_X.to_owned());
         let mode = MergeMode::Custom(CustomMerge::Payload(class));
         let delete_marker = delete_marker(&mode, properties)?;
@@ -121,7 +121,7 @@ impl MergeConfig {
     ///
     /// # Errors
     /// `Unsupported`, with the class, strategy or mode and the way out.
-    pub fn check_supported(&self, semantics: Semantics) -> Result<()> {
+    pub fn check_supported(&self, semantics: MergeSemantics) -> Result<()> {
         let way_out = payload::ALTERNATIVES;
         match &self.mode {
             MergeMode::Custom(CustomMerge::Payload(class)) if !payload::is_known(class, semantics) => {
@@ -187,25 +187,25 @@ fn payload_delete_marker(mode: &MergeMode) -> Option<DeleteMarker> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
-    fn of(version: &str, lines: &str) -> Result<MergeConfig> {
+    fn merge_config(version: &str, lines: &str) -> Result<MergeConfig> {
         let text = format!("hoodie.table.version={version}\n{lines}");
         let properties = Properties::parse(text.as_bytes())?;
-        MergeConfig::of(TableVersion::of(&properties)?, &properties)
+        MergeConfig::from_properties(TableVersion::from_properties(&properties)?, &properties)
     }
 
     #[test]
     fn commit_time_has_no_ordering() {
         let mode = "hoodie.record.merge.mode=COMMIT_TIME_ORDERING\nhoodie.table.ordering.fields=ts\n";
-        assert!(of("9", mode).unwrap().ordering_fields.is_empty());
+        assert!(merge_config("9", mode).unwrap().ordering_fields.is_empty());
         let mode = mode.replace("COMMIT", "EVENT");
-        assert_eq!(of("9", &mode).unwrap().ordering_fields, ["ts"]);
+        assert_eq!(merge_config("9", &mode).unwrap().ordering_fields, ["ts"]);
     }
 
     #[test]
     fn postgres_debezium_at_version_9() {
-        let config = of(
+        let config = merge_config(
             "9",
             "hoodie.record.merge.mode=EVENT_TIME_ORDERING\nhoodie.table.partial.update.mode=FILL_UNAVAILABLE\n\
              hoodie.record.merge.property.hoodie.write.partial.update.unavailable.value=__debezium_unavailable_value\n\
@@ -221,35 +221,35 @@ mod tests {
     #[test]
     fn payloads_of_others_are_refused_by_name() {
         let class = "org.apache.hudi.common.model.AWSDmsAvroPayload";
-        let config = of("6", &format!("hoodie.compaction.payload.class={class}\n")).unwrap();
+        let config = merge_config("6", &format!("hoodie.compaction.payload.class={class}\n")).unwrap();
         assert_eq!(config.mode, MergeMode::Custom(CustomMerge::Payload(class.into())));
         assert_eq!(config.delete_marker, Some(DeleteMarker { field: "Op".into(), marker: "D".into(), any_case: true }));
-        config.check_supported(Semantics::V1x).unwrap();
-        let error = of("6", "hoodie.compaction.payload.class=com.acme.AWSDmsAvroPayload\n")
-            .and_then(|config| config.check_supported(Semantics::V1x))
+        config.check_supported(MergeSemantics::V1x).unwrap();
+        let error = merge_config("6", "hoodie.compaction.payload.class=com.acme.AWSDmsAvroPayload\n")
+            .and_then(|config| config.check_supported(MergeSemantics::V1x))
             .unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("com.acme.AWSDmsAvroPayload"));
     }
 
     #[test]
     fn half_a_delete_marker_is_an_error() {
-        let error = of("9", "hoodie.payload.delete.field=op\n").unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
-        let whole = of("8", "hoodie.payload.delete.field=op\nhoodie.payload.delete.marker=X\n").unwrap();
+        let error = merge_config("9", "hoodie.payload.delete.field=op\n").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
+        let whole = merge_config("8", "hoodie.payload.delete.field=op\nhoodie.payload.delete.marker=X\n").unwrap();
         assert_eq!(whole.delete_marker, Some(DeleteMarker { field: "op".into(), marker: "X".into(), any_case: false }));
     }
 
     #[test]
     fn partial_update_modes_belong_to_version_9() {
         let line = "hoodie.table.partial.update.mode=IGNORE_DEFAULTS\n";
-        assert_eq!(of("9", line).unwrap().partial_update, Some(PartialUpdateMode::IgnoreDefaults));
-        assert_eq!(of("8", line).unwrap().partial_update, None);
-        let error = of("9", "hoodie.table.partial.update.mode=KEEP_VALUES\n").unwrap_err();
-        assert!(error.kind() == Kind::Unsupported && error.to_string().contains("KEEP_VALUES"));
+        assert_eq!(merge_config("9", line).unwrap().partial_update, Some(PartialUpdateMode::IgnoreDefaults));
+        assert_eq!(merge_config("8", line).unwrap().partial_update, None);
+        let error = merge_config("9", "hoodie.table.partial.update.mode=KEEP_VALUES\n").unwrap_err();
+        assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("KEEP_VALUES"));
         assert_eq!(
-            of("9", "hoodie.table.partial.update.mode=FILL_UNAVAILABLE\n").unwrap_err().kind(),
-            Kind::InvalidTable
+            merge_config("9", "hoodie.table.partial.update.mode=FILL_UNAVAILABLE\n").unwrap_err().kind(),
+            ErrorKind::InvalidTable
         );
     }
 }

@@ -111,14 +111,14 @@ fn by_strategy(id: &str) -> MergeMode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     const LATEST: &str = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload";
     const DEFAULT: &str = "org.apache.hudi.common.model.DefaultHoodieRecordPayload";
     const OWN: &str = "com.acme.Payload";
     const OWN_MERGER: &str = "11111111-2222-3333-4444-555555555555";
 
-    fn of(version: &str, entries: &[(&str, &str)]) -> Result<MergeMode> {
+    fn infer(version: &str, entries: &[(&str, &str)]) -> Result<MergeMode> {
         let entries = entries.iter().map(|(key, value)| match *key {
             "payload" => ("hoodie.compaction.payload.class", *value),
             "legacy" => ("hoodie.table.legacy.payload.class", *value),
@@ -129,7 +129,7 @@ mod tests {
             other => (other, *value),
         });
         let properties: Properties = entries.chain([("hoodie.table.version", version)]).collect();
-        mode(TableVersion::of(&properties)?, &properties)
+        mode(TableVersion::from_properties(&properties)?, &properties)
     }
 
     fn payload(class: &str) -> MergeMode {
@@ -152,8 +152,8 @@ mod tests {
             (vec![("old strategy", EVENT_TIME)], MergeMode::CommitTime),
             (vec![("old strategy", OWN_MERGER)], merger(OWN_MERGER)),
         ] {
-            assert_eq!(of("6", &entries).unwrap(), expected, "{entries:?}");
-            assert_eq!(of("2", &entries).unwrap(), expected, "{entries:?}");
+            assert_eq!(infer("6", &entries).unwrap(), expected, "{entries:?}");
+            assert_eq!(infer("2", &entries).unwrap(), expected, "{entries:?}");
         }
     }
 
@@ -171,28 +171,28 @@ mod tests {
             (vec![("payload", LATEST), ("ordering", "ts")], MergeMode::CommitTime),
             (vec![("payload", OWN)], payload(OWN)),
         ] {
-            assert_eq!(of("8", &entries).unwrap(), expected, "{entries:?}");
+            assert_eq!(infer("8", &entries).unwrap(), expected, "{entries:?}");
         }
     }
 
     #[test]
     fn version_9_goes_by_the_mode_alone() {
         let upgraded = [("mode", "COMMIT_TIME_ORDERING"), ("strategy", EVENT_TIME), ("legacy", DEFAULT)];
-        assert_eq!(of("9", &upgraded).unwrap(), MergeMode::CommitTime);
-        assert_eq!(of("9", &[("legacy", LATEST), ("ordering", "ts")]).unwrap(), MergeMode::CommitTime);
-        assert_eq!(of("9", &[("mode", "CUSTOM"), ("strategy", OWN_MERGER)]).unwrap(), merger(OWN_MERGER));
+        assert_eq!(infer("9", &upgraded).unwrap(), MergeMode::CommitTime);
+        assert_eq!(infer("9", &[("legacy", LATEST), ("ordering", "ts")]).unwrap(), MergeMode::CommitTime);
+        assert_eq!(infer("9", &[("mode", "CUSTOM"), ("strategy", OWN_MERGER)]).unwrap(), merger(OWN_MERGER));
     }
 
     #[test]
     fn contradictions_are_errors() {
         for (version, entries, kind) in [
-            ("8", vec![("mode", "EVENT_TIME_ORDERING"), ("strategy", COMMIT_TIME)], Kind::InvalidTable),
-            ("8", vec![("payload", LATEST), ("strategy", EVENT_TIME)], Kind::InvalidTable),
-            ("9", vec![("mode", "CUSTOM")], Kind::InvalidTable),
-            ("8", vec![("strategy", PAYLOAD_BASED)], Kind::InvalidTable),
-            ("9", vec![("mode", "OVERWRITE_WITH_LATEST")], Kind::Unsupported),
+            ("8", vec![("mode", "EVENT_TIME_ORDERING"), ("strategy", COMMIT_TIME)], ErrorKind::InvalidTable),
+            ("8", vec![("payload", LATEST), ("strategy", EVENT_TIME)], ErrorKind::InvalidTable),
+            ("9", vec![("mode", "CUSTOM")], ErrorKind::InvalidTable),
+            ("8", vec![("strategy", PAYLOAD_BASED)], ErrorKind::InvalidTable),
+            ("9", vec![("mode", "OVERWRITE_WITH_LATEST")], ErrorKind::Unsupported),
         ] {
-            assert_eq!(of(version, &entries).unwrap_err().kind(), kind, "{entries:?}");
+            assert_eq!(infer(version, &entries).unwrap_err().kind(), kind, "{entries:?}");
         }
     }
 }

@@ -31,9 +31,9 @@ mod write_options;
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
 pub use properties::Properties;
 pub use properties_file::PropertiesFile;
-pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics};
+pub use read_options::{LogScan, MergeSemantics, OnCorrupt, ReadOptions};
 pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{
-    Decision, OptionDecision, WriteOptions, decisions as write_option_decisions, is_commit_metadata,
+    OptionDecision, OptionHandling, WriteOptions, decisions as write_option_decisions, is_commit_metadata,
 };

@@ -2,7 +2,7 @@
 //!
 //! `tests/data/payload_classes` lists the classes that each release ships; a test holds this file to it.
 
-use super::Semantics;
+use super::MergeSemantics;
 
 /// Packages of Hudi's classes.
 const PACKAGES: [&str; 2] = ["org.apache.hudi.", "org.apache.spark.sql.hudi."];
@@ -38,8 +38,9 @@ const KNOWN: [&str; 10] = [
 const FIRST_VALUE: &str = "FirstValueAvroPayload";
 
 /// Returns true if rows of a table with this class can be merged.
-pub(super) fn is_known(class: &str, semantics: Semantics) -> bool {
-    hudis_own(class).is_some_and(|name| KNOWN.contains(&name) || semantics == Semantics::V0x && name == FIRST_VALUE)
+pub(super) fn is_known(class: &str, semantics: MergeSemantics) -> bool {
+    hudis_own(class)
+        .is_some_and(|name| KNOWN.contains(&name) || semantics == MergeSemantics::V0x && name == FIRST_VALUE)
 }
 
 /// What a user can do about a class or strategy that is not merged, for messages.
@@ -67,7 +68,7 @@ pub(super) fn refusal(class: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{hudis_own, is_known};
-    use crate::config::Semantics;
+    use crate::config::MergeSemantics;
 
     #[test]
     fn classes_of_others_are_not_hudis() {
@@ -78,7 +79,7 @@ mod tests {
     #[test]
     fn first_value_is_a_class_of_0_x() {
         let class = "org.apache.hudi.common.model.FirstValueAvroPayload";
-        assert!(is_known(class, Semantics::V0x) && !is_known(class, Semantics::V1x));
-        assert!(!is_known("com.acme.FirstValueAvroPayload", Semantics::V0x));
+        assert!(is_known(class, MergeSemantics::V0x) && !is_known(class, MergeSemantics::V1x));
+        assert!(!is_known("com.acme.FirstValueAvroPayload", MergeSemantics::V0x));
     }
 }

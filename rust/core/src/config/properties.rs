@@ -25,7 +25,7 @@ impl Properties {
     /// Parses the text.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidTable`] where a `\u` is not followed by four hexadecimal digits, with the line.
+    /// [`crate::ErrorKind::InvalidTable`] where a `\u` is not followed by four hexadecimal digits, with the line.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let (text, _) = decoded(bytes);
         let entries = logical_lines(&text).iter().filter_map(|line| line.entry().transpose()).collect::<Result<_>>()?;
@@ -213,7 +213,11 @@ mod tests {
         }
         assert_eq!(parsed("a=b\\\n\nc=d").len(), 2);
         for wrong in [r"a=\u12", r"a=\u12g4", r"\uxxxx=1", r"a=\u+123"] {
-            assert_eq!(Properties::parse(wrong.as_bytes()).unwrap_err().kind(), crate::Kind::InvalidTable, "{wrong}");
+            assert_eq!(
+                Properties::parse(wrong.as_bytes()).unwrap_err().kind(),
+                crate::ErrorKind::InvalidTable,
+                "{wrong}"
+            );
         }
     }
 

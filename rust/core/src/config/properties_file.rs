@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), expected);
         let again = PropertiesFile::parse(expected.as_bytes()).unwrap();
         assert_eq!((again.get("a b"), again.properties()), (Some(" x=\t😀"), file.properties()));
-        assert_eq!(file.update_checksum().unwrap_err().kind(), crate::Kind::InvalidTable);
+        assert_eq!(file.update_checksum().unwrap_err().kind(), crate::ErrorKind::InvalidTable);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::Properties;
 use super::properties_file::{CHECKSUM, DATABASE, NAME, table_checksum};
-use crate::error::{Error, Kind, Result};
-use crate::storage::{self, Place, StorageOptions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{self, Storage, StorageOptions};
 
 const FOLDER: &str = ".hoodie";
 const MAIN: &str = ".hoodie/hoodie.properties";
@@ -18,18 +18,18 @@ const BACKUP: &str = ".hoodie/hoodie.properties.backup";
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Reads the properties of the table at `place`.
+/// Reads the properties of the table at `storage`.
 ///
 /// # Errors
 /// `NotFound` where there is no table, naming the table above the path if there is one; `InvalidTable` where both files
 /// stay torn.
-pub(super) fn read(place: &dyn Place) -> Result<Properties> {
+pub(super) fn read(storage: &dyn Storage) -> Result<Properties> {
     let mut tries = 1;
     loop {
-        match attempt(place)? {
+        match attempt(storage)? {
             Outcome::Whole(properties) => return Ok(properties),
             // Once is no proof: between the two looks a writer may have put the main file back and removed the backup.
-            Outcome::Absent if tries > 1 || place.list(FOLDER)?.is_none() => return Err(no_table(place)),
+            Outcome::Absent if tries > 1 || storage.list(FOLDER)?.is_none() => return Err(no_table(storage)),
             Outcome::Absent => {}
             Outcome::Torn(error) if tries == TRIES => return Err(error),
             Outcome::Torn(_) => sleep(PAUSE),
@@ -44,18 +44,18 @@ enum Outcome {
     Absent,
 }
 
-fn attempt(place: &dyn Place) -> Result<Outcome> {
+fn attempt(storage: &dyn Storage) -> Result<Outcome> {
     let mut torn = None;
     for path in [MAIN, BACKUP] {
-        let read = place.open(path).and_then(|source| source.read_all());
+        let read = storage.open(path).and_then(|source| source.read_all());
         let bytes = match read {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == Kind::NotFound => continue,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
         match Properties::parse(&bytes).and_then(verified) {
             Ok(properties) => return Ok(Outcome::Whole(properties)),
-            Err(error) => torn = torn.or(Some(error.in_file(place.full_path(path)))),
+            Err(error) => torn = torn.or(Some(error.in_file(storage.full_path(path)))),
         }
     }
     Ok(torn.map_or(Outcome::Absent, Outcome::Torn))
@@ -77,13 +77,13 @@ fn verified(properties: Properties) -> Result<Properties> {
     )))
 }
 
-fn no_table(place: &dyn Place) -> Error {
+fn no_table(storage: &dyn Storage) -> Error {
     let mut message = format!("no Hudi table here: there is no {MAIN}");
-    match table_above(place.root()) {
+    match table_above(storage.root()) {
         Some(table) => message.push_str(&format!("; the table is {table}: read that, with a filter for a partition")),
         None => message.push_str("; give the table's base path, the folder that holds .hoodie"),
     }
-    Error::not_found(message).in_file(place.root())
+    Error::not_found(message).in_file(storage.root())
 }
 
 /// The nearest table whose folder holds `path`, for paths of partitions and of `.hoodie` itself.
@@ -93,8 +93,8 @@ fn table_above(path: &str) -> Option<String> {
     }
     let mut path = path.trim_end_matches('/');
     while let Some((above, _)) = path.rsplit_once('/').filter(|(above, _)| !above.is_empty() && !above.ends_with(':')) {
-        let place = storage::open(above, &StorageOptions::new(), true).ok()?;
-        if place.open(MAIN).is_ok() {
+        let storage = storage::open(above, &StorageOptions::new(), true).ok()?;
+        if storage.open(MAIN).is_ok() {
             return Some(above.to_owned());
         }
         path = above;
@@ -156,24 +156,24 @@ mod tests {
     fn a_torn_file_is_an_error() {
         let folder = Folder::new("torn");
         let error = folder.put(MAIN, &WHOLE.replace("basic", "other")).read().unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.to_string().contains("checksum"), "{error}");
-        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with(MAIN)));
+        assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with(MAIN)));
     }
 
     #[test]
     fn a_partition_leads_to_its_table() {
         let folder = Folder::new("above");
         let error = folder.read().unwrap_err();
-        assert_eq!(error.kind(), Kind::NotFound);
+        assert_eq!(error.kind(), ErrorKind::NotFound);
         assert!(error.to_string().contains("base path"), "{error}");
         folder.put(MAIN, WHOLE);
         let table = folder.0.to_str().unwrap();
         for below in [".hoodie", "a/b", "a"] {
             fs::create_dir_all(folder.0.join(below)).unwrap();
-            let place = storage::open(&format!("{table}/{below}"), &StorageOptions::new(), true).unwrap();
-            let error = read(&*place).unwrap_err();
-            assert_eq!(error.kind(), Kind::NotFound);
+            let storage = storage::open(&format!("{table}/{below}"), &StorageOptions::new(), true).unwrap();
+            let error = read(&*storage).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound);
             assert!(error.to_string().contains(&format!("the table is {table}:")), "{error}");
         }
     }

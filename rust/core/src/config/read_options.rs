@@ -27,7 +27,7 @@ impl OnCorrupt {
 
 /// Whose rules a read follows. The two differ on late records and deletes, and on rollbacks seen from the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Semantics {
+pub enum MergeSemantics {
     /// Those of Hudi 1.2.
     #[default]
     V1x,
@@ -35,7 +35,7 @@ pub enum Semantics {
     V0x,
 }
 
-impl Semantics {
+impl MergeSemantics {
     /// `1.x` or `0.x`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -76,7 +76,7 @@ const MEMORY_LIMIT: u64 = 1 << 30;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadOptions {
     /// Whose rules to follow.
-    pub semantics: Semantics,
+    pub semantics: MergeSemantics,
     /// Corrupt blocks.
     pub on_corrupt: OnCorrupt,
     /// The most rows in a batch; at least 1.
@@ -123,7 +123,7 @@ impl ReadOptions {
 impl Default for ReadOptions {
     fn default() -> Self {
         Self {
-            semantics: Semantics::default(),
+            semantics: MergeSemantics::default(),
             on_corrupt: OnCorrupt::default(),
             batch_rows: BATCH_ROWS,
             log_scan: LogScan::default(),

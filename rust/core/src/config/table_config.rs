@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::property_files;
-use super::{MergeConfig, Properties, Semantics, TableVersion, TimelineLayout};
+use super::{MergeConfig, MergeSemantics, Properties, TableVersion, TimelineLayout};
 use crate::error::{Error, Result};
-use crate::storage::Place;
+use crate::storage::Storage;
 
 /// Whether updates go to logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -97,14 +97,14 @@ pub struct TableConfig {
 }
 
 impl TableConfig {
-    /// Reads the config of the table at `place`, and refuses what this release cannot read.
+    /// Reads the config of the table at `storage`, and refuses what this release cannot read.
     ///
     /// # Errors
     /// `NotFound` where there is no table; `InvalidTable` where the properties are torn or contradict themselves;
     /// `Unsupported` for table versions, formats and features that this release does not have, by name.
-    pub fn load(place: &dyn Place) -> Result<Self> {
-        let config = Self::read(place)?;
-        config.check_supported().map_err(|error| error.in_file(place.root()))?;
+    pub fn load(storage: &dyn Storage) -> Result<Self> {
+        let config = Self::read(storage)?;
+        config.check_supported().map_err(|error| error.in_file(storage.root()))?;
         Ok(config)
     }
 
@@ -112,9 +112,9 @@ impl TableConfig {
     ///
     /// # Errors
     /// As for `load`, without the refusals of formats and features.
-    pub fn read(place: &dyn Place) -> Result<Self> {
-        let properties = property_files::read(place)?;
-        Self::from_properties(properties).map_err(|error| error.in_file(place.full_path(".hoodie/hoodie.properties")))
+    pub fn read(storage: &dyn Storage) -> Result<Self> {
+        let properties = property_files::read(storage)?;
+        Self::from_properties(properties).map_err(|error| error.in_file(storage.full_path(".hoodie/hoodie.properties")))
     }
 
     /// The config that properties amount to.
@@ -122,10 +122,10 @@ impl TableConfig {
     /// # Errors
     /// As for [`TableConfig::read`].
     pub fn from_properties(properties: Properties) -> Result<Self> {
-        let version = TableVersion::of(&properties)?;
+        let version = TableVersion::from_properties(&properties)?;
         let text = |keys: &[&str]| properties.first_of(keys).map(str::to_owned);
         let flag = |key, default| flag(&properties, key, default);
-        let merge = MergeConfig::of(version, &properties)?;
+        let merge = MergeConfig::from_properties(version, &properties)?;
         Ok(Self {
             name: properties.get("hoodie.table.name").unwrap_or_default().to_owned(),
             table_type: table_type(&properties)?,
@@ -159,11 +159,11 @@ impl TableConfig {
     ///
     /// # Errors
     /// `InvalidArgument` for the rules of 0.x on a table that no 0.x can read; `InvalidTable` as for [`TableConfig::read`].
-    pub fn merge_by(&self, semantics: Semantics) -> Result<MergeConfig> {
+    pub fn merge_by(&self, semantics: MergeSemantics) -> Result<MergeConfig> {
         match (semantics, self.version.layout()) {
-            (Semantics::V1x, _) => Ok(self.merge.clone()),
-            (Semantics::V0x, TimelineLayout::V1) => MergeConfig::of_0_x(&self.properties),
-            (Semantics::V0x, TimelineLayout::V2) => Err(Error::invalid_argument(format!(
+            (MergeSemantics::V1x, _) => Ok(self.merge.clone()),
+            (MergeSemantics::V0x, TimelineLayout::V1) => MergeConfig::from_properties_0_x(&self.properties),
+            (MergeSemantics::V0x, TimelineLayout::V2) => Err(Error::invalid_argument(format!(
                 "semantics=\"0.x\" on a table of version {}, which no Hudi 0.x reads",
                 self.version.number()
             ))),
@@ -286,9 +286,9 @@ fn flag(properties: &Properties, key: &str, default: bool) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
-    fn of(text: &str) -> Result<TableConfig> {
+    fn table_config(text: &str) -> Result<TableConfig> {
         let config = TableConfig::from_properties(Properties::parse(text.as_bytes())?)?;
         config.check_supported()?;
         Ok(config)
@@ -299,12 +299,12 @@ mod tests {
 
     #[test]
     fn defaults_of_the_releases() {
-        let config = of(V6).unwrap();
+        let config = table_config(V6).unwrap();
         assert_eq!(config.table_type, TableType::MergeOnRead);
         assert_eq!(config.timeline_folder, ".hoodie");
         assert_eq!(config.archive_folder, ".hoodie/archived");
         assert!(config.populate_meta_fields && !config.drop_partition_columns && config.cdc.is_none());
-        let config = of(V9).unwrap();
+        let config = table_config(V9).unwrap();
         assert_eq!(config.table_type, TableType::CopyOnWrite);
         assert_eq!(config.timeline_folder, ".hoodie/timeline");
         assert_eq!(config.archive_folder, ".hoodie/timeline/history");
@@ -313,24 +313,25 @@ mod tests {
     #[test]
     fn fields_are_lists_and_lose_what_key_generators_add() {
         let lists = "hoodie.table.recordkey.fields=a, b\nhoodie.table.partition.fields=p:SIMPLE,q:TIMESTAMP\n";
-        let config = of(&format!("{V9}{lists}hoodie.table.ordering.fields=x,y\n")).unwrap();
+        let config = table_config(&format!("{V9}{lists}hoodie.table.ordering.fields=x,y\n")).unwrap();
         assert_eq!(config.record_key_fields, ["a", "b"]);
         assert_eq!(config.partition_fields, ["p", "q"]);
         assert_eq!(config.ordering_fields, ["x", "y"]);
-        assert_eq!(of(&format!("{V6}hoodie.table.precombine.field=ts\n")).unwrap().ordering_fields, ["ts"]);
-        assert!(of(&format!("{V6}hoodie.table.partition.fields=\n")).unwrap().partition_fields.is_empty());
+        assert_eq!(table_config(&format!("{V6}hoodie.table.precombine.field=ts\n")).unwrap().ordering_fields, ["ts"]);
+        assert!(table_config(&format!("{V6}hoodie.table.partition.fields=\n")).unwrap().partition_fields.is_empty());
     }
 
     #[test]
     fn tables_before_0_9_say_next_to_nothing() {
-        let config = of("hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.archivelog.folder=\n").unwrap();
+        let config =
+            table_config("hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.archivelog.folder=\n").unwrap();
         assert_eq!((config.version.number(), config.layout()), (0, TimelineLayout::V1));
         assert_eq!(config.base_file_format, "PARQUET");
         assert!(config.record_key_fields.is_empty() && config.partition_fields.is_empty());
         assert!(config.populate_meta_fields && config.key_generator.is_none() && config.payload_class.is_none());
         assert_eq!(config.archive_folder, ".hoodie", "an empty name is the timeline's own folder");
         let stored = "hoodie.table.name=t\nhoodie.table.ro.file.format=ORC\nhoodie.compaction.payload.class=com.uber.hoodie.common.model.X\n";
-        let config = of(stored).unwrap();
+        let config = table_config(stored).unwrap();
         assert_eq!((config.base_file_format.as_str(), config.archive_folder.as_str()), ("ORC", ".hoodie/archived"));
         assert_eq!(config.payload_class.as_deref(), Some("org.apache.hudi.common.model.X"));
     }
@@ -338,28 +339,32 @@ mod tests {
     #[test]
     fn archive_folder_is_ignored_where_history_is_kept() {
         assert_eq!(
-            of(&format!("{V9}hoodie.archivelog.folder=x\n")).unwrap().archive_folder,
+            table_config(&format!("{V9}hoodie.archivelog.folder=x\n")).unwrap().archive_folder,
             ".hoodie/timeline/history"
         );
-        assert_eq!(of(&format!("{V6}hoodie.archivelog.folder=x\n")).unwrap().archive_folder, ".hoodie/x");
+        assert_eq!(table_config(&format!("{V6}hoodie.archivelog.folder=x\n")).unwrap().archive_folder, ".hoodie/x");
     }
 
     #[test]
     fn the_older_companys_classes_have_new_names() {
-        let config = of(&format!("{V6}hoodie.compaction.payload.class=com.uber.hoodie.common.P\n")).unwrap();
+        let config = table_config(&format!("{V6}hoodie.compaction.payload.class=com.uber.hoodie.common.P\n")).unwrap();
         assert_eq!(config.payload_class.as_deref(), Some("org.apache.hudi.common.P"));
     }
 
     #[test]
     fn what_cannot_be_read_is_refused_by_name() {
         for (line, kind, word) in [
-            ("hoodie.table.format=iceberg", Kind::Unsupported, "iceberg"),
-            ("hoodie.table.ro.file.format=LANCE", Kind::Unsupported, "LANCE"),
-            ("hoodie.table.type=MERGE_ON_WRITE", Kind::InvalidTable, "MERGE_ON_WRITE"),
-            ("hoodie.populate.meta.fields=maybe", Kind::InvalidTable, "maybe"),
-            ("hoodie.table.cdc.enabled=true\nhoodie.table.cdc.supplemental.logging.mode=x", Kind::Unsupported, "X"),
+            ("hoodie.table.format=iceberg", ErrorKind::Unsupported, "iceberg"),
+            ("hoodie.table.ro.file.format=LANCE", ErrorKind::Unsupported, "LANCE"),
+            ("hoodie.table.type=MERGE_ON_WRITE", ErrorKind::InvalidTable, "MERGE_ON_WRITE"),
+            ("hoodie.populate.meta.fields=maybe", ErrorKind::InvalidTable, "maybe"),
+            (
+                "hoodie.table.cdc.enabled=true\nhoodie.table.cdc.supplemental.logging.mode=x",
+                ErrorKind::Unsupported,
+                "X",
+            ),
         ] {
-            let error = of(&format!("{V6}{line}\n")).unwrap_err();
+            let error = table_config(&format!("{V6}{line}\n")).unwrap_err();
             assert_eq!(error.kind(), kind, "{line}");
             assert!(error.to_string().contains(word), "{error}");
         }
@@ -369,7 +374,7 @@ mod tests {
     fn cdc_modes_in_either_case() {
         for (mode, expected) in [("op_key_only", CdcMode::OpKeyOnly), ("DATA_BEFORE", CdcMode::DataBefore)] {
             let lines = format!("hoodie.table.cdc.enabled=true\nhoodie.table.cdc.supplemental.logging.mode={mode}\n");
-            assert_eq!(of(&format!("{V9}{lines}")).unwrap().cdc, Some(expected));
+            assert_eq!(table_config(&format!("{V9}{lines}")).unwrap().cdc, Some(expected));
         }
     }
 }

@@ -38,7 +38,7 @@ impl TableVersion {
     ///
     /// # Errors
     /// `Unsupported` for versions above 9, by name; `InvalidTable` for what is no number and for a layout of another version.
-    pub fn of(properties: &Properties) -> Result<Self> {
+    pub fn from_properties(properties: &Properties) -> Result<Self> {
         let text = properties.first_of(&["hoodie.table.version"]).unwrap_or("0");
         let number: u32 = text
             .parse()
@@ -102,11 +102,11 @@ impl fmt::Display for TableVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
-    fn of(version: &str, layout: &str) -> Result<TableVersion> {
+    fn parse(version: &str, layout: &str) -> Result<TableVersion> {
         let entries = [("hoodie.table.version", version), ("hoodie.timeline.layout.version", layout)];
-        TableVersion::of(&entries.into_iter().filter(|(_, value)| !value.is_empty()).collect())
+        TableVersion::from_properties(&entries.into_iter().filter(|(_, value)| !value.is_empty()).collect())
     }
 
     #[test]
@@ -121,22 +121,22 @@ mod tests {
             ("8", "2", TimelineLayout::V2),
             ("9", "", TimelineLayout::V2),
         ] {
-            assert_eq!(of(version, layout).unwrap().layout(), expected, "{version}");
+            assert_eq!(parse(version, layout).unwrap().layout(), expected, "{version}");
         }
     }
 
     #[test]
     fn what_is_not_known_is_refused_by_name() {
         for (version, layout, kind, word) in [
-            ("10", "2", Kind::Unsupported, "version 10"),
-            ("1000", "2", Kind::Unsupported, "version 1000"),
-            ("six", "1", Kind::InvalidTable, "six"),
-            ("-1", "1", Kind::InvalidTable, "-1"),
-            ("6", "2", Kind::InvalidTable, "layout"),
-            ("9", "1", Kind::InvalidTable, "layout"),
-            ("6", "0", Kind::InvalidTable, "layout"),
+            ("10", "2", ErrorKind::Unsupported, "version 10"),
+            ("1000", "2", ErrorKind::Unsupported, "version 1000"),
+            ("six", "1", ErrorKind::InvalidTable, "six"),
+            ("-1", "1", ErrorKind::InvalidTable, "-1"),
+            ("6", "2", ErrorKind::InvalidTable, "layout"),
+            ("9", "1", ErrorKind::InvalidTable, "layout"),
+            ("6", "0", ErrorKind::InvalidTable, "layout"),
         ] {
-            let error = of(version, layout).unwrap_err();
+            let error = parse(version, layout).unwrap_err();
             assert_eq!(error.kind(), kind, "{version}/{layout}");
             assert!(error.to_string().contains(word), "{error}");
         }

@@ -19,7 +19,7 @@ use super::file_slice::Slices;
 use super::partition_files::{ListedBase, ListedLog};
 use crate::error::{Error, Result};
 use crate::names::{LogFileName, RequestedTime};
-use crate::timeline::{Completion, Timeline};
+use crate::timeline::{CompletionStatus, Timeline};
 
 /// Builds the slices of one file group, from completed files only.
 ///
@@ -67,8 +67,8 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<R
         return Ok(newest.clone());
     }
     let completion = match timeline.completion_time(&log.instant)? {
-        Completion::At(time) => time,
-        Completion::Pending | Completion::Archived => {
+        CompletionStatus::At(time) => time,
+        CompletionStatus::Pending | CompletionStatus::Archived => {
             return Err(Error::unsupported(format!(
                 "log file {} belongs to the slice of {newest} or to an older one, by the time at which {} was completed; that instant is neither on the active timeline nor in the history of archived ones",
                 log.name, log.instant
@@ -107,7 +107,7 @@ fn after_skipping(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::file_group::view::tests::{describe, listed};
     use crate::timeline::tests::timeline;
 
@@ -163,7 +163,7 @@ mod tests {
         let instants = ["19_20.deltacommit", "20_30.commit"];
         assert_eq!(slices(&instants, &[BASE, ".f_12.log.1_0-1-2"], None).unwrap(), ["10: base 1 logs"]);
         let error = slices(&instants, &[BASE, ".f_12.log.1_0-1-2", "f_0-1-2_20.parquet"], None).unwrap_err();
-        assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::Unsupported, Some("12")));
+        assert_eq!((error.kind(), error.location().instant.as_deref()), (ErrorKind::Unsupported, Some("12")));
     }
 
     #[test]

@@ -12,31 +12,31 @@
 
 use super::file_slice::{FileSlice, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
-use super::view::{ByGroup, View, of_group, pending_compactions};
+use super::view::{ByGroup, FileSystemView, instant_of_group, pending_compactions};
 use super::{by_completion, by_name};
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::Result;
 use crate::timeline::{ReplacedFileGroup, Timeline};
 
-impl<'a> View<'a> {
+impl<'a> FileSystemView<'a> {
     /// Returns the view of an incremental query. `replaced` are the file groups that commits of the range have
     /// replaced.
     ///
     /// # Errors
     /// Errors of reading the plans of pending compactions.
-    pub fn of_range(timeline: &'a Timeline, config: &TableConfig, replaced: Vec<ReplacedFileGroup>) -> Result<Self> {
+    pub fn in_range(timeline: &'a Timeline, config: &TableConfig, replaced: Vec<ReplacedFileGroup>) -> Result<Self> {
         let mut groups = ByGroup::new();
         for group in replaced {
             groups.entry(group.partition).or_default().insert(group.file_id, group.instant);
         }
-        Ok(Self::new(timeline, config, None, pending_compactions(timeline)?, groups))
+        Ok(Self::from_parts(timeline, config, None, pending_compactions(timeline)?, groups))
     }
 
     /// Returns all slices of one partition with files of the range, by file group, oldest first. A query of changes
     /// needs each change, not only the last one.
     ///
     /// # Errors
-    /// As for [`View::slices`].
+    /// As for [`FileSystemView::slices`].
     pub fn all_slices_in_range(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
         let mut all = Vec::new();
         for (file_id, group) in self.live_groups(files) {
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
         match self.layout {
             TimelineLayout::V1 => Ok(by_name::build(bases, logs, None)),
             TimelineLayout::V2 => {
-                let pending = of_group(&self.pending_compactions, &files.partition, file_id);
+                let pending = instant_of_group(&self.pending_compactions, &files.partition, file_id);
                 by_completion::build(bases, logs, pending, self.timeline)
                     .map_err(|error| error.in_file(&files.partition))
             }
@@ -66,7 +66,7 @@ impl<'a> View<'a> {
     /// Returns the slices of one partition, by file id, from the files that were written in the range.
     ///
     /// # Errors
-    /// As for [`View::slices`].
+    /// As for [`FileSystemView::slices`].
     pub fn slices_in_range(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
         let mut chosen = Vec::new();
         for (file_id, group) in self.live_groups(files) {
@@ -104,7 +104,8 @@ mod tests {
             file_id: (*file_id).to_owned(),
             instant: "30".into(),
         };
-        let view = View::of_range(&table.timeline, &table.config, replaced.iter().map(group).collect()).unwrap();
+        let view =
+            FileSystemView::in_range(&table.timeline, &table.config, replaced.iter().map(group).collect()).unwrap();
         shown(&view.slices_in_range(&listed(names)).unwrap())
     }
 
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn a_change_log_is_of_every_slice() {
         let table = Table::new("6", &["10.commit", "15.deltacommit", "20.commit", "25.deltacommit"]);
-        let view = View::of_range(&table.timeline, &table.config, Vec::new()).unwrap();
+        let view = FileSystemView::in_range(&table.timeline, &table.config, Vec::new()).unwrap();
         let names = ["f_0-1-2_10.parquet", ".f_10.log.1_0-1-2", OLD, ".f_20.log.1_0-1-2"];
         let slices = shown(&view.all_slices_in_range(&listed(&names)).unwrap());
         assert_eq!(slices, [format!("10: {} {}", names[0], names[1]), format!("20: {} {}", names[2], names[3])]);

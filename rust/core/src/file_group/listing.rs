@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::partition_files::PartitionFiles;
 use crate::error::{Error, Result};
-use crate::storage::{Entry, FileStatus, Place, parallel};
+use crate::storage::{FileStatus, FolderEntry, Storage, parallel};
 
 const MARKER: &str = ".hoodie_partition_metadata";
 const TABLE_FOLDER: &str = ".hoodie";
@@ -17,8 +17,8 @@ const TABLE_FOLDER: &str = ".hoodie";
 ///
 /// # Errors
 /// `InvalidTable` if a folder has data files but no marker; `Io` if a folder cannot be listed.
-pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
-    list_where(place, &|_| true)
+pub fn list_table(storage: &dyn Storage) -> Result<Vec<PartitionFiles>> {
+    list_where(storage, &|_| true)
 }
 
 /// Returns partitions with their data files, like [`list_table`], without unwanted folders and their subfolders.
@@ -26,11 +26,11 @@ pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
 ///
 /// # Errors
 /// As for [`list_table`].
-pub fn list_where(place: &dyn Place, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Result<Vec<PartitionFiles>> {
+pub fn list_where(storage: &dyn Storage, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Result<Vec<PartitionFiles>> {
     let partitions = Mutex::new(Vec::new());
-    parallel::work_through(vec![String::new()], place.requests_at_once(), |folder: &String| {
+    parallel::work_through(vec![String::new()], storage.requests_at_once(), |folder: &String| {
         // A folder may be deleted between two listings: a clean deletes empty partitions.
-        let Some(entries) = place.list(folder)? else { return Ok(Vec::new()) };
+        let Some(entries) = storage.list(folder)? else { return Ok(Vec::new()) };
         let (files, below) = split(entries);
         let listed = data_files(folder, &files);
         if files.iter().any(is_marker) {
@@ -41,7 +41,7 @@ pub fn list_where(place: &dyn Place, wanted: &(dyn Fn(&str) -> bool + Sync)) -> 
             let message = format!(
                 "{stray} is in a folder without {MARKER}, which is not a partition for Hudi; the table was copied without its hidden files, or the file is not the table's"
             );
-            return Err(Error::invalid_table(message).in_file(place.full_path(folder)));
+            return Err(Error::invalid_table(message).in_file(storage.full_path(folder)));
         }
         let below = below.into_iter().map(|name| joined(folder, &name)).filter(|path| path != TABLE_FOLDER);
         Ok(below.filter(|path| wanted(path)).collect())
@@ -55,16 +55,16 @@ pub fn list_where(place: &dyn Place, wanted: &(dyn Fn(&str) -> bool + Sync)) -> 
 ///
 /// # Errors
 /// As for [`list_table`].
-pub fn partitions(place: &dyn Place) -> Result<Vec<String>> {
-    Ok(list_table(place)?.into_iter().map(|files| files.partition).collect())
+pub fn partitions(storage: &dyn Storage) -> Result<Vec<String>> {
+    Ok(list_table(storage)?.into_iter().map(|files| files.partition).collect())
 }
 
 /// Returns the data files of one partition; no files if the folder does not exist.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
-pub fn files_of(place: &dyn Place, partition: &str) -> Result<PartitionFiles> {
-    let (files, _) = split(place.list(partition)?.unwrap_or_default());
+pub fn files_of(storage: &dyn Storage, partition: &str) -> Result<PartitionFiles> {
+    let (files, _) = split(storage.list(partition)?.unwrap_or_default());
     Ok(data_files(partition, &files))
 }
 
@@ -73,12 +73,12 @@ fn data_files(partition: &str, files: &[FileStatus]) -> PartitionFiles {
     PartitionFiles::with_etags(partition, files)
 }
 
-fn split(entries: Vec<Entry>) -> (Vec<FileStatus>, Vec<String>) {
+fn split(entries: Vec<FolderEntry>) -> (Vec<FileStatus>, Vec<String>) {
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for entry in entries {
         match entry {
-            Entry::File(status) => files.push(status),
-            Entry::Folder(name) => folders.push(name),
+            FolderEntry::File(status) => files.push(status),
+            FolderEntry::Folder(name) => folders.push(name),
         }
     }
     (files, folders)
@@ -103,10 +103,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
-    fn place(paths: &[&str]) -> std::sync::Arc<dyn Place> {
-        MemoryPlace::holding(paths.iter().map(|path| (*path, b"".as_slice())))
+    fn storage(paths: &[&str]) -> std::sync::Arc<dyn Storage> {
+        MemoryStorage::holding(paths.iter().map(|path| (*path, b"".as_slice())))
     }
 
     const BASE: &str = "f-0_0-1-2_20240101000000000.parquet";
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn partitions_are_the_folders_with_a_marker() {
-        let place = place(&[
+        let storage = storage(&[
             ".hoodie/hoodie.properties",
             ".hoodie/metadata/files/.hoodie_partition_metadata",
             "2024/01/02/.hoodie_partition_metadata",
@@ -125,50 +125,50 @@ mod tests {
             "a b=é z/.hoodie_partition_metadata.parquet",
             "empty/of data/_SUCCESS",
         ]);
-        let listed = list_table(&*place).unwrap();
-        assert_eq!(partitions(&*place).unwrap(), ["2024/01/02", "a b=é z"]);
+        let listed = list_table(&*storage).unwrap();
+        assert_eq!(partitions(&*storage).unwrap(), ["2024/01/02", "a b=é z"]);
         assert_eq!((listed[0].base_files.len(), listed[0].log_files.len()), (1, 1));
         assert!(listed[1].is_empty());
-        assert_eq!(files_of(&*place, "2024/01/02").unwrap(), listed[0]);
-        assert!(files_of(&*place, "none").unwrap().is_empty());
+        assert_eq!(files_of(&*storage, "2024/01/02").unwrap(), listed[0]);
+        assert!(files_of(&*storage, "none").unwrap().is_empty());
     }
 
     #[test]
     fn the_root_is_the_partition_of_a_table_without() {
-        let listed = list_table(&*place(&[".hoodie/x", ".hoodie_partition_metadata", BASE])).unwrap();
+        let listed = list_table(&*storage(&[".hoodie/x", ".hoodie_partition_metadata", BASE])).unwrap();
         assert_eq!((listed.len(), listed[0].partition.as_str(), listed[0].base_files.len()), (1, "", 1));
     }
 
     #[test]
     fn data_without_a_marker_is_not_passed_over() {
-        let error = list_table(&*place(&[".hoodie/x", &format!("p=1/{BASE}")])).unwrap_err();
-        assert_eq!(error.kind(), crate::Kind::InvalidTable);
+        let error = list_table(&*storage(&[".hoodie/x", &format!("p=1/{BASE}")])).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::InvalidTable);
         assert!(error.to_string().contains("p=1") && error.to_string().contains(MARKER), "{error}");
     }
 
     /// Delays each listing; counts the listings and the maximum number of concurrent ones.
     struct Slow {
-        place: std::sync::Arc<dyn Place>,
+        storage: std::sync::Arc<dyn Storage>,
         listed: AtomicUsize,
         busy: AtomicUsize,
         most: AtomicUsize,
     }
 
-    impl Place for Slow {
+    impl Storage for Slow {
         fn root(&self) -> &str {
-            self.place.root()
+            self.storage.root()
         }
 
-        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
             self.listed.fetch_add(1, Ordering::SeqCst);
             self.most.fetch_max(self.busy.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(2));
             self.busy.fetch_sub(1, Ordering::SeqCst);
-            self.place.list(folder)
+            self.storage.list(folder)
         }
 
-        fn open(&self, path: &str) -> Result<std::sync::Arc<dyn crate::storage::Source>> {
-            self.place.open(path)
+        fn open(&self, path: &str) -> Result<std::sync::Arc<dyn crate::storage::FileSource>> {
+            self.storage.open(path)
         }
 
         fn requests_at_once(&self) -> usize {
@@ -186,7 +186,7 @@ mod tests {
             .chain([".hoodie/x".to_owned()])
             .collect();
         let (zero, paths) = (AtomicUsize::default, paths.iter().map(String::as_str).collect::<Vec<_>>());
-        let slow = Slow { place: place(&paths), listed: zero(), busy: zero(), most: zero() };
+        let slow = Slow { storage: storage(&paths), listed: zero(), busy: zero(), most: zero() };
         let found = list_table(&slow).unwrap();
         assert_eq!(found.len(), 300);
         assert!(found.is_sorted_by(|one, other| one.partition < other.partition));

@@ -21,4 +21,4 @@ mod view;
 pub use file_slice::{BaseFile, BootstrapSource, FileSlice, LogFile};
 pub use listing::{files_of, list_table, list_where, partitions};
 pub use partition_files::{ListedBase, ListedLog, PartitionFiles};
-pub use view::View;
+pub use view::FileSystemView;

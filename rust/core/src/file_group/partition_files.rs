@@ -39,7 +39,7 @@ impl PartitionFiles {
     /// Selects the data files of a folder from its names and sizes. Checksum files, markers and other files are
     /// ignored.
     #[must_use]
-    pub fn of<'a>(partition: &str, listed: impl IntoIterator<Item = (&'a str, u64)>) -> Self {
+    pub fn new<'a>(partition: &str, listed: impl IntoIterator<Item = (&'a str, u64)>) -> Self {
         Self::with_etags(partition, listed.into_iter().map(|(name, len)| (name, len, None)))
     }
 
@@ -62,7 +62,7 @@ impl PartitionFiles {
     pub fn add_missing<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let missing: Vec<(&str, u64)> =
             names.into_iter().filter(|name| !self.has(name)).map(|name| (name, 0)).collect();
-        let Self { base_files, log_files, .. } = Self::of(&self.partition, missing);
+        let Self { base_files, log_files, .. } = Self::new(&self.partition, missing);
         self.base_files.extend(base_files);
         self.log_files.extend(log_files);
     }

@@ -14,7 +14,7 @@ use super::{by_completion, by_name};
 use crate::config::{TableConfig, TableType, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::names::RequestedTime;
-use crate::timeline::{Part, Timeline};
+use crate::timeline::{MetadataPart, Timeline};
 
 /// Instants by file group, i.e. partition and file id.
 pub(super) type ByGroup = HashMap<String, HashMap<String, RequestedTime>>;
@@ -23,7 +23,7 @@ pub(super) type ByGroup = HashMap<String, HashMap<String, RequestedTime>>;
 const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
 
 /// The state of a table as of an instant.
-pub struct View<'a> {
+pub struct FileSystemView<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) layout: TimelineLayout,
     query_instant: Option<RequestedTime>,
@@ -34,24 +34,24 @@ pub struct View<'a> {
     written: Mutex<HashMap<RequestedTime, BTreeSet<String>>>,
 }
 
-impl<'a> View<'a> {
+impl<'a> FileSystemView<'a> {
     /// Returns the view of the latest state, or of the state as of an instant.
     ///
     /// # Errors
     /// Errors of [`Timeline::check_as_of`], and of reading plans and replace commits; `InvalidTable` if two compactions
     /// of one file group are pending.
-    pub fn of(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&RequestedTime>) -> Result<Self> {
+    pub fn new(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&RequestedTime>) -> Result<Self> {
         let savepoint = as_of.map_or(Ok(None), |as_of| timeline.check_as_of(as_of))?;
         let query_instant = as_of.or(timeline.latest_visible()).cloned();
         let replaced = match &query_instant {
             Some(instant) => replaced(timeline, instant)?,
             None => ByGroup::new(),
         };
-        let mut view = Self::new(timeline, config, query_instant, pending_compactions(timeline)?, replaced);
+        let mut view = Self::from_parts(timeline, config, query_instant, pending_compactions(timeline)?, replaced);
         if let Some(savepoint) = savepoint {
             let files = timeline.files_of_savepoint(savepoint, config.table_type == TableType::MergeOnRead)?;
             let listed = |(partition, names): (&String, &Vec<String>)| {
-                PartitionFiles::of(partition, names.iter().map(|name| (name.as_str(), 0)))
+                PartitionFiles::new(partition, names.iter().map(|name| (name.as_str(), 0)))
             };
             view.kept = Some(files.iter().map(listed).collect());
         }
@@ -70,11 +70,11 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// Errors of reading the plans of pending compactions.
-    pub fn of_file_groups(timeline: &'a Timeline, config: &TableConfig, until: &RequestedTime) -> Result<Self> {
-        Ok(Self::new(timeline, config, Some(until.clone()), pending_compactions(timeline)?, ByGroup::new()))
+    pub fn with_replaced(timeline: &'a Timeline, config: &TableConfig, until: &RequestedTime) -> Result<Self> {
+        Ok(Self::from_parts(timeline, config, Some(until.clone()), pending_compactions(timeline)?, ByGroup::new()))
     }
 
-    pub(super) fn new(
+    pub(super) fn from_parts(
         timeline: &'a Timeline,
         config: &TableConfig,
         query_instant: Option<RequestedTime>,
@@ -107,7 +107,7 @@ impl<'a> View<'a> {
         let Some(query_instant) = self.query_instant() else { return Ok(Vec::new()) };
         let mut chosen = Vec::new();
         for (file_id, (bases, logs)) in self.live_groups(files) {
-            let pending = of_group(&self.pending_compactions, &files.partition, &file_id);
+            let pending = instant_of_group(&self.pending_compactions, &files.partition, &file_id);
             let slices = match self.layout {
                 TimelineLayout::V1 => by_name::build(bases, logs, pending),
                 TimelineLayout::V2 => by_completion::build(bases, logs, pending, self.timeline)
@@ -124,7 +124,7 @@ impl<'a> View<'a> {
     /// read-optimized query. File groups of logs only are omitted.
     ///
     /// # Errors
-    /// As for [`View::slices`].
+    /// As for [`FileSystemView::slices`].
     pub fn base_files(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
         let Some(query_instant) = self.query_instant() else { return Ok(Vec::new()) };
         let mut chosen = Vec::new();
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
         for log in files.log_files.iter().filter(|log| !log.name.cdc) {
             groups.entry(log.name.file_id.clone()).or_default().1.push(log.clone());
         }
-        groups.retain(|file_id, _| of_group(&self.replaced, &files.partition, file_id).is_none());
+        groups.retain(|file_id, _| instant_of_group(&self.replaced, &files.partition, file_id).is_none());
         groups
     }
 
@@ -225,7 +225,7 @@ impl<'a> View<'a> {
         if !written.contains_key(&instant) {
             let mut paths = BTreeSet::new();
             for write in self.timeline.writes_at(&instant).filter(|write| write.is_completed()) {
-                let metadata = self.timeline.commit_metadata(write, Part::All)?;
+                let metadata = self.timeline.commit_metadata(write, MetadataPart::All)?;
                 paths.extend(metadata.iter().flat_map(|metadata| metadata.paths()).map(str::to_owned));
             }
             written.insert(instant.clone(), paths);
@@ -239,7 +239,7 @@ impl<'a> View<'a> {
     }
 }
 
-pub(super) fn of_group<'a>(groups: &'a ByGroup, partition: &str, file_id: &str) -> Option<&'a RequestedTime> {
+pub(super) fn instant_of_group<'a>(groups: &'a ByGroup, partition: &str, file_id: &str) -> Option<&'a RequestedTime> {
     groups.get(partition)?.get(file_id)
 }
 
@@ -272,12 +272,12 @@ fn replaced(timeline: &Timeline, query_instant: &RequestedTime) -> Result<ByGrou
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::config::Properties;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     pub(in crate::file_group) fn listed(names: &[&str]) -> PartitionFiles {
-        PartitionFiles::of("p", names.iter().map(|name| (*name, 1)))
+        PartitionFiles::new("p", names.iter().map(|name| (*name, 1)))
     }
 
     pub(in crate::file_group) fn describe(slices: &Slices) -> Vec<String> {
@@ -303,16 +303,17 @@ pub(super) mod tests {
             let kept = if instants.iter().any(|(name, _)| name.contains("compaction")) { 2 } else { 1 };
             let files = files.iter().map(|(path, bytes)| (path.as_str(), *bytes));
             let empty = empty.iter().take(kept).map(|path| (path.as_str(), b"".as_slice()));
-            let place = MemoryPlace::holding(files.chain(empty));
-            Self { timeline: Timeline::load(&place, &config).unwrap(), config }
+            let storage = MemoryStorage::holding(files.chain(empty));
+            Self { timeline: Timeline::load(&storage, &config).unwrap(), config }
         }
 
         pub(in crate::file_group) fn new(version: &str, instants: &[&str]) -> Self {
             Self::with(version, &instants.iter().map(|name| (*name, "")).collect::<Vec<_>>())
         }
 
-        fn view(&self, as_of: Option<&str>, pending_compaction: Option<&str>) -> View<'_> {
-            let mut view = View::of(&self.timeline, &self.config, as_of.map(RequestedTime::from).as_ref()).unwrap();
+        fn view(&self, as_of: Option<&str>, pending_compaction: Option<&str>) -> FileSystemView<'_> {
+            let mut view =
+                FileSystemView::new(&self.timeline, &self.config, as_of.map(RequestedTime::from).as_ref()).unwrap();
             if let Some(instant) = pending_compaction {
                 view.pending_compactions.entry("p".into()).or_default().insert("f".into(), instant.into());
             }
@@ -432,7 +433,10 @@ pub(super) mod tests {
     fn base_files_of_another_format_are_refused_by_name() {
         let table = Table::new("6", &["10.commit"]);
         let error = table.view(None, None).slices(&listed(&["f_0-1-2_10.lance"])).unwrap_err();
-        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_10.lance")));
+        assert_eq!(
+            (error.kind(), error.location().path.as_deref()),
+            (ErrorKind::Unsupported, Some("p/f_0-1-2_10.lance"))
+        );
         assert_eq!(table.chosen(None, None, &["f_0-1-2_10.orc"]), ["10: f_0-1-2_10.orc"]);
     }
 

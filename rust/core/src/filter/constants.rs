@@ -83,6 +83,6 @@ mod tests {
             assert_eq!(remaining(vec![list]), None);
         }
         let misfit = Filter::any_of(vec![vec![term("day", Operator::Eq, &["x"])]]).with_constants(&constants());
-        assert_eq!(misfit.unwrap_err().kind(), crate::Kind::InvalidArgument);
+        assert_eq!(misfit.unwrap_err().kind(), crate::ErrorKind::InvalidArgument);
     }
 }

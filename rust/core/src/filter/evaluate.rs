@@ -36,7 +36,7 @@ pub(super) struct BoundTerm {
 }
 
 impl BoundFilter {
-    /// Binds to a schema. [`crate::Kind::InvalidArgument`] for unknown or nested columns and for literals that are not
+    /// Binds to a schema. [`crate::ErrorKind::InvalidArgument`] for unknown or nested columns and for literals that are not
     /// exactly values of their column's type.
     pub fn bind(filter: &Filter, schema: &Schema) -> Result<Self> {
         let bound = |all: &Vec<Term>| all.iter().map(|term| BoundTerm::bind(term, schema)).collect::<Result<Vec<_>>>();
@@ -307,7 +307,7 @@ mod tests {
             (Arc::new(Float64Array::from(vec![1.0])) as ArrayRef, Literal::Int((1 << 53) + 1)),
         ] {
             let error = fits(array, literal.clone()).unwrap_err();
-            assert_eq!(error.kind(), crate::Kind::InvalidArgument, "{literal}");
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument, "{literal}");
         }
     }
 

@@ -37,7 +37,7 @@ impl KeyFilter {
 
     /// The keys that rows of a filter can have, by what it says of the column `key`: exact values in every list, or all.
     #[must_use]
-    pub fn of(filter: &Filter, key: &str) -> Self {
+    pub fn from_filter(filter: &Filter, key: &str) -> Self {
         let mut keys = Vec::new();
         for list in filter.lists() {
             let exact =
@@ -94,7 +94,7 @@ mod tests {
         let one = || term("k", Operator::Eq, &["b"]);
         let some = || term("k", Operator::In, &["a", "c"]);
         let other = || term("x", Operator::Eq, &["b"]);
-        let of = |lists| KeyFilter::of(&Filter::any_of(lists), "k");
+        let of = |lists| KeyFilter::from_filter(&Filter::any_of(lists), "k");
         assert_eq!(of(vec![vec![other(), one()], vec![some()]]), KeyFilter::keys(["a", "b", "c"]));
         assert_eq!(of(vec![vec![one()], vec![other()]]), KeyFilter::All);
         assert_eq!(of(vec![vec![term("k", Operator::GtEq, &["b"])]]), KeyFilter::All);

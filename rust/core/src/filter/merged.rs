@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::evaluate::{BoundFilter, BoundTerm};
-use super::prune::{Bounds, and};
+use super::prune::{ColumnBounds, and};
 use crate::error::Result;
 
 impl BoundFilter {
@@ -21,7 +21,7 @@ impl BoundFilter {
         &self,
         files: usize,
         groups: &[Range<usize>],
-        bounds: &BTreeMap<usize, (Bounds, Vec<u64>)>,
+        bounds: &BTreeMap<usize, (ColumnBounds, Vec<u64>)>,
     ) -> Result<Vec<bool>> {
         if self.any.is_empty() {
             return Ok(vec![true; groups.len()]);
@@ -60,11 +60,11 @@ mod tests {
     use super::super::expr::{Filter, Literal, Operator, Term};
     use super::*;
 
-    fn bounds(of: &[(i32, i32)]) -> (Bounds, Vec<u64>) {
+    fn bounds(of: &[(i32, i32)]) -> (ColumnBounds, Vec<u64>) {
         let ints = |some: Vec<i32>| Arc::new(Int32Array::from(some)) as ArrayRef;
         let (least, greatest) = of.iter().copied().unzip();
         let nulls = UInt64Array::from(vec![0; of.len()]);
-        (Bounds { least: ints(least), greatest: ints(greatest), nulls }, vec![u64::MAX; of.len()])
+        (ColumnBounds { least: ints(least), greatest: ints(greatest), nulls }, vec![u64::MAX; of.len()])
     }
 
     /// Of two groups, two files and one, whether each may pass.
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(filter.may_pass_merged(1, &one, &BTreeMap::new()).unwrap(), [true]);
         let unknown: ArrayRef = Arc::new(Int32Array::new_null(1));
         let nulls = UInt64Array::from(vec![7]);
-        let bounds = Bounds { least: Arc::clone(&unknown), greatest: unknown, nulls };
+        let bounds = ColumnBounds { least: Arc::clone(&unknown), greatest: unknown, nulls };
         let known = |rows| BTreeMap::from([(0, (bounds.clone(), vec![rows]))]);
         let of = |rows| filter.may_pass_merged(1, &one, &known(rows)).unwrap();
         assert_eq!([of(u64::MAX), of(7)], [[true], [false]]);

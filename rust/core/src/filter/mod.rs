@@ -21,4 +21,4 @@ mod prune;
 pub use evaluate::BoundFilter;
 pub use expr::{Filter, Literal, Operator, Term};
 pub use key_filter::KeyFilter;
-pub use prune::Bounds;
+pub use prune::ColumnBounds;

@@ -30,7 +30,7 @@ use crate::error::Result;
 
 /// What is known of the values of one column in each of several stretches of rows; null where it is not known.
 #[derive(Debug, Clone)]
-pub struct Bounds {
+pub struct ColumnBounds {
     /// Lower bounds, of the column's type.
     pub least: ArrayRef,
     /// Upper bounds.
@@ -42,11 +42,11 @@ pub struct Bounds {
 impl BoundFilter {
     /// Which of several stretches of so many `rows` can hold a row that passes. `bounds` tells of a column, by its ordinal in
     /// the schema that the filter is bound to; none where nothing is known of it.
-    pub fn may_pass(&self, rows: &[u64], mut bounds: impl FnMut(usize) -> Option<Bounds>) -> Result<Vec<bool>> {
+    pub fn may_pass(&self, rows: &[u64], mut bounds: impl FnMut(usize) -> Option<ColumnBounds>) -> Result<Vec<bool>> {
         if self.any.is_empty() {
             return Ok(vec![true; rows.len()]);
         }
-        let mut known: HashMap<usize, Option<Bounds>> = HashMap::new();
+        let mut known: HashMap<usize, Option<ColumnBounds>> = HashMap::new();
         let mut any = vec![false; rows.len()];
         for list in &self.any {
             let mut all = vec![true; rows.len()];
@@ -67,14 +67,14 @@ pub(super) fn and(all: &mut [bool], term: &[bool]) {
 
 impl BoundTerm {
     /// Which of the stretches can hold a value that passes.
-    pub(super) fn may_pass(&self, rows: &[u64], bounds: &Bounds) -> Result<Vec<bool>> {
+    pub(super) fn may_pass(&self, rows: &[u64], bounds: &ColumnBounds) -> Result<Vec<bool>> {
         let nulls = |at: usize| (at < bounds.nulls.len() && bounds.nulls.is_valid(at)).then(|| bounds.nulls.value(at));
         let stretches = rows.iter().enumerate();
         match self.operator {
             Operator::IsNull => Ok(stretches.map(|(at, _)| nulls(at) != Some(0)).collect()),
             Operator::IsNotNull => Ok(stretches.map(|(at, rows)| nulls(at) != Some(*rows)).collect()),
             _ => {
-                let compared = Compared::of(self, bounds)?;
+                let compared = Compared::compare(self, bounds)?;
                 let passes = |at| compared.as_ref().is_none_or(|compared| compared.may_pass(at, self.operator));
                 Ok(stretches.map(|(at, rows)| nulls(at) != Some(*rows) && passes(at)).collect())
             }
@@ -99,7 +99,7 @@ struct Compared {
 
 impl Compared {
     /// None where bounds and literals cannot be compared.
-    fn of(term: &BoundTerm, bounds: &Bounds) -> Result<Option<Self>> {
+    fn compare(term: &BoundTerm, bounds: &ColumnBounds) -> Result<Option<Self>> {
         let kind = term.literals.data_type();
         if bounds.least.data_type() != kind || bounds.greatest.data_type() != kind {
             return Ok(None);
@@ -200,7 +200,7 @@ mod tests {
         let schema = Schema::new(vec![Field::new("c", least.data_type().clone(), true)]);
         let (operator, literals) = term;
         let filter = Filter::any_of(vec![vec![Term::new("c", operator, literals.to_vec()).unwrap()]]);
-        let bounds = Bounds { least, greatest, nulls: nulls.iter().copied().collect() };
+        let bounds = ColumnBounds { least, greatest, nulls: nulls.iter().copied().collect() };
         let may =
             BoundFilter::bind(&filter, &schema).unwrap().may_pass(&vec![10; nulls.len()], |_| Some(bounds.clone()));
         may.unwrap().iter().enumerate().filter(|(_, may)| **may).map(|(at, _)| at).collect()
@@ -325,7 +325,7 @@ mod tests {
             let filter = if weaken { filter.weakened(|column, _| column == 0) } else { filter };
             let bounds = |column| {
                 let (least, greatest) = (ints(&[1, 10, 20]), ints(&[9, 19, 29]));
-                (column == 0).then(|| Bounds { least, greatest, nulls: vec![0, 0, 0].into() })
+                (column == 0).then(|| ColumnBounds { least, greatest, nulls: vec![0, 0, 0].into() })
             };
             filter.may_pass(&[5, 5, 5], bounds).unwrap()
         };

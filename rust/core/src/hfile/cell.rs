@@ -65,7 +65,7 @@ impl Cells {
 
 /// What to do with a cell whose key has been seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CellMatch {
     Take,
     Skip,
     /// Neither this cell nor one after it.
@@ -81,7 +81,7 @@ pub(super) fn scan_cells(
     payload: &[u8],
     has_sequence: bool,
     from: &[u8],
-    mut judge: impl FnMut(&[u8]) -> Verdict,
+    mut judge: impl FnMut(&[u8]) -> CellMatch,
 ) -> Result<Vec<Cell>> {
     let mut cursor = Cursor::new(payload);
     let mut cells = Vec::new();
@@ -102,9 +102,9 @@ pub(super) fn scan_cells(
         }
         before = row;
         match judge(row) {
-            Verdict::Take => cells.push(place(at + 10, row.len(), value_at, value_len)?),
-            Verdict::Skip => {}
-            Verdict::Stop => break,
+            CellMatch::Take => cells.push(place(at + 10, row.len(), value_at, value_len)?),
+            CellMatch::Skip => {}
+            CellMatch::Stop => break,
         }
     }
     Ok(cells)
@@ -171,7 +171,7 @@ fn place(key_at: usize, key_len: usize, value_at: usize, value_len: usize) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     /// A cell of that kind, with a family if it is to have one.
     fn cell(row: &[u8], family: &[u8], kind: u8, value: &[u8]) -> Vec<u8> {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn all(payload: &[u8]) -> Result<Vec<Cell>> {
-        scan_cells(payload, true, b"", |_| Verdict::Take)
+        scan_cells(payload, true, b"", |_| CellMatch::Take)
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
     fn without_sequence_numbers_cells_follow_each_other() {
         let with = [cell(b"a", b"", PUT, b"1"), cell(b"b", b"", PUT, b"2")];
         let without: Vec<u8> = with.iter().flat_map(|cell| &cell[..cell.len() - 1]).copied().collect();
-        assert_eq!(scan_cells(&without, false, b"", |_| Verdict::Take).unwrap().len(), 2);
+        assert_eq!(scan_cells(&without, false, b"", |_| CellMatch::Take).unwrap().len(), 2);
         assert!(all(&without).is_err());
     }
 
@@ -219,9 +219,9 @@ mod tests {
     fn only_what_is_judged_worth_it_is_given() {
         let payload: Vec<u8> = [b"a", b"b", b"c", b"d"].iter().flat_map(|row| cell(*row, b"", PUT, b"v")).collect();
         let judge = |row: &[u8]| match row {
-            b"b" => Verdict::Take,
-            b"d" => Verdict::Stop,
-            _ => Verdict::Skip,
+            b"b" => CellMatch::Take,
+            b"d" => CellMatch::Stop,
+            _ => CellMatch::Skip,
         };
         let cells = Cells { cells: scan_cells(&payload, true, b"", judge).unwrap(), payload: payload.into() };
         assert_eq!(cells.iter().map(|(key, _)| key).collect::<Vec<_>>(), [b"b"]);
@@ -242,7 +242,7 @@ mod tests {
             (cell(b"a", b"f", PUT, b"v"), "column"),
         ] {
             let error = all(&bytes).unwrap_err();
-            assert_eq!(error.kind(), Kind::Unsupported);
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
             assert!(error.to_string().contains(name), "{error}");
         }
     }
@@ -252,8 +252,8 @@ mod tests {
         let first = cell(b"b", b"", PUT, b"v");
         let damaged = |second: Vec<u8>| {
             let error = all(&[first.clone(), second].concat()).unwrap_err();
-            assert_eq!(error.kind(), Kind::CorruptLog, "{error}");
-            assert!(error.place().offset.unwrap() >= first.len() as u64, "{error}");
+            assert_eq!(error.kind(), ErrorKind::CorruptLog, "{error}");
+            assert!(error.location().offset.unwrap() >= first.len() as u64, "{error}");
         };
         damaged(cell(b"a", b"", PUT, b"v"));
         damaged(cell(b"c", b"", 7, b"v"));
@@ -266,6 +266,6 @@ mod tests {
         let mut with_sequence = cell(b"c", b"", PUT, b"v");
         *with_sequence.last_mut().unwrap() = 1;
         damaged(with_sequence);
-        assert!(scan_cells(&first, true, b"c", |_| Verdict::Take).is_err(), "a key below what the index says");
+        assert!(scan_cells(&first, true, b"c", |_| CellMatch::Take).is_err(), "a key below what the index says");
     }
 }

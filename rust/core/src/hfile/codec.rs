@@ -103,7 +103,7 @@ mod tests {
     use flate2::write::GzEncoder;
 
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn compressed(bytes: &[u8]) -> Bytes {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn other_codecs_are_refused_by_name() {
         let error = Codec::from_id(6).unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("ZSTD"), "{error}");
-        assert_eq!(Codec::from_id(9).unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(Codec::from_id(9).unwrap_err().kind(), ErrorKind::CorruptLog);
     }
 }

@@ -5,26 +5,26 @@
 
 use super::block::{Block, BlockKind};
 use super::codec::Codec;
-use super::fetch::Fetch;
-use super::index::{BlockPlace, before_and_after, below_root};
-use super::wanted::Wanted;
+use super::fetch::TailSource;
+use super::index::{BlockIndexEntry, before_and_after, below_root};
+use super::search_keys::SearchKeys;
 use crate::error::{Error, Result};
 
 /// What is needed to read an index block, and what is looked for.
-pub(super) struct Descent<'a> {
-    pub(super) fetch: &'a Fetch,
+pub(super) struct IndexDescent<'a> {
+    pub(super) fetch: &'a TailSource,
     pub(super) codec: Codec,
     /// Where the load-on-open section begins.
     pub(super) limit: u64,
-    pub(super) wanted: &'a Wanted,
+    pub(super) wanted: &'a SearchKeys,
 }
 
-impl Descent<'_> {
+impl IndexDescent<'_> {
     /// The data blocks in question, in the order of their keys, under a root of that many levels (1 to 16).
     ///
     /// # Errors
     /// `CorruptLog` where an index block is damaged, or holds keys or places that its parent's entries do not allow.
-    pub(super) fn data_blocks(&self, root: &[BlockPlace], levels: u64) -> Result<Vec<BlockPlace>> {
+    pub(super) fn data_blocks(&self, root: &[BlockIndexEntry], levels: u64) -> Result<Vec<BlockIndexEntry>> {
         let mut found = Vec::new();
         // For each level below the root, where its last block ends.
         let mut ends = vec![0; usize::try_from(levels.saturating_sub(1)).unwrap_or(0)];
@@ -36,10 +36,10 @@ impl Descent<'_> {
     /// read once at most, even if the index is wrong.
     fn level(
         &self,
-        places: &[BlockPlace],
+        places: &[BlockIndexEntry],
         to: Option<&[u8]>,
         ends: &mut [u64],
-        found: &mut Vec<BlockPlace>,
+        found: &mut Vec<BlockIndexEntry>,
     ) -> Result<()> {
         for (index, place) in places.iter().enumerate() {
             let next = places.get(index.saturating_add(1)).map(|next| next.first_key.as_ref()).or(to);
@@ -58,13 +58,13 @@ impl Descent<'_> {
                 let message = format!("an HFile index block that leads back, to before {end}");
                 return Err(Error::corrupt(message).at_offset(place.offset));
             }
-            *end = last.map_or(*end, BlockPlace::end);
+            *end = last.map_or(*end, BlockIndexEntry::end);
             self.level(&children, next, below, found)?;
         }
         Ok(())
     }
 
-    fn children(&self, place: &BlockPlace, kind: BlockKind) -> Result<Vec<BlockPlace>> {
+    fn children(&self, place: &BlockIndexEntry, kind: BlockKind) -> Result<Vec<BlockIndexEntry>> {
         let bytes = self.fetch.read(place.offset..place.end())?;
         let block = Block::parse(&bytes, place.offset, kind, self.codec, true)?;
         below_root(&block.payload, self.limit).map_err(|error| block.place(error))
@@ -72,7 +72,7 @@ impl Descent<'_> {
 }
 
 /// A child's keys lie between its entry's and the next entry's; else a search would pass some of them by.
-fn check_keys(children: &[BlockPlace], parent: &BlockPlace, next: Option<&[u8]>) -> Result<()> {
+fn check_keys(children: &[BlockIndexEntry], parent: &BlockIndexEntry, next: Option<&[u8]>) -> Result<()> {
     let first = children.first().map_or(&[][..], |child| &child.first_key);
     let last = children.last().map_or(&[][..], |child| &child.first_key);
     let wrong = if first < parent.first_key.as_ref() {

@@ -7,18 +7,18 @@ use bytes::Bytes;
 
 use super::trailer::TRAILER;
 use crate::error::{Error, Result};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// A source, and its last bytes: a window, but not less than the trailer.
-pub(super) struct Fetch {
-    source: Arc<dyn Source>,
+pub(super) struct TailSource {
+    source: Arc<dyn FileSource>,
     end: Bytes,
     end_at: u64,
 }
 
-impl Fetch {
+impl TailSource {
     /// Reads the end; `CorruptLog` where the file is shorter than a trailer.
-    pub(super) fn new(source: Arc<dyn Source>) -> Result<Self> {
+    pub(super) fn new(source: Arc<dyn FileSource>) -> Result<Self> {
         let len = source.len();
         if len < TRAILER {
             let message = format!("an HFile ends in a trailer of {TRAILER} bytes; this one has {len} in all");

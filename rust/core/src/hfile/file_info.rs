@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::protobuf::{Value, delimited, fields};
+use crate::protobuf::{FieldValue, delimited, fields};
 
 const MAGIC: &[u8; 4] = b"PBUF";
 /// The value of `KEY_VALUE_VERSION` under which each cell ends in a sequence number (`HFileWriterImpl`).
@@ -37,7 +37,7 @@ impl FileInfo {
         let base = (cursor.position() - message.len()) as u64;
         let mut entries = Vec::new();
         fields(message, |number, value| {
-            if let (1, Value::Bytes(pair)) = (number, value) {
+            if let (1, FieldValue::Bytes(pair)) = (number, value) {
                 let (key, value) = entry(pair).map_err(|error| error.with_offset_in("an entry"))?;
                 entries.push((payload.slice_ref(key), payload.slice_ref(value)));
             }
@@ -85,8 +85,8 @@ fn entry(pair: &[u8]) -> Result<(&[u8], &[u8])> {
     let (mut key, mut value): (&[u8], &[u8]) = (&[], &[]);
     fields(pair, |number, found| {
         match (number, found) {
-            (1, Value::Bytes(bytes)) => key = bytes,
-            (2, Value::Bytes(bytes)) => value = bytes,
+            (1, FieldValue::Bytes(bytes)) => key = bytes,
+            (2, FieldValue::Bytes(bytes)) => value = bytes,
             _ => {}
         }
         Ok(())
@@ -97,7 +97,7 @@ fn entry(pair: &[u8]) -> Result<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn info(entries: &[(&str, &[u8])]) -> Bytes {
         let mut message = Vec::new();
@@ -135,18 +135,18 @@ mod tests {
     fn what_changes_the_cells_is_refused_by_name() {
         for (key, value) in [("MAX_MEMSTORE_TS_KEY", [0, 0, 0, 0, 0, 0, 0, 9]), ("hfile.MAX_TAGS_LEN", [0; 8])] {
             let error = FileInfo::parse(&info(&[(key, &value)])).unwrap_err();
-            assert_eq!(error.kind(), Kind::Unsupported, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         }
     }
 
     #[test]
     fn damage_is_an_error_with_its_place() {
-        assert_eq!(FileInfo::parse(&Bytes::from_static(b"PBUG\x00")).unwrap_err().place().offset, Some(0));
+        assert_eq!(FileInfo::parse(&Bytes::from_static(b"PBUG\x00")).unwrap_err().location().offset, Some(0));
         assert!(FileInfo::parse(&Bytes::from_static(b"PBUF\x09")).is_err());
         let in_second = FileInfo::parse(&Bytes::from_static(b"PBUF\x07\x0a\x01\x08\x0a\x02\x0a\x09")).unwrap_err();
-        assert_eq!(in_second.place().offset, Some(5), "the first entry is cut short already: {in_second}");
+        assert_eq!(in_second.location().offset, Some(5), "the first entry is cut short already: {in_second}");
         let in_second = FileInfo::parse(&Bytes::from_static(b"PBUF\x06\x0a\x00\x0a\x02\x0a\x09")).unwrap_err();
-        assert_eq!(in_second.place().offset, Some(7), "{in_second}");
+        assert_eq!(in_second.location().offset, Some(7), "{in_second}");
         assert!(FileInfo::parse(&info(&[("schema", &[0xff, 0xfe])])).is_err());
     }
 }

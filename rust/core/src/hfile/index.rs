@@ -26,7 +26,7 @@ const MIDDLE_KEY: usize = 16;
 
 /// Where a block lies, and the key from which on it holds all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlockPlace {
+pub struct BlockIndexEntry {
     /// Byte offset of the block's header in the HFile.
     pub offset: u64,
     /// Bytes of the block on disk, header and checksums included.
@@ -35,7 +35,7 @@ pub struct BlockPlace {
     pub first_key: Bytes,
 }
 
-impl BlockPlace {
+impl BlockIndexEntry {
     /// The offset of the byte after the block.
     #[must_use]
     pub fn end(&self) -> u64 {
@@ -44,9 +44,9 @@ impl BlockPlace {
 }
 
 /// The entries of the root index. `limit` is where the load-on-open section begins: blocks end there at the latest.
-pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Result<Vec<BlockPlace>> {
+pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Result<Vec<BlockIndexEntry>> {
     let mut cursor = Cursor::new(payload);
-    let mut places = Places::new(limit);
+    let mut places = IndexEntries::new(limit);
     for _ in 0..count {
         let at = cursor.position();
         let (offset, len) = extent(&mut cursor)?;
@@ -66,7 +66,7 @@ pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Resu
 }
 
 /// The entries of a leaf or an intermediate index block.
-pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockPlace>> {
+pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockIndexEntry>> {
     let mut cursor = Cursor::new(payload);
     let claimed = cursor.i32_be()?;
     let count = usize::try_from(claimed).ok().filter(|count| *count > 0 && *count < cursor.remaining() / 4);
@@ -75,7 +75,7 @@ pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockPlace>>
         return Err(Error::corrupt(message).at_offset(0));
     };
     let mut starts = Cursor::new(cursor.take(count.saturating_add(1).saturating_mul(4))?);
-    let mut places = Places::new(limit);
+    let mut places = IndexEntries::new(limit);
     let mut start = starts.i32_be()?;
     if start != 0 {
         return Err(Error::corrupt(format!("an HFile index block whose first entry begins at {start}")).at_offset(4));
@@ -100,19 +100,19 @@ pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockPlace>>
 }
 
 /// Entries so far: in the order of their keys and of their places, each within the file.
-struct Places {
-    list: Vec<BlockPlace>,
+struct IndexEntries {
+    list: Vec<BlockIndexEntry>,
     limit: u64,
 }
 
-impl Places {
+impl IndexEntries {
     const fn new(limit: u64) -> Self {
         Self { list: Vec::new(), limit }
     }
 
     fn add(&mut self, offset: u64, len: u32, payload: &Bytes, key: &[u8]) -> Result<()> {
         let first_key = payload.slice_ref(row_of_index_key(key)?);
-        let place = BlockPlace { offset, len, first_key };
+        let place = BlockIndexEntry { offset, len, first_key };
         if place.len < HEADER as u32 || place.end() > self.limit {
             let message =
                 format!("an HFile index with a block of {len} bytes at {offset}, where blocks end at {}", self.limit);
@@ -193,7 +193,7 @@ fn vint(cursor: &mut Cursor<'_>) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     const LIMIT: u64 = 10_000;
 
@@ -246,8 +246,8 @@ mod tests {
         payload
     }
 
-    fn place(offset: u64, len: u32, first_key: &[u8]) -> BlockPlace {
-        BlockPlace { offset, len, first_key: first_key.to_vec().into() }
+    fn place(offset: u64, len: u32, first_key: &[u8]) -> BlockIndexEntry {
+        BlockIndexEntry { offset, len, first_key: first_key.to_vec().into() }
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         payload.extend([0; 16]);
         let payload = Bytes::from(payload);
         assert_eq!(root(&payload, 1, 2, LIMIT).unwrap().len(), 1);
-        assert_eq!(root(&payload, 1, 1, LIMIT).unwrap_err().place().offset, Some(16));
+        assert_eq!(root(&payload, 1, 1, LIMIT).unwrap_err().location().offset, Some(16));
         assert!(root(&payload, 2, 2, LIMIT).is_err());
     }
 
@@ -292,11 +292,11 @@ mod tests {
         for entries in damaged {
             let of_root = root(&root_of(&entries), entries.len() as u64, 1, LIMIT).unwrap_err();
             let of_leaf = below_root(&leaf_of(&entries).into(), LIMIT).unwrap_err();
-            assert_eq!((of_root.kind(), of_leaf.kind()), (Kind::CorruptLog, Kind::CorruptLog), "{entries:?}");
+            assert_eq!((of_root.kind(), of_leaf.kind()), (ErrorKind::CorruptLog, ErrorKind::CorruptLog), "{entries:?}");
             // The damage is in the last entry: after the count and the places, and all entries before it.
             let before: usize = entries.iter().rev().skip(1).map(|(_, _, key)| 12 + key.len()).sum();
-            assert_eq!(of_root.place().offset, Some((before + entries.len() - 1) as u64), "{of_root}");
-            assert_eq!(of_leaf.place().offset, Some((4 + 4 * (entries.len() + 1) + before) as u64), "{of_leaf}");
+            assert_eq!(of_root.location().offset, Some((before + entries.len() - 1) as u64), "{of_root}");
+            assert_eq!(of_leaf.location().offset, Some((4 + 4 * (entries.len() + 1) + before) as u64), "{of_leaf}");
         }
     }
 

@@ -16,7 +16,7 @@
 //! | `file_info` | keys and values about the file |
 //! | `index` | entries of an index block, of each level |
 //! | `cell` | keys and values of a data block |
-//! | `wanted` | all keys, some, or those with a prefix |
+//! | `search_keys` | all keys, some, or those with a prefix |
 //! | `fetch` | ranges of the file; the last window is kept |
 //! | `descend` | from the root index to the data blocks that can hold what is wanted |
 //! | `data_blocks` | where the data blocks lie, what is in one |
@@ -41,14 +41,14 @@ mod file_info;
 mod index;
 mod reader;
 mod scan;
+mod search_keys;
 mod seek;
 mod trailer;
-mod wanted;
 mod writer;
 
 pub use cell::{Cell, Cells};
-pub use index::BlockPlace;
+pub use index::BlockIndexEntry;
 pub use reader::HFile;
-pub use scan::Scan;
-pub use seek::Seek;
+pub use scan::HFileScan;
+pub use seek::HFileSeek;
 pub use writer::HFileWriter;

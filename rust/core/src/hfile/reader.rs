@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use super::block::{Block, BlockKind};
-use super::cell::{Cells, Verdict};
+use super::cell::{CellMatch, Cells};
 use super::data_blocks::DataBlocks;
-use super::fetch::Fetch;
+use super::fetch::TailSource;
 use super::file_info::FileInfo;
-use super::index::BlockPlace;
-use super::scan::Scan;
-use super::seek::Seek;
+use super::index::BlockIndexEntry;
+use super::scan::HFileScan;
+use super::search_keys::SearchKeys;
+use super::seek::HFileSeek;
 use super::trailer::Trailer;
-use super::wanted::Wanted;
 use crate::error::Result;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// An HFile: keys in the order of their unsigned bytes, each with a value.
 ///
@@ -24,13 +24,13 @@ pub struct HFile {
 }
 
 impl HFile {
-    /// Reads the trailer, the root index and the file info of a whole base file, or of a [`crate::storage::Section`] of a log.
+    /// Reads the trailer, the root index and the file info of a whole base file, or of a [`crate::storage::SectionSource`] of a log.
     ///
     /// # Errors
     /// `CorruptLog` where the bytes contradict themselves; `Unsupported`, by name, for other codecs than GZ and NONE, encryption, other
     /// major versions than 3, and what only HBase itself writes: sequence numbers, tags, its catalogue's order.
-    pub fn open(source: Arc<dyn Source>) -> Result<Self> {
-        let fetch = Fetch::new(source)?;
+    pub fn open(source: Arc<dyn FileSource>) -> Result<Self> {
+        let fetch = TailSource::new(source)?;
         let at = fetch.trailer_at();
         let trailer = Trailer::parse(&fetch.trailer(), at).map_err(|error| error.offset_from(at))?;
         let section = fetch.read(trailer.load_on_open..at)?;
@@ -65,7 +65,7 @@ impl HFile {
     ///
     /// # Errors
     /// `CorruptLog` where the index is damaged, or does not begin and end with the blocks that the trailer names.
-    pub fn blocks(&self) -> Result<Vec<BlockPlace>> {
+    pub fn blocks(&self) -> Result<Vec<BlockIndexEntry>> {
         self.blocks.all()
     }
 
@@ -74,14 +74,14 @@ impl HFile {
     /// # Errors
     /// `CorruptLog` where the block is damaged, or not the one that the place promises; `Unsupported`, by name, for cells that hold
     /// deletes or have columns.
-    pub fn read_block(&self, at: &BlockPlace) -> Result<Cells> {
-        self.blocks.cells(at, |_| Verdict::Take)
+    pub fn read_block(&self, at: &BlockIndexEntry) -> Result<Cells> {
+        self.blocks.cells(at, |_| CellMatch::Take)
     }
 
     /// All data blocks, one at a time. After the last one it is an error if the file should have had more cells, or fewer.
     #[must_use]
-    pub fn scan(&self) -> Scan {
-        Scan::new(Arc::clone(&self.blocks))
+    pub fn scan(&self) -> HFileScan {
+        HFileScan::new(Arc::clone(&self.blocks))
     }
 
     /// The cells that have these keys. Only data blocks that can hold one are read, one at a time, and only those parts of the index
@@ -89,21 +89,21 @@ impl HFile {
     ///
     /// # Errors
     /// As [`HFile::blocks`] for the index, as [`HFile::read_block`] for each block.
-    pub fn seek(&self, keys: &[impl AsRef<[u8]>]) -> Result<Seek> {
-        self.seek_wanted(Wanted::keys(keys.iter().map(AsRef::as_ref)))
+    pub fn seek(&self, keys: &[impl AsRef<[u8]>]) -> Result<HFileSeek> {
+        self.seek_wanted(SearchKeys::keys(keys.iter().map(AsRef::as_ref)))
     }
 
     /// The cells whose keys begin with one of these prefixes; else as [`HFile::seek`].
     ///
     /// # Errors
     /// As [`HFile::seek`].
-    pub fn seek_prefixes(&self, prefixes: &[impl AsRef<[u8]>]) -> Result<Seek> {
-        self.seek_wanted(Wanted::prefixes(prefixes.iter().map(AsRef::as_ref)))
+    pub fn seek_prefixes(&self, prefixes: &[impl AsRef<[u8]>]) -> Result<HFileSeek> {
+        self.seek_wanted(SearchKeys::prefixes(prefixes.iter().map(AsRef::as_ref)))
     }
 
-    fn seek_wanted(&self, wanted: Wanted) -> Result<Seek> {
+    fn seek_wanted(&self, wanted: SearchKeys) -> Result<HFileSeek> {
         let places = self.blocks.that_may_hold(&wanted)?;
         self.blocks.plan(&places)?;
-        Ok(Seek::new(Arc::clone(&self.blocks), places, wanted))
+        Ok(HFileSeek::new(Arc::clone(&self.blocks), places, wanted))
     }
 }

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-use super::cell::{Cell, Cells, Verdict};
+use super::cell::{Cell, CellMatch, Cells};
 use super::data_blocks::DataBlocks;
-use super::index::{BlockPlace, before_and_after};
+use super::index::{BlockIndexEntry, before_and_after};
 use crate::error::{Error, Result};
 
 /// The data blocks of a file, each read when it is asked for. After an error there is nothing more.
-pub struct Scan {
+pub struct HFileScan {
     blocks: Arc<DataBlocks>,
-    places: Option<IntoIter<BlockPlace>>,
+    places: Option<IntoIter<BlockIndexEntry>>,
     /// The last key so far.
     last: Vec<u8>,
     seen: u64,
     done: bool,
 }
 
-impl Scan {
+impl HFileScan {
     pub(super) const fn new(blocks: Arc<DataBlocks>) -> Self {
         Self { blocks, places: None, last: Vec::new(), seen: 0, done: false }
     }
@@ -40,7 +40,7 @@ impl Scan {
             let message = format!("the keys of an HFile are out of order between two blocks: {wrong}");
             return Err(Error::corrupt(message).at_offset(place.offset));
         }
-        let cells = self.blocks.cells(&place, |_| Verdict::Take)?;
+        let cells = self.blocks.cells(&place, |_| CellMatch::Take)?;
         self.last.clear();
         self.last.extend_from_slice(cells.cells.last().map_or(&[][..], |cell: &Cell| cells.key(cell)));
         self.seen = self.seen.saturating_add(cells.cells.len() as u64);
@@ -57,7 +57,7 @@ impl Scan {
     }
 }
 
-impl Iterator for Scan {
+impl Iterator for HFileScan {
     type Item = Result<Cells>;
 
     fn next(&mut self) -> Option<Self::Item> {

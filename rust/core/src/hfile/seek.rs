@@ -5,24 +5,24 @@ use std::vec::IntoIter;
 
 use super::cell::Cells;
 use super::data_blocks::DataBlocks;
-use super::index::BlockPlace;
-use super::wanted::{Matcher, Wanted};
+use super::index::BlockIndexEntry;
+use super::search_keys::{Matcher, SearchKeys};
 use crate::error::Result;
 
 /// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing more.
-pub struct Seek {
+pub struct HFileSeek {
     blocks: Arc<DataBlocks>,
-    places: IntoIter<BlockPlace>,
+    places: IntoIter<BlockIndexEntry>,
     matcher: Matcher,
 }
 
-impl Seek {
-    pub(super) fn new(blocks: Arc<DataBlocks>, places: Vec<BlockPlace>, wanted: Wanted) -> Self {
+impl HFileSeek {
+    pub(super) fn new(blocks: Arc<DataBlocks>, places: Vec<BlockIndexEntry>, wanted: SearchKeys) -> Self {
         Self { blocks, places: places.into_iter(), matcher: Matcher::new(wanted) }
     }
 }
 
-impl Iterator for Seek {
+impl Iterator for HFileSeek {
     type Item = Result<Cells>;
 
     fn next(&mut self) -> Option<Self::Item> {

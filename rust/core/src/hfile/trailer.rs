@@ -16,7 +16,7 @@
 use super::codec::Codec;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::protobuf::{Value, delimited, fields};
+use crate::protobuf::{FieldValue, delimited, fields};
 
 /// Bytes of the trailer.
 pub(super) const TRAILER: u64 = 4096;
@@ -53,9 +53,9 @@ impl Raw {
         let mut raw = Self::default();
         fields(message, |number, value| {
             match (number, value) {
-                (11, Value::Bytes(name)) => raw.comparator = Some(String::from_utf8_lossy(name).into_owned()),
-                (13, Value::Bytes(key)) => raw.encrypted = !key.is_empty(),
-                (number, Value::Number(value)) => {
+                (11, FieldValue::Bytes(name)) => raw.comparator = Some(String::from_utf8_lossy(name).into_owned()),
+                (13, FieldValue::Bytes(key)) => raw.encrypted = !key.is_empty(),
+                (number, FieldValue::Number(value)) => {
                     let slot = usize::try_from(number).ok().and_then(|number| raw.numbers.get_mut(number));
                     if let Some(slot) = slot {
                         *slot = Some(value);
@@ -147,7 +147,7 @@ fn version(bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     /// A trailer of these fields, each a varint, and of these bytes.
     fn trailer(numbers: &[(u8, u64)], texts: &[(u8, &[u8])]) -> Vec<u8> {
@@ -212,17 +212,17 @@ mod tests {
         ];
         for (field, value) in cases {
             let error = Trailer::parse(&changed(field, value), 1000).unwrap_err();
-            assert_eq!(error.kind(), Kind::CorruptLog, "{field} {value}: {error}");
+            assert_eq!(error.kind(), ErrorKind::CorruptLog, "{field} {value}: {error}");
         }
-        assert_eq!(Trailer::parse(&[0; 4096], 1000).unwrap_err().kind(), Kind::CorruptLog);
-        assert_eq!(Trailer::parse(&trailer(&SOUND[1..], &[]), 1000).unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(Trailer::parse(&[0; 4096], 1000).unwrap_err().kind(), ErrorKind::CorruptLog);
+        assert_eq!(Trailer::parse(&trailer(&SOUND[1..], &[]), 1000).unwrap_err().kind(), ErrorKind::CorruptLog);
     }
 
     #[test]
     fn what_is_not_supported_is_refused_by_name() {
         let refused = |bytes: &[u8], name: &str| {
             let error = Trailer::parse(bytes, 1000).unwrap_err();
-            assert_eq!(error.kind(), Kind::Unsupported, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
             assert!(error.to_string().contains(name), "{error}");
         };
         refused(&changed(12, 3), "SNAPPY");

@@ -36,7 +36,7 @@ pub(super) fn check(table: &OpenTable, view: &WriteView, kind: IndexType) -> Res
 /// The same, of rows whose keys are not looked up.
 pub(super) fn check_buckets(table: &OpenTable, view: &WriteView, kind: IndexType) -> Result<()> {
     let with_table = |error: Error| error.in_file(&table.uri);
-    if table.place.list(HASHING_METADATA)?.is_some_and(|entries| !entries.is_empty()) {
+    if table.storage.list(HASHING_METADATA)?.is_some_and(|entries| !entries.is_empty()) {
         return Err(with_table(Error::unsupported(
             "the table has a bucket index with consistent hashing (.hoodie/.bucket_index); write to it with Hudi",
         )));

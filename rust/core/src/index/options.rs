@@ -175,7 +175,7 @@ impl BucketOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::config::Properties;
 
     fn config(lines: &str) -> TableConfig {
@@ -216,15 +216,15 @@ mod tests {
     #[test]
     fn other_indexes_are_refused_by_name() {
         for (options, kind, word) in [
-            (&[(TYPE, "INMEMORY")][..], Kind::Unsupported, "INMEMORY"),
-            (&[(TYPE, "HBASE")], Kind::Unsupported, "HBASE"),
-            (&[(TYPE, "FLINK_STATE")], Kind::Unsupported, "FLINK_STATE"),
-            (&[(CLASS, "org.acme.Index")], Kind::Unsupported, "org.acme"),
-            (&[(TYPE, "BUCKET"), (ENGINE, "CONSISTENT_HASHING")], Kind::Unsupported, "CONSISTENT_HASHING"),
-            (&[(TYPE, "BUCKET"), (BUCKETS_BY_PARTITION, "a,1")], Kind::Unsupported, "partition.expressions"),
-            (&[(TYPE, "BUCKET"), (BUCKETS, "0")], Kind::InvalidArgument, "num.buckets"),
-            (&[(TYPE, "BUCKET"), (HASH_FIELD, "c")], Kind::InvalidArgument, "\"c\""),
-            (&[(TYPE, "SIMPEL")], Kind::InvalidArgument, "SIMPEL"),
+            (&[(TYPE, "INMEMORY")][..], ErrorKind::Unsupported, "INMEMORY"),
+            (&[(TYPE, "HBASE")], ErrorKind::Unsupported, "HBASE"),
+            (&[(TYPE, "FLINK_STATE")], ErrorKind::Unsupported, "FLINK_STATE"),
+            (&[(CLASS, "org.acme.Index")], ErrorKind::Unsupported, "org.acme"),
+            (&[(TYPE, "BUCKET"), (ENGINE, "CONSISTENT_HASHING")], ErrorKind::Unsupported, "CONSISTENT_HASHING"),
+            (&[(TYPE, "BUCKET"), (BUCKETS_BY_PARTITION, "a,1")], ErrorKind::Unsupported, "partition.expressions"),
+            (&[(TYPE, "BUCKET"), (BUCKETS, "0")], ErrorKind::InvalidArgument, "num.buckets"),
+            (&[(TYPE, "BUCKET"), (HASH_FIELD, "c")], ErrorKind::InvalidArgument, "\"c\""),
+            (&[(TYPE, "SIMPEL")], ErrorKind::InvalidArgument, "SIMPEL"),
         ] {
             let error = read(options).unwrap_err();
             assert!(error.kind() == kind && error.to_string().contains(word), "{error}");

@@ -51,7 +51,7 @@ impl<'a> StoredKeys<'a> {
         let Some(base) = &slice.base_file else { return Ok(None) };
         let BaseFile { path, len, etag, .. } = base;
         let known = KnownFile { len: *len, etag: etag.clone(), may_have_grown: false };
-        base_file::open(self.table.place.open_known(path, &known)?).map(Some)
+        base_file::open(self.table.storage.open_known(path, &known)?).map(Some)
     }
 
     /// Calls `each` with the keys of a base file, batch by batch, and the number of the first row of each.

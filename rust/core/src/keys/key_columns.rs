@@ -7,18 +7,18 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 
-use super::ordering_field::{Nulls, OrderingField, is_unordered};
+use super::ordering_field::{MissingOrdering, OrderingField, is_unordered};
 use super::record_key::{LogKeys, RecordKey};
-use crate::avro::{self, Want};
-use crate::config::{DeleteMarker, MergeConfig, Semantics};
+use crate::avro::{self, RequestedColumn};
+use crate::config::{DeleteMarker, MergeConfig, MergeSemantics};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::log::content::deleted::{Deleted, Deletes, Ordering};
+use crate::log::content::deleted::{DeletedKey, DeletedKeys, StoredOrdering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
 /// The binlog position in Debezium records of MySQL (`DebeziumConstants.ADDED_SEQ_COL_NAME`).
-const BINLOG_PLACE: &str = "_event_seq";
+const BINLOG_POSITION: &str = "_event_seq";
 
 /// The columns that the merge reads, by the table's schema and merge configuration.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub(crate) struct KeyColumns {
     /// The values of the delete field that mark a delete.
     marks: Vec<String>,
     payload: Payload,
-    semantics: Semantics,
+    semantics: MergeSemantics,
     /// The record key of records that are merged by row number.
     key_of_numbered: Option<RecordKey>,
     /// For those records: the required keys, if not all are required. The records are then decoded with their keys.
@@ -46,7 +46,7 @@ enum Payload {
     /// None.
     Plain,
     /// Records are ordered by `_event_seq`, even if another ordering field is stored (`MySqlDebeziumAvroPayload`).
-    ByBinlogPlace,
+    ByBinlogPosition,
     /// `_hoodie_is_deleted` is filled like any column, and evaluated again after that
     /// (`OverwriteNonDefaultsWithLatestAvroPayload`, `PartialUpdateAvroPayload`).
     FillsFlag,
@@ -62,30 +62,30 @@ pub(crate) struct KeyBatch {
 }
 
 impl KeyColumns {
-    /// Returns the columns of a table. Returns [`crate::Kind::Unsupported`], with the name, for merging that this
+    /// Returns the columns of a table. Returns [`crate::ErrorKind::Unsupported`], with the name, for merging that this
     /// release does not support.
-    pub(crate) fn of(
+    pub(crate) fn new(
         table: &avro::Schema,
         types: &arrow_schema::Schema,
         merge: &MergeConfig,
         virtual_key: Option<&[String]>,
-        semantics: Semantics,
+        semantics: MergeSemantics,
     ) -> Result<Self> {
         let payload = match merge.hudis_payload() {
-            Some("MySqlDebeziumAvroPayload") if is_text(types, BINLOG_PLACE) => Payload::ByBinlogPlace,
+            Some("MySqlDebeziumAvroPayload") if is_text(types, BINLOG_POSITION) => Payload::ByBinlogPosition,
             Some("OverwriteNonDefaultsWithLatestAvroPayload" | "PartialUpdateAvroPayload") => Payload::FillsFlag,
             Some("EmptyHoodieRecordPayload") => Payload::DeletesAll,
             _ => Payload::Plain,
         };
-        let field = |name: &str| OrderingField::of(table, types, name, semantics);
+        let field = |name: &str| OrderingField::new(table, types, name, semantics);
         let ordering: Result<Vec<OrderingField>> = match payload {
-            Payload::ByBinlogPlace => field(BINLOG_PLACE).map(|field| vec![field]),
+            Payload::ByBinlogPosition => field(BINLOG_POSITION).map(|field| vec![field]),
             _ => merge.ordering_fields.iter().map(|name| field(name)).collect(),
         };
         let marker = merge.delete_marker.as_ref().filter(|delete| table.field(&delete.field).is_some());
         let there = |name: &str| table.field(name).map(|_| name.to_owned());
         Ok(Self {
-            key: RecordKey::of(virtual_key)?,
+            key: RecordKey::new(virtual_key)?,
             ordering: ordering?,
             is_deleted: there(meta_columns::IS_DELETED),
             operation: there(meta_columns::OPERATION),
@@ -131,26 +131,26 @@ impl KeyColumns {
     /// are required.
     pub(crate) fn are_wanted(&self, decoded: &RecordBatch, content: &Bytes) -> Result<Option<BooleanArray>> {
         let Some(wanted) = &self.wanted else { return Ok(None) };
-        let (keys, _) = self.record_key().of_log(decoded, content, &[])?;
+        let (keys, _) = self.record_key().split_keys(decoded, content, &[])?;
         Ok(Some(keys.iter().map(|key| Some(key.is_some_and(|key| wanted.passes(key)))).collect()))
     }
 
     /// Returns the keys of the records of a data block, or the given row numbers, and the columns after those of the
     /// keys.
-    pub(crate) fn of_log<'a>(
+    pub(crate) fn split_keys<'a>(
         &self,
         decoded: &'a RecordBatch,
         content: &Bytes,
         numbers: &[u64],
     ) -> Result<(LogKeys, &'a [ArrayRef])> {
-        let (keys, rest) = self.log_key().of_log(decoded, content, numbers)?;
-        let keys = if self.key == RecordKey::Number { LogKeys::of_numbers(numbers) } else { keys };
+        let (keys, rest) = self.log_key().split_keys(decoded, content, numbers)?;
+        let keys = if self.key == RecordKey::Number { LogKeys::from_numbers(numbers) } else { keys };
         Ok((keys, rest))
     }
 
     /// Returns the columns for reading without a merge: neither ordering values nor delete markers.
     pub(crate) fn unordered(virtual_key: Option<&[String]>) -> Result<Self> {
-        let key = RecordKey::of(virtual_key)?;
+        let key = RecordKey::new(virtual_key)?;
         Ok(Self {
             key,
             ordering: Vec::new(),
@@ -159,7 +159,7 @@ impl KeyColumns {
             delete_field: None,
             marks: Vec::new(),
             payload: Payload::Plain,
-            semantics: Semantics::V1x,
+            semantics: MergeSemantics::V1x,
             key_of_numbered: None,
             wanted: None,
         })
@@ -177,7 +177,7 @@ impl KeyColumns {
         match self.ordering.as_slice() {
             [only] => match &only.kind {
                 DataType::Date32 | DataType::Decimal128(..) => false,
-                DataType::Utf8 => self.semantics == Semantics::V0x,
+                DataType::Utf8 => self.semantics == MergeSemantics::V0x,
                 _ => true,
             },
             _ => false,
@@ -185,8 +185,8 @@ impl KeyColumns {
     }
 
     /// Returns true if the ordering field is a MySQL binlog position, compared as two numbers.
-    pub(crate) fn is_ordered_by_binlog_place(&self) -> bool {
-        self.payload == Payload::ByBinlogPlace
+    pub(crate) fn is_ordered_by_binlog_position(&self) -> bool {
+        self.payload == Payload::ByBinlogPosition
     }
 
     /// Returns the first ordering column.
@@ -203,7 +203,7 @@ impl KeyColumns {
     }
 
     /// Returns the columns that base rows must have to be merged.
-    pub(crate) fn of_base(&self) -> Vec<String> {
+    pub(crate) fn base_columns(&self) -> Vec<String> {
         let ordering = self.ordering.iter().map(|field| field.path.column().to_owned());
         self.key.columns().into_iter().chain(ordering).collect()
     }
@@ -219,12 +219,12 @@ impl KeyColumns {
     }
 
     /// Returns the fields of a data block to decode, in the order of [`KeyColumns::batch`].
-    pub(crate) fn wants(&self) -> Vec<Want> {
+    pub(crate) fn wants(&self) -> Vec<RequestedColumn> {
         let mut wants = self.log_key().wants();
-        wants.extend(self.ordering.iter().map(|field| Want::Value(field.path.column().to_owned())));
-        wants.extend(self.is_deleted.iter().cloned().map(Want::Value));
-        wants.extend(self.operation.iter().cloned().map(Want::Value));
-        wants.extend(self.delete_field.iter().cloned().map(Want::Value));
+        wants.extend(self.ordering.iter().map(|field| RequestedColumn::Value(field.path.column().to_owned())));
+        wants.extend(self.is_deleted.iter().cloned().map(RequestedColumn::Value));
+        wants.extend(self.operation.iter().cloned().map(RequestedColumn::Value));
+        wants.extend(self.delete_field.iter().cloned().map(RequestedColumn::Value));
         wants
     }
 
@@ -242,7 +242,7 @@ impl KeyColumns {
         let mut columns = decoded.iter().cloned();
         let mut next = || columns.next().ok_or_else(|| Error::internal("a key column was not decoded"));
         let ordering = self.ordering.iter().map(|_| next()).collect::<Result<Vec<_>>>()?;
-        let ordering = self.ordering_of(&ordering, self.nulls(Nulls::AreDefault))?;
+        let ordering = self.ordering_of(&ordering, self.nulls(MissingOrdering::AreDefault))?;
         let mut when = |there: bool| -> Result<Option<ArrayRef>> { if there { next().map(Some) } else { Ok(None) } };
         let markers = DeleteMarkers {
             is_deleted: when(self.is_deleted.is_some())?,
@@ -265,18 +265,22 @@ impl KeyColumns {
             column.ok_or_else(|| Error::invalid_table(format!("no column {name:?} in the base file")))
         });
         // Payload classes accept stored rows without an ordering value.
-        let nulls = if self.semantics == Semantics::V0x { Nulls::AreNothing } else { Nulls::AreDefault };
+        let nulls = if self.semantics == MergeSemantics::V0x {
+            MissingOrdering::AreNothing
+        } else {
+            MissingOrdering::AreDefault
+        };
         self.ordering_of(&columns.collect::<Result<Vec<_>>>()?, self.nulls(nulls))
     }
 
     /// Rows folded by a payload class keep their nulls, as the class distinguishes null from 0.
-    fn nulls(&self, otherwise: Nulls) -> Nulls {
-        if self.payload == Payload::FillsFlag { Nulls::AreNothing } else { otherwise }
+    fn nulls(&self, otherwise: MissingOrdering) -> MissingOrdering {
+        if self.payload == Payload::FillsFlag { MissingOrdering::AreNothing } else { otherwise }
     }
 
     /// Returns the values of zero or more ordering columns.
-    fn ordering_of(&self, columns: &[ArrayRef], nulls: Nulls) -> Result<OrderingColumn> {
-        let fields = self.ordering.iter().zip(columns).map(|(field, column)| field.of_rows(column, nulls));
+    fn ordering_of(&self, columns: &[ArrayRef], nulls: MissingOrdering) -> Result<OrderingColumn> {
+        let fields = self.ordering.iter().zip(columns).map(|(field, column)| field.row_values(column, nulls));
         let mut fields = fields.collect::<Result<Vec<_>>>()?;
         match fields.len() {
             0 => Ok(OrderingColumn::Unordered),
@@ -286,17 +290,18 @@ impl KeyColumns {
     }
 
     /// Returns the keys of a delete block: from its bytes, or the given numbers.
-    pub(crate) fn deleted_keys(&self, all: &[Deleted], text: &Bytes, numbers: &[u64]) -> LogKeys {
+    pub(crate) fn deleted_keys(&self, all: &[DeletedKey], text: &Bytes, numbers: &[u64]) -> LogKeys {
         if self.key == RecordKey::Number {
-            return LogKeys::of_numbers(numbers);
+            return LogKeys::from_numbers(numbers);
         }
-        let place = |one: &Deleted| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start));
+        let place =
+            |one: &DeletedKey| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start));
         LogKeys { places: all.iter().map(place).collect(), bytes: text.clone() }
     }
 
     /// Returns the values of one ordering field in a delete block, converted to the type of the field; `None` for other
     /// fields.
-    pub(crate) fn ordering_of_deletes(&self, name: &str, deletes: &Deletes) -> Result<Option<ArrayRef>> {
+    pub(crate) fn ordering_of_deletes(&self, name: &str, deletes: &DeletedKeys) -> Result<Option<ArrayRef>> {
         let Some(at) = self.ordering.iter().position(|field| field.path.name() == name) else { return Ok(None) };
         let several = self.ordering.len();
         let values = deletes.deleted.iter().map(|one| match several {
@@ -308,14 +313,14 @@ impl KeyColumns {
     }
 
     /// Returns the ordering values of a delete block, converted to the types of the table's ordering columns.
-    pub(crate) fn deleted_ordering(&self, all: &[Deleted], content: &[u8]) -> Result<OrderingColumn> {
+    pub(crate) fn deleted_ordering(&self, all: &[DeletedKey], content: &[u8]) -> Result<OrderingColumn> {
         match self.ordering.as_slice() {
             [] => Ok(OrderingColumn::Unordered),
-            [only] => only.of_deletes(&all.iter().map(|one| Some(&one.ordering)).collect::<Vec<_>>(), content),
+            [only] => only.delete_values(&all.iter().map(|one| Some(&one.ordering)).collect::<Vec<_>>(), content),
             several => {
                 let tuple = |one| tuple_of(one, several.len());
                 let of = |at: usize| all.iter().map(|one| tuple(one)?.get(at)).collect::<Vec<_>>();
-                let fields = several.iter().enumerate().map(|(at, field)| field.of_deletes(&of(at), content));
+                let fields = several.iter().enumerate().map(|(at, field)| field.delete_values(&of(at), content));
                 let tuples = OrderingColumn::tuple(&fields.collect::<Result<Vec<_>>>()?, all.len());
                 let ordered: Vec<bool> = all.iter().map(|one| tuple(one).is_some()).collect();
                 // A single value, or a tuple of another length, cannot be compared.
@@ -327,9 +332,9 @@ impl KeyColumns {
 }
 
 /// Returns the ordering values if their number is `fields`, otherwise `None`.
-fn tuple_of(deleted: &Deleted, fields: usize) -> Option<&[Ordering]> {
+fn tuple_of(deleted: &DeletedKey, fields: usize) -> Option<&[StoredOrdering]> {
     match &deleted.ordering {
-        Ordering::Array(values) if values.len() == fields => Some(values),
+        StoredOrdering::Array(values) if values.len() == fields => Some(values),
         _ => None,
     }
 }

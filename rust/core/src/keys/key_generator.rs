@@ -17,7 +17,7 @@ pub(crate) enum KeyGenerator {
 impl KeyGenerator {
     /// Returns the generator of a type or of a class with its package. A class of the same name in another package is a
     /// custom one.
-    fn of(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         let own = |class: &str| class.rsplit('.').next().unwrap_or_default().replace("Avro", "");
         let kind = match name.strip_prefix("org.apache.hudi.").or_else(|| name.strip_prefix("com.uber.hoodie.")) {
             Some(class) => own(class),
@@ -37,7 +37,7 @@ impl KeyGenerator {
 
 impl TableConfig {
     pub(crate) fn generator(&self) -> KeyGenerator {
-        self.key_generator.as_deref().map_or(KeyGenerator::Unknown, KeyGenerator::of)
+        self.key_generator.as_deref().map_or(KeyGenerator::Unknown, KeyGenerator::from_name)
     }
 
     /// Returns the partition columns that Hudi reads as strings, independently of their type: those of the
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::config::Properties;
 
-    fn of(lines: &str) -> TableConfig {
+    fn table_config(lines: &str) -> TableConfig {
         let text = format!("hoodie.table.name=t\nhoodie.table.version=6\n{lines}\n");
         TableConfig::from_properties(Properties::parse(text.as_bytes()).unwrap()).unwrap()
     }
@@ -87,7 +87,8 @@ mod tests {
             ("type=SPARK_SQL", false),
             ("type=USER_PROVIDED", false),
         ] {
-            let config = of(&format!("hoodie.table.keygenerator.{generator}\nhoodie.table.recordkey.fields=id"));
+            let config =
+                table_config(&format!("hoodie.table.keygenerator.{generator}\nhoodie.table.recordkey.fields=id"));
             assert_eq!(config.key_field().is_some(), is_known);
         }
     }
@@ -95,9 +96,12 @@ mod tests {
     #[test]
     fn where_the_generator_alone_does_not_tell() {
         let simple = "hoodie.table.keygenerator.type=SIMPLE\nhoodie.table.recordkey.fields=id\n";
-        let with = |line: &str| of(&format!("{simple}{line}"));
+        let with = |line: &str| table_config(&format!("{simple}{line}"));
         assert_eq!(with("").key_field(), Some("id"));
         assert_eq!(with("hoodie.populate.meta.fields=false").key_field(), None);
-        assert_eq!(of("hoodie.table.keygenerator.type=COMPLEX\nhoodie.table.recordkey.fields=a,b").key_field(), None);
+        assert_eq!(
+            table_config("hoodie.table.keygenerator.type=COMPLEX\nhoodie.table.recordkey.fields=a,b").key_field(),
+            None
+        );
     }
 }

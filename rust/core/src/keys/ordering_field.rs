@@ -10,9 +10,9 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 
 use super::field_path::FieldPath;
 use crate::avro;
-use crate::config::Semantics;
+use crate::config::MergeSemantics;
 use crate::error::{Error, Result};
-use crate::log::content::deleted::Ordering;
+use crate::log::content::deleted::StoredOrdering;
 use crate::merge::{OrderingColumn, double_order};
 
 /// The largest value that Hudi treats as milliseconds on a column of milliseconds (`OrderingValueEngineTypeConverter`);
@@ -26,12 +26,12 @@ pub(crate) struct OrderingField {
     pub(crate) kind: DataType,
     /// Whether the Avro type is a timestamp in milliseconds.
     millis: bool,
-    semantics: Semantics,
+    semantics: MergeSemantics,
 }
 
 /// The value of rows without an ordering value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Nulls {
+pub(crate) enum MissingOrdering {
     /// The default, which is also a regular value of some columns.
     AreDefault,
     /// Null, which is before all other values.
@@ -39,8 +39,8 @@ pub(crate) enum Nulls {
 }
 
 impl OrderingField {
-    /// Returns an ordering field of a table. [`crate::Kind::Unsupported`] if the schema has no such field.
-    pub(crate) fn of(table: &avro::Schema, types: &Schema, name: &str, semantics: Semantics) -> Result<Self> {
+    /// Returns an ordering field of a table. [`crate::ErrorKind::Unsupported`] if the schema has no such field.
+    pub(crate) fn new(table: &avro::Schema, types: &Schema, name: &str, semantics: MergeSemantics) -> Result<Self> {
         let path = FieldPath::new(name);
         let Some(kind) = path.type_in(types).cloned() else {
             return Err(Error::unsupported(format!("the table's ordering field {name:?} is not in its schema")));
@@ -63,17 +63,17 @@ impl OrderingField {
     }
 
     /// Returns the values of rows, from the column that is the field or contains it.
-    pub(crate) fn of_rows(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
-        let values = OrderingColumn::of(&self.path.values(column)?)?;
-        Ok(if nulls == Nulls::AreDefault && self.is_integer() { values.null_is_zero() } else { values })
+    pub(crate) fn row_values(&self, column: &ArrayRef, nulls: MissingOrdering) -> Result<OrderingColumn> {
+        let values = OrderingColumn::from_array(&self.path.values(column)?)?;
+        Ok(if nulls == MissingOrdering::AreDefault && self.is_integer() { values.null_is_zero() } else { values })
     }
 
     /// Returns the values of deletes; the default for deletes without a value.
-    pub(crate) fn of_deletes(&self, values: &[Option<&Ordering>], content: &[u8]) -> Result<OrderingColumn> {
+    pub(crate) fn delete_values(&self, values: &[Option<&StoredOrdering>], content: &[u8]) -> Result<OrderingColumn> {
         let foreign = values.iter().map(|value| value.is_some_and(|value| self.is_foreign(value))).collect();
         let all = values.iter().copied();
         let default = self.is_integer().then_some(0);
-        let number = |value: Option<&Ordering>| match value {
+        let number = |value: Option<&StoredOrdering>| match value {
             Some(value) if !is_unordered(value) => self.fixed(value, &self.kind),
             _ => default,
         };
@@ -90,16 +90,16 @@ impl OrderingField {
     /// Returns true if a value is not of the class of the values of rows, and not the default. The classes of rows were
     /// observed with Hudi's readers: days for dates, microseconds for timestamps; in 0.x also strings and decimals of
     /// Avro, which no delete has.
-    fn is_foreign(&self, value: &Ordering) -> bool {
+    fn is_foreign(&self, value: &StoredOrdering) -> bool {
         let is_own = match (value, &self.kind) {
-            (Ordering::Boolean(_), DataType::Boolean)
-            | (Ordering::Int(_), DataType::Int32 | DataType::Date32)
-            | (Ordering::Long(_), DataType::Int64 | DataType::Timestamp(..))
-            | (Ordering::TimeMicros(_), DataType::Int64)
-            | (Ordering::Float(_), DataType::Float32)
-            | (Ordering::Double(_), DataType::Float64) => true,
-            (Ordering::Text(_), DataType::Utf8) | (Ordering::Decimal { .. }, DataType::Decimal128(..)) => {
-                self.semantics == Semantics::V1x
+            (StoredOrdering::Boolean(_), DataType::Boolean)
+            | (StoredOrdering::Int(_), DataType::Int32 | DataType::Date32)
+            | (StoredOrdering::Long(_), DataType::Int64 | DataType::Timestamp(..))
+            | (StoredOrdering::TimeMicros(_), DataType::Int64)
+            | (StoredOrdering::Float(_), DataType::Float32)
+            | (StoredOrdering::Double(_), DataType::Float64) => true,
+            (StoredOrdering::Text(_), DataType::Utf8) | (StoredOrdering::Decimal { .. }, DataType::Decimal128(..)) => {
+                self.semantics == MergeSemantics::V1x
             }
             _ => false,
         };
@@ -109,12 +109,12 @@ impl OrderingField {
     /// Returns the values converted to the type of the field. A value of another class is null.
     pub(crate) fn column_of_deletes<'a>(
         &self,
-        values: impl Iterator<Item = Option<&'a Ordering>>,
+        values: impl Iterator<Item = Option<&'a StoredOrdering>>,
         content: &[u8],
     ) -> Result<Option<ArrayRef>> {
-        let real = |value: Option<&Ordering>| match value? {
-            Ordering::Float(value) => Some(f64::from(*value)),
-            Ordering::Double(value) => Some(*value),
+        let real = |value: Option<&StoredOrdering>| match value? {
+            StoredOrdering::Float(value) => Some(f64::from(*value)),
+            StoredOrdering::Double(value) => Some(*value),
             _ => None,
         };
         Ok(Some(match &self.kind {
@@ -146,40 +146,42 @@ impl OrderingField {
     /// Converts a value to the number that a column of a type stores, even if its class is that of another type. Hudi
     /// lets such a delete win among log records and fails if it has to compare it, so any consistent result is valid;
     /// this one uses the numeric value.
-    fn fixed(&self, value: &Ordering, kind: &DataType) -> Option<i64> {
+    fn fixed(&self, value: &StoredOrdering, kind: &DataType) -> Option<i64> {
         match (value, kind) {
-            (Ordering::Int(value) | Ordering::Date(value), DataType::Date32)
-            | (Ordering::Int(value), DataType::Int32 | DataType::Int64) => Some(i64::from(*value)),
-            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _))
+            (StoredOrdering::Int(value) | StoredOrdering::Date(value), DataType::Date32)
+            | (StoredOrdering::Int(value), DataType::Int32 | DataType::Int64) => Some(i64::from(*value)),
+            (StoredOrdering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _))
                 if self.millis && *value <= MOST_MILLIS =>
             {
                 value.checked_mul(1000)
             }
-            (Ordering::Long(value), DataType::Int32 | DataType::Int64 | DataType::Timestamp(..))
-            | (Ordering::TimestampMicros(value), DataType::Timestamp(..))
-            | (Ordering::TimeMicros(value), DataType::Int64) => Some(*value),
-            (Ordering::Int(value), DataType::Float32 | DataType::Float64) => Some(double_order(f64::from(*value))),
+            (StoredOrdering::Long(value), DataType::Int32 | DataType::Int64 | DataType::Timestamp(..))
+            | (StoredOrdering::TimestampMicros(value), DataType::Timestamp(..))
+            | (StoredOrdering::TimeMicros(value), DataType::Int64) => Some(*value),
+            (StoredOrdering::Int(value), DataType::Float32 | DataType::Float64) => {
+                Some(double_order(f64::from(*value)))
+            }
             #[allow(clippy::cast_precision_loss)]
-            (Ordering::Long(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value as f64)),
-            (Ordering::Float(value), DataType::Float32) => Some(double_order(f64::from(*value))),
+            (StoredOrdering::Long(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value as f64)),
+            (StoredOrdering::Float(value), DataType::Float32) => Some(double_order(f64::from(*value))),
             // From its decimal string, as Hudi widens floats.
-            (Ordering::Float(value), DataType::Float64) => value.to_string().parse().ok().map(double_order),
-            (Ordering::Double(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value)),
-            (Ordering::Boolean(value), DataType::Boolean) => Some(i64::from(*value)),
+            (StoredOrdering::Float(value), DataType::Float64) => value.to_string().parse().ok().map(double_order),
+            (StoredOrdering::Double(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value)),
+            (StoredOrdering::Boolean(value), DataType::Boolean) => Some(i64::from(*value)),
             _ => None,
         }
     }
 }
 
 /// Returns true if a delete has no ordering value: null, or the `Integer` 0, which Hudi writes for all column types.
-pub(crate) const fn is_unordered(value: &Ordering) -> bool {
-    matches!(value, Ordering::None | Ordering::Int(0))
+pub(crate) const fn is_unordered(value: &StoredOrdering) -> bool {
+    matches!(value, StoredOrdering::None | StoredOrdering::Int(0))
 }
 
 /// Converts a value to the scale of the column. Excess digits are cut, rounding towards negative infinity. A value that
 /// is too large for any column becomes the largest or smallest number.
-fn decimal(value: &Ordering, scale: i8) -> Option<i128> {
-    let Ordering::Decimal { unscaled, scale: own } = value else { return None };
+fn decimal(value: &StoredOrdering, scale: i8) -> Option<i128> {
+    let StoredOrdering::Decimal { unscaled, scale: own } = value else { return None };
     // The scale is read from the file and can have any value.
     let shift = i64::from(scale) - i64::from(*own);
     let factor = u32::try_from(shift.unsigned_abs()).ok().and_then(|digits| 10_i128.checked_pow(digits));
@@ -213,9 +215,9 @@ fn wide_column(values: Vec<Option<i128>>) -> OrderingColumn {
     OrderingColumn::Wide(values.into_iter().map(Option::unwrap_or_default).collect(), nulls)
 }
 
-fn text_column<'a>(values: impl Iterator<Item = Option<&'a Ordering>>, content: &[u8]) -> Result<StringArray> {
+fn text_column<'a>(values: impl Iterator<Item = Option<&'a StoredOrdering>>, content: &[u8]) -> Result<StringArray> {
     let texts = values.map(|value| match value {
-        Some(Ordering::Text(at)) => {
+        Some(StoredOrdering::Text(at)) => {
             let bytes = content.get(at.start as usize..at.end as usize);
             let bytes = bytes.ok_or_else(|| Error::internal("an ordering value outside of its delete block"))?;
             let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -236,7 +238,7 @@ mod tests {
 
     #[test]
     fn decimals_of_deletes_come_to_the_scale_of_the_column() {
-        let of = |unscaled, scale| Ordering::Decimal { unscaled, scale };
+        let of = |unscaled, scale| StoredOrdering::Decimal { unscaled, scale };
         for (value, scale, expected) in [
             (of(12_340_000_000_000_000, 15), 2, Some(1234)),
             (of(1234, 2), 4, Some(123_400)),
@@ -247,7 +249,7 @@ mod tests {
             (of(-7, i32::MAX), 2, Some(-1)),
             (of(0, i32::MIN), 2, Some(0)),
             (of(4_999_999, 6), 2, Some(499)),
-            (Ordering::Int(3), 2, None),
+            (StoredOrdering::Int(3), 2, None),
         ] {
             assert_eq!(decimal(&value, scale), expected, "{value:?}");
         }
@@ -262,21 +264,21 @@ mod tests {
             OrderingField { path, kind: kind.clone(), millis, semantics }
         };
         for (kind, millis, value, number, is_foreign) in [
-            (&DataType::Date32, false, Ordering::Date(18_661), Some(18_661), true),
-            (&DataType::Date32, false, Ordering::Int(18_661), Some(18_661), false),
-            (&DataType::Date32, false, Ordering::Long(18_661), None, true),
-            (&DataType::Int64, false, Ordering::Int(7), Some(7), true),
-            (&DataType::Int64, false, Ordering::Long(0), Some(0), false),
-            (&DataType::Int32, false, Ordering::Long(7), Some(7), true),
-            (&DataType::Float64, false, Ordering::Int(7), Some(double_order(7.0)), true),
-            (&DataType::Float64, false, Ordering::Float(0.1), Some(double_order(0.1)), true),
-            (&DataType::Boolean, false, Ordering::Int(1), None, true),
-            (&micros, false, Ordering::TimestampMicros(5), Some(5), true),
-            (&micros, false, Ordering::Long(5), Some(5), false),
-            (&micros, true, Ordering::Long(5), Some(5_000), false),
-            (&micros, true, Ordering::Long(MOST_MILLIS + 1), Some(MOST_MILLIS + 1), false),
+            (&DataType::Date32, false, StoredOrdering::Date(18_661), Some(18_661), true),
+            (&DataType::Date32, false, StoredOrdering::Int(18_661), Some(18_661), false),
+            (&DataType::Date32, false, StoredOrdering::Long(18_661), None, true),
+            (&DataType::Int64, false, StoredOrdering::Int(7), Some(7), true),
+            (&DataType::Int64, false, StoredOrdering::Long(0), Some(0), false),
+            (&DataType::Int32, false, StoredOrdering::Long(7), Some(7), true),
+            (&DataType::Float64, false, StoredOrdering::Int(7), Some(double_order(7.0)), true),
+            (&DataType::Float64, false, StoredOrdering::Float(0.1), Some(double_order(0.1)), true),
+            (&DataType::Boolean, false, StoredOrdering::Int(1), None, true),
+            (&micros, false, StoredOrdering::TimestampMicros(5), Some(5), true),
+            (&micros, false, StoredOrdering::Long(5), Some(5), false),
+            (&micros, true, StoredOrdering::Long(5), Some(5_000), false),
+            (&micros, true, StoredOrdering::Long(MOST_MILLIS + 1), Some(MOST_MILLIS + 1), false),
         ] {
-            for semantics in [Semantics::V0x, Semantics::V1x] {
+            for semantics in [MergeSemantics::V0x, MergeSemantics::V1x] {
                 let field = field(kind, millis, semantics);
                 assert_eq!(
                     (field.fixed(&value, kind), field.is_foreign(&value)),
@@ -285,18 +287,20 @@ mod tests {
                 );
             }
         }
-        let text = Ordering::Text(0..1);
-        assert!(!field(&DataType::Utf8, false, Semantics::V1x).is_foreign(&text));
-        assert!(field(&DataType::Utf8, false, Semantics::V0x).is_foreign(&text));
+        let text = StoredOrdering::Text(0..1);
+        assert!(!field(&DataType::Utf8, false, MergeSemantics::V1x).is_foreign(&text));
+        assert!(field(&DataType::Utf8, false, MergeSemantics::V0x).is_foreign(&text));
     }
 
     #[test]
     fn deletes_without_an_ordering_value() {
         use crate::merge::OrderingValue::{Default, Fixed, Foreign};
-        let values = [None, Some(&Ordering::None), Some(&Ordering::Int(0)), Some(&Ordering::Boolean(true))];
+        let values =
+            [None, Some(&StoredOrdering::None), Some(&StoredOrdering::Int(0)), Some(&StoredOrdering::Boolean(true))];
         for (kind, default) in [(DataType::Int64, Default), (DataType::Int32, Fixed(0)), (DataType::Date32, Fixed(0))] {
-            let field = OrderingField { path: FieldPath::new("ts"), kind, millis: false, semantics: Semantics::V1x };
-            let column = field.of_deletes(&values, &[]).unwrap();
+            let field =
+                OrderingField { path: FieldPath::new("ts"), kind, millis: false, semantics: MergeSemantics::V1x };
+            let column = field.delete_values(&values, &[]).unwrap();
             assert_eq!([0, 1, 2, 3].map(|row| column.value(row)), [default, default, default, Foreign]);
         }
     }

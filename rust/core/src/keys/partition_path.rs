@@ -78,7 +78,7 @@ fn decoded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(columns: &[&str], partition: &str) -> Option<Vec<Option<String>>> {
+    fn parse(columns: &[&str], partition: &str) -> Option<Vec<Option<String>>> {
         let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
         values(&columns, partition, true)
     }
@@ -89,22 +89,22 @@ mod tests {
 
     #[test]
     fn paths_tell_values() {
-        assert_eq!(of(&["city"], "oslo"), known(&["oslo"]));
-        assert_eq!(of(&["city", "day"], "city=os%2Flo/day=7"), known(&["os/lo", "7"]));
-        assert_eq!(of(&["city", "day"], "os%2Flo/7"), known(&["os/lo", "7"]));
-        assert_eq!(of(&["city"], "city=__HIVE_DEFAULT_PARTITION__"), Some(vec![None]));
+        assert_eq!(parse(&["city"], "oslo"), known(&["oslo"]));
+        assert_eq!(parse(&["city", "day"], "city=os%2Flo/day=7"), known(&["os/lo", "7"]));
+        assert_eq!(parse(&["city", "day"], "os%2Flo/7"), known(&["os/lo", "7"]));
+        assert_eq!(parse(&["city"], "city=__HIVE_DEFAULT_PARTITION__"), Some(vec![None]));
         assert_eq!(values(&["a".to_owned()], "a=b%2Fc", false), known(&["b%2Fc"]));
-        assert_eq!(of(&["a"], "b=1"), known(&["b=1"]), "another name is part of the value");
+        assert_eq!(parse(&["a"], "b=1"), known(&["b=1"]), "another name is part of the value");
     }
 
     #[test]
     fn values_may_hold_slashes() {
-        assert_eq!(of(&["day"], "2024/01/02"), known(&["2024/01/02"]));
-        assert_eq!(of(&["day"], "day=2024/01%2F/02"), known(&["2024/01%2F/02"]));
-        assert_eq!(of(&["day", "city"], "day=2024/01/city=oslo"), known(&["2024/01", "oslo"]));
-        assert_eq!(of(&["day", "city"], "2024/01/oslo"), None);
-        assert_eq!(of(&["day", "city"], "day=2024"), None);
-        assert_eq!(of(&["day", "city"], ""), None);
+        assert_eq!(parse(&["day"], "2024/01/02"), known(&["2024/01/02"]));
+        assert_eq!(parse(&["day"], "day=2024/01%2F/02"), known(&["2024/01%2F/02"]));
+        assert_eq!(parse(&["day", "city"], "day=2024/01/city=oslo"), known(&["2024/01", "oslo"]));
+        assert_eq!(parse(&["day", "city"], "2024/01/oslo"), None);
+        assert_eq!(parse(&["day", "city"], "day=2024"), None);
+        assert_eq!(parse(&["day", "city"], ""), None);
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn span(pattern: &str, text: &str) -> Option<(NaiveDateTime, NaiveDateTime)> {
 mod tests {
     use super::*;
 
-    fn of(unit_micros: i64, offset_seconds: i32, pattern: &str, text: &str) -> Option<(i64, i64)> {
+    fn parse(unit_micros: i64, offset_seconds: i32, pattern: &str, text: &str) -> Option<(i64, i64)> {
         let offset_seconds = Some(offset_seconds);
         numbers(&TimeFormat { unit_micros, offset_seconds, pattern: pattern.to_owned() }, text)
     }
@@ -91,13 +91,13 @@ mod tests {
     #[test]
     fn a_text_stands_for_all_times_that_it_leaves_open() {
         let day = 1_704_067_200;
-        assert_eq!(of(1_000_000, 0, "yyyy/MM/dd", "2024/01/01"), Some((day, day + 86_399)));
-        assert_eq!(of(1000, 0, "yyyyMMddHH", "2024010101"), Some(((day + 3600) * 1000, (day + 7200) * 1000 - 1)));
-        assert_eq!(of(86_400_000_000, 0, "yyyy-MM-dd", "2024-01-01"), Some((19_723, 19_723)));
-        assert_eq!(of(86_400_000_000, 0, "yyyy", "1970"), Some((0, 364)));
-        assert_eq!(of(1, 0, "yyyy/MM", "1970/01"), Some((-999, 31 * 86_400_000_000 - 1000 + 999)));
-        assert_eq!(of(1_000_000, 19_800, "yyyy-MM-dd HH", "2024-01-01 05"), Some((day - 1800, day + 1799)));
-        assert_eq!(of(1_000_000, 0, "yyyy/MM/dd", "1969/12/31"), Some((-86_400, -1)));
+        assert_eq!(parse(1_000_000, 0, "yyyy/MM/dd", "2024/01/01"), Some((day, day + 86_399)));
+        assert_eq!(parse(1000, 0, "yyyyMMddHH", "2024010101"), Some(((day + 3600) * 1000, (day + 7200) * 1000 - 1)));
+        assert_eq!(parse(86_400_000_000, 0, "yyyy-MM-dd", "2024-01-01"), Some((19_723, 19_723)));
+        assert_eq!(parse(86_400_000_000, 0, "yyyy", "1970"), Some((0, 364)));
+        assert_eq!(parse(1, 0, "yyyy/MM", "1970/01"), Some((-999, 31 * 86_400_000_000 - 1000 + 999)));
+        assert_eq!(parse(1_000_000, 19_800, "yyyy-MM-dd HH", "2024-01-01 05"), Some((day - 1800, day + 1799)));
+        assert_eq!(parse(1_000_000, 0, "yyyy/MM/dd", "1969/12/31"), Some((-86_400, -1)));
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
             ("yyyy", "default"),
             ("", ""),
         ] {
-            assert_eq!(of(1000, 0, pattern, text), None, "{pattern} {text}");
+            assert_eq!(parse(1000, 0, pattern, text), None, "{pattern} {text}");
         }
     }
 }

@@ -14,7 +14,7 @@ use arrow_schema::DataType;
 use super::partition_part::PartitionPart;
 use super::partition_path::NULL as NULL_PARTITION;
 use super::path_time;
-use crate::filter::Bounds;
+use crate::filter::ColumnBounds;
 
 const OLD_NULL_PARTITION: &str = "default";
 /// Calendars differ before this year.
@@ -34,7 +34,7 @@ pub(crate) enum PathValue {
 }
 
 impl PathValue {
-    pub(crate) fn of(text: String, says: &PartitionPart) -> Self {
+    pub(crate) fn parse(text: String, says: &PartitionPart) -> Self {
         match says {
             PartitionPart::Unknown => Self::Unknown,
             PartitionPart::Time(format) => path_time::numbers(format, &text)
@@ -99,7 +99,7 @@ impl PathValue {
 }
 
 /// Returns the bounds of a column of that type in partitions with these values.
-pub(crate) fn bounds_of(values: Vec<PathValue>, kind: &DataType) -> Bounds {
+pub(crate) fn bounds_of(values: Vec<PathValue>, kind: &DataType) -> ColumnBounds {
     let some = || values.iter();
     let (least, greatest): (ArrayRef, ArrayRef) = match kind {
         DataType::Utf8 => (
@@ -122,7 +122,7 @@ pub(crate) fn bounds_of(values: Vec<PathValue>, kind: &DataType) -> Bounds {
     // A string that may be null may be empty as well.
     let is_value = |at: usize| *kind == DataType::Utf8 || greatest.is_valid(at);
     let nulls: UInt64Array = some().enumerate().map(|(at, value)| value.nulls(is_value(at))).collect();
-    Bounds { least, greatest, nulls }
+    ColumnBounds { least, greatest, nulls }
 }
 
 fn twice(values: impl Array + 'static) -> (ArrayRef, ArrayRef) {

@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::field_path::FieldPath;
 use super::row_number_column::row_numbers_of;
-use crate::avro::{self, Want};
+use crate::avro::{self, RequestedColumn};
 use crate::error::{Error, Result};
 use crate::merge::{BaseRows, NUMBER_LEN, numbers_as_keys};
 use crate::names::meta_columns;
@@ -39,7 +39,7 @@ pub(crate) struct LogKeys {
 
 impl LogKeys {
     /// Returns keys that are numbers, in their order.
-    pub(crate) fn of_numbers(numbers: &[u64]) -> Self {
+    pub(crate) fn from_numbers(numbers: &[u64]) -> Self {
         let places = (0..numbers.len()).map(|at| ((at * NUMBER_LEN) as u64) << 32 | NUMBER_LEN as u64);
         Self { places: places.collect(), bytes: numbers_as_keys(numbers) }
     }
@@ -56,7 +56,7 @@ impl LogKeys {
 
 impl RecordKey {
     /// Returns the record key of a table; `fields` are its key fields if its files have no meta columns.
-    pub(crate) fn of(fields: Option<&[String]>) -> Result<Self> {
+    pub(crate) fn new(fields: Option<&[String]>) -> Result<Self> {
         match fields {
             None => Ok(Self::Stored),
             Some([]) => Err(Error::unsupported("merging a table that has neither meta columns nor key fields")),
@@ -93,25 +93,25 @@ impl RecordKey {
     }
 
     /// Returns the fields of Avro records to decode, before all others and as many as [`RecordKey::columns`].
-    pub(crate) fn wants(&self) -> Vec<Want> {
+    pub(crate) fn wants(&self) -> Vec<RequestedColumn> {
         match self {
             // A stored key is not copied: its position in the block is returned.
-            Self::Stored => vec![Want::Place(meta_columns::RECORD_KEY.to_owned())],
-            Self::Virtual(_) => self.columns().into_iter().map(Want::Value).collect(),
+            Self::Stored => vec![RequestedColumn::Position(meta_columns::RECORD_KEY.to_owned())],
+            Self::Virtual(_) => self.columns().into_iter().map(RequestedColumn::Value).collect(),
             Self::Number => Vec::new(),
         }
     }
 
     /// Returns the keys of decoded records from their first columns (positions in `content`, strings, or values) or
     /// from the given numbers; and the other columns.
-    pub(crate) fn of_log<'a>(
+    pub(crate) fn split_keys<'a>(
         &self,
         decoded: &'a RecordBatch,
         content: &Bytes,
         numbers: &[u64],
     ) -> Result<(LogKeys, &'a [ArrayRef])> {
         if *self == Self::Number {
-            return Ok((LogKeys::of_numbers(numbers), decoded.columns()));
+            return Ok((LogKeys::from_numbers(numbers), decoded.columns()));
         }
         let Some((leading, rest)) = decoded.columns().split_at_checked(self.columns().len()) else {
             return Err(Error::internal("a key column was not decoded"));
@@ -237,14 +237,14 @@ mod tests {
         let base = RecordBatch::try_from_iter([("t", texts), ("n", numbers), ("d", days)]).unwrap();
         let keys = |fields: &[&str]| {
             let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
-            let keys = RecordKey::of(Some(&fields)).unwrap().keys_of(&base).unwrap();
+            let keys = RecordKey::new(Some(&fields)).unwrap().keys_of(&base).unwrap();
             keys.iter().map(|key| key.map(str::to_owned)).collect::<Vec<_>>()
         };
         assert_eq!(keys(&["n"]), [Some("1".to_owned()), Some("2".to_owned()), None, Some("-4".to_owned())]);
         assert_eq!(keys(&["d"])[3].as_deref(), Some("3"));
         let both: Vec<String> = keys(&["t", "n"]).into_iter().flatten().collect();
         assert_eq!(both, ["t:a,n:1", "t:__empty__,n:2", "t:__null__,n:__null__", "t:b:,c,n:-4"]);
-        assert!(RecordKey::of(Some(&[])).is_err());
+        assert!(RecordKey::new(Some(&[])).is_err());
     }
 
     #[test]
@@ -254,16 +254,16 @@ mod tests {
         let outer: ArrayRef = Arc::new(StructArray::new(inner, vec![numbers], Some(vec![true, false].into())));
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
         let base = RecordBatch::try_from_iter([("s", outer), ("t", texts)]).unwrap();
-        let key = RecordKey::of(Some(&["s.n".to_owned()])).unwrap();
+        let key = RecordKey::new(Some(&["s.n".to_owned()])).unwrap();
         assert_eq!((key.columns(), key.column()), (vec!["s".to_owned()], None));
         assert_eq!(key.keys_of(&base).unwrap(), StringArray::from(vec![Some("7"), None]));
-        let key = RecordKey::of(Some(&["t".to_owned(), "s.n".to_owned()])).unwrap();
+        let key = RecordKey::new(Some(&["t".to_owned(), "s.n".to_owned()])).unwrap();
         assert_eq!(key.keys_of(&base).unwrap(), StringArray::from(vec!["t:a,s.n:7", "t:b,s.n:__null__"]));
     }
 
     #[test]
     fn a_filter_writes_some_keys_otherwise_than_they_are() {
-        let key = RecordKey::of(Some(&["k".to_owned()])).unwrap();
+        let key = RecordKey::new(Some(&["k".to_owned()])).unwrap();
         let column = |kind| arrow_schema::Schema::new(vec![arrow_schema::Field::new("k", kind, true)]);
         assert_eq!(key.text_column(&column(DataType::Utf8)), Some("k"));
         assert_eq!(key.text_column(&column(DataType::Date32)), None, "2024-01-02 is the key 19724");

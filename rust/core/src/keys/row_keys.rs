@@ -80,7 +80,9 @@ impl RowKeyReader {
         let keys = match config.record_key_fields.as_slice() {
             _ if has(meta_columns::RECORD_KEY) && !has_all(schema, &config.record_key_fields) => KeySource::Stored,
             [] => KeySource::Generated(None),
-            fields if !config.populate_meta_fields => KeySource::Virtual(RecordKey::of(Some(fields))?, fields.to_vec()),
+            fields if !config.populate_meta_fields => {
+                KeySource::Virtual(RecordKey::new(Some(fields))?, fields.to_vec())
+            }
             fields => {
                 let is_single = matches!(generator, RowGenerator::Simple | RowGenerator::Timestamp);
                 if is_single && fields.len() > 1 {
@@ -268,7 +270,7 @@ mod tests {
     use arrow_array::{ArrayRef, Date32Array, Int64Array};
 
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::config::Properties;
 
     fn config(lines: &str) -> TableConfig {
@@ -417,7 +419,7 @@ mod tests {
             .unwrap()
             .read(&rows, 3)
             .unwrap_err();
-        assert!(error.kind() == Kind::InvalidArgument && error.to_string().contains("row 3"), "{error}");
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("row 3"), "{error}");
     }
 
     #[test]

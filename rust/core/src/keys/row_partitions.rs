@@ -22,7 +22,7 @@ const CONSISTENT: &str = "hoodie.datasource.write.keygenerator.consistent.logica
 /// How the partition path of a row is made.
 #[derive(Debug, Clone)]
 pub(super) struct RowPartitions {
-    parts: Vec<Part>,
+    parts: Vec<PathPart>,
     hive_style: bool,
     encode: bool,
     consistent: bool,
@@ -30,7 +30,7 @@ pub(super) struct RowPartitions {
 
 /// The part of one column.
 #[derive(Debug, Clone)]
-struct Part {
+struct PathPart {
     field: FieldPath,
     /// None: the value as text.
     times: Option<RowTimes>,
@@ -39,7 +39,7 @@ struct Part {
 }
 
 impl RowPartitions {
-    /// Of a table whose rows have these columns. [`crate::Kind::InvalidArgument`] if one is missing.
+    /// Of a table whose rows have these columns. [`crate::ErrorKind::InvalidArgument`] if one is missing.
     pub(super) fn new(
         config: &TableConfig,
         generator: RowGenerator,
@@ -65,7 +65,7 @@ impl RowPartitions {
             row_text::check_type(name, checked_type(&field, schema)?)?;
             let slashed = config.slash_separated_dates && (generator != RowGenerator::Complex || fields.len() == 1);
             let times = is_time.then(|| RowTimes::new(config, options, consistent)).transpose()?;
-            parts.push(Part { field, slashed: slashed && !is_time, times });
+            parts.push(PathPart { field, slashed: slashed && !is_time, times });
         }
         Ok(Self { parts, hive_style: config.hive_style_partitioning, encode: config.url_encode_partitions, consistent })
     }
@@ -94,7 +94,7 @@ impl RowPartitions {
         Ok(paths.finish())
     }
 
-    fn part_texts(&self, part: &Part, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
+    fn part_texts(&self, part: &PathPart, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
         let name = part.field.name();
         let column = batch.column_by_name(part.field.column()).ok_or_else(|| missing(name))?;
         let values = part.field.values(column)?;
@@ -114,7 +114,7 @@ impl RowPartitions {
         Ok(texts.finish())
     }
 
-    fn write_part(&self, part: &Part, value: Option<&str>, text: &mut String) {
+    fn write_part(&self, part: &PathPart, value: Option<&str>, text: &mut String) {
         text.clear();
         if self.hive_style {
             text.push_str(part.field.name());
@@ -143,7 +143,7 @@ impl RowPartitions {
     }
 }
 
-/// The type of a field. [`crate::Kind::InvalidArgument`] if the rows do not have it.
+/// The type of a field. [`crate::ErrorKind::InvalidArgument`] if the rows do not have it.
 pub(super) fn checked_type<'a>(field: &FieldPath, schema: &'a Schema) -> Result<&'a arrow_schema::DataType> {
     field.type_in(schema).ok_or_else(|| {
         let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();

@@ -25,7 +25,7 @@ use chrono::{DateTime, Local, NaiveDateTime};
 use crate::avro;
 use crate::error::{Error, Result};
 
-/// Refuses types that cannot be in a key or partition path. [`crate::Kind::Unsupported`], with the column's name.
+/// Refuses types that cannot be in a key or partition path. [`crate::ErrorKind::Unsupported`], with the column's name.
 pub(super) fn check_type(name: &str, kind: &DataType) -> Result<()> {
     let remedy = match kind {
         DataType::Boolean
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    fn of(column: impl Array + 'static) -> Vec<Option<String>> {
+    fn strings(column: impl Array + 'static) -> Vec<Option<String>> {
         let column: ArrayRef = Arc::new(column);
         check_type("c", column.data_type()).unwrap();
         texts(&column, false).unwrap().iter().map(|text| text.map(str::to_owned)).collect()
@@ -170,22 +170,22 @@ mod tests {
 
     #[test]
     fn texts_of_types() {
-        assert_eq!(of(Int8Array::from(vec![Some(-1), None])), [Some("-1".to_owned()), None]);
-        assert_eq!(of(UInt64Array::from(vec![u64::MAX])), some(&["18446744073709551615"]));
-        assert_eq!(of(BooleanArray::from(vec![true, false])), some(&["true", "false"]));
-        assert_eq!(of(Float64Array::from(vec![1.0, 1e7, 0.1])), some(&["1.0", "1.0E7", "0.1"]));
-        assert_eq!(of(Date32Array::from(vec![0, 19_724])), some(&["1970-01-01", "2024-01-02"]));
-        assert_eq!(of(TimestampMicrosecondArray::from(vec![1_500])), some(&["1500"]));
-        assert_eq!(of(TimestampMillisecondArray::from(vec![-2]).with_timezone("UTC")), some(&["-2"]));
-        assert_eq!(of(BinaryArray::from(vec![&b"\x00\xffA"[..]])), some(&["00ff41"]));
-        assert_eq!(of(LargeStringArray::from(vec!["x"])), some(&["x"]));
+        assert_eq!(strings(Int8Array::from(vec![Some(-1), None])), [Some("-1".to_owned()), None]);
+        assert_eq!(strings(UInt64Array::from(vec![u64::MAX])), some(&["18446744073709551615"]));
+        assert_eq!(strings(BooleanArray::from(vec![true, false])), some(&["true", "false"]));
+        assert_eq!(strings(Float64Array::from(vec![1.0, 1e7, 0.1])), some(&["1.0", "1.0E7", "0.1"]));
+        assert_eq!(strings(Date32Array::from(vec![0, 19_724])), some(&["1970-01-01", "2024-01-02"]));
+        assert_eq!(strings(TimestampMicrosecondArray::from(vec![1_500])), some(&["1500"]));
+        assert_eq!(strings(TimestampMillisecondArray::from(vec![-2]).with_timezone("UTC")), some(&["-2"]));
+        assert_eq!(strings(BinaryArray::from(vec![&b"\x00\xffA"[..]])), some(&["00ff41"]));
+        assert_eq!(strings(LargeStringArray::from(vec!["x"])), some(&["x"]));
         assert!(check_type("l", &DataType::Timestamp(TimeUnit::Nanosecond, None)).is_err());
     }
 
     #[test]
     fn decimals_as_java_writes_them() {
         let decimals = |scale: i8, values: Vec<i128>| {
-            of(Decimal128Array::from(values).with_precision_and_scale(20, scale).unwrap())
+            strings(Decimal128Array::from(values).with_precision_and_scale(20, scale).unwrap())
         };
         assert_eq!(decimals(2, vec![1230, -5, 0]), some(&["12.30", "-0.05", "0.00"]));
         assert_eq!(

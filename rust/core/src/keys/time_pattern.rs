@@ -42,7 +42,7 @@ struct Fields {
 }
 
 impl TimePattern {
-    /// Compiles `pattern`; `option` is named in errors. [`crate::Kind::Unsupported`] for other letters.
+    /// Compiles `pattern`; `option` is named in errors. [`crate::ErrorKind::Unsupported`] for other letters.
     pub(super) fn new(option: &str, pattern: &str) -> Result<Self> {
         let mut items: Vec<Item> = Vec::new();
         let mut letters = pattern.chars().peekable();

@@ -9,37 +9,36 @@
 use std::sync::Arc;
 
 use super::block::Block;
-use super::forward::Forward;
+use super::forward::ForwardScan;
 use super::layout::{BEFORE_SIZE, LEAST_SIZE, MAGIC};
 use crate::cursor::Cursor;
 use crate::error::Result;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Returns the blocks of a file, last first.
-pub fn backward(source: Arc<dyn Source>) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
+pub fn backward(source: Arc<dyn FileSource>) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
     match block_starts(source.as_ref()) {
         Ok(Some(starts)) => {
             let last = starts.len() as u64;
             Box::new(
-                starts
-                    .into_iter()
-                    .zip((0..last).rev())
-                    .filter_map(move |(start, index)| Forward::starting_at(Arc::clone(&source), start, index).next()),
+                starts.into_iter().zip((0..last).rev()).filter_map(move |(start, index)| {
+                    ForwardScan::starting_at(Arc::clone(&source), start, index).next()
+                }),
             )
         }
-        Ok(None) => reversed(Forward::new(source)),
+        Ok(None) => reversed(ForwardScan::new(source)),
         Err(error) => Box::new(std::iter::once(Err(error))),
     }
 }
 
-fn reversed(forward: Forward) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
+fn reversed(forward: ForwardScan) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
     let mut blocks: Vec<_> = forward.collect();
     blocks.reverse();
     Box::new(blocks.into_iter())
 }
 
 /// Returns the offsets of blocks, last first; `None` if the trailing lengths are not consistent back to the first byte.
-fn block_starts(source: &dyn Source) -> Result<Option<Vec<u64>>> {
+fn block_starts(source: &dyn FileSource) -> Result<Option<Vec<u64>>> {
     let mut starts = Vec::new();
     let mut end = source.len();
     while end > 0 {
@@ -50,7 +49,7 @@ fn block_starts(source: &dyn Source) -> Result<Option<Vec<u64>>> {
     Ok(Some(starts))
 }
 
-fn start_of_block_ending_at(source: &dyn Source, end: u64) -> Result<Option<u64>> {
+fn start_of_block_ending_at(source: &dyn FileSource, end: u64) -> Result<Option<u64>> {
     let Some(trailing_at) = end.checked_sub(8) else { return Ok(None) };
     let trailing = Cursor::new(&source.read(trailing_at..end)?).i64_be()?;
     let Some(trailing) = u64::try_from(trailing).ok().filter(|len| (LEAST_SIZE + 6..=trailing_at).contains(len)) else {

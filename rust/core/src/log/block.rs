@@ -40,23 +40,23 @@ pub enum BlockKind {
     /// A valid frame with a type that no release has.
     Unknown(i32),
     /// A byte range that is not a block.
-    Corrupt(Damage),
+    Corrupt(BlockDamage),
 }
 
 /// Why a byte range is not a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
+pub struct BlockDamage {
     /// The expected and the actual bytes.
     pub reason: String,
     /// The offset in the file.
     pub offset: u64,
     /// The consequence for the table's rows.
-    pub verdict: Verdict,
+    pub verdict: DamageEffect,
 }
 
 /// The consequence of a byte range that is not a block for the rows of its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DamageEffect {
     /// Hudi skips the range as a corrupt block: an interrupted write, whose rows were never committed.
     Skipped,
     /// Hudi fails on the range (inconsistent lengths inside an intact frame, foreign bytes before the first block):
@@ -79,7 +79,7 @@ impl Block {
 
     /// Returns why the block is corrupt.
     #[must_use]
-    pub fn damage(&self) -> Option<&Damage> {
+    pub fn damage(&self) -> Option<&BlockDamage> {
         match &self.kind {
             BlockKind::Corrupt(damage) => Some(damage),
             BlockKind::Sound(_) | BlockKind::Unknown(_) => None,
@@ -93,9 +93,9 @@ impl Block {
     pub fn refusal(&self) -> Option<Error> {
         let refused = match &self.kind {
             BlockKind::Corrupt(damage) => match damage.verdict {
-                Verdict::Skipped => return None,
-                Verdict::Lost => Error::corrupt(damage.reason.clone()).at_offset(damage.offset),
-                Verdict::Foreign => Error::unsupported(damage.reason.clone()).at_offset(damage.offset),
+                DamageEffect::Skipped => return None,
+                DamageEffect::Lost => Error::corrupt(damage.reason.clone()).at_offset(damage.offset),
+                DamageEffect::Foreign => Error::unsupported(damage.reason.clone()).at_offset(damage.offset),
             },
             BlockKind::Unknown(ordinal) => {
                 let message = format!("a log block of type {ordinal}, which no Hudi release up to 1.2 writes");

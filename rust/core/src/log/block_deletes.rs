@@ -12,14 +12,14 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use super::block::{Block, BlockKind};
 use super::content::delete;
-use super::content::deleted::{Deletes, Ordering};
+use super::content::deleted::{DeletedKeys, StoredOrdering};
 use super::layout::BlockType;
-use crate::error::{Error, Kind, Result};
-use crate::storage::Source;
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::FileSource;
 
 /// Returns `record_key`, `partition_path`, `ordering_value` as a string, and `ordering_type`; the last two are null for
 /// deletes without an ordering value.
-pub(super) fn read(file: &Arc<dyn Source>, block: &Block) -> Result<RecordBatch> {
+pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block) -> Result<RecordBatch> {
     if block.kind != BlockKind::Sound(BlockType::Delete) {
         return Err(Error::invalid_argument(format!("a {} has no deleted keys", block.type_name())));
     }
@@ -50,44 +50,46 @@ impl Texts {
     fn push(&mut self, text: Option<&str>) -> Result<()> {
         self.len = self.len.saturating_add(text.map_or(0, str::len));
         if i32::try_from(self.len).is_err() {
-            return Err(Error::new(Kind::MemoryLimit, "more than 2 GiB of text in the deleted keys of a block"));
+            return Err(Error::new(ErrorKind::MemoryLimit, "more than 2 GiB of text in the deleted keys of a block"));
         }
         self.built.append_option(text);
         Ok(())
     }
 }
 
-fn bytes<'a>(deletes: &'a Deletes, at: &Range<u32>) -> Result<&'a [u8]> {
+fn bytes<'a>(deletes: &'a DeletedKeys, at: &Range<u32>) -> Result<&'a [u8]> {
     let bytes = deletes.text.get(at.start as usize..at.end as usize);
     bytes.ok_or_else(|| Error::internal(format_args!("a deleted key at {at:?} of a shorter block")))
 }
 
-fn text<'a>(deletes: &'a Deletes, at: &Range<u32>) -> Result<&'a str> {
+fn text<'a>(deletes: &'a DeletedKeys, at: &Range<u32>) -> Result<&'a str> {
     str::from_utf8(bytes(deletes, at)?)
         .map_err(|error| Error::corrupt("a deleted key is not UTF-8").at_offset(u64::from(at.start)).caused_by(error))
 }
 
-fn ordering_text(value: &Ordering, deletes: &Deletes) -> Result<Option<String>> {
+fn ordering_text(value: &StoredOrdering, deletes: &DeletedKeys) -> Result<Option<String>> {
     let out_of_range = |error: ArrowError| Error::corrupt("a date out of range").caused_by(error);
     Ok(Some(match value {
-        Ordering::None => return Ok(None),
-        Ordering::Boolean(value) => value.to_string(),
-        Ordering::Int(value) => value.to_string(),
-        Ordering::Long(value) | Ordering::TimeMicros(value) => value.to_string(),
-        Ordering::Float(value) => value.to_string(),
-        Ordering::Double(value) => value.to_string(),
-        Ordering::Bytes(at) => hexadecimal(bytes(deletes, at)?),
-        Ordering::Text(at) => text(deletes, at)?.to_owned(),
-        Ordering::Date(days) => array_value_to_string(&Date32Array::from(vec![*days]), 0).map_err(out_of_range)?,
-        Ordering::TimestampMicros(micros) => {
+        StoredOrdering::None => return Ok(None),
+        StoredOrdering::Boolean(value) => value.to_string(),
+        StoredOrdering::Int(value) => value.to_string(),
+        StoredOrdering::Long(value) | StoredOrdering::TimeMicros(value) => value.to_string(),
+        StoredOrdering::Float(value) => value.to_string(),
+        StoredOrdering::Double(value) => value.to_string(),
+        StoredOrdering::Bytes(at) => hexadecimal(bytes(deletes, at)?),
+        StoredOrdering::Text(at) => text(deletes, at)?.to_owned(),
+        StoredOrdering::Date(days) => {
+            array_value_to_string(&Date32Array::from(vec![*days]), 0).map_err(out_of_range)?
+        }
+        StoredOrdering::TimestampMicros(micros) => {
             let column = TimestampMicrosecondArray::from(vec![*micros]).with_timezone("+00:00");
             array_value_to_string(&column, 0).map_err(out_of_range)?
         }
-        Ordering::Decimal { unscaled, scale } => match i8::try_from(*scale) {
+        StoredOrdering::Decimal { unscaled, scale } => match i8::try_from(*scale) {
             Ok(scale) => Decimal128Type::format_decimal(*unscaled, 38, scale),
             Err(_) => format!("{unscaled}E{}", -i64::from(*scale)),
         },
-        Ordering::Array(values) => {
+        StoredOrdering::Array(values) => {
             let texts = values.iter().map(|value| ordering_text(value, deletes)).collect::<Result<Vec<_>>>()?;
             let texts: Vec<String> = texts.into_iter().map(|text| text.unwrap_or_else(|| "null".into())).collect();
             format!("[{}]", texts.join(", "))
@@ -103,21 +105,21 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-fn ordering_type(value: &Ordering) -> Option<&'static str> {
+fn ordering_type(value: &StoredOrdering) -> Option<&'static str> {
     Some(match value {
-        Ordering::None => return None,
-        Ordering::Boolean(_) => "boolean",
-        Ordering::Int(_) => "int",
-        Ordering::Long(_) => "long",
-        Ordering::Float(_) => "float",
-        Ordering::Double(_) => "double",
-        Ordering::Bytes(_) => "bytes",
-        Ordering::Text(_) => "string",
-        Ordering::Date(_) => "date",
-        Ordering::Decimal { .. } => "decimal",
-        Ordering::TimeMicros(_) => "time",
-        Ordering::TimestampMicros(_) => "timestamp",
-        Ordering::Array(_) => "array",
+        StoredOrdering::None => return None,
+        StoredOrdering::Boolean(_) => "boolean",
+        StoredOrdering::Int(_) => "int",
+        StoredOrdering::Long(_) => "long",
+        StoredOrdering::Float(_) => "float",
+        StoredOrdering::Double(_) => "double",
+        StoredOrdering::Bytes(_) => "bytes",
+        StoredOrdering::Text(_) => "string",
+        StoredOrdering::Date(_) => "date",
+        StoredOrdering::Decimal { .. } => "decimal",
+        StoredOrdering::TimeMicros(_) => "time",
+        StoredOrdering::TimestampMicros(_) => "timestamp",
+        StoredOrdering::Array(_) => "array",
     })
 }
 
@@ -130,6 +132,6 @@ mod tests {
         let mut texts = Texts { len: i32::MAX as usize - 3, ..Texts::default() };
         texts.push(Some("abc")).unwrap();
         texts.push(None).unwrap();
-        assert_eq!(texts.push(Some("d")).unwrap_err().kind(), Kind::MemoryLimit);
+        assert_eq!(texts.push(Some("d")).unwrap_err().kind(), ErrorKind::MemoryLimit);
     }
 }

@@ -12,14 +12,14 @@ use bytes::Bytes;
 use super::block::{Block, BlockKind};
 use super::content::{avro_data, hfile_data, parquet_data};
 use super::layout::{BlockType, HeaderKey};
-use crate::avro::{self, Datum, Decoder, Program, Schema, Types, Want};
+use crate::avro::{self, ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::names::meta_columns;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Returns the first two numbers of an Avro, CDC or delete block's content; `None` if it is too short.
-pub(super) fn head(file: &Arc<dyn Source>, block: &Block) -> Result<Option<(i32, i32)>> {
+pub(super) fn head(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<(i32, i32)>> {
     if block.content.end - block.content.start < 8 {
         return Ok(None);
     }
@@ -28,7 +28,7 @@ pub(super) fn head(file: &Arc<dyn Source>, block: &Block) -> Result<Option<(i32,
 
 /// Returns the record count in a data block; `None` for other blocks, and for numbers that cannot be a count: negative,
 /// or too large for the content.
-pub(super) fn count(file: &Arc<dyn Source>, block: &Block) -> Result<Option<u64>> {
+pub(super) fn count(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<u64>> {
     Ok(match block.kind {
         BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {
             let most = avro_data::most_records(block.content.end - block.content.start);
@@ -55,12 +55,12 @@ pub(super) fn kind_and_schema(block: &Block) -> Result<(BlockType, Schema)> {
 }
 
 /// Returns the records with required keys.
-pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
+pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
     let (kind, schema) = kind_and_schema(block)?;
     let key = key_field(&schema);
     match kind {
         BlockType::ParquetData => {
-            let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
+            let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
             let all = parquet_data::records(file, &block.content, &types)?;
             only_wanted(all, key, wanted)
         }
@@ -74,7 +74,7 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) ->
 /// Returns the content of an Avro data block, or of an HFile block converted to one; the latter with required keys
 /// only.
 pub(super) fn avro_content(
-    file: &Arc<dyn Source>,
+    file: &Arc<dyn FileSource>,
     block: &Block,
     kind: BlockType,
     schema: &Schema,
@@ -98,7 +98,7 @@ fn key_field(schema: &Schema) -> Option<&str> {
 
 /// Returns a decoder of all fields, in the units of the file.
 pub(super) fn decoder(schema: &Schema) -> Result<Decoder> {
-    Ok(Decoder::new(Arc::new(Program::compile_all(schema, schema, Types::File)?)))
+    Ok(Decoder::new(Arc::new(DecodeProgram::compile_all(schema, schema, ArrowMapping::File)?)))
 }
 
 fn decode(content: &Bytes, schema: &Schema, key: Option<&str>, wanted: &KeyFilter) -> Result<RecordBatch> {
@@ -122,8 +122,12 @@ fn with_wanted_keys(
         return Ok(datums);
     }
     let Some(key) = key else { return Err(no_key()) };
-    let mut places =
-        Decoder::new(Arc::new(Program::compile(schema, schema, &[Want::Place(key.to_owned())], Types::File)?));
+    let mut places = Decoder::new(Arc::new(DecodeProgram::compile(
+        schema,
+        schema,
+        &[RequestedColumn::Position(key.to_owned())],
+        ArrowMapping::File,
+    )?));
     places.decode(content, &datums)?;
     let places = places.finish()?;
     let places = places.column(0).as_primitive::<UInt64Type>();

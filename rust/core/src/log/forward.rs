@@ -2,7 +2,7 @@
 //! followed by a magic or the end of the file; anything else is a corrupt range up to the next magic.
 //!
 //! It differs from Hudi in two ways, so that no damage is ignored. Blocks are checked on every storage (Hudi does not
-//! on S3 and GCS). And where Hudi fails, the range is a corrupt block with its own [`Damage`], so that later blocks can
+//! on S3 and GCS). And where Hudi fails, the range is a corrupt block with its own [`BlockDamage`], so that later blocks can
 //! still be inspected: inconsistent lengths inside an intact frame, a format or a type that is never written, foreign
 //! bytes before the first block.
 
@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::block::{Block, BlockKind, Damage, Verdict};
+use super::block::{Block, BlockDamage, BlockKind, DamageEffect};
 use super::header::Header;
 use super::layout::{BEFORE_SIZE, BlockType, LEAST_SIZE, LOG_FORMAT_VERSION, MAGIC};
-use super::window::Window;
+use super::window::SourceWindow;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The number of bytes searched at a time for the next magic.
 const SEARCH: u64 = 1 << 20;
@@ -24,24 +24,24 @@ const SEARCH: u64 = 1 << 20;
 const HEADER_GUESS: u64 = 16 * 1024;
 
 /// The blocks of a file, first to last. Ends after an error.
-pub struct Forward {
-    source: Arc<dyn Source>,
-    window: Window,
+pub struct ForwardScan {
+    source: Arc<dyn FileSource>,
+    window: SourceWindow,
     at: u64,
     index: u64,
     failed: bool,
 }
 
-impl Forward {
+impl ForwardScan {
     /// Starts at the first byte of `source`.
     #[must_use]
-    pub fn new(source: Arc<dyn Source>) -> Self {
+    pub fn new(source: Arc<dyn FileSource>) -> Self {
         Self::starting_at(source, 0, 0)
     }
 
     /// Starts at a block whose offset and ordinal are known.
-    pub(super) fn starting_at(source: Arc<dyn Source>, at: u64, index: u64) -> Self {
-        Self { window: Window::new(Arc::clone(&source)), source, at, index, failed: false }
+    pub(super) fn starting_at(source: Arc<dyn FileSource>, at: u64, index: u64) -> Self {
+        Self { window: SourceWindow::new(Arc::clone(&source)), source, at, index, failed: false }
     }
 
     /// Fewer bytes than a magic at the end are ignored, as in Hudi; so are up to five stray bytes.
@@ -74,12 +74,12 @@ impl Forward {
         if end == self.source.len() {
             return Err(Error::corrupt(format!("{message}; this is no Hudi log file")).at_offset(self.at));
         }
-        let damage = Damage { reason: message, offset: self.at, verdict: Verdict::Lost };
+        let damage = BlockDamage { reason: message, offset: self.at, verdict: DamageEffect::Lost };
         Ok(Block { content: self.at..end, ..self.corrupt(damage, None, end) })
     }
 
     /// Reads the frame of the block at the current offset, or returns why there is none (`isBlockCorrupted`).
-    fn frame(&mut self) -> Result<Result<Frame, Damage>> {
+    fn frame(&mut self) -> Result<Result<FoundFrame, BlockDamage>> {
         let size_at = self.at.saturating_add(MAGIC.len() as u64);
         let Some(size) = self.i64_at(size_at)? else {
             return Ok(Err(skipped("a block size was expected, the file ends".into(), size_at)));
@@ -107,7 +107,7 @@ impl Forward {
         if next.len() == MAGIC.len() && next != MAGIC[..] {
             return Ok(Err(skipped(format!("the next block or the end was expected, found {:02x?}", &next[..]), end)));
         }
-        Ok(Ok(Frame { size, trailing, end }))
+        Ok(Ok(FoundFrame { size, trailing, end }))
     }
 
     fn i64_at(&mut self, at: u64) -> Result<Option<i64>> {
@@ -115,7 +115,7 @@ impl Forward {
         Ok(Cursor::new(&bytes).i64_be().ok())
     }
 
-    fn read_block(&mut self, frame: Frame) -> Result<Block> {
+    fn read_block(&mut self, frame: FoundFrame) -> Result<Block> {
         match self.inside(&frame)? {
             Ok(block) => Ok(block),
             Err(damage) => Ok(self.corrupt(damage, Some(frame.size), frame.end)),
@@ -123,10 +123,10 @@ impl Forward {
     }
 
     /// Reads the fields of a frame; returns damage if their lengths do not fill it.
-    fn inside(&mut self, frame: &Frame) -> Result<Result<Block, Damage>> {
+    fn inside(&mut self, frame: &FoundFrame) -> Result<Result<Block, BlockDamage>> {
         let fields_at = self.at + BEFORE_SIZE;
-        let lost = |reason: String, offset| Ok(Err(Damage { reason, offset, verdict: Verdict::Lost }));
-        let foreign = |reason: String, offset| Ok(Err(Damage { reason, offset, verdict: Verdict::Foreign }));
+        let lost = |reason: String, offset| Ok(Err(BlockDamage { reason, offset, verdict: DamageEffect::Lost }));
+        let foreign = |reason: String, offset| Ok(Err(BlockDamage { reason, offset, verdict: DamageEffect::Foreign }));
         if frame.end < self.at + BEFORE_SIZE + LEAST_SIZE {
             return lost(format!("a block size of {} leaves no room for the block's fields", frame.size), self.at + 6);
         }
@@ -166,7 +166,7 @@ impl Forward {
             index: self.index,
             offset: self.at,
             end: frame.end,
-            kind: BlockType::of(ordinal).map_or(BlockKind::Unknown(ordinal), BlockKind::Sound),
+            kind: BlockType::from_ordinal(ordinal).map_or(BlockKind::Unknown(ordinal), BlockKind::Sound),
             block_size: Some(frame.size),
             trailing_length: Some(frame.trailing),
             log_format_version: Some(version),
@@ -191,7 +191,7 @@ impl Forward {
         }
     }
 
-    fn corrupt_until_magic(&mut self, damage: Damage) -> Result<Block> {
+    fn corrupt_until_magic(&mut self, damage: BlockDamage) -> Result<Block> {
         let after = self.at + MAGIC.len() as u64;
         let size = self.i64_at(after)?;
         let end = self.next_magic(after)?;
@@ -214,7 +214,7 @@ impl Forward {
         }
     }
 
-    fn corrupt(&self, damage: Damage, block_size: Option<i64>, end: u64) -> Block {
+    fn corrupt(&self, damage: BlockDamage, block_size: Option<i64>, end: u64) -> Block {
         Block {
             index: self.index,
             offset: self.at,
@@ -230,7 +230,7 @@ impl Forward {
     }
 }
 
-impl Iterator for Forward {
+impl Iterator for ForwardScan {
     type Item = Result<Block>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -244,14 +244,14 @@ impl Iterator for Forward {
 }
 
 /// A block whose size, trailing length and successor are consistent.
-struct Frame {
+struct FoundFrame {
     size: i64,
     trailing: i64,
     end: u64,
 }
 
-fn skipped(reason: String, offset: u64) -> Damage {
-    Damage { reason, offset, verdict: Verdict::Skipped }
+fn skipped(reason: String, offset: u64) -> BlockDamage {
+    BlockDamage { reason, offset, verdict: DamageEffect::Skipped }
 }
 
 #[cfg(test)]
@@ -279,26 +279,27 @@ mod tests {
             Ok(block) => {
                 let kind = match &block.kind {
                     BlockKind::Corrupt(damage) => match damage.verdict {
-                        Verdict::Skipped => "corrupt",
-                        Verdict::Lost => "lost",
-                        Verdict::Foreign => "foreign",
+                        DamageEffect::Skipped => "corrupt",
+                        DamageEffect::Lost => "lost",
+                        DamageEffect::Foreign => "foreign",
                     },
                     BlockKind::Unknown(_) => "unknown",
                     BlockKind::Sound(_) => "good",
                 };
                 format!("{kind}@{}..{}", block.offset, block.end)
             }
-            Err(error) => format!("error@{}", error.place().offset.unwrap()),
+            Err(error) => format!("error@{}", error.location().offset.unwrap()),
         }
     }
 
     /// Returns the blocks of a file; checks that they are the same backwards, for all window sizes.
     fn framed(bytes: &[u8]) -> Vec<String> {
         let file = Bytes::copy_from_slice(bytes);
-        let source = |window| Arc::new(MemoryFile::new("memory", file.clone()).by_windows(window)) as Arc<dyn Source>;
-        let forward: Vec<String> = Forward::new(source(0)).map(describe).collect();
+        let source =
+            |window| Arc::new(MemoryFile::new("memory", file.clone()).by_windows(window)) as Arc<dyn FileSource>;
+        let forward: Vec<String> = ForwardScan::new(source(0)).map(describe).collect();
         for window in [1, 7, 64, 1 << 20] {
-            assert_eq!(Forward::new(source(window)).map(describe).collect::<Vec<_>>(), forward);
+            assert_eq!(ForwardScan::new(source(window)).map(describe).collect::<Vec<_>>(), forward);
         }
         let mut reversed: Vec<String> = backward(source(0)).map(describe).collect();
         reversed.reverse();

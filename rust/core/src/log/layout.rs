@@ -51,7 +51,7 @@ impl BlockType {
 
     /// Returns the type with that ordinal.
     #[must_use]
-    pub fn of(ordinal: i32) -> Option<Self> {
+    pub fn from_ordinal(ordinal: i32) -> Option<Self> {
         usize::try_from(ordinal).ok().and_then(|index| Self::BY_ORDINAL.get(index).copied())
     }
 

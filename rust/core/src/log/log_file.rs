@@ -8,20 +8,20 @@ use arrow_schema::SchemaRef;
 use super::backward::backward;
 use super::block::{Block, BlockKind};
 use super::content::delete;
-use super::forward::Forward;
+use super::forward::ForwardScan;
 use super::layout::{BlockType, HeaderKey};
 use super::positions::positions;
 use super::record_batches::RecordBatches;
 use super::{block_deletes, block_records};
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::storage::{self, Source, StorageOptions};
+use crate::storage::{self, FileSource, StorageOptions};
 
 /// An open log file.
 #[derive(Clone)]
 pub struct LogFile {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
 }
 
 impl LogFile {
@@ -35,7 +35,7 @@ impl LogFile {
 
     /// Wraps a log file that is already open.
     #[must_use]
-    pub fn of(source: Arc<dyn Source>) -> Self {
+    pub fn new(source: Arc<dyn FileSource>) -> Self {
         Self { source }
     }
 
@@ -53,14 +53,14 @@ impl LogFile {
 
     /// Returns the source of the file's bytes.
     #[must_use]
-    pub fn source(&self) -> &Arc<dyn Source> {
+    pub fn source(&self) -> &Arc<dyn FileSource> {
         &self.source
     }
 
     /// Returns the blocks, first to last or last to first: the same ones in both directions.
     pub fn blocks(&self, reverse: bool) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
         let source = Arc::clone(&self.source);
-        if reverse { backward(source) } else { Box::new(Forward::new(source)) }
+        if reverse { backward(source) } else { Box::new(ForwardScan::new(source)) }
     }
 
     /// Returns the first two numbers of an Avro, CDC or delete block's content: log block version, and record count or
@@ -84,7 +84,7 @@ impl LogFile {
 
     /// Returns the records of a data block in batches of `rows`, and the schema of the batches. One batch is in memory
     /// at a time, for any size of the block.
-    pub fn record_batches(&self, block: &Block, rows: usize) -> Result<(SchemaRef, Batches)> {
+    pub fn record_batches(&self, block: &Block, rows: usize) -> Result<(SchemaRef, BaseBatches)> {
         let batches = RecordBatches::new(&self.source, block, rows).map_err(|error| self.mark(block, error))?;
         let (schema, file, block) = (batches.schema(), self.clone(), block.clone());
         Ok((schema, Box::new(batches.map(move |batch| batch.map_err(|error| file.mark(&block, error))))))
@@ -112,7 +112,7 @@ impl LogFile {
 }
 
 /// Like [`LogFile::positions`]; offsets of errors are relative to the block's content.
-pub fn block_positions(file: &Arc<dyn Source>, block: &Block) -> Result<Option<Vec<u64>>> {
+pub fn block_positions(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<Vec<u64>>> {
     let Some(value) = block.header.bytes(HeaderKey::RecordPositions) else { return Ok(None) };
     let records = match block.kind {
         BlockKind::Sound(BlockType::Delete) => delete::deletes(&file.read(block.content.clone())?)?.deleted.len(),

@@ -38,12 +38,12 @@ mod valid_blocks;
 mod window;
 
 pub use backward::backward;
-pub use block::{Block, BlockKind, Damage, Verdict};
-pub use forward::Forward;
+pub use block::{Block, BlockDamage, BlockKind, DamageEffect};
+pub use forward::ForwardScan;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
 pub use log_file::{LogFile, block_positions};
 pub use newest::newest_schema;
 pub use positions::positions;
-pub use scan_rules::{Later, ScanOrder, ScanRules};
-pub use valid_blocks::{BlockRef, Scan, ValidBlocks};
+pub use scan_rules::{LaterBlocks, ScanOrder, ScanRules};
+pub use valid_blocks::{BlockRef, ScanControl, ValidBlocks};

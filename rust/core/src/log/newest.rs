@@ -7,12 +7,12 @@ use super::block::BlockKind;
 use super::layout::{BlockType, HeaderKey};
 use crate::error::Result;
 use crate::names::RequestedTime;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Returns the schema of the last data block of a valid instant, as JSON. Schemas of partial updates, which have some
 /// of the columns only, and those in headers of delete blocks are skipped
 /// (`TableSchemaResolver.readSchemaFromLogFile`).
-pub fn newest_schema(source: Arc<dyn Source>, counts: impl Fn(&RequestedTime) -> bool) -> Result<Option<String>> {
+pub fn newest_schema(source: Arc<dyn FileSource>, counts: impl Fn(&RequestedTime) -> bool) -> Result<Option<String>> {
     for block in backward(source) {
         let block = block?;
         let holds_rows =

@@ -8,33 +8,33 @@ use bytes::Bytes;
 
 use super::block::Block;
 use super::block_records;
-use super::content::avro_data::Frames;
+use super::content::avro_data::RecordFrames;
 use super::content::parquet_data;
 use super::layout::BlockType;
-use crate::avro::{self, Datum, Decoder, Schema, Types};
-use crate::base_file::Batches;
+use crate::avro::{self, ArrowMapping, Datum, Decoder, Schema};
+use crate::base_file::BaseBatches;
 use crate::error::Result;
 use crate::filter::KeyFilter;
 use crate::names::FieldNames;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Batches of the records of a block, in order. Offsets of errors are relative to the block's content. Ends after an
 /// error.
 pub(super) struct RecordBatches {
     schema: SchemaRef,
     /// `None` after the last batch.
-    left: Option<Remaining>,
+    left: Option<RemainingRecords>,
 }
 
-enum Remaining {
+enum RemainingRecords {
     Datums(RecordScan),
-    Rows(Batches),
+    Rows(BaseBatches),
 }
 
 /// Avro records, found and decoded in batches.
 struct RecordScan {
     content: Bytes,
-    frames: Frames<Bytes>,
+    frames: RecordFrames<Bytes>,
     found: Vec<Datum>,
     decoder: Decoder,
     rows: usize,
@@ -44,15 +44,21 @@ struct RecordScan {
 
 impl RecordBatches {
     /// Returns the records of a data block in batches of `rows`.
-    pub(super) fn new(file: &Arc<dyn Source>, block: &Block, rows: usize) -> Result<Self> {
+    pub(super) fn new(file: &Arc<dyn FileSource>, block: &Block, rows: usize) -> Result<Self> {
         let (kind, schema) = block_records::kind_and_schema(block)?;
-        let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
+        let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
         let rows = rows.max(1);
         let left = if kind == BlockType::ParquetData {
-            Some(Remaining::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::identity(), rows)?))
+            Some(RemainingRecords::Rows(parquet_data::batches(
+                file,
+                &block.content,
+                &types,
+                FieldNames::identity(),
+                rows,
+            )?))
         } else {
             let content = block_records::avro_content(file, block, kind, &schema, &KeyFilter::All)?;
-            let scan = || RecordScan::new(content.clone(), &schema, rows, kind).map(Remaining::Datums);
+            let scan = || RecordScan::new(content.clone(), &schema, rows, kind).map(RemainingRecords::Datums);
             (!content.is_empty()).then(scan).transpose()?
         };
         Ok(Self { schema: types, left })
@@ -69,8 +75,8 @@ impl Iterator for RecordBatches {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match self.left.as_mut()? {
-            Remaining::Datums(scan) => scan.next().transpose(),
-            Remaining::Rows(batches) => batches.next(),
+            RemainingRecords::Datums(scan) => scan.next().transpose(),
+            RemainingRecords::Rows(batches) => batches.next(),
         };
         if !matches!(next, Some(Ok(_))) {
             self.left = None;
@@ -82,7 +88,7 @@ impl Iterator for RecordBatches {
 impl RecordScan {
     fn new(content: Bytes, schema: &Schema, rows: usize, kind: BlockType) -> Result<Self> {
         let decoder = block_records::decoder(schema)?;
-        let frames = Frames::new(content.clone()).map_err(|error| block_records::in_file(error, kind))?;
+        let frames = RecordFrames::new(content.clone()).map_err(|error| block_records::in_file(error, kind))?;
         Ok(Self { content, frames, found: Vec::new(), decoder, rows, kind })
     }
 

@@ -20,7 +20,7 @@ pub enum ScanOrder {
 
 /// How blocks later than the query's instant are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Later {
+pub enum LaterBlocks {
     /// Data and delete blocks are skipped; commands are still executed.
     Skipped,
     /// The first such block that is not corrupt ends the scan, for all block types.
@@ -33,7 +33,7 @@ pub struct ScanRules<'a> {
     /// The order of blocks.
     pub order: ScanOrder,
     /// How later blocks are handled.
-    pub later: Later,
+    pub later: LaterBlocks,
     /// The query's instant: the latest visible one. `None`: no block is visible.
     pub latest: Option<&'a RequestedTime>,
     /// The instants of an incremental query; `None` selects all. Commands are executed for all instants.
@@ -46,14 +46,14 @@ pub struct ScanRules<'a> {
 impl<'a> ScanRules<'a> {
     /// Returns the rules of Hudi 1.2 for all instants completed by `latest`.
     #[must_use]
-    pub fn of_1_x(latest: Option<&'a RequestedTime>) -> Self {
-        Self { order: ScanOrder::ByInstant, later: Later::Skipped, latest, range: None, is_committed: None }
+    pub fn hudi_1_x(latest: Option<&'a RequestedTime>) -> Self {
+        Self { order: ScanOrder::ByInstant, later: LaterBlocks::Skipped, latest, range: None, is_committed: None }
     }
 
     /// Returns the rules of Hudi 0.15.
     #[must_use]
-    pub fn of_0_x(latest: Option<&'a RequestedTime>) -> Self {
-        Self { order: ScanOrder::ByBlock, later: Later::EndsTheScan, latest, range: None, is_committed: None }
+    pub fn hudi_0_x(latest: Option<&'a RequestedTime>) -> Self {
+        Self { order: ScanOrder::ByBlock, later: LaterBlocks::EndsTheScan, latest, range: None, is_committed: None }
     }
     /// Returns true if an instant is later than the query's.
     pub(super) fn is_later(&self, instant: &RequestedTime) -> bool {

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::block::{Block, BlockKind};
 use super::layout::{BlockType, HeaderKey};
-use super::scan_rules::{Later, ScanOrder, ScanRules};
+use super::scan_rules::{LaterBlocks, ScanOrder, ScanRules};
 use crate::error::{Error, Result};
 use crate::names::RequestedTime;
 
@@ -29,7 +29,7 @@ pub struct BlockRef {
 
 /// Whether a scan continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scan {
+pub enum ScanControl {
     /// It continues with the next block.
     GoesOn,
     /// The block is later than the query's instant, and the rules end the scan there.
@@ -39,14 +39,14 @@ pub enum Scan {
 /// Collects blocks and returns the valid ones.
 pub struct ValidBlocks<'a> {
     rules: ScanRules<'a>,
-    gathered: Gathered,
+    gathered: GatheredBlocks,
     /// The number of blocks that rollback commands removed.
     pub rolled_back: u64,
     /// The number of blocks of instants that are not completed.
     pub uncommitted: u64,
 }
 
-enum Gathered {
+enum GatheredBlocks {
     ByBlock(Vec<BlockRef>),
     ByInstant(ByInstant),
 }
@@ -56,21 +56,21 @@ impl<'a> ValidBlocks<'a> {
     #[must_use]
     pub fn new(rules: ScanRules<'a>) -> Self {
         let gathered = match rules.order {
-            ScanOrder::ByBlock => Gathered::ByBlock(Vec::new()),
-            ScanOrder::ByInstant => Gathered::ByInstant(ByInstant::default()),
+            ScanOrder::ByBlock => GatheredBlocks::ByBlock(Vec::new()),
+            ScanOrder::ByInstant => GatheredBlocks::ByInstant(ByInstant::default()),
         };
         Self { rules, gathered, rolled_back: 0, uncommitted: 0 }
     }
 
     /// Adds the next block, in slice order. Returns an error for a block that may contain rows and cannot be read
     /// ([`Block::refusal`]).
-    pub fn add(&mut self, file: usize, block: Block) -> Result<Scan> {
+    pub fn add(&mut self, file: usize, block: Block) -> Result<ScanControl> {
         if let Some(refusal) = block.refusal() {
             return Err(refusal);
         }
         let index = block.index;
         match &block.kind {
-            BlockKind::Corrupt(_) | BlockKind::Unknown(_) => Ok(Scan::GoesOn),
+            BlockKind::Corrupt(_) | BlockKind::Unknown(_) => Ok(ScanControl::GoesOn),
             BlockKind::Sound(BlockType::Command) => self.command(&block),
             BlockKind::Sound(_) => self.data_or_delete(file, block),
         }
@@ -78,12 +78,12 @@ impl<'a> ValidBlocks<'a> {
     }
 
     fn ends_the_scan(&self, instant: &RequestedTime) -> bool {
-        self.rules.later == Later::EndsTheScan && self.rules.is_later(instant)
+        self.rules.later == LaterBlocks::EndsTheScan && self.rules.is_later(instant)
     }
 
-    fn command(&mut self, block: &Block) -> Result<Scan> {
+    fn command(&mut self, block: &Block) -> Result<ScanControl> {
         if block.header.requested_time().is_some_and(|instant| self.ends_the_scan(&instant)) {
-            return Ok(Scan::Ended);
+            return Ok(ScanControl::Ended);
         }
         let command = block.header.get(HeaderKey::CommandBlockType);
         if command.as_deref().map(str::trim) != Some("0") {
@@ -98,41 +98,41 @@ impl<'a> ValidBlocks<'a> {
             return Err(Error::corrupt(message).at_offset(block.offset));
         };
         self.rolled_back += match &mut self.gathered {
-            Gathered::ByInstant(gathered) => gathered.roll_back(&target),
-            Gathered::ByBlock(blocks) => {
+            GatheredBlocks::ByInstant(gathered) => gathered.roll_back(&target),
+            GatheredBlocks::ByBlock(blocks) => {
                 let before = blocks.len();
                 blocks.retain(|one| one.block.header.requested_time().as_ref() != Some(&target));
                 (before - blocks.len()) as u64
             }
         };
-        Ok(Scan::GoesOn)
+        Ok(ScanControl::GoesOn)
     }
 
-    fn data_or_delete(&mut self, file: usize, block: Block) -> Result<Scan> {
+    fn data_or_delete(&mut self, file: usize, block: Block) -> Result<ScanControl> {
         let Some(instant) = block.header.requested_time() else {
             let found = block.header.instant_time().map_or_else(String::new, |text| format!(", but {text:?}"));
             let message = format!("a {} without an instant as INSTANT_TIME in its header{found}", block.type_name());
             return Err(Error::corrupt(message).at_offset(block.offset));
         };
         if self.ends_the_scan(&instant) {
-            return Ok(Scan::Ended);
+            return Ok(ScanControl::Ended);
         }
         if self.rules.is_later(&instant) {
-            return Ok(Scan::GoesOn);
+            return Ok(ScanControl::GoesOn);
         }
         if self.rules.is_committed.is_some_and(|is_committed| !is_committed(&instant)) {
             self.uncommitted += 1;
-            return Ok(Scan::GoesOn);
+            return Ok(ScanControl::GoesOn);
         }
         if self.rules.range.is_some_and(|range| !range.contains(&instant)) {
-            return Ok(Scan::GoesOn);
+            return Ok(ScanControl::GoesOn);
         }
         let found = BlockRef { file, block };
         match &mut self.gathered {
-            Gathered::ByBlock(blocks) => blocks.push(found),
-            Gathered::ByInstant(gathered) => gathered.push(instant, found),
+            GatheredBlocks::ByBlock(blocks) => blocks.push(found),
+            GatheredBlocks::ByInstant(gathered) => gathered.push(instant, found),
         }
-        Ok(Scan::GoesOn)
+        Ok(ScanControl::GoesOn)
     }
 
     /// Returns the valid blocks, oldest first.
@@ -141,8 +141,8 @@ impl<'a> ValidBlocks<'a> {
     /// `Internal` if a valid block is missing.
     pub fn finish(self) -> Result<Vec<BlockRef>> {
         match self.gathered {
-            Gathered::ByBlock(blocks) => Ok(blocks),
-            Gathered::ByInstant(gathered) => gathered.in_order(),
+            GatheredBlocks::ByBlock(blocks) => Ok(blocks),
+            GatheredBlocks::ByInstant(gathered) => gathered.in_order(),
         }
     }
 }
@@ -209,7 +209,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::log::{Damage, Header, Verdict};
+    use crate::log::{BlockDamage, DamageEffect, Header};
     use crate::names::instant_range::InstantRange;
 
     const COMMITTED: &dyn Fn(&RequestedTime) -> bool = &|instant| !instant.as_str().starts_with('0');
@@ -218,12 +218,12 @@ mod tests {
         Some(Box::leak(Box::new(text.into())))
     }
 
-    fn of_1_x(latest: &'static str) -> ScanRules<'static> {
-        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_1_x(time(latest)) }
+    fn hudi_1_x(latest: &'static str) -> ScanRules<'static> {
+        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::hudi_1_x(time(latest)) }
     }
 
-    fn of_0_x(latest: &'static str) -> ScanRules<'static> {
-        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_0_x(time(latest)) }
+    fn hudi_0_x(latest: &'static str) -> ScanRules<'static> {
+        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::hudi_0_x(time(latest)) }
     }
 
     fn open_closed(start: &str, end: &str) -> InstantRange {
@@ -243,7 +243,7 @@ mod tests {
     /// `1` a data block of instant 1, `R1@8` a rollback of it at 8 (9 unless said), `C5:1,2` a block of 5 that compacts 1
     /// and 2, `X` corrupt.
     fn block(index: usize, text: &str) -> Block {
-        let damage = || Damage { reason: String::new(), offset: 0, verdict: Verdict::Skipped };
+        let damage = || BlockDamage { reason: String::new(), offset: 0, verdict: DamageEffect::Skipped };
         let (kind, header) = match (text.strip_prefix('R'), text.strip_prefix('C'), text) {
             (Some(command), ..) => {
                 let (target, instant) = command.split_once('@').unwrap_or((command, "9"));
@@ -273,7 +273,7 @@ mod tests {
     fn scan(text: &str, rules: ScanRules<'_>) -> (String, u64, u64) {
         let mut valid = ValidBlocks::new(rules);
         for (index, one) in text.split(' ').enumerate() {
-            if valid.add(0, block(index, one)).unwrap() == Scan::Ended {
+            if valid.add(0, block(index, one)).unwrap() == ScanControl::Ended {
                 break;
             }
         }
@@ -299,15 +299,15 @@ mod tests {
             ("1 2 C5:1,2 R5", "1 2"),
             ("1 X 2", "1 2"),
         ] {
-            assert_eq!(scan(blocks, of_1_x("9")).0, order, "{blocks}");
+            assert_eq!(scan(blocks, hudi_1_x("9")).0, order, "{blocks}");
         }
     }
 
     #[test]
     fn later_and_uncommitted_blocks_are_left_out() {
-        assert_eq!(scan("1 5 2", of_1_x("3")).0, "1 2");
-        assert_eq!(scan("1 R1@8", of_1_x("3")), (String::new(), 1, 0));
-        assert_eq!(scan("1 01 2", of_1_x("3")), ("1 2".into(), 0, 1));
+        assert_eq!(scan("1 5 2", hudi_1_x("3")).0, "1 2");
+        assert_eq!(scan("1 R1@8", hudi_1_x("3")), (String::new(), 1, 0));
+        assert_eq!(scan("1 01 2", hudi_1_x("3")), ("1 2".into(), 0, 1));
     }
 
     /// Ranges restrict data and delete blocks, not commands. A compacted block is lost if its originals are outside the
@@ -319,14 +319,14 @@ mod tests {
             ("1 2 R2@9", open_closed("0", "3"), "1"),
             ("1 2 C5:1,2 6", open_closed("2", "9"), "6"),
         ] {
-            assert_eq!(scan(blocks, ScanRules { range: Some(&range), ..of_1_x("9") }).0, order, "{blocks}");
+            assert_eq!(scan(blocks, ScanRules { range: Some(&range), ..hudi_1_x("9") }).0, order, "{blocks}");
         }
     }
 
     /// By block, as in V1 of 1.0 and 1.1: log-compacted blocks are applied in addition to their originals.
     #[test]
     fn by_block_with_the_rules_of_1_x() {
-        let rules = |latest| ScanRules { order: ScanOrder::ByBlock, ..of_1_x(latest) };
+        let rules = |latest| ScanRules { order: ScanOrder::ByBlock, ..hudi_1_x(latest) };
         for (blocks, latest, order) in [
             ("1 2 1", "9", "1 2 1"),
             ("1 2 1 R1 3", "9", "2 3"),
@@ -352,9 +352,9 @@ mod tests {
             ("1 01 2", "3", "1 2"),
             ("1 2 C5:1,2 6", "9", "1 2 5 6"),
         ] {
-            assert_eq!(scan(blocks, of_0_x(latest)).0, order, "{blocks}");
+            assert_eq!(scan(blocks, hudi_0_x(latest)).0, order, "{blocks}");
         }
-        let by_instant = ScanRules { order: ScanOrder::ByInstant, ..of_0_x("3") };
+        let by_instant = ScanRules { order: ScanOrder::ByInstant, ..hudi_0_x("3") };
         assert_eq!(scan("1 2 1 5 2", by_instant).0, "1 1 2");
     }
 
@@ -363,12 +363,12 @@ mod tests {
         let mut unknown = block(4, "1");
         unknown.kind = BlockKind::Unknown(9);
         let mut lost = block(0, "X");
-        lost.kind = BlockKind::Corrupt(Damage { reason: "?".into(), offset: 7, verdict: Verdict::Lost });
+        lost.kind = BlockKind::Corrupt(BlockDamage { reason: "?".into(), offset: 7, verdict: DamageEffect::Lost });
         let mut newer = block(0, "1");
         newer.header = header(&[(0, "1"), (9, "?")]);
         for block in [unknown, lost, newer] {
-            let error = ValidBlocks::new(of_1_x("9")).add(0, block).unwrap_err();
-            assert!(error.place().offset.is_some() && error.place().block.is_some());
+            let error = ValidBlocks::new(hudi_1_x("9")).add(0, block).unwrap_err();
+            assert!(error.location().offset.is_some() && error.location().block.is_some());
         }
     }
 
@@ -379,11 +379,11 @@ mod tests {
         {
             let mut unnamed = block(0, "1");
             unnamed.header = header(entries);
-            let error = ValidBlocks::new(of_1_x("9")).add(0, unnamed).unwrap_err();
-            assert!(error.kind() == crate::Kind::CorruptLog && error.to_string().contains(word), "{error}");
+            let error = ValidBlocks::new(hudi_1_x("9")).add(0, unnamed).unwrap_err();
+            assert!(error.kind() == crate::ErrorKind::CorruptLog && error.to_string().contains(word), "{error}");
         }
-        let error = ValidBlocks::new(of_1_x("9")).add(0, block(0, "Rx")).unwrap_err();
+        let error = ValidBlocks::new(hudi_1_x("9")).add(0, block(0, "Rx")).unwrap_err();
         assert!(error.to_string().contains("target \"x\""), "{error}");
-        assert_eq!(scan("1 2", ScanRules::of_1_x(None)).0, "", "nothing is visible");
+        assert_eq!(scan("1 2", ScanRules::hudi_1_x(None)).0, "", "nothing is visible");
     }
 }

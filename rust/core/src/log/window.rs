@@ -6,17 +6,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The range of a source that was fetched last.
-pub(super) struct Window {
-    source: Arc<dyn Source>,
+pub(super) struct SourceWindow {
+    source: Arc<dyn FileSource>,
     start: u64,
     bytes: Bytes,
 }
 
-impl Window {
-    pub(super) fn new(source: Arc<dyn Source>) -> Self {
+impl SourceWindow {
+    pub(super) fn new(source: Arc<dyn FileSource>) -> Self {
         Self { source, start: 0, bytes: Bytes::new() }
     }
 

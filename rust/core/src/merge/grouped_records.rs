@@ -8,9 +8,9 @@ use super::base_rows::BaseRows;
 use super::hash_range::HashRange;
 use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex};
-use super::orderings::{Kept, Orderings};
-use super::record_groups::{Record, RecordGroups};
-use super::rules::{Deleted, Side};
+use super::orderings::{OrderingFlags, OrderingValues};
+use super::record_groups::{GroupRecord, RecordGroups};
+use super::rules::{DeleteState, MergeSide};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
@@ -23,18 +23,18 @@ pub struct GroupedRecords {
     index: KeyIndex,
     /// Of each entry of the index its newest record.
     newest: Vec<u32>,
-    links: Vec<Link>,
-    orderings: Orderings,
+    links: Vec<RecordLink>,
+    orderings: OrderingValues,
     wanted: KeyFilter,
 }
 
 /// A record, and the one of its key before it.
 #[derive(Debug, Clone, Copy)]
-struct Link {
+struct RecordLink {
     row: RowRef,
     older: u32,
-    deleted: Deleted,
-    kept: Kept,
+    deleted: DeleteState,
+    kept: OrderingFlags,
 }
 
 impl GroupedRecords {
@@ -126,15 +126,17 @@ impl GroupedRecords {
         Ok(())
     }
 
-    fn record(&self, at: u32, link: &Link) -> Record<'_> {
+    fn record(&self, at: u32, link: &RecordLink) -> GroupRecord<'_> {
         let ordering = self.orderings.get(at as usize, link.kept);
-        let side = Side { ordering, is_foreign: link.kept.is_foreign, deleted: link.deleted };
-        Record { row: link.row, side }
+        let side = MergeSide { ordering, is_foreign: link.kept.is_foreign, deleted: link.deleted };
+        GroupRecord { row: link.row, side }
     }
 
     /// Bytes of all but the index.
     fn memory(&self) -> usize {
-        self.links.capacity() * size_of::<Link>() + self.newest.capacity() * 4 + self.orderings.memory(self.links.len())
+        self.links.capacity() * size_of::<RecordLink>()
+            + self.newest.capacity() * 4
+            + self.orderings.memory(self.links.len())
     }
 
     /// Makes room for one more record within the budget. Returns true if entries have moved.
@@ -143,7 +145,7 @@ impl GroupedRecords {
         loop {
             let is_full = self.links.len() == self.links.capacity();
             // While a vector grows there are two of it, the new one twice as large.
-            let others = self.memory() + if is_full { self.links.len() * 2 * size_of::<Link>() } else { 0 };
+            let others = self.memory() + if is_full { self.links.len() * 2 * size_of::<RecordLink>() } else { 0 };
             if self.index.has_room(|| others) && !(is_full && self.index.is_tight(others)) {
                 return Ok(moved);
             }
@@ -234,9 +236,9 @@ impl LogSink for GroupedRecords {
                     NONE
                 }
             };
-            let kept = Kept::of(record.side);
+            let kept = OrderingFlags::from_side(record.side);
             self.orderings.set(link as usize, record.side.ordering)?;
-            self.links.push(Link { row: record.row, older, deleted: record.side.deleted, kept });
+            self.links.push(RecordLink { row: record.row, older, deleted: record.side.deleted, kept });
         }
         Ok(())
     }

@@ -3,16 +3,16 @@
 use arrow_array::Array;
 
 use super::input::{LogBatch, LogKind, RowRef};
-use super::key_index::{AHEAD, KeyHash, KeyIndex, KeyPlace};
-use super::rules::{Deleted, Side};
+use super::key_index::{AHEAD, KeyHash, KeyIndex, KeyRange};
+use super::rules::{DeleteState, MergeSide};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
 /// One record of a batch, its key found in the index.
-pub(super) struct Incoming<'a> {
+pub(super) struct IncomingRecord<'a> {
     pub(super) row: RowRef,
-    pub(super) place: KeyPlace,
-    pub(super) side: Side<'a>,
+    pub(super) place: KeyRange,
+    pub(super) side: MergeSide<'a>,
     pub(super) hash: KeyHash,
     /// The key's entry, if it has one already.
     pub(super) found: Option<u32>,
@@ -22,7 +22,7 @@ impl LogBatch<'_> {
     /// The hashes of the keys of [`AHEAD`] rows, from `row` on, for [`LogBatch::incoming`]. Prefetches what the look-ups read.
     pub(super) fn look_ahead(&self, source: u32, row: usize, index: &KeyIndex) -> [KeyHash; AHEAD] {
         let rows = row..self.places.len().min(row + AHEAD);
-        let place = |row| self.keys.is_valid(row).then(|| KeyPlace::of(self.keys.value(row)));
+        let place = |row| self.keys.is_valid(row).then(|| KeyRange::from_packed(self.keys.value(row)));
         index.look_ahead(rows.map(|row| place(row).and_then(|place| index.key(source, place).ok())))
     }
 
@@ -36,16 +36,16 @@ impl LogBatch<'_> {
         hash: KeyHash,
         index: &KeyIndex,
         wanted: &KeyFilter,
-    ) -> Result<Option<Incoming<'_>>> {
+    ) -> Result<Option<IncomingRecord<'_>>> {
         if self.keys.is_null(row) {
             let message = "a log record without a record key; merging is by key";
             return Err(Error::invalid_table(message).at_offset(u64::from(at.at)));
         }
-        let place = KeyPlace::of(self.keys.value(row));
+        let place = KeyRange::from_packed(self.keys.value(row));
         let deleted = match (self.deleted.is_some_and(|deleted| deleted.value(row)), self.kind) {
-            (false, _) => Deleted::No,
-            (true, LogKind::Data) => Deleted::ByRow,
-            (true, LogKind::Delete) => Deleted::ByBlock,
+            (false, _) => DeleteState::No,
+            (true, LogKind::Data) => DeleteState::ByRow,
+            (true, LogKind::Delete) => DeleteState::ByBlock,
         };
         let key = index.key(at.source, place)?;
         if self.kind == LogKind::Data && !wanted.passes(key) {
@@ -54,7 +54,7 @@ impl LogBatch<'_> {
         if !index.holds(hash) {
             return Ok(None);
         }
-        let side = Side { ordering: self.ordering.value(row), is_foreign: self.ordering.is_foreign(row), deleted };
-        Ok(Some(Incoming { row: at, place, side, hash, found: index.find(hash, key) }))
+        let side = MergeSide { ordering: self.ordering.value(row), is_foreign: self.ordering.is_foreign(row), deleted };
+        Ok(Some(IncomingRecord { row: at, place, side, hash, found: index.find(hash, key) }))
     }
 }

@@ -72,7 +72,7 @@ pub trait LogSink {
 }
 
 /// Rows that were fetched: batches of one schema, and for each requested row (batch, row).
-pub struct Fetched {
+pub struct FetchedRows {
     /// The batches; rows are in any order.
     pub batches: Vec<RecordBatch>,
     /// Where each requested row is.
@@ -85,5 +85,5 @@ pub trait RecordFetcher {
     fn schema(&self) -> SchemaRef;
 
     /// Fetches rows. Each is decoded once, and only the columns of the schema.
-    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched>;
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<FetchedRows>;
 }

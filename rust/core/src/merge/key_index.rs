@@ -15,23 +15,23 @@ use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::hash_range::HashRange;
 use super::input::RowRef;
 use super::key_table::KeyTable;
-use super::orderings::{Kept, Orderings};
-use super::rules::{Deleted, Side};
+use super::orderings::{OrderingFlags, OrderingValues};
+use super::rules::{DeleteState, MergeSide};
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
 
 /// The record of one key.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct KeyEntry {
     row: RowRef,
     key_at: u32,
     /// The length of the key, above the bits of its state.
     key_len_and_state: u32,
 }
 
-impl Entry {
-    const fn place(&self) -> KeyPlace {
-        KeyPlace { at: self.key_at, len: self.key_len_and_state >> STATE_BITS }
+impl KeyEntry {
+    const fn place(&self) -> KeyRange {
+        KeyRange { at: self.key_at, len: self.key_len_and_state >> STATE_BITS }
     }
 
     const fn is(&self, state: u32) -> bool {
@@ -49,9 +49,9 @@ const MATCHED: u32 = 8;
 
 /// A stored record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stored<'a> {
+pub(super) struct StoredRecord<'a> {
     pub(super) row: RowRef,
-    pub(super) side: Side<'a>,
+    pub(super) side: MergeSide<'a>,
     /// Whether a base row has matched it.
     pub(super) is_matched: bool,
 }
@@ -62,16 +62,16 @@ pub(super) struct KeyHash(u32);
 
 /// Where a key is in the bytes of the source of its record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KeyPlace {
+pub(super) struct KeyRange {
     pub(super) at: u32,
     pub(super) len: u32,
 }
 
-impl KeyPlace {
+impl KeyRange {
     /// Of `offset << 32 | length`.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
-    pub(super) const fn of(packed: u64) -> Self {
+    pub(super) const fn from_packed(packed: u64) -> Self {
         Self { at: (packed >> 32) as u32, len: packed as u32 }
     }
 }
@@ -91,13 +91,13 @@ pub(super) const AHEAD: usize = 64;
 /// Base rows that are looked up together. Most have no entry: of so many, enough have one to keep memory busy.
 const BASE_ROWS_AHEAD: usize = 128;
 
-const _: () = assert!(size_of::<Entry>() == 16);
+const _: () = assert!(size_of::<KeyEntry>() == 16);
 
 /// An index from keys to entries.
 pub(super) struct KeyIndex {
     sources: Vec<Bytes>,
-    entries: Vec<Entry>,
-    orderings: Orderings,
+    entries: Vec<KeyEntry>,
+    orderings: OrderingValues,
     table: KeyTable,
     hasher: FixedState,
     /// Entries that base rows have matched.
@@ -121,7 +121,7 @@ impl KeyIndex {
         Self {
             sources: Vec::new(),
             entries: Vec::new(),
-            orderings: Orderings::default(),
+            orderings: OrderingValues::default(),
             table: KeyTable::default(),
             hasher: FixedState::default(),
             matched: 0,
@@ -181,7 +181,7 @@ impl KeyIndex {
     fn memory(&self, keys: usize) -> usize {
         let keys = keys.max(self.entries.capacity());
         let table = KeyTable::bytes_for(keys.max(self.table.room()));
-        (keys * size_of::<Entry>()).saturating_add(table).saturating_add(self.orderings.memory(keys))
+        (keys * size_of::<KeyEntry>()).saturating_add(table).saturating_add(self.orderings.memory(keys))
     }
 
     /// Drops the keys that are not in the lower half of the hash range. Calls `moved` with the old and the new ordinal of each
@@ -234,7 +234,7 @@ impl KeyIndex {
     }
 
     /// The hash of the key of an entry.
-    fn hash_of(&self, entry: &Entry) -> u32 {
+    fn hash_of(&self, entry: &KeyEntry) -> u32 {
         let key = key_in(&self.sources, entry.row.source, entry.place());
         // Every key was read through [`KeyIndex::key`] before it was stored.
         debug_assert!(key.is_some(), "the key of {entry:?} is outside of its source");
@@ -249,7 +249,7 @@ impl KeyIndex {
     }
 
     /// The key at this place of a source.
-    pub(super) fn key(&self, source: u32, place: KeyPlace) -> Result<&[u8]> {
+    pub(super) fn key(&self, source: u32, place: KeyRange) -> Result<&[u8]> {
         key_in(&self.sources, source, place)
             .ok_or_else(|| Error::corrupt("a record key outside of its block").at_offset(u64::from(place.at)))
     }
@@ -305,7 +305,7 @@ impl KeyIndex {
     }
 
     #[inline]
-    fn prefetch_key_of(&self, entry: &Entry) {
+    fn prefetch_key_of(&self, entry: &KeyEntry) {
         let key = key_in(&self.sources, entry.row.source, entry.place());
         // A short key may be in two cache lines.
         for end in [key.and_then(<[u8]>::first), key.and_then(<[u8]>::last)] {
@@ -327,18 +327,18 @@ impl KeyIndex {
 
     /// The record of an entry.
     #[inline]
-    pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
+    pub(super) fn stored(&self, index: u32) -> Option<StoredRecord<'_>> {
         let entry = self.entries.get(index as usize)?;
         let (by_row, by_block) = (entry.is(DELETED_BY_ROW), entry.is(DELETED_BY_BLOCK));
         let deleted = match (by_row, by_block) {
-            (false, false) => Deleted::No,
-            (true, false) => Deleted::ByRow,
-            (_, true) => Deleted::ByBlock,
+            (false, false) => DeleteState::No,
+            (true, false) => DeleteState::ByRow,
+            (_, true) => DeleteState::ByBlock,
         };
-        let kept = Kept { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
+        let kept = OrderingFlags { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
         let ordering = self.orderings.get(index as usize, kept);
-        let side = Side { ordering, is_foreign: kept.is_foreign, deleted };
-        Some(Stored { row: entry.row, side, is_matched: entry.is(MATCHED) })
+        let side = MergeSide { ordering, is_foreign: kept.is_foreign, deleted };
+        Some(StoredRecord { row: entry.row, side, is_matched: entry.is(MATCHED) })
     }
 
     /// Stores a record in the entry of its key, or in a new one at the end.
@@ -347,15 +347,15 @@ impl KeyIndex {
         index: Option<u32>,
         hash: KeyHash,
         row: RowRef,
-        place: KeyPlace,
-        side: Side<'_>,
+        place: KeyRange,
+        side: MergeSide<'_>,
     ) -> Result<()> {
-        let kept = Kept::of(side);
+        let kept = OrderingFlags::from_side(side);
         let deleted = match side.deleted {
-            Deleted::No | Deleted::Flagged => 0,
-            Deleted::ByRow => DELETED_BY_ROW,
-            Deleted::ByBlock if kept.is_foreign => DELETED_BY_FOREIGN,
-            Deleted::ByBlock => DELETED_BY_BLOCK,
+            DeleteState::No | DeleteState::Flagged => 0,
+            DeleteState::ByRow => DELETED_BY_ROW,
+            DeleteState::ByBlock if kept.is_foreign => DELETED_BY_FOREIGN,
+            DeleteState::ByBlock => DELETED_BY_BLOCK,
         };
         let state = deleted | if kept.is_value { 0 } else { NO_ORDERING };
         if place.len >> (u32::BITS - STATE_BITS) != 0 {
@@ -363,7 +363,7 @@ impl KeyIndex {
             return Err(Error::unsupported(message).at_offset(u64::from(place.at)));
         }
         let key_len_and_state = place.len << STATE_BITS | state;
-        let entry = Entry { row, key_at: place.at, key_len_and_state };
+        let entry = KeyEntry { row, key_at: place.at, key_len_and_state };
         if let Some(index) = index {
             let slot = self.entries.get_mut(index as usize);
             *slot.ok_or_else(|| Error::internal(format_args!("the key index has no entry {index}")))? = entry;
@@ -386,7 +386,11 @@ impl KeyIndex {
     ///
     /// # Errors
     /// `Internal` if rows are given by position and keys of the index are not positions.
-    pub(super) fn probe(&mut self, rows: &BaseRows, mut on_match: impl FnMut(usize, u32, Stored<'_>)) -> Result<()> {
+    pub(super) fn probe(
+        &mut self,
+        rows: &BaseRows,
+        mut on_match: impl FnMut(usize, u32, StoredRecord<'_>),
+    ) -> Result<()> {
         match rows {
             _ if self.matched == self.entries.len() => {}
             BaseRows::Keys(keys) => {
@@ -430,7 +434,7 @@ impl KeyIndex {
         &mut self,
         keys: &StringArray,
         rows: Range<usize>,
-        on_match: &mut impl FnMut(usize, u32, Stored<'_>),
+        on_match: &mut impl FnMut(usize, u32, StoredRecord<'_>),
     ) {
         let mut hashes = [KeyHash(0); BASE_ROWS_AHEAD];
         for (row, slot) in rows.clone().zip(&mut hashes) {
@@ -461,7 +465,7 @@ impl KeyIndex {
     /// Marks keys outside a hash range as matched: other parts of the slice insert them.
     pub(super) fn restrict_inserts(&mut self, share: HashRange) {
         for index in 0..self.entries.len() {
-            let is_outside = |entry: &Entry| !entry.is(MATCHED) && !share.holds(self.hash_of(entry));
+            let is_outside = |entry: &KeyEntry| !entry.is(MATCHED) && !share.holds(self.hash_of(entry));
             let is_dropped = self.entries.get(index).is_some_and(is_outside);
             if let Some(entry) = self.entries.get_mut(index).filter(|_| is_dropped) {
                 entry.key_len_and_state |= MATCHED;
@@ -472,7 +476,7 @@ impl KeyIndex {
 
     /// Marks an entry as matched by a base row and returns its record; `None` if it was matched before.
     #[inline]
-    fn mark_matched(&mut self, index: u32) -> Option<Stored<'_>> {
+    fn mark_matched(&mut self, index: u32) -> Option<StoredRecord<'_>> {
         let entry = self.entries.get_mut(index as usize).filter(|entry| !entry.is(MATCHED))?;
         entry.key_len_and_state |= MATCHED;
         self.matched += 1;
@@ -489,7 +493,7 @@ impl KeyIndex {
 
     /// The entries by the row numbers that are their keys.
     fn by_number(&self) -> Result<Vec<(u64, u32)>> {
-        let number = |entry: &Entry| {
+        let number = |entry: &KeyEntry| {
             let bytes: [u8; NUMBER_LEN] = key_in(&self.sources, entry.row.source, entry.place())?.try_into().ok()?;
             Some(u64::from_le_bytes(bytes))
         };
@@ -517,11 +521,11 @@ fn key_of_row(keys: &StringArray, row: usize) -> Option<&[u8]> {
 }
 
 #[inline]
-fn prefetch_entry(entry: &Entry) {
+fn prefetch_entry(entry: &KeyEntry) {
     prefetch(&entry.row.source);
 }
 
-fn key_in(sources: &[Bytes], source: u32, place: KeyPlace) -> Option<&[u8]> {
+fn key_in(sources: &[Bytes], source: u32, place: KeyRange) -> Option<&[u8]> {
     let start = place.at as usize;
     sources.get(source as usize)?.get(start..start.checked_add(place.len as usize)?)
 }

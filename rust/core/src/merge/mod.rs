@@ -10,7 +10,7 @@
 //! | `base_rows` | base rows, as keys or row numbers to look up |
 //! | `ordering` | ordering values, comparable as Hudi compares them |
 //! | `ordering_tuple` | several ordering fields as one value |
-//! | `binlog_place` | ordering values that are positions in a MySQL binlog |
+//! | `binlog_position` | ordering values that are positions in a MySQL binlog |
 //! | `orderings` | stored ordering values |
 //! | `deletes` | which rows of a data block are deletes |
 //! | `rules` | which record wins, by merge mode |
@@ -36,7 +36,7 @@ pub mod engine;
 pub mod fold;
 
 mod base_rows;
-mod binlog_place;
+mod binlog_position;
 mod deletes;
 mod every_row;
 mod grouped_records;
@@ -61,11 +61,11 @@ pub use deletes::DeleteMarkers;
 pub use every_row::EveryRow;
 pub use grouped_records::GroupedRecords;
 pub use hash_range::HashRange;
-pub use input::{Fetched, LogBatch, LogKind, LogSink, RecordFetcher, RowRef};
+pub use input::{FetchedRows, LogBatch, LogKind, LogSink, RecordFetcher, RowRef};
 pub use ordering::{OrderingColumn, OrderingValue, double_order};
 pub use outcome::MergeOutcome;
 pub use output::{DeletedRows, apply_outcomes, fetch_rows};
 pub use record_batches::RecordBatches;
 pub use record_groups::RecordGroups;
-pub use rules::{OverBase, Rules};
+pub use rules::{OverBase, RecordMergeRules};
 pub use winning_records::WinningRecords;

@@ -76,8 +76,8 @@ pub enum OrderingColumn {
 }
 
 impl OrderingColumn {
-    /// The values of a column of the table; [`crate::Kind::Unsupported`] for types that have no order in Hudi.
-    pub fn of(array: &ArrayRef) -> Result<Self> {
+    /// The values of a column of the table; [`crate::ErrorKind::Unsupported`] for types that have no order in Hudi.
+    pub fn from_array(array: &ArrayRef) -> Result<Self> {
         Ok(match array.data_type() {
             DataType::Boolean => {
                 let values = array.as_boolean();
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     fn ascending(array: ArrayRef) {
-        let column = OrderingColumn::of(&array).unwrap();
+        let column = OrderingColumn::from_array(&array).unwrap();
         for one in 0..array.len() {
             for two in 0..array.len() {
                 assert_eq!(column.value(one).compare(&column.value(two)), one.cmp(&two), "{one} {two} of {array:?}");
@@ -217,7 +217,8 @@ mod tests {
 
     #[test]
     fn null_may_be_zero() {
-        let column = OrderingColumn::of(&(Arc::new(Int32Array::from(vec![None, Some(0), Some(-1)])) as ArrayRef));
+        let column =
+            OrderingColumn::from_array(&(Arc::new(Int32Array::from(vec![None, Some(0), Some(-1)])) as ArrayRef));
         let column = column.unwrap().null_is_zero();
         assert_eq!(column.value(0).compare(&column.value(1)), Ordering::Equal);
         assert_eq!(column.value(0).compare(&column.value(2)), Ordering::Greater);

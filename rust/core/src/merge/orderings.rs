@@ -1,22 +1,22 @@
 //! Ordering values stored by ordinal, in the one form of the table's ordering column. The owner stores beside each whether it is a
-//! value at all ([`Kept`]).
+//! value at all ([`OrderingFlags`]).
 
 use super::ordering::OrderingValue;
-use super::rules::Side;
+use super::rules::MergeSide;
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
 
 /// What is stored of an ordering value beside the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct OrderingFlags {
     /// Whether there is a value.
     pub(super) is_value: bool,
     /// Whether it is of another class than the column's.
     pub(super) is_foreign: bool,
 }
 
-impl Kept {
-    pub(super) const fn of(side: Side<'_>) -> Self {
+impl OrderingFlags {
+    pub(super) const fn from_side(side: MergeSide<'_>) -> Self {
         let is_value = !matches!(side.ordering, OrderingValue::Default | OrderingValue::Foreign);
         Self { is_value, is_foreign: side.is_foreign }
     }
@@ -24,14 +24,14 @@ impl Kept {
 
 /// Ordering values by ordinal.
 #[derive(Default)]
-pub(super) struct Orderings {
-    values: Values,
+pub(super) struct OrderingValues {
+    values: OrderingArray,
     /// Bytes of strings, which are not in the vector.
     texts: usize,
 }
 
 #[derive(Default)]
-enum Values {
+enum OrderingArray {
     #[default]
     None,
     Fixed(Vec<i64>),
@@ -46,16 +46,16 @@ const ALLOCATION: usize = 16;
 macro_rules! each {
     ($values:expr, $all:ident => $do:expr) => {
         match $values {
-            Values::None => Default::default(),
-            Values::Fixed($all) => $do,
-            Values::Wide($all) => $do,
-            Values::Bytes($all) => $do,
+            OrderingArray::None => Default::default(),
+            OrderingArray::Fixed($all) => $do,
+            OrderingArray::Wide($all) => $do,
+            OrderingArray::Bytes($all) => $do,
         }
     };
 }
 
-impl Orderings {
-    pub(super) fn get(&self, index: usize, kept: Kept) -> OrderingValue<'_> {
+impl OrderingValues {
+    pub(super) fn get(&self, index: usize, kept: OrderingFlags) -> OrderingValue<'_> {
         match (kept.is_value, kept.is_foreign) {
             (true, _) => self.value(index),
             (false, false) => OrderingValue::Default,
@@ -65,10 +65,10 @@ impl Orderings {
 
     fn value(&self, index: usize) -> OrderingValue<'_> {
         match &self.values {
-            Values::None => None,
-            Values::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
-            Values::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
-            Values::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
+            OrderingArray::None => None,
+            OrderingArray::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
+            OrderingArray::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
+            OrderingArray::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
         }
         .unwrap_or_else(|| {
             debug_assert!(false, "no ordering value is kept for record {index}");
@@ -80,10 +80,10 @@ impl Orderings {
     #[inline]
     pub(super) fn prefetch(&self, index: usize) {
         match &self.values {
-            Values::None => {}
-            Values::Fixed(all) => all.get(index).into_iter().for_each(prefetch),
-            Values::Wide(all) => all.get(index).into_iter().for_each(prefetch),
-            Values::Bytes(all) => all.get(index).into_iter().for_each(prefetch),
+            OrderingArray::None => {}
+            OrderingArray::Fixed(all) => all.get(index).into_iter().for_each(prefetch),
+            OrderingArray::Wide(all) => all.get(index).into_iter().for_each(prefetch),
+            OrderingArray::Bytes(all) => all.get(index).into_iter().for_each(prefetch),
         }
     }
 
@@ -94,18 +94,22 @@ impl Orderings {
     pub(super) fn set(&mut self, index: usize, value: OrderingValue<'_>) -> Result<()> {
         match (&mut self.values, value) {
             (_, OrderingValue::Default | OrderingValue::Foreign) => {}
-            (Values::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
-            (Values::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
-            (Values::Bytes(all), OrderingValue::Bytes(value)) => {
+            (OrderingArray::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
+            (OrderingArray::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
+            (OrderingArray::Bytes(all), OrderingValue::Bytes(value)) => {
                 let before = all.get(index).map_or(0, |text| text.len() + ALLOCATION);
                 self.texts = (self.texts + value.len() + ALLOCATION).saturating_sub(before);
                 put(all, index, value.into());
             }
-            (Values::None, OrderingValue::Fixed(value)) => self.values = Values::Fixed(filled(index, value)),
-            (Values::None, OrderingValue::Wide(value)) => self.values = Values::Wide(filled(index, value)),
-            (Values::None, OrderingValue::Bytes(value)) => {
+            (OrderingArray::None, OrderingValue::Fixed(value)) => {
+                self.values = OrderingArray::Fixed(filled(index, value))
+            }
+            (OrderingArray::None, OrderingValue::Wide(value)) => {
+                self.values = OrderingArray::Wide(filled(index, value))
+            }
+            (OrderingArray::None, OrderingValue::Bytes(value)) => {
                 self.texts = value.len() + ALLOCATION;
-                self.values = Values::Bytes(filled(index, value.into()));
+                self.values = OrderingArray::Bytes(filled(index, value.into()));
             }
             (_, value) => {
                 return Err(Error::internal(format_args!(
@@ -127,7 +131,7 @@ impl Orderings {
             all.truncate(len);
             all.shrink_to_fit();
         });
-        if let Values::Bytes(all) = &self.values {
+        if let OrderingArray::Bytes(all) = &self.values {
             self.texts = all.iter().map(|text| text.len() + ALLOCATION).sum();
         }
     }
@@ -135,10 +139,10 @@ impl Orderings {
     /// Bytes that so many values take, as far as they are here.
     pub(super) fn memory(&self, len: usize) -> usize {
         let width = match &self.values {
-            Values::None => 0,
-            Values::Fixed(_) => size_of::<i64>(),
-            Values::Wide(_) => size_of::<i128>(),
-            Values::Bytes(_) => size_of::<Box<[u8]>>(),
+            OrderingArray::None => 0,
+            OrderingArray::Fixed(_) => size_of::<i64>(),
+            OrderingArray::Wide(_) => size_of::<i128>(),
+            OrderingArray::Bytes(_) => size_of::<Box<[u8]>>(),
         };
         len.saturating_mul(width).saturating_add(self.texts)
     }

@@ -9,9 +9,9 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::interleave::interleave;
 
-use super::input::{Fetched, RecordFetcher, RowRef};
+use super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::outcome::MergeOutcome;
-use super::patch::{Patch, patched};
+use super::patch::{RowPatch, patched};
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
 
@@ -35,16 +35,16 @@ pub fn apply_outcomes(
     fetcher: &mut dyn RecordFetcher,
     deleted_rows: DeletedRows,
 ) -> Result<RecordBatch> {
-    let placed = Placed::new(base, outcomes, deleted_rows)?;
+    let placed = PlacedRows::new(base, outcomes, deleted_rows)?;
     let rows: Vec<RowRef> = placed.rows.iter().map(|(_, row)| *row).collect();
-    let Fetched { batches, picks } = fetched(&rows, fetcher)?;
-    let patches = placed.rows.iter().zip(picks).map(|((row, _), (batch, from))| Patch { row: *row, batch, from });
+    let FetchedRows { batches, picks } = fetched(&rows, fetcher)?;
+    let patches = placed.rows.iter().zip(picks).map(|((row, _), (batch, from))| RowPatch { row: *row, batch, from });
     let rows = patched(&fetcher.schema(), &placed.base, &batches, &patches.collect::<Vec<_>>()).map_err(failed)?;
     marked(rows, &placed.deleted)
 }
 
 /// Base rows without the deleted ones, and which of them log rows replace.
-pub(super) struct Placed {
+pub(super) struct PlacedRows {
     pub(super) base: RecordBatch,
     /// Rows of `base` in ascending order, with the log rows that replace them.
     pub(super) rows: Vec<(usize, RowRef)>,
@@ -52,7 +52,7 @@ pub(super) struct Placed {
     deleted: Vec<usize>,
 }
 
-impl Placed {
+impl PlacedRows {
     /// `outcomes` are those of base rows that do not stay, in ascending order.
     pub(super) fn new(
         base: &RecordBatch,
@@ -106,7 +106,7 @@ pub fn fetch_rows(
 }
 
 /// Fetches rows, and checks that there are as many as were requested.
-fn fetched(rows: &[RowRef], fetcher: &mut dyn RecordFetcher) -> Result<Fetched> {
+fn fetched(rows: &[RowRef], fetcher: &mut dyn RecordFetcher) -> Result<FetchedRows> {
     let fetched = fetcher.fetch(rows)?;
     if fetched.picks.len() == rows.len() {
         return Ok(fetched);

@@ -25,14 +25,14 @@ use crate::trusted::strings;
 
 /// A row that another one replaces.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patch {
+pub(super) struct RowPatch {
     pub(super) row: usize,
     /// The batch of the other, and its row there.
     pub(super) batch: usize,
     pub(super) from: usize,
 }
 
-type Patched<T> = Result<T, ArrowError>;
+type PatchedArray<T> = Result<T, ArrowError>;
 
 /// Replaces rows of the batch by rows of `batches`. `patches` are in ascending order of rows, at most one for a row. All batches have
 /// the schema.
@@ -40,14 +40,15 @@ pub(super) fn patched(
     schema: &SchemaRef,
     base: &RecordBatch,
     batches: &[RecordBatch],
-    patches: &[Patch],
-) -> Patched<RecordBatch> {
+    patches: &[RowPatch],
+) -> PatchedArray<RecordBatch> {
     if patches.is_empty() {
         return Ok(base.clone());
     }
     let rows = base.num_rows();
-    let is_there =
-        |patch: &Patch| patch.row < rows && batches.get(patch.batch).is_some_and(|batch| patch.from < batch.num_rows());
+    let is_there = |patch: &RowPatch| {
+        patch.row < rows && batches.get(patch.batch).is_some_and(|batch| patch.from < batch.num_rows())
+    };
     if !patches.iter().all(is_there) || !patches.is_sorted_by(|one, next| one.row < next.row) {
         return Err(wrong("rows that are not there"));
     }
@@ -56,7 +57,7 @@ pub(super) fn patched(
         let others: Option<Vec<&ArrayRef>> = others.collect();
         patched_column(column, &others.ok_or_else(|| wrong("batches of other columns"))?, patches)
     });
-    let columns = columns.collect::<Patched<Vec<_>>>()?;
+    let columns = columns.collect::<PatchedArray<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
 }
@@ -67,7 +68,7 @@ fn wrong(what: &str) -> ArrowError {
 
 /// A column with values of `others` in place of some of its own. The patches are by ascending rows, one at most for a row, and the
 /// rows that they name are there.
-pub(super) fn patched_column(base: &ArrayRef, others: &[&ArrayRef], patches: &[Patch]) -> Patched<ArrayRef> {
+pub(super) fn patched_column(base: &ArrayRef, others: &[&ArrayRef], patches: &[RowPatch]) -> PatchedArray<ArrayRef> {
     if others.iter().any(|other| other.data_type() != base.data_type()) {
         return Err(wrong("columns of other types"));
     }
@@ -102,7 +103,7 @@ pub(super) fn patched_column(base: &ArrayRef, others: &[&ArrayRef], patches: &[P
     })
 }
 
-fn all<'a, A: ?Sized>(others: &[&'a ArrayRef], of: impl Fn(&'a ArrayRef) -> Option<&'a A>) -> Patched<Vec<&'a A>> {
+fn all<'a, A: ?Sized>(others: &[&'a ArrayRef], of: impl Fn(&'a ArrayRef) -> Option<&'a A>) -> PatchedArray<Vec<&'a A>> {
     let found: Option<Vec<&A>> = others.iter().map(|other| of(other)).collect();
     found.ok_or_else(|| wrong("columns of other types"))
 }
@@ -110,8 +111,8 @@ fn all<'a, A: ?Sized>(others: &[&'a ArrayRef], of: impl Fn(&'a ArrayRef) -> Opti
 fn primitive<T: ArrowPrimitiveType>(
     base: &PrimitiveArray<T>,
     others: &[&PrimitiveArray<T>],
-    patches: &[Patch],
-) -> Patched<PrimitiveArray<T>> {
+    patches: &[RowPatch],
+) -> PatchedArray<PrimitiveArray<T>> {
     let mut values = base.values().to_vec();
     let sources: Vec<&[T::Native]> = others.iter().map(|other| other.values().as_ref()).collect();
     for patch in patches {
@@ -124,24 +125,24 @@ fn primitive<T: ArrowPrimitiveType>(
     Ok(PrimitiveArray::try_new(values.into(), nulls)?.with_data_type(base.data_type().clone()))
 }
 
-fn booleans(base: &BooleanArray, others: &[&BooleanArray], patches: &[Patch]) -> Patched<BooleanArray> {
+fn booleans(base: &BooleanArray, others: &[&BooleanArray], patches: &[RowPatch]) -> PatchedArray<BooleanArray> {
     let sources: Vec<Option<&BooleanBuffer>> = others.iter().map(|other| Some(other.values())).collect();
     let values = patched_bits(Some(base.values()), base.len(), &sources, patches);
     Ok(BooleanArray::new(values, patched_nulls(base, others, patches)))
 }
 
-fn structs(base: &StructArray, others: &[&StructArray], patches: &[Patch]) -> Patched<StructArray> {
+fn structs(base: &StructArray, others: &[&StructArray], patches: &[RowPatch]) -> PatchedArray<StructArray> {
     let children = base.columns().iter().enumerate().map(|(at, child)| {
         let others: Option<Vec<&ArrayRef>> = others.iter().map(|other| other.columns().get(at)).collect();
         patched_column(child, &others.ok_or_else(|| wrong("structs of other fields"))?, patches)
     });
-    let children = children.collect::<Patched<Vec<_>>>()?;
+    let children = children.collect::<PatchedArray<Vec<_>>>()?;
     let nulls = patched_nulls(base, others, patches);
     StructArray::try_new_with_length(base.fields().clone(), children, nulls, base.len())
 }
 
 /// What an array of bytes is made of.
-struct Parts {
+struct ByteArrayParts {
     ends: Vec<i32>,
     bytes: Vec<u8>,
     nulls: Option<NullBuffer>,
@@ -151,11 +152,11 @@ struct Parts {
 fn parts<T: ByteArrayType<Offset = i32>>(
     base: &GenericByteArray<T>,
     others: &[&GenericByteArray<T>],
-    patches: &[Patch],
-) -> Option<Parts> {
-    let old = Source::of(base);
-    let sources: Vec<Source> = others.iter().map(|other| Source::of(*other)).collect();
-    let new = |patch: &Patch| sources.get(patch.batch).and_then(|source| source.run(patch.from, patch.from + 1));
+    patches: &[RowPatch],
+) -> Option<ByteArrayParts> {
+    let old = ByteArraySource::new(base);
+    let sources: Vec<ByteArraySource> = others.iter().map(|other| ByteArraySource::new(*other)).collect();
+    let new = |patch: &RowPatch| sources.get(patch.batch).and_then(|source| source.run(patch.from, patch.from + 1));
     let added = patches.iter().filter_map(|patch| Some(new(patch)?.1.len())).sum::<usize>();
     let kept = old.run(0, base.len()).map_or(0, |(_, bytes)| bytes.len());
     i32::try_from(kept + added).ok()?;
@@ -176,17 +177,17 @@ fn parts<T: ByteArrayType<Offset = i32>>(
         next = patch.row + 1;
     }
     old.run(next, base.len()).into_iter().for_each(append);
-    Some(Parts { ends, bytes, nulls: patched_nulls(base, others, patches) })
+    Some(ByteArrayParts { ends, bytes, nulls: patched_nulls(base, others, patches) })
 }
 
 /// Where the values of an array end, and their bytes.
-struct Source<'a> {
+struct ByteArraySource<'a> {
     ends: &'a [i32],
     bytes: &'a [u8],
 }
 
-impl<'a> Source<'a> {
-    fn of<T: ByteArrayType<Offset = i32>>(array: &'a GenericByteArray<T>) -> Self {
+impl<'a> ByteArraySource<'a> {
+    fn new<T: ByteArrayType<Offset = i32>>(array: &'a GenericByteArray<T>) -> Self {
         Self { ends: array.value_offsets(), bytes: array.value_data() }
     }
 
@@ -199,7 +200,7 @@ impl<'a> Source<'a> {
     }
 }
 
-fn patched_nulls(base: &dyn Array, others: &[impl Array], patches: &[Patch]) -> Option<NullBuffer> {
+fn patched_nulls(base: &dyn Array, others: &[impl Array], patches: &[RowPatch]) -> Option<NullBuffer> {
     let has_nulls = |nulls: Option<&NullBuffer>| nulls.is_some_and(|nulls| nulls.null_count() > 0);
     if !has_nulls(base.nulls()) && !others.iter().any(|other| has_nulls(other.nulls())) {
         return None;
@@ -213,7 +214,7 @@ fn patched_bits(
     base: Option<&BooleanBuffer>,
     len: usize,
     sources: &[Option<&BooleanBuffer>],
-    patches: &[Patch],
+    patches: &[RowPatch],
 ) -> BooleanBuffer {
     let mut bits = BooleanBufferBuilder::new(len);
     match base {
@@ -228,7 +229,7 @@ fn patched_bits(
 }
 
 /// Any column, row by row.
-fn picked(base: &ArrayRef, others: &[&ArrayRef], patches: &[Patch]) -> Patched<ArrayRef> {
+fn picked(base: &ArrayRef, others: &[&ArrayRef], patches: &[RowPatch]) -> PatchedArray<ArrayRef> {
     let mut picks: Vec<(usize, usize)> = (0..base.len()).map(|row| (0, row)).collect();
     for patch in patches {
         if let Some(pick) = picks.get_mut(patch.row) {
@@ -308,10 +309,10 @@ mod tests {
             let others: Vec<RecordBatch> = others.iter().map(|rows| batch(rows)).collect();
             let patch = |(row, (_, batch, from)): (usize, &(bool, u8, u8))| {
                 let batch = usize::from(*batch) % others.len();
-                Patch { row, batch, from: usize::from(*from) % others[batch].num_rows() }
+                RowPatch { row, batch, from: usize::from(*from) % others[batch].num_rows() }
             };
             let wanted = wanted.iter().enumerate().take(base.num_rows()).filter(|(_, (is_wanted, ..))| *is_wanted);
-            let patches: Vec<Patch> = wanted.map(patch).collect();
+            let patches: Vec<RowPatch> = wanted.map(patch).collect();
             let made = patched(&base.schema(), &base, &others, &patches).unwrap();
             for (at, column) in base.columns().iter().enumerate() {
                 let sources: Vec<&ArrayRef> = others.iter().map(|other| other.column(at)).collect();
@@ -323,7 +324,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_an_error() {
         let (base, other) = (batch(&[None; 4]), batch(&[None; 3]));
-        let at = |row, batch, from| Patch { row, batch, from };
+        let at = |row, batch, from| RowPatch { row, batch, from };
         for patches in [
             vec![at(3, 0, 0)],
             vec![at(0, 1, 0)],

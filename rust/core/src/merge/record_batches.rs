@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::input::{Fetched, RecordFetcher, RowRef};
+use super::input::{FetchedRows, RecordFetcher, RowRef};
 use crate::error::{Error, Result};
 
 /// Batches of records: [`RowRef::source`] is the ordinal of the batch, [`RowRef::at`] the row in it.
@@ -25,7 +25,7 @@ impl RecordFetcher for RecordBatches {
         SchemaRef::clone(&self.schema)
     }
 
-    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<FetchedRows> {
         let mut sources: Vec<u32> = rows.iter().map(|row| row.source).collect();
         sources.sort_unstable();
         sources.dedup();
@@ -36,6 +36,6 @@ impl RecordFetcher for RecordBatches {
             let batch = sources.binary_search(&row.source).map_err(|_| unknown(row.source))?;
             Ok((batch, row.at as usize))
         };
-        Ok(Fetched { batches, picks: rows.iter().map(pick).collect::<Result<_>>()? })
+        Ok(FetchedRows { batches, picks: rows.iter().map(pick).collect::<Result<_>>()? })
     }
 }

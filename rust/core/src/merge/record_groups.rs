@@ -21,9 +21,9 @@ use arrow_array::{
 
 use super::input::RowRef;
 use super::ordering::OrderingValue;
-use super::orderings::{Kept, Orderings};
+use super::orderings::{OrderingFlags, OrderingValues};
 use super::outcome::MergeOutcome;
-use super::rules::{Deleted, Side};
+use super::rules::{DeleteState, MergeSide};
 use crate::error::{Error, Result};
 
 /// Log records by key.
@@ -31,33 +31,33 @@ use crate::error::{Error, Result};
 pub struct RecordGroups {
     /// Of each group its number, and where its records end.
     keys: Vec<(u64, usize)>,
-    records: Vec<Held>,
-    orderings: Orderings,
+    records: Vec<HeldRecord>,
+    orderings: OrderingValues,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct HeldRecord {
     row: RowRef,
-    deleted: Deleted,
-    kept: Kept,
+    deleted: DeleteState,
+    kept: OrderingFlags,
 }
 
-impl Held {
+impl HeldRecord {
     const fn code(self) -> u8 {
         match (self.deleted, self.kept.is_foreign) {
-            (Deleted::No | Deleted::Flagged, _) => 0,
-            (Deleted::ByRow, _) => 1,
-            (Deleted::ByBlock, false) => 2,
-            (Deleted::ByBlock, true) => 3,
+            (DeleteState::No | DeleteState::Flagged, _) => 0,
+            (DeleteState::ByRow, _) => 1,
+            (DeleteState::ByBlock, false) => 2,
+            (DeleteState::ByBlock, true) => 3,
         }
     }
 }
 
 /// A record of a key.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Record<'a> {
+pub(super) struct GroupRecord<'a> {
     pub(super) row: RowRef,
-    pub(super) side: Side<'a>,
+    pub(super) side: MergeSide<'a>,
 }
 
 impl RecordGroups {
@@ -82,11 +82,11 @@ impl RecordGroups {
     ///
     /// # Errors
     /// `Internal` if there is none, or if their ordering values are of different forms.
-    pub(super) fn add<'a>(&mut self, number: u64, records: impl IntoIterator<Item = Record<'a>>) -> Result<()> {
+    pub(super) fn add<'a>(&mut self, number: u64, records: impl IntoIterator<Item = GroupRecord<'a>>) -> Result<()> {
         let first = self.records.len();
-        for Record { row, side } in records {
+        for GroupRecord { row, side } in records {
             self.orderings.set(self.records.len(), side.ordering)?;
-            self.records.push(Held { row, deleted: side.deleted, kept: Kept::of(side) });
+            self.records.push(HeldRecord { row, deleted: side.deleted, kept: OrderingFlags::from_side(side) });
         }
         if self.records.len() == first {
             return Err(Error::internal(format_args!("key {number} has no records")));
@@ -102,10 +102,13 @@ impl RecordGroups {
     pub fn add_outcome(&mut self, number: u64, outcome: MergeOutcome) -> Result<()> {
         let (row, deleted) = match outcome {
             MergeOutcome::Keep => return Ok(()),
-            MergeOutcome::Replace(row) => (row, Deleted::No),
-            MergeOutcome::Delete(row) => (row, Deleted::ByRow),
+            MergeOutcome::Replace(row) => (row, DeleteState::No),
+            MergeOutcome::Delete(row) => (row, DeleteState::ByRow),
         };
-        self.add(number, [Record { row, side: Side { ordering: OrderingValue::Default, is_foreign: false, deleted } }])
+        self.add(
+            number,
+            [GroupRecord { row, side: MergeSide { ordering: OrderingValue::Default, is_foreign: false, deleted } }],
+        )
     }
 
     /// The inverse of [`RecordGroups::add_outcome`]: of each group its number and the outcome.
@@ -118,7 +121,7 @@ impl RecordGroups {
             let last = last.ok_or_else(|| Error::internal(format_args!("key {number} has no records")))?;
             Ok((
                 *number,
-                if last.deleted == Deleted::No {
+                if last.deleted == DeleteState::No {
                     MergeOutcome::Replace(last.row)
                 } else {
                     MergeOutcome::Delete(last.row)
@@ -128,7 +131,7 @@ impl RecordGroups {
     }
 
     /// The records of all groups: those of a group are consecutive, oldest first.
-    pub(super) fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
+    pub(super) fn records(&self) -> impl ExactSizeIterator<Item = GroupRecord<'_>> {
         self.records.iter().enumerate().map(|(at, held)| self.record(at, held))
     }
 
@@ -138,9 +141,12 @@ impl RecordGroups {
         self.keys.iter().map(move |(_, end)| std::mem::replace(&mut first, *end)..*end)
     }
 
-    fn record(&self, at: usize, held: &Held) -> Record<'_> {
+    fn record(&self, at: usize, held: &HeldRecord) -> GroupRecord<'_> {
         let ordering = self.orderings.get(at, held.kept);
-        Record { row: held.row, side: Side { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted } }
+        GroupRecord {
+            row: held.row,
+            side: MergeSide { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted },
+        }
     }
 
     /// Adds the groups of another whose numbers are below `end`, from the `from`-th on. Returns the ordinal of the group to continue
@@ -189,7 +195,8 @@ impl RecordGroups {
 
     /// Converts from a batch of [`RecordGroups::to_batch`].
     pub fn from_batch(batch: &RecordBatch) -> Result<Self> {
-        let columns = Columns::of(batch).ok_or_else(|| Error::internal("spilled record groups with other columns"))?;
+        let columns = GroupColumns::from_batch(batch)
+            .ok_or_else(|| Error::internal("spilled record groups with other columns"))?;
         let mut groups = Self::default();
         let mut first = 0;
         for same in columns.keys.values().chunk_by(|one, other| one == other) {
@@ -203,7 +210,7 @@ impl RecordGroups {
     }
 }
 
-struct Columns<'a> {
+struct GroupColumns<'a> {
     keys: &'a UInt64Array,
     sources: &'a UInt32Array,
     ats: &'a UInt32Array,
@@ -213,8 +220,8 @@ struct Columns<'a> {
     bytes: &'a BinaryArray,
 }
 
-impl<'a> Columns<'a> {
-    fn of(batch: &'a RecordBatch) -> Option<Self> {
+impl<'a> GroupColumns<'a> {
+    fn from_batch(batch: &'a RecordBatch) -> Option<Self> {
         let column = |name| batch.column_by_name(name);
         Some(Self {
             keys: column("key")?.as_primitive_opt::<UInt64Type>()?,
@@ -227,12 +234,12 @@ impl<'a> Columns<'a> {
         })
     }
 
-    fn record(&self, at: usize) -> Record<'a> {
+    fn record(&self, at: usize) -> GroupRecord<'a> {
         let (deleted, is_foreign) = match self.deleted.value(at) {
-            0 => (Deleted::No, false),
-            1 => (Deleted::ByRow, false),
-            2 => (Deleted::ByBlock, false),
-            _ => (Deleted::ByBlock, true),
+            0 => (DeleteState::No, false),
+            1 => (DeleteState::ByRow, false),
+            2 => (DeleteState::ByBlock, false),
+            _ => (DeleteState::ByBlock, true),
         };
         let ordering = if self.fixed.is_valid(at) {
             OrderingValue::Fixed(self.fixed.value(at))
@@ -246,6 +253,6 @@ impl<'a> Columns<'a> {
             OrderingValue::Default
         };
         let row = RowRef { source: self.sources.value(at), at: self.ats.value(at) };
-        Record { row, side: Side { ordering, is_foreign, deleted } }
+        GroupRecord { row, side: MergeSide { ordering, is_foreign, deleted } }
     }
 }

@@ -23,13 +23,13 @@
 
 use std::cmp::Ordering;
 
-use super::binlog_place;
+use super::binlog_position;
 use super::input::LogKind;
 use super::ordering::OrderingValue;
 
 /// The rules of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rules {
+pub enum RecordMergeRules {
     /// COMMIT_TIME_ORDERING.
     CommitTime,
     /// EVENT_TIME_ORDERING; whether the ordering field is an int or a date, whose 0 is the default.
@@ -61,7 +61,7 @@ pub enum OverBase {
     /// The log record, unless its ordering value is lower (`DefaultHoodieRecordPayload`, `EventTimeAvroPayload`).
     UnlessLower,
     /// The log record, unless its ordering value, a position in a MySQL binlog, is lower (`MySqlDebeziumAvroPayload`).
-    UnlessLowerPlace,
+    UnlessLowerPosition,
     /// The log record, only if its ordering value is higher: of equal ones the first stays (`FirstValueAvroPayload`, in Hudi 0.15 and 1.0).
     IfHigher,
 }
@@ -71,7 +71,7 @@ impl OverBase {
     /// entries of delete blocks are compared as text.
     fn prefers_newer(self, newer: OrderingValue<'_>, older: OrderingValue<'_>) -> bool {
         match self {
-            Self::UnlessLowerPlace => binlog_place::compare(&newer, &older) != Ordering::Less,
+            Self::UnlessLowerPosition => binlog_position::compare(&newer, &older) != Ordering::Less,
             Self::Always | Self::UnlessLower => newer.compare(&older) != Ordering::Less,
             Self::IfHigher => newer.compare(&older) == Ordering::Greater,
         }
@@ -86,14 +86,14 @@ impl OverBase {
 
 /// What the rules need of a record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Side<'a> {
+pub(super) struct MergeSide<'a> {
     pub(super) ordering: OrderingValue<'a>,
     /// Whether the ordering value is of another class than the column's.
     pub(super) is_foreign: bool,
-    pub(super) deleted: Deleted,
+    pub(super) deleted: DeleteState,
 }
 
-impl Side<'_> {
+impl MergeSide<'_> {
     /// The same, with the number 0 for a missing ordering value if the column holds `Integer`s.
     pub(super) const fn null_is_zero(self, int_ordering: bool) -> Self {
         match self.ordering {
@@ -104,14 +104,14 @@ impl Side<'_> {
 
     /// Returns true if an entry of a delete block replaces a stored record whose ordering value it is compared with. Only here Hudi
     /// compares classes: a value of another class than the stored one deletes, regardless of the value.
-    pub(super) fn deletes(self, stored: Side<'_>) -> bool {
+    pub(super) fn deletes(self, stored: MergeSide<'_>) -> bool {
         self.is_foreign != stored.is_foreign || not_lower(self, stored)
     }
 }
 
 /// Whether, and how, a record is a delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deleted {
+pub(super) enum DeleteState {
     /// It is not a delete.
     No,
     /// By a delete mark in its row.
@@ -123,10 +123,10 @@ pub(super) enum Deleted {
     Flagged,
 }
 
-impl Rules {
+impl RecordMergeRules {
     /// Returns true if a newer log record replaces a stored one.
     #[inline]
-    pub(super) fn replaces(self, kind: LogKind, newer: Side<'_>, stored: Side<'_>) -> bool {
+    pub(super) fn replaces(self, kind: LogKind, newer: MergeSide<'_>, stored: MergeSide<'_>) -> bool {
         match (self, kind) {
             (Self::CommitTime, _) => true,
             (Self::EventTime { .. }, LogKind::Data) => {
@@ -137,14 +137,14 @@ impl Rules {
             }
             (Self::Payload1x { .. }, LogKind::Delete) => true,
             (Self::Payload1x { over_base, .. }, LogKind::Data) => {
-                stored.deleted == Deleted::ByBlock
+                stored.deleted == DeleteState::ByBlock
                     || over_base == OverBase::Always
                     || self.unordered_delete(newer)
                     || self.unordered_delete(stored)
                     || over_base.prefers_newer(newer.ordering, stored.ordering)
             }
             (Self::Payload0x { over_base, .. }, LogKind::Data) => {
-                stored.deleted == Deleted::ByBlock || over_base.prefers_newer(newer.ordering, stored.ordering)
+                stored.deleted == DeleteState::ByBlock || over_base.prefers_newer(newer.ordering, stored.ordering)
             }
             (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || newer.deletes(stored),
         }
@@ -152,22 +152,22 @@ impl Rules {
 
     /// Returns true if the log record replaces the base row.
     #[inline]
-    pub(super) fn wins_over_base(self, log: Side<'_>, base: OrderingValue<'_>) -> bool {
+    pub(super) fn wins_over_base(self, log: MergeSide<'_>, base: OrderingValue<'_>) -> bool {
         match self {
             Self::CommitTime
             | Self::Payload1x { over_base: OverBase::Always, .. }
             | Self::Payload0x { over_base: OverBase::Always, .. } => true,
             Self::EventTime { .. } => self.unordered_delete(log) || log.ordering.compare(&base) != Ordering::Less,
             Self::Payload1x { over_base, .. } | Self::Payload0x { over_base, .. } => {
-                log.deleted == Deleted::ByBlock || over_base.prefers_log(log.ordering, base)
+                log.deleted == DeleteState::ByBlock || over_base.prefers_log(log.ordering, base)
             }
         }
     }
 
-    fn unordered_delete(self, side: Side<'_>) -> bool {
+    fn unordered_delete(self, side: MergeSide<'_>) -> bool {
         let zero_is_none =
             matches!(self, Self::EventTime { int_ordering: true } | Self::Payload0x { int_ordering: true, .. });
-        side.deleted != Deleted::No
+        side.deleted != DeleteState::No
             && match side.ordering {
                 OrderingValue::Default => true,
                 OrderingValue::Fixed(0) => zero_is_none && !side.is_foreign,
@@ -176,7 +176,7 @@ impl Rules {
     }
 }
 
-fn not_lower(newer: Side<'_>, stored: Side<'_>) -> bool {
+fn not_lower(newer: MergeSide<'_>, stored: MergeSide<'_>) -> bool {
     newer.ordering.compare(&stored.ordering) != Ordering::Less
 }
 
@@ -184,24 +184,24 @@ fn not_lower(newer: Side<'_>, stored: Side<'_>) -> bool {
 mod tests {
     use super::*;
 
-    const EVENT: Rules = Rules::EventTime { int_ordering: false };
+    const EVENT: RecordMergeRules = RecordMergeRules::EventTime { int_ordering: false };
 
-    fn row(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::No }
+    fn row(ordering: i64) -> MergeSide<'static> {
+        MergeSide { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::No }
     }
 
-    fn delete(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByBlock }
+    fn delete(ordering: i64) -> MergeSide<'static> {
+        MergeSide { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByBlock }
     }
 
-    const UNORDERED: Side<'static> =
-        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::ByBlock };
+    const UNORDERED: MergeSide<'static> =
+        MergeSide { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::ByBlock };
 
     #[test]
     fn commit_time_takes_the_newer() {
-        assert!(Rules::CommitTime.replaces(LogKind::Data, row(1), row(2)));
-        assert!(Rules::CommitTime.replaces(LogKind::Delete, delete(1), row(2)));
-        assert!(Rules::CommitTime.wins_over_base(row(1), OrderingValue::Fixed(2)));
+        assert!(RecordMergeRules::CommitTime.replaces(LogKind::Data, row(1), row(2)));
+        assert!(RecordMergeRules::CommitTime.replaces(LogKind::Delete, delete(1), row(2)));
+        assert!(RecordMergeRules::CommitTime.wins_over_base(row(1), OrderingValue::Fixed(2)));
     }
 
     #[test]
@@ -241,17 +241,18 @@ mod tests {
 
     #[test]
     fn zero_is_unordered_on_int_columns_only() {
-        let int = Rules::EventTime { int_ordering: true };
+        let int = RecordMergeRules::EventTime { int_ordering: true };
         assert!(int.wins_over_base(delete(0), OrderingValue::Fixed(10)));
         assert!(!EVENT.wins_over_base(delete(0), OrderingValue::Fixed(10)));
     }
 
-    fn marked(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByRow }
+    fn marked(ordering: i64) -> MergeSide<'static> {
+        MergeSide { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByRow }
     }
 
-    const LATEST: Rules = Rules::Payload0x { over_base: OverBase::Always, int_ordering: false };
-    const DEFAULT: Rules = Rules::Payload0x { over_base: OverBase::UnlessLower, int_ordering: false };
+    const LATEST: RecordMergeRules = RecordMergeRules::Payload0x { over_base: OverBase::Always, int_ordering: false };
+    const DEFAULT: RecordMergeRules =
+        RecordMergeRules::Payload0x { over_base: OverBase::UnlessLower, int_ordering: false };
 
     /// What Hudi 0.15 was seen to do.
     #[test]
@@ -277,14 +278,14 @@ mod tests {
                 assert_eq!(rules.replaces(LogKind::Delete, newer, stored), replaces, "{newer:?} {stored:?}");
             }
         }
-        let int = Rules::Payload0x { over_base: OverBase::Always, int_ordering: true };
+        let int = RecordMergeRules::Payload0x { over_base: OverBase::Always, int_ordering: true };
         assert!(int.replaces(LogKind::Delete, delete(0), row(5)));
     }
 
     /// As Hudi 0.15 reads `FirstValueAvroPayload`: rows replace others only with a higher ordering value, deletes with an equal one.
     #[test]
     fn first_value() {
-        let rules = Rules::Payload0x { over_base: OverBase::IfHigher, int_ordering: false };
+        let rules = RecordMergeRules::Payload0x { over_base: OverBase::IfHigher, int_ordering: false };
         for (newer, stored, replaces) in [
             (row(5), row(10), false),
             (row(10), row(10), false),
@@ -309,30 +310,30 @@ mod tests {
     /// Rows compare by number, delete blocks as text.
     #[test]
     fn binlog_places() {
-        let at = |text: &'static str, deleted| Side {
+        let at = |text: &'static str, deleted| MergeSide {
             ordering: OrderingValue::Bytes(text.as_bytes()),
             is_foreign: false,
             deleted,
         };
-        let (low, high) = (at("9.5", Deleted::No), at("10.1", Deleted::No));
+        let (low, high) = (at("9.5", DeleteState::No), at("10.1", DeleteState::No));
         for of in [
-            |over_base| Rules::Payload0x { over_base, int_ordering: false },
-            |over_base| Rules::Payload1x { over_base, int_ordering: false },
+            |over_base| RecordMergeRules::Payload0x { over_base, int_ordering: false },
+            |over_base| RecordMergeRules::Payload1x { over_base, int_ordering: false },
         ] {
-            let rules = of(OverBase::UnlessLowerPlace);
+            let rules = of(OverBase::UnlessLowerPosition);
             assert!(rules.replaces(LogKind::Data, high, low) && !rules.replaces(LogKind::Data, low, high));
             assert!(rules.wins_over_base(high, low.ordering) && !rules.wins_over_base(low, high.ordering));
-            assert!(rules.replaces(LogKind::Delete, at("9.5", Deleted::ByBlock), high));
-            let late = rules.replaces(LogKind::Delete, at("10.1", Deleted::ByBlock), low);
-            assert_eq!(late, matches!(rules, Rules::Payload1x { .. }));
+            assert!(rules.replaces(LogKind::Delete, at("9.5", DeleteState::ByBlock), high));
+            let late = rules.replaces(LogKind::Delete, at("10.1", DeleteState::ByBlock), low);
+            assert_eq!(late, matches!(rules, RecordMergeRules::Payload1x { .. }));
         }
     }
 
     /// A delete that is ordered by a value of another class: not compared, and yet not unordered.
     #[test]
     fn foreign_classes() {
-        let foreign = Side { ordering: OrderingValue::Foreign, is_foreign: true, deleted: Deleted::ByBlock };
-        let widened = Side { ordering: OrderingValue::Fixed(5), ..foreign };
+        let foreign = MergeSide { ordering: OrderingValue::Foreign, is_foreign: true, deleted: DeleteState::ByBlock };
+        let widened = MergeSide { ordering: OrderingValue::Fixed(5), ..foreign };
         for (newer, stored, replaces) in [
             (foreign, row(20), true),
             (foreign, delete(20), true),
@@ -348,7 +349,7 @@ mod tests {
         assert!(EVENT.wins_over_base(foreign, OrderingValue::Default));
         assert!(EVENT.wins_over_base(widened, OrderingValue::Fixed(5)));
         assert!(!EVENT.wins_over_base(widened, OrderingValue::Fixed(6)));
-        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::No };
+        let null = MergeSide { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::No };
         assert!(!EVENT.replaces(LogKind::Data, null, foreign) && EVENT.replaces(LogKind::Data, row(1), foreign));
     }
 

@@ -13,13 +13,13 @@ use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex};
 use super::ordering::{OrderingColumn, OrderingValue};
 use super::outcome::MergeOutcome;
-use super::rules::{Deleted, Rules};
+use super::rules::{DeleteState, RecordMergeRules};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
 /// The winning log record of each key.
 pub struct WinningRecords {
-    rules: Rules,
+    rules: RecordMergeRules,
     index: KeyIndex,
     wanted: KeyFilter,
     deletes_win: bool,
@@ -29,7 +29,7 @@ pub struct WinningRecords {
 impl WinningRecords {
     /// An empty index that merges by these rules.
     #[must_use]
-    pub fn new(rules: Rules) -> Self {
+    pub fn new(rules: RecordMergeRules) -> Self {
         Self { rules, index: KeyIndex::default(), wanted: KeyFilter::All, deletes_win: false, wins_over_all: false }
     }
 
@@ -101,7 +101,7 @@ impl WinningRecords {
         let (rules, wins_over_all, deletes_win) = (self.rules, self.wins_over_all, self.deletes_win);
         let mut outcomes = Vec::new();
         self.index.probe(rows, |row, _, log| {
-            let is_deleted = log.side.deleted != Deleted::No;
+            let is_deleted = log.side.deleted != DeleteState::No;
             let wins = wins_over_all || deletes_win && is_deleted;
             if wins || rules.wins_over_base(log.side, ordering.value(row)) {
                 let outcome = if is_deleted { MergeOutcome::Delete(log.row) } else { MergeOutcome::Replace(log.row) };
@@ -136,7 +136,7 @@ impl WinningRecords {
             };
             if !stored.is_matched {
                 outcomes.push(match stored.side.deleted {
-                    Deleted::No => MergeOutcome::Replace(stored.row),
+                    DeleteState::No => MergeOutcome::Replace(stored.row),
                     _ => MergeOutcome::Delete(stored.row),
                 });
             }
@@ -193,10 +193,10 @@ mod tests {
     use super::*;
     use crate::merge::LogKind;
 
-    const EVENT: Rules = Rules::EventTime { int_ordering: false };
+    const EVENT: RecordMergeRules = RecordMergeRules::EventTime { int_ordering: false };
 
     /// A history: (key, ordering or none for unordered, is a delete) of each log record.
-    fn records(rules: Rules, history: &[(&str, Option<i64>, Option<LogKind>)]) -> WinningRecords {
+    fn records(rules: RecordMergeRules, history: &[(&str, Option<i64>, Option<LogKind>)]) -> WinningRecords {
         let mut records = WinningRecords::new(rules);
         for (key, ordering, deleted_by) in history {
             let source = records.add_source(Bytes::copy_from_slice(key.as_bytes())).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn commit_time_takes_the_last() {
         let history = [("k", Some(20), None), ("k", Some(15), None)];
-        assert_eq!(outcome(&mut records(Rules::CommitTime, &history), "k", 99), replaced_by(1));
+        assert_eq!(outcome(&mut records(RecordMergeRules::CommitTime, &history), "k", 99), replaced_by(1));
     }
 
     #[test]

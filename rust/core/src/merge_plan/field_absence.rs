@@ -25,7 +25,7 @@ pub(crate) enum FieldAbsence {
 
 impl FieldAbsence {
     /// When values of one field count as absent.
-    pub(super) fn of_field(&self, field: &avro::Field) -> Absence {
+    pub(super) fn absence_in(&self, field: &avro::Field) -> Absence {
         match self {
             Self::Never => Absence::Never,
             Self::Null => Absence::Null,

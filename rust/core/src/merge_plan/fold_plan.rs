@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
 use crate::merge::DeletedRows;
 use crate::merge::fold::{
-    Absence, CustomFold, Fold, FoldRules, Folder, METADATA_TYPE, MetadataMerger, MissingColumns, RowMerger,
+    Absence, CustomFold, Fold, FoldRules, METADATA_TYPE, MetadataMerger, MissingColumns, RowMerger, RuleFold,
 };
 use crate::names::meta_columns;
 
@@ -80,7 +80,7 @@ fn by_merger(merger: Arc<dyn RowMerger>, of: &FoldColumns<'_>) -> Result<CustomF
     Ok(CustomFold { merger, columns, deleted_rows: of.deleted_rows })
 }
 
-fn by_rules(rules: FoldRules, absence: &FieldAbsence, of: &FoldColumns<'_>, missing: MissingColumns) -> Folder {
+fn by_rules(rules: FoldRules, absence: &FieldAbsence, of: &FoldColumns<'_>, missing: MissingColumns) -> RuleFold {
     let FoldColumns { table, projected, keys, .. } = of;
     let names = || projected.fields().iter().map(|field| field.name().as_str());
     // The result of a fill keeps the ordering value of the winner, and so do payloads of 0.x; elsewhere it is read from the merged
@@ -89,10 +89,10 @@ fn by_rules(rules: FoldRules, absence: &FieldAbsence, of: &FoldColumns<'_>, miss
         FoldRules::Fill(_) | FoldRules::Payload0x(..) => None,
         _ => keys.first_ordering_column().and_then(|name| names().position(|one| one == name)),
     };
-    Folder {
+    RuleFold {
         rules,
         absence: names()
-            .map(|name| table.field(name).map_or(Absence::Never, |field| absence.of_field(field)))
+            .map(|name| table.field(name).map_or(Absence::Never, |field| absence.absence_in(field)))
             .collect(),
         is_meta: names().map(|name| meta_columns::ALL.contains(&name)).collect(),
         ordering_column: ordering,

@@ -3,11 +3,11 @@
 use super::field_absence::FieldAbsence;
 use super::fold_plan::FoldPlan;
 use super::plan::MergePlan;
-use crate::config::{Semantics, payload};
+use crate::config::{MergeSemantics, payload};
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
 use crate::merge::fold::{FoldRules, PayloadFold};
-use crate::merge::{OverBase, Rules};
+use crate::merge::{OverBase, RecordMergeRules};
 
 /// The marker of columns that Debezium left out (`PostgresDebeziumAvroPayload`).
 const UNAVAILABLE: &str = "__debezium_unavailable_value";
@@ -17,26 +17,28 @@ impl MergePlan {
     ///
     /// # Errors
     /// `Unsupported`, by name, for classes that cannot be merged.
-    pub(super) fn for_payload(class: &str, semantics: Semantics, keys: &KeyColumns) -> Result<Self> {
+    pub(super) fn for_payload(class: &str, semantics: MergeSemantics, keys: &KeyColumns) -> Result<Self> {
         let int_ordering = keys.is_ordered_by_an_integer();
         let choose = |over_base| {
             Self::Choose(match semantics {
-                Semantics::V1x => Rules::Payload1x { over_base, int_ordering },
-                Semantics::V0x => Rules::Payload0x { over_base, int_ordering },
+                MergeSemantics::V1x => RecordMergeRules::Payload1x { over_base, int_ordering },
+                MergeSemantics::V0x => RecordMergeRules::Payload0x { over_base, int_ordering },
             })
         };
         let fold = |class, absence| {
             let rules = match semantics {
-                Semantics::V1x => FoldRules::Payload(class, int_ordering),
-                Semantics::V0x => FoldRules::Payload0x(class, int_ordering),
+                MergeSemantics::V1x => FoldRules::Payload(class, int_ordering),
+                MergeSemantics::V0x => FoldRules::Payload0x(class, int_ordering),
             };
             Self::Fold(FoldPlan::Rules(rules, absence))
         };
         Ok(match payload::hudis_own(class) {
             Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),
             // Its records are deletes, all of them, and none is merged with another.
-            Some("EmptyHoodieRecordPayload") => Self::Choose(Rules::CommitTime),
-            Some("MySqlDebeziumAvroPayload") if keys.is_ordered_by_binlog_place() => choose(OverBase::UnlessLowerPlace),
+            Some("EmptyHoodieRecordPayload") => Self::Choose(RecordMergeRules::CommitTime),
+            Some("MySqlDebeziumAvroPayload") if keys.is_ordered_by_binlog_position() => {
+                choose(OverBase::UnlessLowerPosition)
+            }
             Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload" | "MySqlDebeziumAvroPayload") => {
                 choose(OverBase::UnlessLower)
             }
@@ -48,11 +50,11 @@ impl MergePlan {
                 let compares = keys.compares_with_avro();
                 fold(PayloadFold::PartialUpdate { compares }, FieldAbsence::Null)
             }
-            Some("FirstValueAvroPayload") if semantics == Semantics::V0x => choose(OverBase::IfHigher),
+            Some("FirstValueAvroPayload") if semantics == MergeSemantics::V0x => choose(OverBase::IfHigher),
             // Measured on tables of versions 6 and 8: 0.15 fills strings and bytes. 1.1 and 1.2 fill neither: the payload writes the
             // older values into the newer Avro record and returns that record, which `HoodieAvroRecordMerger.merge` takes for the
             // newer one unchanged. Table version 9 has FILL_UNAVAILABLE in its place, which fills strings.
-            Some("PostgresDebeziumAvroPayload") if semantics == Semantics::V1x => choose(OverBase::UnlessLower),
+            Some("PostgresDebeziumAvroPayload") if semantics == MergeSemantics::V1x => choose(OverBase::UnlessLower),
             Some("PostgresDebeziumAvroPayload") => {
                 fold(PayloadFold::Postgres, FieldAbsence::TextOrBytes(UNAVAILABLE.to_owned()))
             }

@@ -6,18 +6,18 @@ use arrow_schema::Schema;
 
 use super::field_absence::FieldAbsence;
 use super::fold_plan::{FoldColumns, FoldPlan};
-use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, Semantics};
+use crate::config::{CustomMerge, MergeConfig, MergeMode, MergeSemantics, PartialUpdateMode};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::keys::KeyColumns;
 use crate::merge::engine::BuildSide;
-use crate::merge::fold::{Fold, FoldRules, MissingColumns, Mode, RowMerger};
-use crate::merge::{GroupedRecords, Rules, WinningRecords};
+use crate::merge::fold::{Fold, FoldMode, FoldRules, MissingColumns, RowMerger};
+use crate::merge::{GroupedRecords, RecordMergeRules, WinningRecords};
 
 /// How the records of a key are merged.
 pub(crate) enum MergePlan {
     /// One of them is the row.
-    Choose(Rules),
+    Choose(RecordMergeRules),
     /// The row is made of several of them.
     Fold(FoldPlan),
 }
@@ -30,7 +30,7 @@ impl MergePlan {
     /// `Unsupported`, by name, for what cannot be merged.
     pub(crate) fn new(
         merge: &MergeConfig,
-        semantics: Semantics,
+        semantics: MergeSemantics,
         keys: &KeyColumns,
         partial: bool,
         merger: Option<&Arc<dyn RowMerger>>,
@@ -40,8 +40,8 @@ impl MergePlan {
         }
         let int_ordering = keys.is_ordered_by_an_integer();
         let mode = match &merge.mode {
-            MergeMode::CommitTime => Mode::CommitTime,
-            MergeMode::EventTime => Mode::EventTime { int_ordering },
+            MergeMode::CommitTime => FoldMode::CommitTime,
+            MergeMode::EventTime => FoldMode::EventTime { int_ordering },
             MergeMode::Custom(CustomMerge::Payload(class)) if !partial => {
                 return Self::for_payload(class, semantics, keys);
             }
@@ -60,8 +60,8 @@ impl MergePlan {
         Ok(match mode {
             _ if partial => Self::Fold(FoldPlan::Rules(FoldRules::Partial(mode), absence)),
             _ if absence != FieldAbsence::Never => Self::Fold(FoldPlan::Rules(FoldRules::Fill(mode), absence)),
-            Mode::CommitTime => Self::Choose(Rules::CommitTime),
-            Mode::EventTime { int_ordering } => Self::Choose(Rules::EventTime { int_ordering }),
+            FoldMode::CommitTime => Self::Choose(RecordMergeRules::CommitTime),
+            FoldMode::EventTime { int_ordering } => Self::Choose(RecordMergeRules::EventTime { int_ordering }),
         })
     }
 

@@ -27,7 +27,7 @@ use arrow_array::{
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::avro::{self, Type};
-use crate::filter::Bounds;
+use crate::filter::ColumnBounds;
 
 /// The statistics of one column of one file.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +76,7 @@ pub(super) struct Wrappers(Vec<String>);
 
 impl Wrappers {
     /// Returns the branches of `minValue` of the record in the field `stats`; those of `maxValue` are the same.
-    pub(super) fn of(schema: &avro::Schema, stats: &str) -> Option<Self> {
+    pub(super) fn from_schema(schema: &avro::Schema, stats: &str) -> Option<Self> {
         let Type::Record(stats) = schema.field(stats)?.ty.non_null() else { return None };
         let Type::Union(branches) = &stats.field("minValue")?.ty else { return None };
         let name = |branch: &Type| match branch {
@@ -88,7 +88,7 @@ impl Wrappers {
 
     /// Returns the statistics in record `row`.
     pub(super) fn file_stats(&self, stats: &StructArray, row: usize) -> FileStats {
-        let meaning = Meaning::of(stats, row);
+        let meaning = Meaning::from_stats(stats, row);
         let bound = |name: &str| {
             let members = stats.column_by_name(name)?.as_struct_opt()?;
             members.is_valid(row).then(|| self.bound(members, row, &meaning)).flatten()
@@ -139,7 +139,7 @@ struct Meaning {
 }
 
 impl Meaning {
-    fn of(stats: &StructArray, row: usize) -> Self {
+    fn from_stats(stats: &StructArray, row: usize) -> Self {
         let types = stats.column_by_name("valueType").and_then(|types| types.as_struct_opt());
         let types = types.filter(|types| types.is_valid(row));
         let ordinal = types.and_then(|types| types.column_by_name("typeOrdinal")?.as_primitive_opt::<Int32Type>());
@@ -163,14 +163,14 @@ fn number(bytes: &[u8]) -> Option<i128> {
 
 /// Returns the bounds of a column of that type in several files, null for files without a record, and the row count of
 /// each file: 0, or unknown.
-pub(super) fn bounds(stats: &[Option<FileStats>], kind: &DataType) -> (Bounds, Vec<u64>) {
+pub(super) fn bounds(stats: &[Option<FileStats>], kind: &DataType) -> (ColumnBounds, Vec<u64>) {
     let whole = |stats: &Option<FileStats>| stats.clone().filter(|stats| is_whole(stats, kind));
     let least = stats.iter().map(|stats| whole(stats)?.least.filter(is_lower_in_bytes)).collect();
     let greatest = stats.iter().map(|stats| whole(stats)?.greatest.filter(is_upper_in_bytes)).collect();
     let nulls = stats.iter().map(|stats| stats.as_ref()?.nulls).collect::<UInt64Array>();
     let is_empty = |stats: &FileStats| stats.values == Some(0) && stats.nulls == Some(0);
     let rows = stats.iter().map(|stats| if stats.as_ref().is_some_and(is_empty) { 0 } else { u64::MAX }).collect();
-    (Bounds { least: array(least, kind), greatest: array(greatest, kind), nulls }, rows)
+    (ColumnBounds { least: array(least, kind), greatest: array(greatest, kind), nulls }, rows)
 }
 
 /// Returns true if the bounds include all chunks.

@@ -35,7 +35,7 @@ const STATS: &str = "ColumnStatsMetadata";
 
 /// The input of data skipping by column statistics.
 #[derive(Debug)]
-pub struct Skipping<'a> {
+pub struct DataSkipping<'a> {
     /// The columns of the table.
     pub types: &'a Schema,
     /// The predicate on rows.
@@ -47,9 +47,9 @@ pub struct Skipping<'a> {
 }
 
 /// A file, by the ordinal of the column and of the file.
-type Wanted = HashMap<String, (usize, usize)>;
+type RequestedStats = HashMap<String, (usize, usize)>;
 
-impl Skipping<'_> {
+impl DataSkipping<'_> {
     /// Returns the part of the filter that bounds can evaluate; `None` if they cannot evaluate any.
     fn answerable(&self) -> Result<Option<(BoundFilter, BTreeSet<usize>)>> {
         let is_usable = |column: usize| {
@@ -73,7 +73,7 @@ impl MetadataTable {
     ///
     /// # Errors
     /// Errors of reading the metadata table.
-    pub fn may_hold(&self, slices: &[FileSlice], skipping: &Skipping<'_>) -> Result<Option<Vec<bool>>> {
+    pub fn may_hold(&self, slices: &[FileSlice], skipping: &DataSkipping<'_>) -> Result<Option<Vec<bool>>> {
         let Some((filter, columns)) = skipping.answerable()? else { return Ok(None) };
         let judged = |slice: &FileSlice| skipping.over_logs || slice.log_files.is_empty();
         let mut files: Vec<(&str, &str)> = Vec::new();
@@ -102,18 +102,18 @@ impl MetadataTable {
     fn statistics_of(
         &self,
         files: &[(&str, &str)],
-        skipping: &Skipping<'_>,
+        skipping: &DataSkipping<'_>,
         stats: &mut BTreeMap<usize, Vec<Option<FileStats>>>,
     ) -> Result<()> {
-        let mut wanted = Wanted::new();
+        let mut wanted = RequestedStats::new();
         for column in stats.keys() {
             let Some((name, _)) = skipping.type_of(*column) else { continue };
-            let keys = ColumnKeys::of(name);
+            let keys = ColumnKeys::new(name);
             wanted.extend(
                 files.iter().enumerate().map(|(at, (partition, file))| (keys.key(partition, file), (*column, at))),
             );
         }
-        let Some(wrappers) = Wrappers::of(self.schema(), STATS) else { return Err(misfit()) };
+        let Some(wrappers) = Wrappers::from_schema(self.schema(), STATS) else { return Err(misfit()) };
         for batch in self.rows_of_keys(COLUMN_STATS, &[KEY, STATS], &wanted.keys().cloned().collect())? {
             note(&batch, &wrappers, &wanted, stats)?;
         }
@@ -125,7 +125,7 @@ impl MetadataTable {
 fn note(
     batch: &RecordBatch,
     wrappers: &Wrappers,
-    wanted: &Wanted,
+    wanted: &RequestedStats,
     found: &mut BTreeMap<usize, Vec<Option<FileStats>>>,
 ) -> Result<()> {
     let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;

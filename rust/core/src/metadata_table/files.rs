@@ -27,7 +27,7 @@ const ROOT: &str = ".";
 
 /// The listing of the selected partitions.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct PartitionListing {
     /// The partitions, sorted by path.
     pub files: Vec<PartitionFiles>,
     /// The number of partitions that were not selected.
@@ -47,7 +47,7 @@ impl MetadataTable {
     /// # Errors
     /// Errors of reading the metadata table; `InvalidTable` if it has no list of partitions, or a partition has no list
     /// of files.
-    pub fn list(&self, choose: Option<Choose<'_>>) -> Result<Listed> {
+    pub fn list(&self, choose: Option<Choose<'_>>) -> Result<PartitionListing> {
         let Some(choose) = choose else {
             let mut lists = self.lists(None)?;
             let partitions = partitions(&mut lists)?;
@@ -65,7 +65,7 @@ impl MetadataTable {
         let partitions: Vec<String> = chosen.collect();
         let left_out = all.saturating_sub(partitions.len());
         if partitions.is_empty() {
-            return Ok(Listed { files: Vec::new(), left_out });
+            return Ok(PartitionListing { files: Vec::new(), left_out });
         }
         let lists = self.lists(Some(&partitions.iter().cloned().collect()))?;
         listed(partitions, lists, left_out)
@@ -93,14 +93,14 @@ fn partitions(lists: &mut HashMap<String, Names>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> Result<Listed> {
+fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> Result<PartitionListing> {
     let files = partitions.into_iter().map(|name| {
         let Some(names) = lists.remove(&name) else {
             return Err(Error::invalid_table(format!("a metadata table without the files of the partition {name:?}")));
         };
-        Ok(PartitionFiles::of(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))
+        Ok(PartitionFiles::new(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))
     });
-    Ok(Listed { files: files.collect::<Result<_>>()?, left_out })
+    Ok(PartitionListing { files: files.collect::<Result<_>>()?, left_out })
 }
 
 fn path_of(name: &str) -> &str {

@@ -24,7 +24,7 @@ pub struct ColumnKeys(String);
 impl ColumnKeys {
     /// Those of a column, by the path of its name.
     #[must_use]
-    pub fn of(column: &str) -> Self {
+    pub fn new(column: &str) -> Self {
         Self(xxh64(column))
     }
 
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn hashes_are_hudis() {
         assert_eq!(xxh64("ts"), "oyTjviKHuhI=");
-        let key = ColumnKeys::of("ts").key("", "");
+        let key = ColumnKeys::new("ts").key("", "");
         // The last part is the MD5 hash of the empty string.
         assert_eq!(key, "oyTjviKHuhI=FXThHwelITM=1B2M2Y8AsgTpgAmY7PhCfg==");
     }

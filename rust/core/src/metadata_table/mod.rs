@@ -21,8 +21,8 @@ mod index_key;
 mod open;
 mod record_index;
 
-pub use column_stats::{COLUMN_STATS, Skipping};
-pub use files::{ALL_PARTITIONS, FILES, Listed};
+pub use column_stats::{COLUMN_STATS, DataSkipping};
+pub use files::{ALL_PARTITIONS, FILES, PartitionListing};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
 pub use open::{KEY, MetadataRows, MetadataTable, pending};
 pub use record_index::{KeyLocation, RECORD_INDEX};

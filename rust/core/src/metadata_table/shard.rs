@@ -17,7 +17,7 @@ const DIGITS: usize = 4;
 
 /// Returns the slices that can contain records of these keys.
 #[must_use]
-pub fn of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileSlice> {
+pub fn slices_of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileSlice> {
     slices.sort_by(|one, other| one.file_id.cmp(&other.file_id));
     let prefix = slices.first().and_then(|slice| slice.file_id.split('0').next()).unwrap_or_default().to_owned();
     let is_numbered = |(number, slice): (usize, &FileSlice)| slice.file_id == format!("{prefix}{number:0DIGITS$}-0");
@@ -54,7 +54,7 @@ mod tests {
 
     fn asked(ids: &[&str], keys: &[&str]) -> Vec<String> {
         let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-        of_keys(slices(ids), &keys).into_iter().map(|slice| slice.file_id).collect()
+        slices_of_keys(slices(ids), &keys).into_iter().map(|slice| slice.file_id).collect()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::bloom::{BloomBuilder, BloomOptions};
 use crate::error::Result;
 use crate::metadata_table::bloom_filter_key;
 use crate::names::RequestedTime;
-use crate::storage::Place;
+use crate::storage::Storage;
 
 /// The records of a commit's base files. Of a file whose footer has no filter, one is built from its keys.
 pub(super) fn of_commit(
@@ -33,7 +33,7 @@ pub(super) fn of_commit(
 ///
 /// # Errors
 /// What reading the file may fail with.
-pub(super) fn built(place: &dyn Place, path: &str) -> Result<(String, String)> {
+pub(super) fn built(place: &dyn Storage, path: &str) -> Result<(String, String)> {
     let mut builder = BloomBuilder::new(&BloomOptions::default())?;
     let mut failure = Ok(());
     keys_of_base_file(place, path, &mut |key| {

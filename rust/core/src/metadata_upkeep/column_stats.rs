@@ -19,7 +19,7 @@ pub(super) fn of_commit(
     let files = update.files()?;
     let mut records = PartitionRecords::default();
     for (column, kind) in &columns.columns {
-        let keys = ColumnKeys::of(column);
+        let keys = ColumnKeys::new(column);
         for file in &files {
             let Some(range) = range_of(file, column) else { continue };
             let record = statistics(schema, (file.name, false), columns, (column, kind), &range)?;

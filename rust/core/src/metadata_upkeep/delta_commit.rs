@@ -15,11 +15,11 @@ use super::partition_kind::PartitionKind;
 use super::records::{PartitionRecords, Records};
 use crate::commit::{Clock, WriteOperation};
 use crate::config::TimelineLayout;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::writer::{BlockBytes, BlockHeader, DeleteColumns, PartitionPath, delete_block, hfile_block};
 use crate::metadata_table::shard;
 use crate::names::RequestedTime;
-use crate::storage::Put;
+use crate::storage::PutOutcome;
 use crate::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
 use crate::timeline::{Action, Timeline};
 use crate::write::{LogFileStatus, MarkerKind, WriteStatus, WrittenFile};
@@ -53,9 +53,9 @@ pub(super) fn begin(folder: &MetadataFolder, instant: &RequestedTime) -> Result<
         writer.request(instant, Action::DeltaCommit, &Bytes::new())?,
         writer.start(instant, Action::DeltaCommit, &Bytes::new())?,
     ] {
-        if put == Put::Refused {
+        if put == PutOutcome::Refused {
             let message = "the metadata table has this instant already: another writer wrote it, or an earlier attempt was not rolled back";
-            return Err(Error::new(Kind::AlreadyExists, message).in_file(ROOT).at_instant(instant));
+            return Err(Error::new(ErrorKind::AlreadyExists, message).in_file(ROOT).at_instant(instant));
         }
     }
     Ok(())
@@ -182,9 +182,9 @@ pub(super) fn write_log(
     let bytes: Vec<u8> = blocks.iter().flat_map(BlockBytes::bytes).copied().collect();
     let length = bytes.len() as u64;
     let in_table = format!("{ROOT}/{path}");
-    if folder.store().put_if_absent(&in_table, &Bytes::from(bytes))? == Put::Refused {
+    if folder.store().put_if_absent(&in_table, &Bytes::from(bytes))? == PutOutcome::Refused {
         let message = "the log file exists: another writer wrote to the metadata table at the same time";
-        return Err(Error::new(Kind::AlreadyExists, message)
+        return Err(Error::new(ErrorKind::AlreadyExists, message)
             .in_file(folder.store().full_path(&in_table))
             .at_instant(instant));
     }

@@ -10,7 +10,7 @@ use crate::base_file;
 use crate::error::{Error, Result};
 use crate::log::{BlockKind, BlockType, LogFile};
 use crate::names::{RequestedTime, meta_columns};
-use crate::storage::Place;
+use crate::storage::Storage;
 
 const BATCH_ROWS: usize = 64 * 1024;
 
@@ -18,7 +18,7 @@ const BATCH_ROWS: usize = 64 * 1024;
 ///
 /// # Errors
 /// `InvalidTable` for a row without a key; what reading the file may fail with.
-pub(super) fn keys_of_base_file(place: &dyn Place, path: &str, take: &mut dyn FnMut(&str)) -> Result<()> {
+pub(super) fn keys_of_base_file(place: &dyn Storage, path: &str, take: &mut dyn FnMut(&str)) -> Result<()> {
     let in_file = |error: Error| error.in_file(place.full_path(path));
     let file = base_file::open(place.open(path)?)?;
     if !file.has_column(meta_columns::RECORD_KEY) {
@@ -46,12 +46,12 @@ pub(super) fn keys(batch: &RecordBatch) -> Result<StringArray> {
 /// # Errors
 /// `CorruptLog` if the file is damaged; what reading the file may fail with.
 pub(super) fn deleted_keys_of_log(
-    place: &dyn Place,
+    place: &dyn Storage,
     path: &str,
     instant: &RequestedTime,
     take: &mut dyn FnMut(&str),
 ) -> Result<()> {
-    let log = LogFile::of(place.open(path)?);
+    let log = LogFile::new(place.open(path)?);
     for block in log.blocks(false) {
         let block = block?;
         if let Some(damage) = block.damage() {

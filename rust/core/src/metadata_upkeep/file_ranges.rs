@@ -10,8 +10,8 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 
 use crate::base_file::{self, BaseFile};
 use crate::error::Result;
-use crate::filter::Bounds;
-use crate::storage::Place;
+use crate::filter::ColumnBounds;
+use crate::storage::Storage;
 use crate::write::{ColumnRange, ColumnValue};
 
 /// The ranges of those top-level columns that the file has.
@@ -19,7 +19,7 @@ use crate::write::{ColumnRange, ColumnValue};
 /// # Errors
 /// What opening the file may fail with.
 pub(super) fn ranges_of_base_file<'a>(
-    place: &dyn Place,
+    place: &dyn Storage,
     path: &str,
     columns: impl Iterator<Item = &'a str>,
     types: &Schema,
@@ -36,7 +36,7 @@ fn range(file: &dyn BaseFile, column: &str, types: &Schema) -> Option<ColumnRang
     let mut sum: Option<ColumnRange> = None;
     for (group, rows) in rows.into_iter().enumerate() {
         let mut range = ColumnRange { values: rows, ..ColumnRange::new(column) };
-        if let Some(Bounds { least, greatest, nulls }) = &bounds {
+        if let Some(ColumnBounds { least, greatest, nulls }) = &bounds {
             range.nulls = if nulls.is_valid(group) { nulls.value(group).min(rows) } else { 0 };
             range.bounds = value(least, group).zip(value(greatest, group));
         }

@@ -13,7 +13,7 @@ use super::column_kind::{ColumnKind, IndexVersion};
 use crate::avro::{Schema, Type};
 use crate::config::TableConfig;
 use crate::config::option_values::positive;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::meta_columns;
 use crate::storage::FileStore;
 

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::file_group::{PartitionFiles, list_table};
 use crate::metadata_table::{ColumnKeys, bloom_filter_key, partition_name};
 use crate::plan::OpenTable;
-use crate::storage::{Place, parallel};
+use crate::storage::{Storage, parallel};
 use crate::write::ColumnRange;
 
 /// The completed files of a table.
@@ -42,7 +42,7 @@ impl TableListing {
         if table.timeline.latest_visible().is_none() {
             return Ok(Self { partitions: Vec::new() });
         }
-        let mut partitions = list_table(table.place.as_ref())?;
+        let mut partitions = list_table(table.storage.as_ref())?;
         for files in &mut partitions {
             files.base_files.retain(|base| table.timeline.is_completed(&base.name.instant));
             files.log_files.retain(|log| table.timeline.is_completed(&log.name.instant));
@@ -114,7 +114,7 @@ impl TableListing {
             for base in &files.base_files {
                 let name = &base.name.name;
                 let path = path_of(files, name);
-                let (kind, text) = bloom_filters::built(table.place.as_ref(), &path)?;
+                let (kind, text) = bloom_filters::built(table.storage.as_ref(), &path)?;
                 let record = record_bytes::bloom_filter(schema, &kind, base.name.instant.as_str(), &text);
                 records.upserts.insert(bloom_filter_key(&files.partition, name), record);
             }
@@ -134,7 +134,7 @@ impl TableListing {
             return Ok(Vec::new());
         }
         let types = avro::arrow_schema(&table.schema_at(None)?.0.files, avro::ArrowMapping::Table)?;
-        let place: &Arc<dyn Place> = &table.place;
+        let place: &Arc<dyn Storage> = &table.storage;
         let measure = |(_, _, path): &(&str, &str, String)| {
             let names = columns.columns.iter().map(|(column, _)| column.as_str());
             ranges_of_base_file(place.as_ref(), path, names, &types)

@@ -8,9 +8,9 @@ use super::record_schema::RecordSchema;
 use crate::commit::TimelineWriter;
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
-use crate::file_group::{PartitionFiles, View, files_of};
+use crate::file_group::{FileSystemView, PartitionFiles, files_of};
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Below, FileStore, Place};
+use crate::storage::{FileStore, Storage, SubfolderStorage};
 use crate::timeline::Timeline;
 use crate::write::Markers;
 
@@ -22,7 +22,7 @@ pub(super) const WRITE_TOKEN: &str = "0-0-0";
 /// A metadata table that has been opened.
 pub(super) struct MetadataFolder {
     store: Arc<dyn FileStore>,
-    place: Arc<dyn Place>,
+    place: Arc<dyn Storage>,
     pub(super) config: TableConfig,
     pub(super) timeline: Timeline,
 }
@@ -47,8 +47,8 @@ impl MetadataFolder {
     /// # Errors
     /// As for [`TableConfig::load`] and [`Timeline::load`].
     pub(super) fn open(store: &Arc<dyn FileStore>) -> Result<Self> {
-        let table: Arc<dyn Place> = Arc::clone(store) as Arc<dyn Place>;
-        let place: Arc<dyn Place> = Arc::new(Below::new(table, ROOT));
+        let table: Arc<dyn Storage> = Arc::clone(store) as Arc<dyn Storage>;
+        let place: Arc<dyn Storage> = Arc::new(SubfolderStorage::new(table, ROOT));
         let config = TableConfig::load(place.as_ref())?;
         let timeline = Timeline::load(&place, &config)?;
         Ok(Self { store: Arc::clone(store), place, config, timeline })
@@ -104,7 +104,7 @@ impl MetadataFolder {
 
     /// Up to table version 7: the next versions of the logs of the latest slices.
     fn logs_of_slices(&self, ids: Vec<String>, files: &PartitionFiles) -> Result<Vec<NextLog>> {
-        let view = View::of(&self.timeline, &self.config, None)?;
+        let view = FileSystemView::new(&self.timeline, &self.config, None)?;
         let mut slices: BTreeMap<String, _> =
             view.slices(files)?.into_iter().map(|slice| (slice.file_id.clone(), slice)).collect();
         let pending = self.timeline.pending_compactions()?;

@@ -14,11 +14,11 @@ use super::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
 use super::partition_kind::PartitionKind;
 use super::records::PartitionRecords;
 use crate::commit::{Clock, WriteOperation};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::writer::BlockHeader;
 use crate::metadata_table::shard;
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::Put;
+use crate::storage::PutOutcome;
 use crate::timeline::metadata::HoodieWriteStat;
 use crate::timeline::{Action, Timeline};
 use crate::write::{WriteStatus, WrittenFile};
@@ -60,12 +60,12 @@ impl NewPartition<'_> {
         complete(folder, &self.instant, WriteOperation::BulkInsertPrepped, stats, (clock, table))
     }
 
-    fn put_once(&self, put: Put) -> Result<()> {
+    fn put_once(&self, put: PutOutcome) -> Result<()> {
         match put {
-            Put::Written(_) => Ok(()),
-            Put::Refused => {
+            PutOutcome::Written(_) => Ok(()),
+            PutOutcome::Refused => {
                 let message = "another writer initialises the metadata table at the same time";
-                Err(Error::new(Kind::AlreadyExists, message).in_file(ROOT).at_instant(&self.instant))
+                Err(Error::new(ErrorKind::AlreadyExists, message).in_file(ROOT).at_instant(&self.instant))
             }
         }
     }

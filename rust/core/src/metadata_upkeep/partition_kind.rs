@@ -106,7 +106,7 @@ impl ListedPartitions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     fn listed(completed: &str, inflight: &str) -> ListedPartitions {
         ListedPartitions::of_properties(&[(COMPLETED, completed), (INFLIGHT, inflight)].into_iter().collect())
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn unknown_partitions_are_refused_by_name() {
         let error = listed("files,secondary_index_x", "expr_index_y").check_known().unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("secondary_index_x, expr_index_y (supported"), "{error}");
     }
 

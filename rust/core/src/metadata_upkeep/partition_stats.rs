@@ -33,7 +33,7 @@ pub(super) fn of_commit<'m>(
     update: &CommitUpdate<'_>,
     metadata: impl FnOnce() -> Result<&'m MetadataTable>,
 ) -> Result<PartitionRecords> {
-    let keys: Vec<ColumnKeys> = columns.columns.iter().map(|(column, _)| ColumnKeys::of(column)).collect();
+    let keys: Vec<ColumnKeys> = columns.columns.iter().map(|(column, _)| ColumnKeys::new(column)).collect();
     let keys_of = |partition: &str| keys.iter().map(|keys| keys.partition_key(partition)).collect::<Vec<_>>();
     if update.operation == WriteOperation::DeletePartition {
         let deletes = update.replaced.keys().flat_map(|partition| keys_of(partition)).collect();

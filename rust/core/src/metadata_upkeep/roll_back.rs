@@ -27,12 +27,12 @@ use crate::log::LogFile;
 use crate::log::writer::rollback_block;
 use crate::metadata_table::{ALL_PARTITIONS, partition_name};
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::Place;
+use crate::storage::Storage;
 use crate::timeline::metadata::{
     HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan,
-    HoodieRollbackRequest, Metadata, OrderedMap,
+    HoodieRollbackRequest, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, State};
+use crate::timeline::{Action, InstantState};
 
 /// The suffix of rollbacks in metadata tables up to version 7 (`HoodieTableMetadataUtil.OperationSuffix`).
 const ROLLBACK_SUFFIX: &str = "006";
@@ -90,7 +90,9 @@ impl MetadataUpkeep {
     ) -> Result<()> {
         self.check_not_compacted(failed)?;
         let is_recorded = writer.files()?.iter().any(|file| {
-            file.requested_time == *rollback && file.action == Action::DeltaCommit && file.state == State::Completed
+            file.requested_time == *rollback
+                && file.action == Action::DeltaCommit
+                && file.state == InstantState::Completed
         });
         if !is_recorded {
             writer.delete_instant(rollback, Action::DeltaCommit)?;
@@ -163,7 +165,7 @@ impl MetadataUpkeep {
         writer: &TimelineWriter,
     ) -> Result<()> {
         let is_done = |file: &crate::timeline::Instant| {
-            file.requested_time == *rollback && file.action == Action::Rollback && file.state == State::Completed
+            file.requested_time == *rollback && file.action == Action::Rollback && file.state == InstantState::Completed
         };
         if writer.files()?.iter().any(is_done) {
             return Ok(());
@@ -261,8 +263,8 @@ fn files_of_instant(folder: &MetadataFolder, instant: &RequestedTime) -> Result<
 }
 
 /// Whether a block of a log file is of an instant. A damaged log is none: its blocks are skipped.
-fn wrote(place: &dyn Place, path: &str, instant: &RequestedTime) -> Result<bool> {
-    let log = LogFile::of(place.open(path)?);
+fn wrote(place: &dyn Storage, path: &str, instant: &RequestedTime) -> Result<bool> {
+    let log = LogFile::new(place.open(path)?);
     for block in log.blocks(false) {
         if block?.header.instant_time().is_some_and(|time| time == instant.as_str()) {
             return Ok(true);

@@ -18,7 +18,7 @@ pub const METADATA_BOOTSTRAP: &str = "00000000000001";
 /// a time without milliseconds means the last millisecond of that second, as in Hudi.
 ///
 /// # Errors
-/// [`crate::Kind::InvalidArgument`] for any other format.
+/// [`crate::ErrorKind::InvalidArgument`] for any other format.
 pub(super) fn parse_query_instant(text: &str) -> Result<String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(text.to_owned());
@@ -81,7 +81,7 @@ mod tests {
             "2024-02-30",
             "2024-01-02 24:00:00",
         ] {
-            assert_eq!(parse_query_instant(wrong).unwrap_err().kind(), crate::Kind::InvalidArgument, "{wrong}");
+            assert_eq!(parse_query_instant(wrong).unwrap_err().kind(), crate::ErrorKind::InvalidArgument, "{wrong}");
         }
     }
 }

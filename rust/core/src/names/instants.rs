@@ -268,7 +268,7 @@ impl From<&str> for TimelinePosition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     /// Times of all releases: seconds, milliseconds, the first instants of bootstraps and metadata tables, and short
     /// times of tests.
@@ -292,9 +292,9 @@ mod tests {
         assert!(requested.iter().zip(TIMES).all(|(time, text)| *time == text && format!("{time}") == text));
         for wrong in ["", "null", "2024-01-02", "1_2"] {
             assert_eq!(RequestedTime::parse(wrong), None);
-            assert_eq!(wrong.parse::<CompletionTime>().unwrap_err().kind(), Kind::InvalidArgument);
+            assert_eq!(wrong.parse::<CompletionTime>().unwrap_err().kind(), ErrorKind::InvalidArgument);
             let error = RequestedTime::from_metadata("prevCommit", wrong).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidTable);
+            assert_eq!(error.kind(), ErrorKind::InvalidTable);
             assert!(error.to_string().contains("prevCommit"), "{error}");
         }
     }
@@ -326,8 +326,8 @@ mod tests {
         assert_eq!(TimelinePosition::from_query("2024-01-02").unwrap(), "20240102000000000".into());
         assert_eq!(TimelinePosition::from(RequestedTime::from("1")).to_requested().unwrap(), "1");
         for wrong in ["x", "2024-01-02"] {
-            assert_eq!(wrong.parse::<TimelinePosition>().unwrap_err().kind(), Kind::InvalidArgument);
+            assert_eq!(wrong.parse::<TimelinePosition>().unwrap_err().kind(), ErrorKind::InvalidArgument);
         }
-        assert_eq!(RequestedTime::from_query("").unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(RequestedTime::from_query("").unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 }

@@ -170,7 +170,7 @@ mod tests {
             let instant = instant.parse::<RequestedTime>();
             let error =
                 instant.and_then(|instant| LogFileName::compose(file_id, &instant, version, token)).unwrap_err();
-            assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }
     }

@@ -34,7 +34,7 @@ pub(super) struct Compression {
 
 impl Compression {
     /// By the postscript's number of a codec, and its block size.
-    pub(super) fn of(kind: u64, block: u64) -> Result<Self> {
+    pub(super) fn from_postscript(kind: u64, block: u64) -> Result<Self> {
         let codec = match kind {
             0 => return Ok(Self { codec: None, block: 0 }),
             1 => Codec::Zlib,
@@ -161,18 +161,24 @@ mod tests {
     fn chunks_of_every_codec_and_those_stored_as_they_are() {
         for kind in [1, 2, 4, 5] {
             let stream = [packed(&[7; 900], kind), chunk(3 << 1 | 1, b"abc"), packed(b"end", kind)].concat();
-            let decompressed = Compression::of(kind, 1000).unwrap().decompressed(&stream.into()).unwrap();
+            let decompressed = Compression::from_postscript(kind, 1000).unwrap().decompressed(&stream.into()).unwrap();
             assert_eq!(decompressed, [&[7; 900][..], b"abcend"].concat(), "{kind}");
-            let whole = Compression::of(kind, 10).unwrap().decompressed(&chunk(3 << 1 | 1, b"abc").into()).unwrap();
+            let whole = Compression::from_postscript(kind, 10)
+                .unwrap()
+                .decompressed(&chunk(3 << 1 | 1, b"abc").into())
+                .unwrap();
             assert_eq!(whole.as_ref(), b"abc");
         }
-        assert_eq!(Compression::of(0, 0).unwrap().decompressed(&Bytes::from_static(b"abc")).unwrap().as_ref(), b"abc");
+        assert_eq!(
+            Compression::from_postscript(0, 0).unwrap().decompressed(&Bytes::from_static(b"abc")).unwrap().as_ref(),
+            b"abc"
+        );
     }
 
     #[test]
     fn chunks_that_are_torn_or_too_long_are_errors() {
         for kind in [1, 2, 4, 5] {
-            let compression = Compression::of(kind, 899).unwrap();
+            let compression = Compression::from_postscript(kind, 899).unwrap();
             assert!(compression.decompressed(&packed(&[7; 900], kind).into()).is_err(), "{kind}");
             assert!(compression.decompressed(&chunk(100 << 1, &[9; 40]).into()).is_err(), "{kind}");
             assert!(compression.decompressed(&chunk(40 << 1, &[0xff; 40]).into()).is_err(), "{kind}");
@@ -182,9 +188,9 @@ mod tests {
     #[test]
     fn other_codecs_are_refused_by_name() {
         for (kind, name) in [(3, "LZO"), (6, "BROTLI"), (9, "number 9")] {
-            let error = Compression::of(kind, 1).unwrap_err();
-            assert!(error.kind() == crate::Kind::Unsupported && error.to_string().contains(name), "{error}");
+            let error = Compression::from_postscript(kind, 1).unwrap_err();
+            assert!(error.kind() == crate::ErrorKind::Unsupported && error.to_string().contains(name), "{error}");
         }
-        assert!(Compression::of(1, 1 << 40).is_err());
+        assert!(Compression::from_postscript(1, 1 << 40).is_err());
     }
 }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 
-use super::column::{self, Column};
+use super::column::{self, StripeColumn};
 use super::statistics::ColumnStatistics;
 use super::stripe::Stripe;
-use super::tail::Tail;
-use crate::error::{Error, Kind, Result};
-use crate::storage::Source;
+use super::tail::OrcTail;
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::FileSource;
 
 /// An open ORC file.
 pub struct OrcFile {
-    source: Arc<dyn Source>,
-    tail: Arc<Tail>,
+    source: Arc<dyn FileSource>,
+    tail: Arc<OrcTail>,
 }
 
 impl OrcFile {
@@ -25,8 +25,8 @@ impl OrcFile {
     /// # Errors
     /// `InvalidTable` where it is no ORC file, or a torn one; `Unsupported`, by name, for codecs, types and encryption that are not
     /// read.
-    pub fn open(source: Arc<dyn Source>) -> Result<Self> {
-        let tail = Tail::read(&source).map_err(|error| of_table(error).in_file(source.path()))?;
+    pub fn open(source: Arc<dyn FileSource>) -> Result<Self> {
+        let tail = OrcTail::read(&source).map_err(|error| as_table_error(error).in_file(source.path()))?;
         Ok(Self { source, tail: Arc::new(tail) })
     }
 
@@ -87,14 +87,14 @@ impl OrcFile {
 }
 
 /// Damage of a file that holds a table's rows is the table's.
-fn of_table(error: Error) -> Error {
-    if error.kind() == Kind::CorruptLog { error.with_kind(Kind::InvalidTable) } else { error }
+fn as_table_error(error: Error) -> Error {
+    if error.kind() == ErrorKind::CorruptLog { error.with_kind(ErrorKind::InvalidTable) } else { error }
 }
 
 /// Batches of an ORC file. After an error there is nothing more.
 pub struct OrcRows {
-    source: Arc<dyn Source>,
-    tail: Arc<Tail>,
+    source: Arc<dyn FileSource>,
+    tail: Arc<OrcTail>,
     schema: SchemaRef,
     columns: Vec<usize>,
     stripes: std::vec::IntoIter<usize>,
@@ -106,7 +106,7 @@ pub struct OrcRows {
 }
 
 struct OpenStripe {
-    columns: Vec<Column>,
+    columns: Vec<StripeColumn>,
     left: u64,
 }
 
@@ -135,7 +135,7 @@ impl OrcRows {
         let unknown = || Error::invalid_argument(format!("stripe {stripe} of an ORC file of {}", places.len()));
         let place = places.get(stripe).ok_or_else(unknown)?;
         self.next_row = places.iter().take(stripe).fold(0, |sum, place| sum.saturating_add(place.rows));
-        let open = || -> Result<Vec<Column>> {
+        let open = || -> Result<Vec<StripeColumn>> {
             let opened = Stripe::open(&self.source, self.tail.compression, place)?;
             let columns = self.columns.iter().filter_map(|at| self.tail.root.children.get(*at));
             columns.map(|(_, kind)| column::open(&opened, kind)).collect()
@@ -153,7 +153,7 @@ impl Iterator for OrcRows {
         if self.done {
             return None;
         }
-        let step = self.step().map_err(|error| of_table(error).in_file(self.source.path())).transpose();
+        let step = self.step().map_err(|error| as_table_error(error).in_file(self.source.path())).transpose();
         self.done = !matches!(step, Some(Ok(_)));
         step
     }

@@ -105,7 +105,7 @@ fn deltas(cursor: &mut Cursor<'_>, first: u8, signed: bool, packed: &mut Vec<u64
 mod tests {
     use super::*;
 
-    fn of(bytes: &[u8], signed: bool) -> Result<Vec<i64>> {
+    fn decode(bytes: &[u8], signed: bool) -> Result<Vec<i64>> {
         let (mut spare, mut found) = (Vec::new(), Vec::new());
         run(&mut Cursor::new(bytes), signed, &mut spare, &mut found)?;
         Ok(found)
@@ -113,30 +113,30 @@ mod tests {
 
     #[test]
     fn the_specifications_examples() {
-        assert_eq!(of(&[0x0a, 0x27, 0x10], false).unwrap(), [10_000; 5]);
+        assert_eq!(decode(&[0x0a, 0x27, 0x10], false).unwrap(), [10_000; 5]);
         let direct = [0x5e, 0x03, 0x5c, 0xa1, 0xab, 0x1e, 0xde, 0xad, 0xbe, 0xef];
-        assert_eq!(of(&direct, false).unwrap(), [23_713, 43_806, 57_005, 48_879]);
+        assert_eq!(decode(&direct, false).unwrap(), [23_713, 43_806, 57_005, 48_879]);
         let primes = [0xc6, 0x09, 0x02, 0x02, 0x22, 0x42, 0x42, 0x46];
-        assert_eq!(of(&primes, false).unwrap(), [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]);
+        assert_eq!(decode(&primes, false).unwrap(), [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]);
         let patched = [
             0x8e, 0x13, 0x2b, 0x21, 0x07, 0xd0, 0x1e, 0x00, 0x14, 0x70, 0x28, 0x32, 0x3c, 0x46, 0x50, 0x5a, 0x64, 0x6e,
             0x78, 0x82, 0x8c, 0x96, 0xa0, 0xaa, 0xb4, 0xbe, 0xfc, 0xe8,
         ];
         let mut expected = vec![2030, 2000, 2020, 1_000_000];
         expected.extend((0..16).map(|at| 2040 + at * 10));
-        assert_eq!(of(&patched, true).unwrap(), expected);
+        assert_eq!(decode(&patched, true).unwrap(), expected);
     }
 
     #[test]
     fn steps_may_fall_or_stay() {
-        assert_eq!(of(&[0xc0, 0x04, 0x64, 0x13], false).unwrap(), [100, 90, 80, 70, 60]);
-        assert_eq!(of(&[0xc0, 0x02, 0x05, 0x00], true).unwrap(), [-3, -3, -3]);
+        assert_eq!(decode(&[0xc0, 0x04, 0x64, 0x13], false).unwrap(), [100, 90, 80, 70, 60]);
+        assert_eq!(decode(&[0xc0, 0x02, 0x05, 0x00], true).unwrap(), [-3, -3, -3]);
     }
 
     #[test]
     fn torn_runs_are_errors() {
         for bytes in [&[][..], &[0x0a, 0x27], &[0x5e, 0x03, 0x5c], &[0xc6, 0x09, 0x02], &[0x8e, 0x13, 0x2b, 0x21]] {
-            assert!(of(bytes, true).is_err());
+            assert!(decode(bytes, true).is_err());
         }
     }
 }

@@ -41,4 +41,4 @@ mod types;
 mod zone;
 
 pub use file::{OrcFile, OrcRows};
-pub use statistics::{ColumnStatistics, Range};
+pub use statistics::{ColumnStatistics, StatisticsRange};

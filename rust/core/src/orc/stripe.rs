@@ -15,11 +15,11 @@ use bytes::Bytes;
 use super::compression::Compression;
 use super::int_runs::{IntRuns, RunVersion};
 use super::stream::Stream;
-use super::tail::StripePlace;
+use super::tail::StripeInformation;
 use super::zone;
 use crate::error::{Error, Result};
-use crate::protobuf::{Value, fields};
-use crate::storage::Source;
+use crate::protobuf::{FieldValue, fields};
+use crate::storage::FileSource;
 
 /// The streams that are read, by their numbers.
 pub(super) mod kind {
@@ -32,7 +32,7 @@ pub(super) mod kind {
 
 /// How a column is encoded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Encoding {
+pub(super) struct ColumnEncoding {
     pub(super) runs: RunVersion,
     /// The size of its dictionary, where it has one.
     pub(super) dictionary: Option<u64>,
@@ -40,16 +40,20 @@ pub(super) struct Encoding {
 
 /// A stripe whose footer is read.
 pub(super) struct Stripe {
-    source: Arc<dyn Source>,
+    source: Arc<dyn FileSource>,
     compression: Compression,
     streams: HashMap<(usize, u64), Range<u64>>,
-    encodings: Vec<Encoding>,
+    encodings: Vec<ColumnEncoding>,
     zone: String,
 }
 
 impl Stripe {
     /// Reads the footer of the stripe at a place.
-    pub(super) fn open(source: &Arc<dyn Source>, compression: Compression, place: &StripePlace) -> Result<Self> {
+    pub(super) fn open(
+        source: &Arc<dyn FileSource>,
+        compression: Compression,
+        place: &StripeInformation,
+    ) -> Result<Self> {
         let (Some(footer_at), Some(end)) = (place.footer_at(), place.end()) else {
             return Err(Error::invalid_table("a stripe past the end of an ORC file"));
         };
@@ -60,7 +64,7 @@ impl Stripe {
         let mut at = place.offset;
         fields(&footer, |number, value| {
             match (number, value) {
-                (1, Value::Bytes(message)) => {
+                (1, FieldValue::Bytes(message)) => {
                     let [kind, column, len] = numbers(message)?;
                     let stream_end = at.checked_add(len).filter(|end| *end <= footer_at);
                     let stream_end = stream_end
@@ -68,8 +72,8 @@ impl Stripe {
                     streams.insert((usize::try_from(column).unwrap_or(usize::MAX), kind), at..stream_end);
                     at = stream_end;
                 }
-                (2, Value::Bytes(message)) => encodings.push(Encoding::of(message)?),
-                (3, Value::Bytes(text)) => zone = String::from_utf8_lossy(text).into_owned(),
+                (2, FieldValue::Bytes(message)) => encodings.push(ColumnEncoding::parse(message)?),
+                (3, FieldValue::Bytes(text)) => zone = String::from_utf8_lossy(text).into_owned(),
                 _ => {}
             }
             Ok(())
@@ -78,7 +82,7 @@ impl Stripe {
     }
 
     /// The encoding of a column.
-    pub(super) fn encoding(&self, column: usize) -> Result<Encoding> {
+    pub(super) fn encoding(&self, column: usize) -> Result<ColumnEncoding> {
         let found = self.encodings.get(column).copied();
         found.ok_or_else(|| Error::invalid_table(format!("column {column} of an ORC file has no encoding")))
     }
@@ -107,13 +111,13 @@ impl Stripe {
     }
 }
 
-impl Encoding {
-    fn of(message: &[u8]) -> Result<Self> {
+impl ColumnEncoding {
+    fn parse(message: &[u8]) -> Result<Self> {
         let (mut encoding, mut size) = (0, 0);
         fields(message, |number, value| {
             match (number, value) {
-                (1, Value::Number(number)) => encoding = number,
-                (2, Value::Number(number)) => size = number,
+                (1, FieldValue::Number(number)) => encoding = number,
+                (2, FieldValue::Number(number)) => size = number,
                 _ => {}
             }
             Ok(())
@@ -134,7 +138,7 @@ fn numbers(message: &[u8]) -> Result<[u64; 3]> {
     let mut found = [0; 3];
     fields(message, |number, value| {
         let slot = number.checked_sub(1).and_then(|at| usize::try_from(at).ok()).and_then(|at| found.get_mut(at));
-        if let (Some(slot), Value::Number(number)) = (slot, value) {
+        if let (Some(slot), FieldValue::Number(number)) = (slot, value) {
             *slot = number;
         }
         Ok(())

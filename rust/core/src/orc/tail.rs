@@ -16,10 +16,10 @@ use bytes::Bytes;
 
 use super::compression::Compression;
 use super::statistics::ColumnStatistics;
-use super::types::{Listed, OrcType};
+use super::types::{FooterType, OrcType};
 use crate::error::{Error, Result};
-use crate::protobuf::{Value, fields};
-use crate::storage::Source;
+use crate::protobuf::{FieldValue, fields};
+use crate::storage::FileSource;
 
 const MAGIC: &[u8] = b"ORC";
 /// As long as a postscript can be, its length included.
@@ -31,7 +31,7 @@ const SOUND_TEXT_BOUNDS: u64 = 1;
 
 /// Where a stripe lies.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct StripePlace {
+pub(super) struct StripeInformation {
     pub(super) offset: u64,
     pub(super) index_len: u64,
     pub(super) data_len: u64,
@@ -41,9 +41,9 @@ pub(super) struct StripePlace {
 
 /// What the end of a file says.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct OrcTail {
     pub(super) compression: Compression,
-    pub(super) stripes: Vec<StripePlace>,
+    pub(super) stripes: Vec<StripeInformation>,
     pub(super) root: OrcType,
     pub(super) user: Vec<(String, Bytes)>,
     pub(super) rows: u64,
@@ -61,13 +61,13 @@ struct PostScript {
     magic: bool,
 }
 
-impl Tail {
+impl OrcTail {
     /// Reads the end of a file.
-    pub(super) fn read(source: &Arc<dyn Source>) -> Result<Self> {
+    pub(super) fn read(source: &Arc<dyn FileSource>) -> Result<Self> {
         let len = source.len();
         let end = source.read(len.saturating_sub(FIRST_READ)..len)?;
         let (postscript, postscript_len) = PostScript::at_end_of(&end)?;
-        let compression = Compression::of(postscript.codec, postscript.block)?;
+        let compression = Compression::from_postscript(postscript.codec, postscript.block)?;
         let footer_end = len.saturating_sub(postscript_len);
         let part = |end: u64, part_len: u64| {
             let start = end.checked_sub(part_len);
@@ -76,7 +76,7 @@ impl Tail {
             compression.decompressed(&source.read(start..end)?)
         };
         let footer = part(footer_end, postscript.footer_len)?;
-        let mut tail = Self::of_footer(&footer, compression)?;
+        let mut tail = Self::from_footer(&footer, compression)?;
         let metadata = part(footer_end.saturating_sub(postscript.footer_len), postscript.metadata_len)?;
         if postscript.writer >= SOUND_TEXT_BOUNDS {
             tail.statistics = statistics(&metadata)?;
@@ -85,14 +85,14 @@ impl Tail {
         Ok(tail)
     }
 
-    fn of_footer(footer: &[u8], compression: Compression) -> Result<Self> {
+    fn from_footer(footer: &[u8], compression: Compression) -> Result<Self> {
         let (mut stripes, mut types, mut user, mut rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
         fields(footer, |number, value| {
             match (number, value) {
-                (3, Value::Bytes(message)) => stripes.push(StripePlace::parse(message)?),
-                (4, Value::Bytes(message)) => types.push(Listed::parse(message)?),
-                (5, Value::Bytes(message)) => user.extend(user_item(message)?),
-                (6, Value::Number(number)) => rows = number,
+                (3, FieldValue::Bytes(message)) => stripes.push(StripeInformation::parse(message)?),
+                (4, FieldValue::Bytes(message)) => types.push(FooterType::parse(message)?),
+                (5, FieldValue::Bytes(message)) => user.extend(user_item(message)?),
+                (6, FieldValue::Number(number)) => rows = number,
                 (10, _) => return Err(Error::unsupported("an ORC file with encrypted columns")),
                 _ => {}
             }
@@ -130,12 +130,12 @@ impl PostScript {
         let mut found = Self::default();
         fields(before.get(start..).unwrap_or_default(), |number, value| {
             match (number, value) {
-                (1, Value::Number(len)) => found.footer_len = len,
-                (2, Value::Number(codec)) => found.codec = codec,
-                (3, Value::Number(block)) => found.block = block,
-                (5, Value::Number(len)) => found.metadata_len = len,
-                (6, Value::Number(writer)) => found.writer = writer,
-                (8000, Value::Bytes(magic)) => found.magic = magic == MAGIC,
+                (1, FieldValue::Number(len)) => found.footer_len = len,
+                (2, FieldValue::Number(codec)) => found.codec = codec,
+                (3, FieldValue::Number(block)) => found.block = block,
+                (5, FieldValue::Number(len)) => found.metadata_len = len,
+                (6, FieldValue::Number(writer)) => found.writer = writer,
+                (8000, FieldValue::Bytes(magic)) => found.magic = magic == MAGIC,
                 _ => {}
             }
             Ok(())
@@ -145,16 +145,16 @@ impl PostScript {
     }
 }
 
-impl StripePlace {
+impl StripeInformation {
     fn parse(message: &[u8]) -> Result<Self> {
         let mut stripe = Self::default();
         fields(message, |number, value| {
             match (number, value) {
-                (1, Value::Number(offset)) => stripe.offset = offset,
-                (2, Value::Number(len)) => stripe.index_len = len,
-                (3, Value::Number(len)) => stripe.data_len = len,
-                (4, Value::Number(len)) => stripe.footer_len = len,
-                (5, Value::Number(rows)) => stripe.rows = rows,
+                (1, FieldValue::Number(offset)) => stripe.offset = offset,
+                (2, FieldValue::Number(len)) => stripe.index_len = len,
+                (3, FieldValue::Number(len)) => stripe.data_len = len,
+                (4, FieldValue::Number(len)) => stripe.footer_len = len,
+                (5, FieldValue::Number(rows)) => stripe.rows = rows,
                 _ => {}
             }
             Ok(())
@@ -176,8 +176,8 @@ fn user_item(message: &[u8]) -> Result<Option<(String, Bytes)>> {
     let (mut name, mut held) = (None, Bytes::new());
     fields(message, |number, value| {
         match (number, value) {
-            (1, Value::Bytes(text)) => name = Some(String::from_utf8_lossy(text).into_owned()),
-            (2, Value::Bytes(bytes)) => held = Bytes::copy_from_slice(bytes),
+            (1, FieldValue::Bytes(text)) => name = Some(String::from_utf8_lossy(text).into_owned()),
+            (2, FieldValue::Bytes(bytes)) => held = Bytes::copy_from_slice(bytes),
             _ => {}
         }
         Ok(())
@@ -188,10 +188,10 @@ fn user_item(message: &[u8]) -> Result<Option<(String, Bytes)>> {
 fn statistics(metadata: &[u8]) -> Result<Vec<Vec<ColumnStatistics>>> {
     let mut stripes = Vec::new();
     fields(metadata, |number, value| {
-        if let (1, Value::Bytes(message)) = (number, value) {
+        if let (1, FieldValue::Bytes(message)) = (number, value) {
             let mut columns = Vec::new();
             fields(message, |number, value| {
-                if let (1, Value::Bytes(message)) = (number, value) {
+                if let (1, FieldValue::Bytes(message)) = (number, value) {
                     columns.push(ColumnStatistics::parse(message)?);
                 }
                 Ok(())

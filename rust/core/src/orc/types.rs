@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::protobuf::{Value, fields};
+use crate::protobuf::{FieldValue, fields};
 
 /// Deeper nesting than this no table has; recursion ends there.
 const DEEPEST: usize = 64;
@@ -50,7 +50,7 @@ pub(super) struct OrcType {
 
 /// A type as the footer lists it.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct FooterType {
     kind: u64,
     children: Vec<u64>,
     names: Vec<String>,
@@ -58,22 +58,22 @@ pub(super) struct Listed {
     scale: u64,
 }
 
-impl Listed {
+impl FooterType {
     pub(super) fn parse(message: &[u8]) -> Result<Self> {
         let mut listed = Self::default();
         fields(message, |number, value| {
             match (number, value) {
-                (1, Value::Number(kind)) => listed.kind = kind,
-                (2, Value::Number(child)) => listed.children.push(child),
-                (2, Value::Bytes(packed)) => {
+                (1, FieldValue::Number(kind)) => listed.kind = kind,
+                (2, FieldValue::Number(child)) => listed.children.push(child),
+                (2, FieldValue::Bytes(packed)) => {
                     let mut cursor = Cursor::new(packed);
                     while cursor.remaining() > 0 {
                         listed.children.push(cursor.uvarint()?);
                     }
                 }
-                (3, Value::Bytes(name)) => listed.names.push(String::from_utf8_lossy(name).into_owned()),
-                (5, Value::Number(precision)) => listed.precision = precision,
-                (6, Value::Number(scale)) => listed.scale = scale,
+                (3, FieldValue::Bytes(name)) => listed.names.push(String::from_utf8_lossy(name).into_owned()),
+                (5, FieldValue::Number(precision)) => listed.precision = precision,
+                (6, FieldValue::Number(scale)) => listed.scale = scale,
                 _ => {}
             }
             Ok(())
@@ -115,7 +115,7 @@ impl Listed {
 
 impl OrcType {
     /// The tree of the listed types. Its root is a struct: the row.
-    pub(super) fn tree(listed: &[Listed]) -> Result<Self> {
+    pub(super) fn tree(listed: &[FooterType]) -> Result<Self> {
         let mut next = 0;
         let root = Self::node(listed, &mut next, 0)?;
         if root.kind != OrcKind::Struct {
@@ -124,7 +124,7 @@ impl OrcType {
         Ok(root)
     }
 
-    fn node(listed: &[Listed], next: &mut usize, depth: usize) -> Result<Self> {
+    fn node(listed: &[FooterType], next: &mut usize, depth: usize) -> Result<Self> {
         let column = *next;
         let unsound = || Error::invalid_table("the types of an ORC file are no tree");
         let one = listed.get(column).filter(|_| depth < DEEPEST).ok_or_else(unsound)?;
@@ -186,9 +186,9 @@ impl OrcType {
 mod tests {
     use super::*;
 
-    fn listed(kind: u64, children: &[u64], names: &[&str]) -> Listed {
+    fn listed(kind: u64, children: &[u64], names: &[&str]) -> FooterType {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        Listed { kind, children: children.to_vec(), names, ..Listed::default() }
+        FooterType { kind, children: children.to_vec(), names, ..FooterType::default() }
     }
 
     #[test]
@@ -218,9 +218,9 @@ mod tests {
             vec![listed(10, &[], &[])],
             (0..100).map(|at| listed(10, &[at + 1], &[])).collect(),
         ] {
-            assert_eq!(OrcType::tree(&types).unwrap_err().kind(), crate::Kind::InvalidTable);
+            assert_eq!(OrcType::tree(&types).unwrap_err().kind(), crate::ErrorKind::InvalidTable);
         }
         let error = OrcType::tree(&[listed(12, &[1], &["a"]), listed(13, &[], &[])]).unwrap_err();
-        assert!(error.kind() == crate::Kind::Unsupported && error.to_string().contains("union"));
+        assert!(error.kind() == crate::ErrorKind::Unsupported && error.to_string().contains("union"));
     }
 }

@@ -14,7 +14,7 @@ const EPOCH: i64 = 1_420_070_400;
 const UTC: [&str; 8] = ["", "UTC", "GMT", "Z", "Etc/UTC", "Etc/GMT", "Etc/UCT", "UCT"];
 const DATABASE: [&str; 3] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo"];
 
-/// The beginning of 2015 on the clock of a zone, in seconds from 1970 in UTC. [`crate::Kind::Unsupported`] for zones that are not
+/// The beginning of 2015 on the clock of a zone, in seconds from 1970 in UTC. [`crate::ErrorKind::Unsupported`] for zones that are not
 /// known here.
 pub(super) fn epoch_of(zone: &str) -> Result<i64> {
     if UTC.contains(&zone) {
@@ -64,12 +64,12 @@ fn offset_at(file: &[u8], moment: i64) -> Result<Option<i64>> {
     behind.skip(second.len(8))?;
     let (offset, is_last) = second.offset_at(&mut cursor, moment, 8)?;
     let rule = str::from_utf8(behind.rest()).unwrap_or_default().trim_matches('\n');
-    Ok(if is_last && !rule.is_empty() { of_rule(rule) } else { Some(offset) })
+    Ok(if is_last && !rule.is_empty() { offset_by_rule(rule) } else { Some(offset) })
 }
 
 /// The offset at the first of a year by a rule, such as `AEST-10AEDT,M10.1.0,M4.1.0/3`: summer time where it begins later in the
 /// year than it ends.
-fn of_rule(rule: &str) -> Option<i64> {
+fn offset_by_rule(rule: &str) -> Option<i64> {
     let (names, turns) = rule.split_once(',').map_or((rule, None), |(names, turns)| (names, Some(turns)));
     let (standard, rest) = offset_behind_name(names)?;
     let standard = standard?;
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(epoch_of("GMT-05:30").unwrap(), EPOCH + 19_800);
         for unknown in ["Nowhere/Else", "../../etc/passwd", "GMT+99:00", "/etc/passwd"] {
             let error = epoch_of(unknown).unwrap_err();
-            assert!(error.kind() == crate::Kind::Unsupported && error.to_string().contains(unknown), "{error}");
+            assert!(error.kind() == crate::ErrorKind::Unsupported && error.to_string().contains(unknown), "{error}");
         }
     }
 
@@ -172,9 +172,9 @@ mod tests {
             ("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", 39_600),
             ("UTC0", 0),
         ] {
-            assert_eq!(of_rule(rule), Some(offset), "{rule}");
+            assert_eq!(offset_by_rule(rule), Some(offset), "{rule}");
         }
-        assert_eq!(of_rule("nonsense"), None);
+        assert_eq!(offset_by_rule("nonsense"), None);
     }
 
     /// A file of version 2 with one transition in 2014, and one in 2016.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::read::{SharedReport, SplitReader};
-use crate::split::{Deletes, Query, Split};
+use crate::split::{DeleteOutput, Query, Split};
 
 impl OpenTable {
     /// Reads all rows of the base file of a slice, unmerged, with the columns of `schema`, meta columns included. Columns that the file
@@ -24,7 +24,7 @@ impl OpenTable {
         let (found, _) = self.schema_at(None)?;
         let query = Query {
             uri: self.uri.clone(),
-            storage: self.storage.clone(),
+            storage: self.storage_options.clone(),
             schema: schema.json().to_owned(),
             evolution: self.evolution(&found)?,
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
@@ -33,7 +33,7 @@ impl OpenTable {
             merge: self.merge.clone(),
             over_base: true,
             changelog: false,
-            deletes: Deletes::LeftOut,
+            deletes: DeleteOutput::LeftOut,
             commits_by_block: false,
             instants: self.timeline.instant_filter(None),
             range: None,
@@ -44,6 +44,6 @@ impl OpenTable {
         };
         let slice = FileSlice { log_files: Vec::new(), ..slice.clone() };
         let split = Split { query: Arc::new(query), slice, change: None, part: None, merger: None };
-        Ok(SplitReader::new(split, SharedReport::default())?.in_place(Arc::clone(&self.place)))
+        Ok(SplitReader::new(split, SharedReport::default())?.with_storage(Arc::clone(&self.storage)))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use arrow_schema::{DataType, Field};
 
-use crate::avro::{self, Types};
+use crate::avro::{self, ArrowMapping};
 use crate::error::Result;
 use crate::names::meta_columns;
 use crate::split::Query;
@@ -22,7 +22,7 @@ const ITEMS: u64 = 4;
 /// # Errors
 /// `InvalidTable` or `Unsupported` if the schema of the query has no Arrow schema.
 pub(super) fn base_share(query: &Query) -> Result<f64> {
-    let schema = avro::arrow_schema(&avro::Schema::parse(&query.schema)?, Types::Table)?;
+    let schema = avro::arrow_schema(&avro::Schema::parse(&query.schema)?, ArrowMapping::Table)?;
     let mut read: BTreeSet<&str> = query.columns.iter().map(String::as_str).collect();
     read.extend(query.filter.columns());
     read.extend(query.merge.ordering_fields.iter().map(String::as_str));

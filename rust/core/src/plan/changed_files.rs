@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use super::written_files::reported_len;
 use crate::error::{Error, Result};
 use crate::names::{LogFileName, RequestedTime};
-use crate::timeline::{CommitMetadata, Instant, Span, Timeline, WriteStat};
+use crate::timeline::{CommitMetadata, Instant, Timeline, TimelineRange, WriteStat};
 
 /// The operations that change rows (`WriteOperationType.yieldChanges`). The prepped ones are used by writers that have
 /// looked up record keys themselves.
@@ -36,7 +36,7 @@ const CHANGING: [&str; 12] = [
 
 /// The change that one commit made to one file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(super) struct FoundChange {
     /// The requested time of the commit.
     pub instant: RequestedTime,
     /// The partition.
@@ -86,21 +86,21 @@ pub(super) enum ChangeKind {
 ///
 /// # Errors
 /// `Unsupported` if a commit rewrote rows without a change log; errors of reading the metadata.
-pub(super) fn changes_in(timeline: &Timeline, span: &Span) -> Result<Vec<Changed>> {
+pub(super) fn changes_in(timeline: &Timeline, timeline_range: &TimelineRange) -> Result<Vec<FoundChange>> {
     let mut changes = Vec::new();
-    timeline.visit_writes_in(span, &mut |write, metadata| {
+    timeline.visit_writes_in(timeline_range, &mut |write, metadata| {
         add_changes(write, metadata, &mut changes).map_err(|error| error.at_instant(&write.requested_time))
     })?;
     Ok(changes)
 }
 
-fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<Changed>) -> Result<()> {
+fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<FoundChange>) -> Result<()> {
     let CommitMetadata { operation, write_stats, replaced, .. } = metadata;
     if !CHANGING.contains(&operation.as_str()) {
         return Ok(());
     }
     let instant = &write.requested_time;
-    let change = |partition: &str, file_id: String, how| Changed {
+    let change = |partition: &str, file_id: String, how| FoundChange {
         instant: instant.clone(),
         partition: partition.to_owned(),
         file_id,
@@ -174,10 +174,10 @@ fn change_kind(stat: WriteStat, operation: &str) -> Result<Option<ChangeKind>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
-    use crate::timeline::{Action, Part, State};
+    use crate::ErrorKind;
+    use crate::timeline::{Action, InstantState, MetadataPart};
 
-    fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<Changed>> {
+    fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<FoundChange>> {
         let json = format!(
             r#"{{"operationType":"{operation}","partitionToWriteStats":{{"p":[{stats}]}},"partitionToReplaceFileIds":{{{replaced}}}}}"#
         );
@@ -185,10 +185,10 @@ mod tests {
             requested_time: "5".into(),
             completion_time: None,
             action: Action::DeltaCommit,
-            state: State::Completed,
+            state: InstantState::Completed,
             file_name: String::new(),
         };
-        let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
+        let metadata = CommitMetadata::parse(json.as_bytes(), MetadataPart::All).unwrap().unwrap();
         let mut changes = Vec::new();
         add_changes(&write, metadata, &mut changes)?;
         Ok(changes)
@@ -224,7 +224,10 @@ mod tests {
         assert_eq!(only("UPSERT", &as_it_was), None);
         let uncaptured = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1}}"#);
         let error = changes("UPSERT", &uncaptured, "").unwrap_err();
-        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_5.parquet")));
+        assert_eq!(
+            (error.kind(), error.location().path.as_deref()),
+            (ErrorKind::Unsupported, Some("p/f_0-1-2_5.parquet"))
+        );
     }
 
     #[test]

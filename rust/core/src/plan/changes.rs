@@ -4,8 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::changed_files::{ChangeKind, Changed, WrittenFile, changes_in};
-use super::file_slices::{Partitions, Slices};
+use super::changed_files::{ChangeKind, FoundChange, WrittenFile, changes_in};
+use super::file_slices::{PartitionCounts, SelectedSlices};
 use super::open_table::OpenTable;
 use super::path_columns::RowKind;
 use super::query::ScanRequest;
@@ -14,12 +14,12 @@ use super::query_options::QueryOptions;
 use super::query_plan::changes_schema;
 use super::scan::Scan;
 use crate::config::{CdcMode, TimelineLayout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::files_of;
-use crate::file_group::{BaseFile, FileSlice, LogFile, PartitionFiles, View};
+use crate::file_group::{BaseFile, FileSlice, FileSystemView, LogFile, PartitionFiles};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::split::{Change, ChangeSource, Query, Split};
-use crate::timeline::Span;
+use crate::split::{ChangeSource, FileGroupChange, Query, Split};
+use crate::timeline::TimelineRange;
 
 impl OpenTable {
     /// Plans a query of the changes that the commits of a range made: one row for each change, with the row before and
@@ -31,9 +31,9 @@ impl OpenTable {
     /// `FileCleaned` if files that must be listed have been removed; `InvalidArgument` for bounds that are not
     /// instants, and for a range with a pending commit if `holes` is `Fail`.
     pub fn changes(&self, options: &QueryOptions, bounds: &CommitBounds) -> Result<Scan> {
-        let (mode, span) = self.span_of_changes(bounds)?;
+        let (mode, timeline_range) = self.range_of_changes(bounds)?;
         let output = changes_schema(options)?;
-        let found = changes_in(&self.timeline, &span).map_err(|error| error.in_file(&self.uri))?;
+        let found = changes_in(&self.timeline, &timeline_range).map_err(|error| error.in_file(&self.uri))?;
         let instants = self.timeline.instant_filter(self.timeline.latest_visible());
         let request = ScanRequest {
             name: "changes",
@@ -43,9 +43,9 @@ impl OpenTable {
             path_columns: self.path_columns(RowKind::Changes),
             uses_record_index: false,
         };
-        let mut scan = self.scan(request, |_| Ok(Slices { instants, ..Slices::default() }))?;
+        let mut scan = self.scan(request, |_| Ok(SelectedSlices { instants, ..SelectedSlices::default() }))?;
         let mut images = Images { table: self, mode, listed: HashMap::new() };
-        let found = found.into_iter().map(|changed| images.of(changed)).collect::<Result<Vec<_>>>()?;
+        let found = found.into_iter().map(|changed| images.slice_and_change(changed)).collect::<Result<Vec<_>>>()?;
         let (mut slices, changes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         self.attach_sources(&mut slices)?;
         let planned: Vec<_> = slices.into_iter().zip(changes).collect();
@@ -56,27 +56,27 @@ impl OpenTable {
         // The rows before a log was written may be merged rows, so row numbers in logs cannot be used.
         query.options.record_positions = false;
         scan.query = Arc::new(query);
-        scan.partitions = Partitions { read: partitions(&planned), pruned: 0 };
+        scan.partitions = PartitionCounts { read: partitions(&planned), pruned: 0 };
         scan.splits = self.change_splits(&scan.query, planned, options);
-        scan.between = Some(span);
+        scan.between = Some(timeline_range);
         Ok(scan)
     }
 
     /// Returns the contents of the table's change logs, and the range of a query of changes, up to the first pending
     /// commit if `holes` blocks.
-    pub(super) fn span_of_changes(&self, bounds: &CommitBounds) -> Result<(CdcMode, Span)> {
+    pub(super) fn range_of_changes(&self, bounds: &CommitBounds) -> Result<(CdcMode, TimelineRange)> {
         let Some(mode) = self.config.cdc else {
             let message = "changes of a table that keeps no change log (hoodie.table.cdc.enabled is not true)";
             return Err(Error::unsupported(message).in_file(&self.uri));
         };
-        Ok((mode, self.span_without_holes(bounds)?))
+        Ok((mode, self.range_without_hollow_commits(bounds)?))
     }
 
     /// Returns the splits. If commits share log files, blocks that later commits appended are ignored.
     fn change_splits(
         &self,
         query: &Arc<Query>,
-        planned: Vec<(FileSlice, Change)>,
+        planned: Vec<(FileSlice, FileGroupChange)>,
         options: &QueryOptions,
     ) -> Vec<Split> {
         let mut splits: Vec<Split> = Vec::with_capacity(planned.len());
@@ -95,8 +95,8 @@ impl OpenTable {
         splits
     }
 
-    fn check_merges(&self, options: &QueryOptions, planned: &[(FileSlice, Change)]) -> Result<()> {
-        let merges = |(slice, change): &(FileSlice, Change)| {
+    fn check_merges(&self, options: &QueryOptions, planned: &[(FileSlice, FileGroupChange)]) -> Result<()> {
+        let merges = |(slice, change): &(FileSlice, FileGroupChange)| {
             !slice.log_files.is_empty() || matches!(change.source, ChangeSource::Logs(_))
         };
         if options.merger.is_none() && planned.iter().any(merges) {
@@ -116,13 +116,13 @@ struct Images<'t> {
 
 impl Images<'_> {
     /// Returns the slice and the change of a split.
-    fn of(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
+    fn slice_and_change(&mut self, changed: FoundChange) -> Result<(FileSlice, FileGroupChange)> {
         let instant = changed.instant.clone();
         self.found(changed).map_err(|error| error.at_instant(instant))
     }
 
-    fn found(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
-        let Changed { instant, partition, file_id, how } = changed;
+    fn found(&mut self, changed: FoundChange) -> Result<(FileSlice, FileGroupChange)> {
+        let FoundChange { instant, partition, file_id, how } = changed;
         let group = Group { partition, file_id };
         let (mut slice, source) = match how {
             ChangeKind::Inserted(file) => (self.base(&group, file)?, ChangeSource::Inserted),
@@ -161,7 +161,7 @@ impl Images<'_> {
             // The change logs have both rows.
             slice.base_file = None;
         }
-        Ok((slice, Change { instant, source }))
+        Ok((slice, FileGroupChange { instant, source }))
     }
 
     /// Returns a base file as a slice.
@@ -195,7 +195,7 @@ impl Images<'_> {
 
     fn files(&mut self, partition: &str) -> Result<&PartitionFiles> {
         if !self.listed.contains_key(partition) {
-            let files = files_of(self.table.place.as_ref(), partition)?;
+            let files = files_of(self.table.storage.as_ref(), partition)?;
             self.listed.insert(partition.to_owned(), files);
         }
         self.listed.get(partition).ok_or_else(|| Error::internal("a partition that was not listed"))
@@ -212,20 +212,20 @@ impl Images<'_> {
     /// Returns the slice of the file group as of an instant.
     fn slice_at(&mut self, group: &Group, instant: &RequestedTime) -> Result<Option<FileSlice>> {
         let files = self.files_of_group(group)?;
-        let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
+        let view = FileSystemView::with_replaced(&self.table.timeline, &self.table.config, instant)?;
         Ok(view.slices(&files)?.into_iter().next())
     }
 
     /// Returns the base file that an instant wrote.
     fn base_of(&mut self, group: &Group, instant: &RequestedTime) -> Result<FileSlice> {
         let files = self.files_of_group(group)?;
-        let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
+        let view = FileSystemView::with_replaced(&self.table.timeline, &self.table.config, instant)?;
         let found = view.base_files(&files)?.into_iter().find(|slice| slice.base_instant == *instant);
         found.ok_or_else(|| gone(group, "wrote upon"))
     }
 }
 
-fn partitions(planned: &[(FileSlice, Change)]) -> usize {
+fn partitions(planned: &[(FileSlice, FileGroupChange)]) -> usize {
     planned.iter().map(|(slice, _)| slice.partition.as_str()).collect::<BTreeSet<_>>().len()
 }
 
@@ -264,5 +264,5 @@ fn gone(group: &Group, what: &str) -> Error {
         "the files of file group {} that a commit of the range {what} have been cleaned away since; begin the range later",
         group.file_id
     );
-    Error::new(Kind::FileCleaned, message).in_file(&group.partition)
+    Error::new(ErrorKind::FileCleaned, message).in_file(&group.partition)
 }

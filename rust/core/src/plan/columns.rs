@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::avro::{self, Types};
+use crate::avro::{self, ArrowMapping};
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
-use crate::split::Deletes;
+use crate::split::DeleteOutput;
 
 /// Returns the schema of rows with deletes: all columns are nullable, and one marks deletes.
-pub(super) fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, Deletes)> {
+pub(super) fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, DeleteOutput)> {
     let has_column = schema.field(meta_columns::OPERATION).is_some();
     let mut fields: Vec<avro::Field> = schema.fields().iter().cloned().map(avro::Field::nullable).collect();
     if !has_column {
         fields.push(avro::Field::nullable_string(meta_columns::OPERATION));
     }
     let schema = schema.with_fields(fields)?;
-    let types = Arc::new(avro::arrow_schema(&schema, Types::Table)?);
-    Ok((schema, types, if has_column { Deletes::InTablesColumn } else { Deletes::InAddedColumn }))
+    let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::Table)?);
+    Ok((schema, types, if has_column { DeleteOutput::InTablesColumn } else { DeleteOutput::InAddedColumn }))
 }
 
 /// Returns the projected columns, checked against the schema; all columns if `asked` is `None`.

@@ -10,26 +10,26 @@ use crate::timeline::InstantFilter;
 
 /// The slices that a query reads.
 #[derive(Default)]
-pub(super) struct Slices {
+pub(super) struct SelectedSlices {
     pub(super) slices: Vec<FileSlice>,
     pub(super) instants: InstantFilter,
     pub(super) range: Option<CommitRange>,
-    pub(super) partitions: Partitions,
-    pub(super) listing: Listing,
+    pub(super) partitions: PartitionCounts,
+    pub(super) listing: ListingSource,
     /// Whether uncommitted blocks are in shared log files and are recognised by their instants, for either layout of the timeline.
     pub(super) commits_by_block: bool,
 }
 
 /// The numbers of partitions that a query reads and skips.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Partitions {
+pub(super) struct PartitionCounts {
     pub(super) read: usize,
     pub(super) pruned: usize,
 }
 
 /// The source of the file listing.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Listing {
+pub(super) enum ListingSource {
     /// Storage: the table has no metadata table.
     #[default]
     Storage,
@@ -41,7 +41,7 @@ pub(super) enum Listing {
     MetadataTableFailed(Arc<Error>),
 }
 
-impl fmt::Display for Listing {
+impl fmt::Display for ListingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Storage => f.write_str("storage"),

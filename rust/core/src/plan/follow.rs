@@ -17,11 +17,11 @@ use super::open_table::OpenTable;
 use super::query_kind::{FullScanFallback, IncrementalRange, IncrementalRows};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use super::written_files::{Skip, Written};
+use super::written_files::{SkippedWrites, WrittenFiles};
 use crate::config::TimelineLayout;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::TimelinePosition;
-use crate::timeline::{self, Part, Span, Timeline};
+use crate::timeline::{self, MetadataPart, Timeline, TimelineRange};
 
 /// The number of commits whose metadata is in memory at once.
 const AT_ONCE: usize = 256;
@@ -29,11 +29,11 @@ const AT_ONCE: usize = 256;
 /// How long writing the file of a completed commit may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-const SERVICES: Skip = Skip { compaction: true, clustering: true, log_compaction: true };
+const SERVICES: SkippedWrites = SkippedWrites { compaction: true, clustering: true, log_compaction: true };
 
 /// The start position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Start {
+pub enum StartPosition {
     /// Before the first commit of the table.
     Earliest,
     /// After the latest commit.
@@ -57,13 +57,13 @@ pub struct Follower {
 
 /// One commit, or several that completed at the same time.
 struct Increment {
-    span: Span,
-    written: Written,
+    timeline_range: TimelineRange,
+    written: WrittenFiles,
 }
 
 /// Information about a commit that has not been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct UnreadCommit {
     /// The position after the commit.
     pub position: TimelinePosition,
     /// The size of the files that it wrote or appended to, as far as it is reported.
@@ -74,24 +74,24 @@ pub struct Step {
 
 impl Increment {
     fn position(&self) -> TimelinePosition {
-        self.span.end.clone().unwrap_or_default()
+        self.timeline_range.end.clone().unwrap_or_default()
     }
 
-    fn step(&self) -> Step {
+    fn step(&self) -> UnreadCommit {
         let (bytes, is_service) = (self.written.bytes(), self.written.is_skipped());
-        Step { position: self.position(), bytes, is_service }
+        UnreadCommit { position: self.position(), bytes, is_service }
     }
 }
 
 impl Follower {
     /// Follows a table. `Unsupported` for tables without meta columns; `InvalidArgument` for a start that is not an
     /// instant.
-    pub fn new(table: Arc<OpenTable>, start: &Start) -> Result<Self> {
+    pub fn new(table: Arc<OpenTable>, start: &StartPosition) -> Result<Self> {
         table.check_rows_tell_commits()?;
         let position = match start {
-            Start::Earliest => None,
-            Start::Latest => table.timeline.newest_bound()?,
-            Start::After(instant) => Span::of_query(instant, None)?.begin,
+            StartPosition::Earliest => None,
+            StartPosition::Latest => table.timeline.newest_bound()?,
+            StartPosition::After(instant) => TimelineRange::from_query(instant, None)?.begin,
         };
         Ok(Self {
             table,
@@ -126,7 +126,7 @@ impl Follower {
 
     /// Returns the next commit, including table services, for callers that combine commits to ranges and plan them;
     /// `None` if there is no new commit. The same commit is returned until [`Self::pass`] is called.
-    pub fn peek(&mut self) -> Result<Option<Step>> {
+    pub fn peek(&mut self) -> Result<Option<UnreadCommit>> {
         self.looking(|follower| Ok(follower.fill()?.then(|| follower.waiting.front().map(Increment::step)).flatten()))
     }
 
@@ -146,7 +146,7 @@ impl Follower {
                 Ok(None) if self.look()? => {}
                 Ok(None) => return Ok(None),
                 // A file of the timeline may be removed while it is read; reading the timeline again shows the reason.
-                Err(error) if error.kind() != Kind::FileCleaned || !self.look()? => return Err(error),
+                Err(error) if error.kind() != ErrorKind::FileCleaned || !self.look()? => return Err(error),
                 Err(_) => {}
             }
         }
@@ -157,9 +157,9 @@ impl Follower {
         let range = IncrementalRange { rows, full_scan: FullScanFallback::Disabled, ..IncrementalRange::default() };
         while self.fill()? {
             while let Some(increment) = self.waiting.front() {
-                let Increment { span, written } = increment;
+                let Increment { timeline_range, written } = increment;
                 let instant = increment.position();
-                let scan = || self.table.scan_written(options, &range, span.clone(), written);
+                let scan = || self.table.scan_written(options, &range, timeline_range.clone(), written);
                 let scan = match (!written.is_skipped()).then(scan).transpose() {
                     // The schema of the table is that of its newest commit.
                     Err(error) if is_of_half_a_file(&error) && self.is_waiting_for_a_file() => return Ok(None),
@@ -248,11 +248,11 @@ impl OpenTable {
     /// Returns the table in its current state; `None` if its timeline has not changed, which takes one listing to
     /// check.
     pub fn refreshed(&self) -> Result<Option<Self>> {
-        let now = Timeline::load(&self.place, &self.config);
+        let now = Timeline::load(&self.storage, &self.config);
         if now.is_ok_and(|now| now.instants() == self.timeline.instants()) {
             return Ok(None);
         }
-        Self::at(Arc::clone(&self.place), &self.uri, &self.storage, self.options.clone()).map(Some)
+        Self::at(Arc::clone(&self.storage), &self.uri, &self.storage_options, self.options.clone()).map(Some)
     }
 
     /// Returns the first commits after a position, and the position of the first commit that cannot be read yet. On a
@@ -265,15 +265,15 @@ impl OpenTable {
         is_patient: bool,
     ) -> Result<(VecDeque<Increment>, Option<TimelinePosition>)> {
         let timeline = &self.timeline;
-        let mut span = Span { begin: position.cloned(), end: None };
-        let with_archive = may_be_archived && timeline.may_reach_archive(&span);
-        let times = timeline.bounds_in(&span, with_archive)?;
-        let mut written: BTreeMap<TimelinePosition, Written> =
-            times.into_iter().take(AT_ONCE).map(|time| (time, Written::default())).collect();
+        let mut timeline_range = TimelineRange { begin: position.cloned(), end: None };
+        let with_archive = may_be_archived && timeline.may_reach_archive(&timeline_range);
+        let times = timeline.bounds_in(&timeline_range, with_archive)?;
+        let mut written: BTreeMap<TimelinePosition, WrittenFiles> =
+            times.into_iter().take(AT_ONCE).map(|time| (time, WrittenFiles::default())).collect();
         let Some((last, _)) = written.last_key_value() else { return Ok((VecDeque::new(), None)) };
-        span.end = Some(last.clone());
+        timeline_range.end = Some(last.clone());
         if with_archive {
-            timeline.visit_archived_writes_in(&span, &mut |write, metadata| {
+            timeline.visit_archived_writes_in(&timeline_range, &mut |write, metadata| {
                 if let Some(written) = written.get_mut(&timeline.bound_of(write)) {
                     written.add(write, metadata, SERVICES);
                 }
@@ -281,9 +281,9 @@ impl OpenTable {
             })?;
         }
         let mut unready = None;
-        for write in timeline.completed_writes().filter(|write| span.contains(&timeline.bound_of(write))) {
+        for write in timeline.completed_writes().filter(|write| timeline_range.contains(&timeline.bound_of(write))) {
             let bound = timeline.bound_of(write);
-            match timeline.commit_metadata(write, Part::All) {
+            match timeline.commit_metadata(write, MetadataPart::All) {
                 Ok(Some(metadata)) => written.entry(bound).or_default().add(write, metadata, SERVICES),
                 Err(error) if !is_of_half_a_file(&error) => return Err(error),
                 _ if is_patient => unready = unready.into_iter().chain([bound]).min(),
@@ -293,10 +293,10 @@ impl OpenTable {
         if let Some(unready) = &unready {
             written.retain(|bound, _| bound < unready);
         }
-        let mut begin = span.begin;
-        let increment = |(time, written): (TimelinePosition, Written)| {
-            let span = Span { begin: begin.replace(time.clone()), end: Some(time) };
-            Increment { span, written }
+        let mut begin = timeline_range.begin;
+        let increment = |(time, written): (TimelinePosition, WrittenFiles)| {
+            let timeline_range = TimelineRange { begin: begin.replace(time.clone()), end: Some(time) };
+            Increment { timeline_range, written }
         };
         Ok((written.into_iter().map(increment).collect(), unready))
     }
@@ -304,5 +304,5 @@ impl OpenTable {
 
 /// Returns true if an error may be that of a file that is still being written.
 fn is_of_half_a_file(error: &Error) -> bool {
-    matches!(error.kind(), Kind::InvalidTable | Kind::CorruptLog)
+    matches!(error.kind(), ErrorKind::InvalidTable | ErrorKind::CorruptLog)
 }

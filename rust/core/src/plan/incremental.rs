@@ -1,7 +1,7 @@
 //! Queries of the rows that a range of commits wrote, planned from commit metadata. Folders are listed only to check
 //! whether the files still exist, if the query may fall back to a full scan.
 
-use super::file_slices::Slices;
+use super::file_slices::SelectedSlices;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
 use super::path_columns::RowKind;
@@ -9,11 +9,11 @@ use super::query::ScanRequest;
 use super::query_kind::{CommitBounds, FullScanFallback, IncrementalRange, RowForm};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use super::written_files::Written;
-use crate::config::{Semantics, TimelineLayout};
-use crate::error::{Error, Kind, Result};
-use crate::file_group::View;
-use crate::timeline::Span;
+use super::written_files::WrittenFiles;
+use crate::config::{MergeSemantics, TimelineLayout};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_group::FileSystemView;
+use crate::timeline::TimelineRange;
 
 impl OpenTable {
     /// Plans a query of the rows that the commits of a range wrote, as of its end: log blocks and base rows of other
@@ -24,20 +24,20 @@ impl OpenTable {
     /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are not instants, and for a
     /// range with a pending commit if `holes` is `Fail`.
     pub fn incremental(&self, options: &QueryOptions, range: &IncrementalRange) -> Result<Scan> {
-        let span = self.span_of_rows(&range.bounds)?;
-        let written = Written::of(&self.timeline, &span, range.skipped())?;
-        self.scan_written(options, range, span, &written)
+        let timeline_range = self.range_of_rows(&range.bounds)?;
+        let written = WrittenFiles::read(&self.timeline, &timeline_range, range.skipped())?;
+        self.scan_written(options, range, timeline_range, &written)
     }
 
     /// Returns the range of an incremental query, up to the first pending commit if `holes` blocks.
-    pub(super) fn span_of_rows(&self, bounds: &CommitBounds) -> Result<Span> {
+    pub(super) fn range_of_rows(&self, bounds: &CommitBounds) -> Result<TimelineRange> {
         self.check_rows_tell_commits()?;
-        self.span_without_holes(bounds)
+        self.range_without_hollow_commits(bounds)
     }
 
-    pub(super) fn span_without_holes(&self, bounds: &CommitBounds) -> Result<Span> {
-        let span = Span::of_query(&bounds.begin, bounds.end.as_deref())?;
-        self.timeline.without_holes(span, bounds.holes).map_err(|error| error.in_file(&self.uri))
+    pub(super) fn range_without_hollow_commits(&self, bounds: &CommitBounds) -> Result<TimelineRange> {
+        let timeline_range = TimelineRange::from_query(&bounds.begin, bounds.end.as_deref())?;
+        self.timeline.without_hollow_commits(timeline_range, bounds.holes).map_err(|error| error.in_file(&self.uri))
     }
 
     pub(super) fn check_rows_tell_commits(&self) -> Result<()> {
@@ -53,14 +53,14 @@ impl OpenTable {
         &self,
         options: &QueryOptions,
         range: &IncrementalRange,
-        span: Span,
-        written: &Written,
+        timeline_range: TimelineRange,
+        written: &WrittenFiles,
     ) -> Result<Scan> {
         let schema_at = written.latest().filter(|_| range.schema_at_end).cloned();
         let path_columns = self.path_columns(RowKind::Written);
         // A value that was not decoded from an encoded path differs from the value that the path was made of.
         let is_encoded = path_columns.as_they_stand && (self.config.url_encode_partitions || path_columns.alone);
-        let find = |wanted: Option<&_>| self.slices_in(written, &span, range, wanted.filter(|_| !is_encoded));
+        let find = |wanted: Option<&_>| self.slices_in(written, &timeline_range, range, wanted.filter(|_| !is_encoded));
         let form = RowForm::from(range.rows);
         let request =
             ScanRequest { name: "incremental", options, form, schema_at, path_columns, uses_record_index: false };
@@ -69,20 +69,20 @@ impl OpenTable {
         if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge.check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
-        scan.between = Some(span);
+        scan.between = Some(timeline_range);
         Ok(scan)
     }
 
     /// Returns the slices of the files that commits have written in selected partitions.
     fn slices_in(
         &self,
-        written: &Written,
-        span: &Span,
+        written: &WrittenFiles,
+        timeline_range: &TimelineRange,
         range: &IncrementalRange,
         wanted: Option<&PartitionFilter>,
-    ) -> Result<Slices> {
+    ) -> Result<SelectedSlices> {
         if self.falls_back(written, range)? {
-            let mut found = self.slices(None, View::slices, wanted)?;
+            let mut found = self.slices(None, FileSystemView::slices, wanted)?;
             found.range = Some(match range.is_changelog() {
                 true => written.range_of_changes(false),
                 false => written.range_in_all_files(),
@@ -91,10 +91,11 @@ impl OpenTable {
         }
         // File groups that were replaced after the range have changes in the range.
         let replaced = if range.is_changelog() { Vec::new() } else { written.replaced.clone() };
-        let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
+        let view = FileSystemView::in_range(&self.timeline, &self.config, replaced)
+            .map_err(|error| error.in_file(&self.uri))?;
         let paths = written.partitions();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
-        let mut found = Slices::default();
+        let mut found = SelectedSlices::default();
         if kept.len() != paths.len() {
             return Err(Error::internal(format_args!("{} choices for {} partitions", kept.len(), paths.len())));
         }
@@ -111,27 +112,27 @@ impl OpenTable {
         found.range = Some(if range.is_changelog() {
             written.range_of_changes(true)
         } else {
-            written.range(self.config.layout(), span)
+            written.range(self.config.layout(), timeline_range)
         });
         Ok(found)
     }
 
     /// Returns the size of a file: as commits report it, otherwise as the storage does. A file that does not exist has
-    /// size 0; reading it raises [`Kind::FileCleaned`].
+    /// size 0; reading it raises [`ErrorKind::FileCleaned`].
     pub(super) fn len_of(&self, path: &str, reported: Option<u64>) -> Result<u64> {
         if let Some(len) = reported {
             return Ok(len);
         }
-        match self.place.len_of(path) {
+        match self.storage.len_of(path) {
             Ok(len) => Ok(len),
-            Err(error) if error.kind() == Kind::NotFound => Ok(0),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
             Err(error) => Err(error),
         }
     }
 
     /// Returns true if rows are read from all files (`HoodieIncrementalRelationV2Trait.fullTableScan`).
-    fn falls_back(&self, written: &Written, range: &IncrementalRange) -> Result<bool> {
-        let by_itself = self.options.semantics == Semantics::V1x && self.config.layout() == TimelineLayout::V2;
+    fn falls_back(&self, written: &WrittenFiles, range: &IncrementalRange) -> Result<bool> {
+        let by_itself = self.options.semantics == MergeSemantics::V1x && self.config.layout() == TimelineLayout::V2;
         let falls_back = match range.full_scan {
             FullScanFallback::ByTableVersion => by_itself && !range.is_changelog(),
             FullScanFallback::Enabled => true,
@@ -140,7 +141,7 @@ impl OpenTable {
         if !falls_back {
             return Ok(false);
         }
-        Ok(written.is_archived() || written.is_cleaned(self.place.as_ref())?)
+        Ok(written.is_archived() || written.is_cleaned(self.storage.as_ref())?)
     }
 }
 
@@ -151,31 +152,31 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::{ReadOptions, Semantics, TableConfig};
-    use crate::storage::{Entry, Place, Source, StorageOptions};
+    use crate::config::{MergeSemantics, ReadOptions, TableConfig};
+    use crate::storage::{FileSource, FolderEntry, Storage, StorageOptions};
     use crate::timeline::Timeline;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     /// Counts the requests to a storage.
     struct Counting {
-        place: Arc<dyn Place>,
+        storage: Arc<dyn Storage>,
         listed: AtomicUsize,
         opened: AtomicUsize,
     }
 
-    impl Place for Counting {
+    impl Storage for Counting {
         fn root(&self) -> &str {
-            self.place.root()
+            self.storage.root()
         }
 
-        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
             self.listed.fetch_add(1, Ordering::Relaxed);
-            self.place.list(folder)
+            self.storage.list(folder)
         }
 
-        fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
             self.opened.fetch_add(1, Ordering::Relaxed);
-            self.place.open(path)
+            self.storage.open(path)
         }
     }
 
@@ -194,15 +195,16 @@ mod tests {
             files.extend([(name, "x".to_owned()), (format!("p{at}/.hoodie_partition_metadata"), String::new())]);
             files.push((instant, commit));
         }
-        let place = MemoryPlace::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
-        let counting = Arc::new(Counting { place, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
-        let place: Arc<dyn Place> = counting.clone();
-        let config = TableConfig::load(&*place).unwrap();
-        let merge = config.merge_by(Semantics::V1x).unwrap();
-        let timeline = Timeline::load(&place, &config).unwrap();
-        let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
+        let storage = MemoryStorage::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
+        let counting = Arc::new(Counting { storage, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
+        let storage: Arc<dyn Storage> = counting.clone();
+        let config = TableConfig::load(&*storage).unwrap();
+        let merge = config.merge_by(MergeSemantics::V1x).unwrap();
+        let timeline = Timeline::load(&storage, &config).unwrap();
+        let (uri, storage_options, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
         let (metadata, known_schema) = (std::sync::OnceLock::new(), std::sync::Mutex::default());
-        let table = OpenTable { uri, storage, place, config, merge, timeline, options, metadata, known_schema };
+        let table =
+            OpenTable { uri, storage_options, storage, config, merge, timeline, options, metadata, known_schema };
         counting.listed.store(0, Ordering::Relaxed);
         counting.opened.store(0, Ordering::Relaxed);
         // Instants are zero-padded; the query selects the last `commits` of them.

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::file_slices::Listing;
+use super::file_slices::ListingSource;
 use super::metadata;
 use super::partition_filter::PartitionFilter;
 use crate::config::{ReadOptions, TableConfig};
 use crate::error::{Error, Result};
 use crate::file_group::{PartitionFiles, list_where};
-use crate::metadata_table::{FILES, Listed, MetadataTable};
-use crate::storage::{Place, StorageOptions};
+use crate::metadata_table::{FILES, MetadataTable, PartitionListing};
+use crate::storage::{Storage, StorageOptions};
 use crate::timeline::Timeline;
 
 /// A table whose files are listed.
@@ -18,9 +18,9 @@ pub(super) struct Lister<'a> {
     /// The URI of the table.
     pub uri: &'a str,
     /// The storage options.
-    pub storage: &'a StorageOptions,
+    pub storage_options: &'a StorageOptions,
     /// The storage of the table.
-    pub place: &'a Arc<dyn Place>,
+    pub storage: &'a Arc<dyn Storage>,
     /// The properties of the table.
     pub config: &'a TableConfig,
     /// The timeline of the table.
@@ -43,8 +43,10 @@ impl<'a> Lister<'a> {
     /// # Errors
     /// As for [`metadata::open`].
     pub(super) fn metadata_table(&self) -> std::result::Result<&'a MetadataTable, Arc<Error>> {
-        let open =
-            || metadata::open((self.uri, self.place), self.storage, self.timeline, self.options).map_err(Arc::new);
+        let open = || {
+            metadata::open((self.uri, self.storage), self.storage_options, self.timeline, self.options)
+                .map_err(Arc::new)
+        };
         self.metadata.get_or_init(open).as_ref().map_err(Arc::clone)
     }
 
@@ -52,25 +54,25 @@ impl<'a> Lister<'a> {
     ///
     /// # Errors
     /// Errors of listing storage, if storage is listed.
-    pub(super) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(Listed, Listing)> {
+    pub(super) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(PartitionListing, ListingSource)> {
         let listing = if !self.has(FILES) {
-            Listing::Storage
+            ListingSource::Storage
         } else if !self.options.metadata {
-            Listing::MetadataTableOff
+            ListingSource::MetadataTableOff
         } else {
             let choose = wanted.map(|wanted| |paths: &[&str]| wanted.may_match(paths));
             let list = |metadata: &MetadataTable| metadata.list(choose.as_ref().map(|choose| choose as _));
             match self.metadata_table().and_then(|metadata| list(metadata).map_err(Arc::new)) {
-                Ok(listed) => return Ok((listed, Listing::MetadataTable)),
-                Err(error) => Listing::MetadataTableFailed(error),
+                Ok(listed) => return Ok((listed, ListingSource::MetadataTable)),
+                Err(error) => ListingSource::MetadataTableFailed(error),
             }
         };
         Ok((self.list_storage(wanted)?, listing))
     }
 
-    fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<Listed> {
+    fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<PartitionListing> {
         let left_out = AtomicUsize::new(0);
-        let listed = list_where(self.place.as_ref(), &|folder| {
+        let listed = list_where(self.storage.as_ref(), &|folder| {
             let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
             left_out.fetch_add(usize::from(excluded), Ordering::Relaxed);
             !excluded
@@ -82,6 +84,6 @@ impl<'a> Lister<'a> {
         let files: Vec<PartitionFiles> =
             listed.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(files, _)| files).collect();
         left_out += all - files.len();
-        Ok(Listed { files, left_out })
+        Ok(PartitionListing { files, left_out })
     }
 }

@@ -5,33 +5,33 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::file_slices::Slices;
+use super::file_slices::SelectedSlices;
 use super::open_table::OpenTable;
 use super::query::ScanRequest;
 use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
-use crate::config::{OnCorrupt, ReadOptions, Semantics};
+use crate::config::{MergeSemantics, OnCorrupt, ReadOptions};
 use crate::error::{Error, Result};
-use crate::file_group::{View, files_of};
+use crate::file_group::{FileSystemView, files_of};
 use crate::filter::{Filter, Literal, Operator, Term};
 use crate::metadata_table::{KEY, MetadataRows, MetadataTable, pending, shard};
 use crate::names::RequestedTime;
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{PathColumns, Split};
-use crate::storage::{Below, Place, StorageOptions, parallel};
+use crate::storage::{Storage, StorageOptions, SubfolderStorage, parallel};
 use crate::timeline::Timeline;
 
 /// The folder of the metadata table, relative to the table.
 const FOLDER: &str = ".hoodie/metadata";
 
-/// Opens the metadata table of the table at `uri` with the storage `place`, as of the table's timeline.
+/// Opens the metadata table of the table at `uri` with the storage `storage`, as of the table's timeline.
 ///
 /// # Errors
 /// Errors of opening a table; `InvalidTable` if the metadata table is behind the table's newest write.
 pub(super) fn open(
-    (uri, place): (&str, &Arc<dyn Place>),
-    storage: &StorageOptions,
+    (uri, storage): (&str, &Arc<dyn Storage>),
+    storage_options: &StorageOptions,
     timeline: &Timeline,
     options: &ReadOptions,
 ) -> Result<MetadataTable> {
@@ -41,9 +41,10 @@ pub(super) fn open(
     // instead.
     let on_corrupt = OnCorrupt::Raise;
     let options =
-        ReadOptions { semantics: Semantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
-    let table = OpenTable::read(Arc::new(Below::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
-    table.merge.check_supported(Semantics::V1x).map_err(in_table)?;
+        ReadOptions { semantics: MergeSemantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
+    let table =
+        OpenTable::read(Arc::new(SubfolderStorage::new(Arc::clone(storage), FOLDER)), &uri, storage_options, options)?;
+    table.merge.check_supported(MergeSemantics::V1x).map_err(in_table)?;
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
         return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));
     };
@@ -82,10 +83,10 @@ impl MetadataRows for MetadataTableRows {
             uses_record_index: false,
         };
         let scan = table.scan(request, |_| self.slices(partition, keys))?;
-        let threads = table.options.threads.unwrap_or_else(|| table.place.requests_at_once());
+        let threads = table.options.threads.unwrap_or_else(|| table.storage.requests_at_once());
         let read = |split: &Split| {
             let reader = SplitReader::new(split.clone(), SharedReport::default())?;
-            reader.in_place(Arc::clone(&table.place)).collect::<Result<Vec<_>>>()
+            reader.with_storage(Arc::clone(&table.storage)).collect::<Result<Vec<_>>>()
         };
         Ok(parallel::map(&scan.splits, threads, read)?.into_iter().flatten().collect())
     }
@@ -93,17 +94,17 @@ impl MetadataRows for MetadataTableRows {
 
 impl MetadataTableRows {
     /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
-    fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<Slices> {
+    fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<SelectedSlices> {
         let table = &self.table;
-        let view = View::of(&table.timeline, &table.config, None)?;
-        let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
+        let view = FileSystemView::new(&table.timeline, &table.config, None)?;
+        let Some(latest) = view.query_instant() else { return Ok(SelectedSlices::default()) };
         let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());
-        let mut slices = view.slices(&files_of(table.place.as_ref(), partition)?)?;
+        let mut slices = view.slices(&files_of(table.storage.as_ref(), partition)?)?;
         if let Some(keys) = keys {
-            slices = shard::of_keys(slices, keys);
+            slices = shard::slices_of_keys(slices, keys);
         }
         // From version 8 each file is of one instant; but that may be pending on the table's timeline.
-        Ok(Slices { slices, instants, commits_by_block: true, ..Slices::default() })
+        Ok(SelectedSlices { slices, instants, commits_by_block: true, ..SelectedSlices::default() })
     }
 }

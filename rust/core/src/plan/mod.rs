@@ -52,11 +52,11 @@ mod snapshot;
 mod write_view;
 mod written_files;
 
-pub use follow::{Follower, Start, Step};
+pub use follow::{Follower, StartPosition, UnreadCommit};
 pub use open_table::OpenTable;
 pub use query_kind::{CommitBounds, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, SnapshotRows};
 pub use query_options::QueryOptions;
 pub use query_plan::QueryPlan;
 pub use scan::Scan;
 pub use write_view::WriteView;
-pub use written_files::Skip;
+pub use written_files::SkippedWrites;

@@ -6,7 +6,7 @@ use super::known_schema::KnownSchema;
 use crate::config::{MergeConfig, ReadOptions, TableConfig};
 use crate::error::{Error, Result};
 use crate::metadata_table::MetadataTable;
-use crate::storage::{self, Place, Requests, StorageOptions};
+use crate::storage::{self, RequestCounters, Storage, StorageOptions};
 use crate::timeline::Timeline;
 
 /// The files that opening a table and its metadata table may read, for both layouts of the timeline. On remote storage
@@ -18,8 +18,8 @@ const OPENED_FOLDERS: [&str; 3] = [".hoodie", ".hoodie/timeline", ".hoodie/metad
 /// A Hudi table whose properties and timeline have been read.
 pub struct OpenTable {
     pub(crate) uri: String,
-    pub(crate) storage: StorageOptions,
-    pub(crate) place: Arc<dyn Place>,
+    pub(crate) storage_options: StorageOptions,
+    pub(crate) storage: Arc<dyn Storage>,
     pub(crate) config: TableConfig,
     pub(crate) merge: MergeConfig,
     pub(crate) timeline: Timeline,
@@ -31,40 +31,45 @@ pub struct OpenTable {
 }
 
 impl OpenTable {
-    /// Opens the table at a path or URI. [`crate::Kind::NotFound`] if there is none, [`crate::Kind::Unsupported`] for
+    /// Opens the table at a path or URI. [`crate::ErrorKind::NotFound`] if there is none, [`crate::ErrorKind::Unsupported`] for
     /// tables that this release cannot read.
-    pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        Self::at(storage::open(uri, storage, options.mmap)?, uri, storage, options)
+    pub fn open(uri: &str, storage_options: &StorageOptions, options: ReadOptions) -> Result<Self> {
+        Self::at(storage::open(uri, storage_options, options.mmap)?, uri, storage_options, options)
     }
 
     /// Opens a table in a storage that is already open; splits are read at `uri`.
     ///
     /// # Errors
     /// As for [`OpenTable::open`].
-    pub fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        let place = match place.requests() {
-            Some(_) => place,
-            None => storage::counted(place, &Arc::new(Requests::default())),
+    pub fn at(
+        storage: Arc<dyn Storage>,
+        uri: &str,
+        storage_options: &StorageOptions,
+        options: ReadOptions,
+    ) -> Result<Self> {
+        let storage = match storage.requests() {
+            Some(_) => storage,
+            None => storage::counted(storage, &Arc::new(RequestCounters::default())),
         };
-        if let Some(requests) = place.requests() {
+        if let Some(requests) = storage.requests() {
             requests.budget().set_limit(options.memory_limit / 4, 1);
         }
-        place.begin(&OPENED_FILES, &OPENED_FOLDERS)?;
-        Self::read(place, uri, storage, options)
+        storage.begin(&OPENED_FILES, &OPENED_FOLDERS)?;
+        Self::read(storage, uri, storage_options, options)
     }
 
     /// Reads the properties and the timeline of a table. The files have been prefetched, or the storage is local.
     pub(super) fn read(
-        place: Arc<dyn Place>,
+        storage: Arc<dyn Storage>,
         uri: &str,
-        storage: &StorageOptions,
+        storage_options: &StorageOptions,
         options: ReadOptions,
     ) -> Result<Self> {
-        let config = TableConfig::load(place.as_ref())?;
+        let config = TableConfig::load(storage.as_ref())?;
         let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
-        let timeline = Timeline::load(&place, &config)?;
-        let (uri, storage, metadata) = (uri.to_owned(), storage.clone(), OnceLock::new());
+        let timeline = Timeline::load(&storage, &config)?;
+        let (uri, storage_options, metadata) = (uri.to_owned(), storage_options.clone(), OnceLock::new());
         let known_schema = Mutex::default();
-        Ok(Self { uri, storage, place, config, merge, timeline, options, metadata, known_schema })
+        Ok(Self { uri, storage_options, storage, config, merge, timeline, options, metadata, known_schema })
     }
 }

@@ -23,7 +23,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use crate::config::TableConfig;
 use crate::error::Result;
-use crate::filter::{BoundFilter, Bounds, Filter, Literal, Operator, Term};
+use crate::filter::{BoundFilter, ColumnBounds, Filter, Literal, Operator, Term};
 use crate::keys::{PartitionPart, PathValue, bounds_of, path_time};
 use crate::names::meta_columns;
 
@@ -61,7 +61,7 @@ enum ValueSource {
 impl PartitionFilter {
     /// Returns the filter of a table with these columns. [`crate::ErrorKind::InvalidArgument`] for a filter that does not
     /// fit them.
-    pub(super) fn of(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
+    pub(super) fn new(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
         BoundFilter::bind(filter, types)?;
         let url_encoded = config.url_encode_partitions;
         let parts = parts_of(config);
@@ -135,14 +135,14 @@ impl PartitionFilter {
         self.depth == Some(folder.split('/').count()) && self.may_match(&[folder]).is_ok_and(|may| !may.contains(&true))
     }
 
-    fn bounds(&self, sources: &ValueSource, partitions: &[&str]) -> Option<Bounds> {
+    fn bounds(&self, sources: &ValueSource, partitions: &[&str]) -> Option<ColumnBounds> {
         match sources {
             ValueSource::Nothing => None,
             ValueSource::Path => {
                 let paths: ArrayRef = Arc::new(StringArray::from(partitions.to_vec()));
                 // A partial record may lack the column.
                 let nulls = UInt64Array::new_null(partitions.len());
-                Some(Bounds { least: Arc::clone(&paths), greatest: paths, nulls })
+                Some(ColumnBounds { least: Arc::clone(&paths), greatest: paths, nulls })
             }
             ValueSource::Segment(part, kind) => {
                 let values: Vec<PathValue> = partitions.iter().map(|path| self.value(path, *part)).collect();
@@ -154,7 +154,7 @@ impl PartitionFilter {
     fn value(&self, path: &str, part: usize) -> PathValue {
         self.text(path, part)
             .zip(self.parts.get(part))
-            .map_or(PathValue::Unknown, |(text, part)| PathValue::of(text, &part.says))
+            .map_or(PathValue::Unknown, |(text, part)| PathValue::parse(text, &part.says))
     }
 
     /// Returns the string of a segment, without its name and unescaped.

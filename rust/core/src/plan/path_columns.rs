@@ -40,7 +40,7 @@
 //! all of them return the values of the path.
 
 use super::open_table::OpenTable;
-use crate::config::{Semantics, TableType};
+use crate::config::{MergeSemantics, TableType};
 use crate::split::PathColumns;
 
 /// The kind of rows of a query.
@@ -56,7 +56,7 @@ impl OpenTable {
     pub(super) fn path_columns(&self, rows: RowKind) -> PathColumns {
         let config = &self.config;
         let alone = config.drop_partition_columns;
-        let is_1x = self.options.semantics == Semantics::V1x;
+        let is_1x = self.options.semantics == MergeSemantics::V1x;
         let from_path = match rows {
             RowKind::Merged => is_1x || config.table_type == TableType::CopyOnWrite,
             RowKind::Base => true,

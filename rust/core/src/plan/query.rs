@@ -5,22 +5,22 @@ use std::sync::{Arc, PoisonError};
 use arrow_schema::SchemaRef;
 
 use super::columns::{columns, marking, projected};
-use super::file_slices::Slices;
+use super::file_slices::SelectedSlices;
 use super::known_schema::KnownSchema;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
 use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use crate::avro::{self, Types};
+use crate::avro::{self, ArrowMapping};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
-use crate::file_group::View;
+use crate::file_group::FileSystemView;
 use crate::names::{RequestedTime, meta_columns};
 use crate::read::newest_schema;
 use crate::schema::SchemaEvolution;
 use crate::schema::table_schema::{self, TableSchema};
-use crate::split::{Deletes, PathColumns, Query, splits};
+use crate::split::{DeleteOutput, PathColumns, Query, splits};
 
 /// The input of [`OpenTable::scan`].
 pub(super) struct ScanRequest<'a> {
@@ -41,7 +41,7 @@ pub(super) struct QueryColumns {
     /// The types of all columns of the rows.
     schema: avro::Schema,
     types: SchemaRef,
-    deletes: Deletes,
+    deletes: DeleteOutput,
     /// The projected columns.
     names: Vec<String>,
     pub(super) output: SchemaRef,
@@ -73,15 +73,15 @@ impl OpenTable {
 
     /// Returns the column names in the table's files, if columns are identified by ids.
     pub(super) fn evolution(&self, found: &TableSchema) -> Result<Option<SchemaEvolution>> {
-        let load = |internal| SchemaEvolution::load(self.place.as_ref(), &self.timeline, internal);
+        let load = |internal| SchemaEvolution::load(self.storage.as_ref(), &self.timeline, internal);
         found.internal.as_ref().map(load).transpose().map_err(|error| error.in_file(&self.uri))
     }
 
     /// Returns the schema of a data file, for a table without a schema in a commit; the meta columns only if there are
     /// no files.
     pub(super) fn schema_of_files(&self, as_of: Option<&RequestedTime>) -> Result<avro::Schema> {
-        let Slices { slices, instants, .. } = self.slices(as_of, FileSystemView::slices, None)?;
-        let schema = match newest_schema(&slices, &instants, self.place.as_ref())? {
+        let SelectedSlices { slices, instants, .. } = self.slices(as_of, FileSystemView::slices, None)?;
+        let schema = match newest_schema(&slices, &instants, self.storage.as_ref())? {
             Some(text) => avro::Schema::parse(&text)?,
             None if slices.is_empty() => avro::Schema::record("empty", Vec::new()),
             None => {
@@ -124,13 +124,14 @@ impl OpenTable {
     pub(super) fn scan(
         &self,
         request: ScanRequest<'_>,
-        find: impl FnOnce(Option<&PartitionFilter>) -> Result<Slices>,
+        find: impl FnOnce(Option<&PartitionFilter>) -> Result<SelectedSlices>,
     ) -> Result<Scan> {
         let ScanRequest { name, options, form, schema_at, path_columns, uses_record_index } = request;
         let QueryColumns { found, schema, types, deletes, names: columns, output, wanted } =
             self.columns_of(options, form, schema_at.as_ref(), &path_columns)?;
         let evolution = self.evolution(&found)?;
-        let Slices { mut slices, instants, range, partitions, listing, commits_by_block } = find(wanted.as_ref())?;
+        let SelectedSlices { mut slices, instants, range, partitions, listing, commits_by_block } =
+            find(wanted.as_ref())?;
         let found_slices = slices.len();
         let record_index =
             if uses_record_index { self.by_record_index(&mut slices, &types, &options.filter) } else { None };
@@ -142,7 +143,7 @@ impl OpenTable {
         let slices_pruned = found_slices.saturating_sub(slices.len());
         let query = Arc::new(Query {
             uri: self.uri.clone(),
-            storage: self.storage.clone(),
+            storage: self.storage_options.clone(),
             schema: schema.json().to_owned(),
             evolution,
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),

@@ -1,7 +1,7 @@
 //! The kinds of queries, each with its specific options.
 
-use super::written_files::Skip;
-use crate::timeline::Holes;
+use super::written_files::SkippedWrites;
+use crate::timeline::HollowCommitPolicy;
 
 /// A kind of query.
 #[derive(Debug, Clone)]
@@ -84,7 +84,7 @@ pub struct CommitBounds {
     /// Inclusive; `None` is the latest.
     pub end: Option<String>,
     /// How pending commits that later ones have overtaken are handled, below table version 8.
-    pub holes: Holes,
+    pub holes: HollowCommitPolicy,
 }
 
 /// The commits of an incremental query, and the rows that it returns.
@@ -93,7 +93,7 @@ pub struct IncrementalRange {
     /// The bounds of the range.
     pub bounds: CommitBounds,
     /// Table services whose commits are skipped.
-    pub skip: Skip,
+    pub skip: SkippedWrites,
     /// How missing files of the range are handled.
     pub full_scan: FullScanFallback,
     /// Whether the schema is that of the range's last commit instead of the table's.
@@ -104,9 +104,9 @@ pub struct IncrementalRange {
 
 impl IncrementalRange {
     /// Returns the table services that the query skips: a change log contains the rows of writers only.
-    pub(super) fn skipped(&self) -> Skip {
+    pub(super) fn skipped(&self) -> SkippedWrites {
         match self.rows {
-            IncrementalRows::Changelog => Skip { compaction: true, clustering: true, ..self.skip },
+            IncrementalRows::Changelog => SkippedWrites { compaction: true, clustering: true, ..self.skip },
             IncrementalRows::Merged | IncrementalRows::MergedWithDeletes => self.skip,
         }
     }

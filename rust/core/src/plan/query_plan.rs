@@ -18,7 +18,7 @@ use super::path_columns::RowKind;
 use super::query_kind::{IncrementalRange, QueryKind, RowForm};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use super::written_files::Written;
+use super::written_files::WrittenFiles;
 use crate::error::Result;
 use crate::filter::BoundFilter;
 use crate::names::RequestedTime;
@@ -54,7 +54,7 @@ impl QueryPlan {
             }
             QueryKind::Incremental(range) => table.incremental_schema(options, range),
             QueryKind::Changes(bounds) => {
-                table.span_of_changes(bounds)?;
+                table.range_of_changes(bounds)?;
                 changes_schema(options)
             }
         }
@@ -93,9 +93,9 @@ impl OpenTable {
     }
 
     fn incremental_schema(&self, options: &QueryOptions, range: &IncrementalRange) -> Result<SchemaRef> {
-        let span = self.span_of_rows(&range.bounds)?;
+        let timeline_range = self.range_of_rows(&range.bounds)?;
         let schema_at = if range.schema_at_end {
-            Written::of(&self.timeline, &span, range.skipped())?.latest().cloned()
+            WrittenFiles::read(&self.timeline, &timeline_range, range.skipped())?.latest().cloned()
         } else {
             None
         };

@@ -24,10 +24,10 @@ impl OpenTable {
         let options = QueryOptions { columns, ..QueryOptions::default() };
         let scan = self.snapshot(&options, None, SnapshotRows::Merged)?;
         let splits: Vec<Split> = scan.splits.into_iter().filter(|split| is_wanted(&split.slice)).collect();
-        let threads = self.options.threads.unwrap_or_else(|| self.place.requests_at_once());
+        let threads = self.options.threads.unwrap_or_else(|| self.storage.requests_at_once());
         let read = |split: &Split| {
             let reader = SplitReader::new(split.clone(), SharedReport::default())?;
-            let batches = reader.in_place(Arc::clone(&self.place)).collect::<Result<Vec<_>>>()?;
+            let batches = reader.with_storage(Arc::clone(&self.storage)).collect::<Result<Vec<_>>>()?;
             Ok((split.slice.clone(), batches))
         };
         parallel::map(&splits, threads, read)

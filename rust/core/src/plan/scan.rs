@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::base_share::base_share;
-use super::file_slices::{Listing, Partitions};
+use super::file_slices::{ListingSource, PartitionCounts};
 use crate::error::Result;
 use crate::names::{RequestedTime, TimelinePosition, meta_columns};
 use crate::read::Stream;
-use crate::split::{Deletes, Query, Split, divided};
-use crate::timeline::Span;
+use crate::split::{DeleteOutput, Query, Split, divided};
+use crate::timeline::TimelineRange;
 
 /// A planned query: its splits are fixed.
 pub struct Scan {
@@ -20,9 +20,9 @@ pub struct Scan {
     pub(super) splits: Vec<Split>,
     pub(super) kind: &'static str,
     pub(super) as_of: Option<RequestedTime>,
-    pub(super) between: Option<Span>,
-    pub(super) partitions: Partitions,
-    pub(super) listing: Listing,
+    pub(super) between: Option<TimelineRange>,
+    pub(super) partitions: PartitionCounts,
+    pub(super) listing: ListingSource,
     /// The result of the record index, if it was used.
     pub(super) record_index: Option<String>,
     /// The result of column statistics, if they were used.
@@ -111,7 +111,7 @@ impl Scan {
             base += usize::from(split.slice.base_file.is_some());
             logs += split.slice.log_files.len();
         }
-        let Partitions { read, pruned } = self.partitions;
+        let PartitionCounts { read, pruned } = self.partitions;
         let columns = if self.query.columns.is_empty() { "none".to_owned() } else { self.query.columns.join(", ") };
         let lines = [
             self.when(),
@@ -136,19 +136,25 @@ impl Scan {
 
     /// Returns the instants of the rows.
     fn when(&self) -> (&'static str, String) {
-        let Some(span) = &self.between else {
+        let Some(timeline_range) = &self.between else {
             let latest =
                 || format!("latest ({})", self.query.instants.latest.as_ref().map_or("", RequestedTime::as_str));
             return ("as of", self.as_of.as_ref().map_or_else(latest, RequestedTime::to_string));
         };
-        let begin = span.begin.as_ref().map_or("nothing", TimelinePosition::as_str);
-        ("after", format!("{begin}, up to {}", span.end.as_ref().map_or("the latest commit", TimelinePosition::as_str)))
+        let begin = timeline_range.begin.as_ref().map_or("nothing", TimelinePosition::as_str);
+        (
+            "after",
+            format!(
+                "{begin}, up to {}",
+                timeline_range.end.as_ref().map_or("the latest commit", TimelinePosition::as_str)
+            ),
+        )
     }
 }
 
 fn without_columns(query: &Query) -> Query {
     let mut query = Query::clone(query);
     // The column that marks deletes is added to any projection.
-    query.columns.retain(|name| query.deletes != Deletes::LeftOut && name == meta_columns::OPERATION);
+    query.columns.retain(|name| query.deletes != DeleteOutput::LeftOut && name == meta_columns::OPERATION);
     query
 }

@@ -6,43 +6,45 @@ use std::collections::HashMap;
 
 use arrow_schema::{DataType, Schema};
 
-use super::file_slices::{Partitions, Slices};
+use super::file_slices::{PartitionCounts, SelectedSlices};
 use super::lister::Lister;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
 use super::query_options::QueryOptions;
 use crate::bootstrap;
 use crate::config::TimelineLayout;
-use crate::error::{Error, Kind, Result};
-use crate::file_group::{FileSlice, PartitionFiles, View};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_group::{FileSlice, FileSystemView, PartitionFiles};
 use crate::filter::{Filter, KeyFilter};
-use crate::metadata_table::{COLUMN_STATS, MetadataTable, RECORD_INDEX, Skipping};
+use crate::metadata_table::{COLUMN_STATS, DataSkipping, MetadataTable, RECORD_INDEX};
 use crate::names::{RequestedTime, meta_columns};
-use crate::timeline::{Taken, Timeline};
+use crate::timeline::{RemovedFiles, Timeline};
 
 impl OpenTable {
     /// Returns the slices that a view selects in each selected partition, and the valid instants.
     pub(super) fn slices<'t>(
         &'t self,
         as_of: Option<&RequestedTime>,
-        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
+        choose: fn(&FileSystemView<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
         wanted: Option<&PartitionFilter>,
-    ) -> Result<Slices> {
-        let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
-        let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
-        let mut found = Slices { instants: self.timeline.instant_filter(Some(latest)), ..Slices::default() };
+    ) -> Result<SelectedSlices> {
+        let view =
+            FileSystemView::new(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
+        let Some(latest) = view.query_instant() else { return Ok(SelectedSlices::default()) };
+        let mut found =
+            SelectedSlices { instants: self.timeline.instant_filter(Some(latest)), ..SelectedSlices::default() };
         if let Some(kept) = view.kept() {
             self.kept_slices(&mut found, &view, choose, kept, wanted)?;
             return Ok(found);
         }
         let (mut listed, listing) = self.lister().list(wanted)?;
-        let taken = self.taken(&mut listed.files, wanted)?;
+        let removed = self.removed(&mut listed.files, wanted)?;
         for files in &listed.files {
             found.slices.extend(choose(&view, files)?);
         }
-        self.check_there(&found.slices, &taken)?;
+        self.check_there(&found.slices, &removed)?;
         self.attach_sources(&mut found.slices)?;
-        found.partitions = Partitions { read: listed.files.len(), pruned: listed.left_out };
+        found.partitions = PartitionCounts { read: listed.files.len(), pruned: listed.left_out };
         found.listing = listing;
         Ok(found)
     }
@@ -50,9 +52,9 @@ impl OpenTable {
     /// Returns the slices of the files that a savepoint keeps. No files are listed.
     fn kept_slices<'t>(
         &'t self,
-        found: &mut Slices,
-        view: &View<'t>,
-        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
+        found: &mut SelectedSlices,
+        view: &FileSystemView<'t>,
+        choose: fn(&FileSystemView<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
         kept: &[PartitionFiles],
         wanted: Option<&PartitionFilter>,
     ) -> Result<()> {
@@ -82,37 +84,37 @@ impl OpenTable {
     /// Returns the files that have been removed from the table since its timeline was listed, and adds them to the
     /// listing. So a slice that has lost files is still selected, and the loss is detected; otherwise an older or a
     /// newer slice would be selected in its place.
-    fn taken(&self, listed: &mut Vec<PartitionFiles>, wanted: Option<&PartitionFilter>) -> Result<Taken> {
-        let now = Timeline::load(&self.place, &self.config)?;
-        let taken = self.timeline.taken_since(&now).map_err(|error| error.in_file(&self.uri))?;
-        let partitions: Vec<&str> = taken.0.keys().map(String::as_str).collect();
+    fn removed(&self, listed: &mut Vec<PartitionFiles>, wanted: Option<&PartitionFilter>) -> Result<RemovedFiles> {
+        let now = Timeline::load(&self.storage, &self.config)?;
+        let removed = self.timeline.removed_since(&now).map_err(|error| error.in_file(&self.uri))?;
+        let partitions: Vec<&str> = removed.0.keys().map(String::as_str).collect();
         let matching =
             wanted.map_or_else(|| Ok(vec![true; partitions.len()]), |wanted| wanted.may_match(&partitions))?;
-        let places: HashMap<String, usize> = match taken.0.is_empty() {
+        let places: HashMap<String, usize> = match removed.0.is_empty() {
             true => HashMap::new(),
             false => listed.iter().enumerate().map(|(at, files)| (files.partition.clone(), at)).collect(),
         };
-        for ((partition, names), _) in taken.0.iter().zip(matching).filter(|(_, matches)| *matches) {
+        for ((partition, names), _) in removed.0.iter().zip(matching).filter(|(_, matches)| *matches) {
             let names = names.keys().map(String::as_str);
             match places.get(partition).and_then(|at| listed.get_mut(*at)) {
                 Some(files) => files.add_missing(names),
-                None => listed.push(PartitionFiles::of(partition, names.map(|name| (name, 0)))),
+                None => listed.push(PartitionFiles::new(partition, names.map(|name| (name, 0)))),
             }
         }
-        Ok(taken)
+        Ok(removed)
     }
 
-    fn check_there(&self, slices: &[FileSlice], taken: &Taken) -> Result<()> {
+    fn check_there(&self, slices: &[FileSlice], removed: &RemovedFiles) -> Result<()> {
         for slice in slices {
             let names = slice.base_file.iter().map(|base| (&base.name, &base.path));
             let names = names.chain(slice.log_files.iter().map(|log| (&log.name, &log.path)));
             for (name, path) in names {
-                if let Some(clean) = taken.by(&slice.partition, name) {
+                if let Some(clean) = removed.by(&slice.partition, name) {
                     let message = format!(
                         "the clean {clean} has removed the file, or is about to, since the table was opened; open the table again"
                     );
-                    return Err(Error::new(Kind::FileCleaned, message)
-                        .in_file(self.place.full_path(path))
+                    return Err(Error::new(ErrorKind::FileCleaned, message)
+                        .in_file(self.storage.full_path(path))
                         .at_instant(&slice.base_instant));
                 }
             }
@@ -122,12 +124,12 @@ impl OpenTable {
 
     /// Adds the source files to slices with skeleton files of a bootstrap.
     pub(super) fn attach_sources(&self, slices: &mut [FileSlice]) -> Result<()> {
-        bootstrap::attach(self.place.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
+        bootstrap::attach(self.storage.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
     }
 
     pub(super) fn lister(&self) -> Lister<'_> {
-        let Self { uri, storage, place, config, timeline, options, metadata, .. } = self;
-        Lister { uri, storage, place, config, timeline, options, metadata }
+        let Self { uri, storage_options, storage, config, timeline, options, metadata, .. } = self;
+        Lister { uri, storage_options, storage, config, timeline, options, metadata }
     }
 
     /// The table's metadata table; opened when it is first used.
@@ -151,7 +153,7 @@ impl OpenTable {
         }
         let key_field = self.key_field(types);
         let columns = [Some(meta_columns::RECORD_KEY), key_field.as_deref()];
-        let of_column = |column: &str| match KeyFilter::of(filter, column) {
+        let of_column = |column: &str| match KeyFilter::from_filter(filter, column) {
             KeyFilter::Keys(keys) => keys.into_iter().map(String::from_utf8).collect::<Result<_, _>>().ok(),
             KeyFilter::All | KeyFilter::Prefixes(_) => None,
         };
@@ -184,7 +186,7 @@ impl OpenTable {
         }
         let over_logs =
             self.config.layout() == TimelineLayout::V2 && options.merger.is_none() && self.merge.custom().is_none();
-        let skipping = Skipping { types, filter: &options.filter, not_of_files, over_logs };
+        let skipping = DataSkipping { types, filter: &options.filter, not_of_files, over_logs };
         let found = lister.metadata_table();
         match found.and_then(|metadata| metadata.may_hold(slices, &skipping).map_err(Arc::new)) {
             Ok(None) => None,
@@ -199,7 +201,7 @@ impl OpenTable {
 
     /// Returns the filter on partition paths; `None` if all partitions are read.
     pub(super) fn partition_filter(&self, types: &Schema, filter: &Filter) -> Result<Option<PartitionFilter>> {
-        let found = PartitionFilter::of(&self.config, types, filter)?;
+        let found = PartitionFilter::new(&self.config, types, filter)?;
         Ok(Some(found).filter(|_| self.options.prune && !filter.is_empty()))
     }
 

@@ -6,9 +6,9 @@ use super::query::ScanRequest;
 use super::query_kind::{RowForm, SnapshotRows};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use crate::config::Semantics;
+use crate::config::MergeSemantics;
 use crate::error::Result;
-use crate::file_group::{FileSlice, View};
+use crate::file_group::{FileSlice, FileSystemView};
 use crate::filter::Filter;
 use crate::names::RequestedTime;
 
@@ -29,7 +29,7 @@ impl OpenTable {
             let (_, types) = self.schema_at(as_of.as_ref())?;
             self.partition_filter(&types, filter)?
         };
-        Ok(self.slices(as_of.as_ref(), View::slices, wanted.as_ref())?.slices)
+        Ok(self.slices(as_of.as_ref(), FileSystemView::slices, wanted.as_ref())?.slices)
     }
 
     /// Plans a snapshot, as of an instant if one is given: base files and logs merged.
@@ -39,7 +39,7 @@ impl OpenTable {
     /// not fit them; `Unsupported` for merge modes that this release does not support.
     pub fn snapshot(&self, options: &QueryOptions, as_of: Option<&str>, rows: SnapshotRows) -> Result<Scan> {
         let as_of = as_of.map(RequestedTime::from_query).transpose()?;
-        let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), View::slices, wanted);
+        let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), FileSystemView::slices, wanted);
         let form = RowForm::from(rows);
         let request = ScanRequest {
             name: "snapshot",
@@ -51,7 +51,7 @@ impl OpenTable {
             uses_record_index: form == RowForm::MERGED && as_of.is_none(),
         };
         let scan = self.scan(request, find)?;
-        let merging = form.merged || self.options.semantics == Semantics::V0x;
+        let merging = form.merged || self.options.semantics == MergeSemantics::V0x;
         if merging && options.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge.check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
@@ -64,7 +64,7 @@ impl OpenTable {
     /// Errors of [`OpenTable::snapshot`].
     pub fn read_optimized(&self, options: &QueryOptions, as_of: Option<&str>) -> Result<Scan> {
         let as_of = as_of.map(RequestedTime::from_query).transpose()?;
-        let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), View::base_files, wanted);
+        let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), FileSystemView::base_files, wanted);
         let request = ScanRequest {
             name: "read_optimized",
             options,

@@ -4,14 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::file_slices::Slices;
+use super::file_slices::SelectedSlices;
 use super::open_table::OpenTable;
 use super::query::ScanRequest;
 use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use crate::error::{Error, Kind, Result};
-use crate::file_group::{FileSlice, PartitionFiles, View, files_of};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_group::{FileSlice, FileSystemView, PartitionFiles, files_of};
 use crate::metadata_table::{FILES, MetadataTable};
 use crate::names::RequestedTime;
 use crate::split::PathColumns;
@@ -52,7 +52,7 @@ impl OpenTable {
     /// What listing files and reading plans may fail with.
     pub fn write_view(&self, partitions: Option<&BTreeSet<String>>) -> Result<WriteView> {
         let in_table = |error: Error| error.in_file(&self.uri);
-        let view = View::of(&self.timeline, &self.config, None).map_err(in_table)?;
+        let view = FileSystemView::new(&self.timeline, &self.config, None).map_err(in_table)?;
         let mut found = WriteView::default();
         for plan in self.timeline.pending_compactions()? {
             for operation in plan.operations {
@@ -86,9 +86,9 @@ impl OpenTable {
             }
         }
         let partitions: Vec<&String> = partitions.iter().collect();
-        parallel::map(&partitions, self.place.requests_at_once(), |partition| {
-            match files_of(self.place.as_ref(), partition) {
-                Err(error) if error.kind() == Kind::NotFound => Ok(PartitionFiles::of(partition, [])),
+        parallel::map(&partitions, self.storage.requests_at_once(), |partition| {
+            match files_of(self.storage.as_ref(), partition) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(PartitionFiles::new(partition, [])),
                 listed => listed,
             }
         })
@@ -128,7 +128,7 @@ impl OpenTable {
         self.scan(request, |_| {
             let mut slices = slices.to_vec();
             self.attach_sources(&mut slices)?;
-            Ok(Slices { slices, instants: self.timeline.instant_filter(latest), ..Slices::default() })
+            Ok(SelectedSlices { slices, instants: self.timeline.instant_filter(latest), ..SelectedSlices::default() })
         })
     }
 }

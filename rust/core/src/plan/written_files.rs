@@ -11,13 +11,13 @@ use crate::file_group::PartitionFiles;
 use crate::names::instant_range::InstantRange;
 use crate::names::{RequestedTime, TimelinePosition};
 use crate::split::CommitRange;
-use crate::storage::{Entry, Place, parallel};
-use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
+use crate::storage::{FolderEntry, Storage, parallel};
+use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Timeline, TimelineRange};
 
 /// Writes that an incremental query may skip, by their operation and not by their action: a `commit` can be a bulk
 /// insert.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Skip {
+pub struct SkippedWrites {
     /// Compactions and log compactions (`hoodie.datasource.read.incr.skip_compact`).
     pub compaction: bool,
     /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
@@ -29,7 +29,7 @@ pub struct Skip {
 
 /// The files that the commits of a range have written.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct WrittenFiles {
     /// Requested times of the commits whose rows are returned.
     instants: BTreeSet<RequestedTime>,
     /// The commit with the greatest requested time.
@@ -43,27 +43,27 @@ pub(super) struct Written {
     is_archived: bool,
 }
 
-impl Written {
+impl WrittenFiles {
     /// Reads the metadata of the commits in a range.
     ///
     /// # Errors
     /// Errors of reading the metadata.
-    pub(super) fn of(timeline: &Timeline, span: &Span, skip: Skip) -> Result<Self> {
+    pub(super) fn read(timeline: &Timeline, timeline_range: &TimelineRange, skip: SkippedWrites) -> Result<Self> {
         let mut written = Self::default();
-        timeline.visit_writes_in(span, &mut |write, metadata| {
+        timeline.visit_writes_in(timeline_range, &mut |write, metadata| {
             written.add(write, metadata, skip);
             written.is_archived |= timeline.is_before_start(&write.requested_time);
             Ok(())
         })?;
         if written.has_log_compaction && skip.log_compaction {
-            let skip = Skip { compaction: true, clustering: true, log_compaction: false };
-            return Self::of(timeline, span, skip);
+            let skip = SkippedWrites { compaction: true, clustering: true, log_compaction: false };
+            return Self::read(timeline, timeline_range, skip);
         }
         Ok(written)
     }
 
     /// Adds the files that one commit has written.
-    pub(super) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) {
+    pub(super) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: SkippedWrites) {
         let left_out = match metadata.operation.as_str() {
             // Log compaction gives the rows that it merges its own commit time, so without this they would be returned
             // again.
@@ -112,10 +112,10 @@ impl Written {
     /// Returns the commits whose blocks are read and whose rows are returned. Below table version 8, where commits may
     /// share a log file, Hudi also merges blocks that older commits have left in it: a late row loses against those.
     #[must_use]
-    pub(super) fn range(&self, layout: TimelineLayout, span: &Span) -> CommitRange {
+    pub(super) fn range(&self, layout: TimelineLayout, timeline_range: &TimelineRange) -> CommitRange {
         let rows = InstantRange::ExactMatch(self.instants.clone());
         let blocks = match layout {
-            TimelineLayout::V1 => up_to(span.end.as_ref()),
+            TimelineLayout::V1 => up_to(timeline_range.end.as_ref()),
             TimelineLayout::V2 => rows.clone(),
         };
         CommitRange { blocks, rows, own_base_rows: false }
@@ -145,11 +145,11 @@ impl Written {
     ///
     /// # Errors
     /// `Io` if a folder cannot be listed.
-    pub(super) fn is_cleaned(&self, place: &dyn Place) -> Result<bool> {
+    pub(super) fn is_cleaned(&self, storage: &dyn Storage) -> Result<bool> {
         let is_cleaned = AtomicBool::new(false);
-        parallel::work_through(self.files.iter().collect(), place.requests_at_once(), |(folder, files)| {
+        parallel::work_through(self.files.iter().collect(), storage.requests_at_once(), |(folder, files)| {
             if !is_cleaned.load(Ordering::Relaxed) {
-                let entries = place.list(folder)?.unwrap_or_default();
+                let entries = storage.list(folder)?.unwrap_or_default();
                 let there: HashSet<&str> = entries.iter().filter_map(name_of).collect();
                 is_cleaned.fetch_or(files.keys().any(|name| !there.contains(name.as_str())), Ordering::Relaxed);
             }
@@ -183,7 +183,7 @@ impl Written {
         let path = |name: &String| if partition.is_empty() { name.clone() } else { format!("{partition}/{name}") };
         let files = self.files.get(partition).into_iter().flatten();
         let files = files.map(|(name, len)| Ok((name.as_str(), len_of(&path(name), *len)?)));
-        Ok(PartitionFiles::of(partition, files.collect::<Result<Vec<_>>>()?))
+        Ok(PartitionFiles::new(partition, files.collect::<Result<Vec<_>>>()?))
     }
 }
 
@@ -203,10 +203,10 @@ pub(super) fn reported_len(bytes: Option<i64>) -> Option<u64> {
     bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0)
 }
 
-fn name_of(entry: &Entry) -> Option<&str> {
+fn name_of(entry: &FolderEntry) -> Option<&str> {
     match entry {
-        Entry::File(file) => Some(&file.name),
-        Entry::Folder(_) => None,
+        FolderEntry::File(file) => Some(&file.name),
+        FolderEntry::Folder(_) => None,
     }
 }
 
@@ -214,22 +214,22 @@ fn name_of(entry: &Entry) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::timeline::{Action, Part, State};
+    use crate::timeline::{Action, InstantState, MetadataPart};
 
     fn write(time: &str) -> Instant {
         Instant {
             requested_time: time.into(),
             completion_time: None,
             action: Action::DeltaCommit,
-            state: State::Completed,
+            state: InstantState::Completed,
             file_name: String::new(),
         }
     }
 
-    fn written(commits: &[(&str, &str)], skip: Skip) -> Written {
-        let mut written = Written::default();
+    fn written(commits: &[(&str, &str)], skip: SkippedWrites) -> WrittenFiles {
+        let mut written = WrittenFiles::default();
         for (time, json) in commits {
-            let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
+            let metadata = CommitMetadata::parse(json.as_bytes(), MetadataPart::All).unwrap().unwrap();
             written.add(&write(time), metadata, skip);
         }
         written
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn files_are_those_of_the_commits() {
         let root = r#"{"partitionToWriteStats":{"":[{"path":"g_0-1-2_3.parquet","fileSizeInBytes":7}]}}"#;
-        let written = written(&[("1", &upsert(20)), ("3", root), ("2", &upsert(30))], Skip::default());
+        let written = written(&[("1", &upsert(20)), ("3", root), ("2", &upsert(30))], SkippedWrites::default());
         assert_eq!(written.partitions(), ["", "p"]);
         let measured = |path: &str, len: Option<u64>| match len {
             Some(len) => Ok(len),
@@ -259,8 +259,8 @@ mod tests {
         assert_eq!(files[1].base_files[0].len, 5, "measured, for no commit reports it");
         assert_eq!(written.bytes(), 37);
         assert_eq!(written.latest().unwrap(), "3");
-        let span = Span { begin: Some("0".into()), end: Some("3".into()) };
-        let range = written.range(TimelineLayout::V2, &span);
+        let timeline_range = TimelineRange { begin: Some("0".into()), end: Some("3".into()) };
+        let range = written.range(TimelineLayout::V2, &timeline_range);
         assert!(
             ["1", "2", "3"]
                 .map(RequestedTime::from)
@@ -268,7 +268,7 @@ mod tests {
                 .all(|time| range.rows.contains(time) && range.blocks.contains(time))
         );
         assert!(!range.blocks.contains(&"0".into()) && !range.rows.contains(&"0".into()));
-        let shared = written.range(TimelineLayout::V1, &span);
+        let shared = written.range(TimelineLayout::V1, &timeline_range);
         assert!(
             shared.blocks.contains(&"0".into())
                 && !shared.blocks.contains(&"4".into())
@@ -284,14 +284,14 @@ mod tests {
             )
         };
         for (operation, skip, left_out) in [
-            ("COMPACT", Skip::default(), false),
-            ("COMPACT", Skip { compaction: true, ..Skip::default() }, true),
-            ("COMPACT", Skip { clustering: true, ..Skip::default() }, false),
-            ("CLUSTER", Skip::default(), false),
-            ("CLUSTER", Skip { clustering: true, ..Skip::default() }, true),
-            ("LOG_COMPACT", Skip::default(), false),
-            ("LOG_COMPACT", Skip { compaction: true, ..Skip::default() }, true),
-            ("BULK_INSERT", Skip { compaction: true, clustering: true, log_compaction: true }, false),
+            ("COMPACT", SkippedWrites::default(), false),
+            ("COMPACT", SkippedWrites { compaction: true, ..SkippedWrites::default() }, true),
+            ("COMPACT", SkippedWrites { clustering: true, ..SkippedWrites::default() }, false),
+            ("CLUSTER", SkippedWrites::default(), false),
+            ("CLUSTER", SkippedWrites { clustering: true, ..SkippedWrites::default() }, true),
+            ("LOG_COMPACT", SkippedWrites::default(), false),
+            ("LOG_COMPACT", SkippedWrites { compaction: true, ..SkippedWrites::default() }, true),
+            ("BULK_INSERT", SkippedWrites { compaction: true, clustering: true, log_compaction: true }, false),
         ] {
             let written = written(&[("5", &service(operation))], skip);
             let skipped =

@@ -7,22 +7,23 @@ use crate::base_file;
 use crate::error::Result;
 use crate::file_group::{BaseFile, FileSlice};
 use crate::log;
-use crate::storage::{Place, Prefix, Source};
+use crate::storage::{FileSource, PrefixSource, Storage};
 use crate::timeline::InstantFilter;
 
 /// Returns the Avro schema, as JSON, of the newest file that has one: base files first, then logs from their ends.
-pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, place: &dyn Place) -> Result<Option<String>> {
+pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, storage: &dyn Storage) -> Result<Option<String>> {
     let mut newest: Vec<&FileSlice> = slices.iter().collect();
     newest.sort_by(|one, two| two.base_instant.cmp(&one.base_instant));
     // A skeleton file has the meta columns only.
     let whole = |base: &&BaseFile| base.source.is_none();
     for base in newest.iter().filter_map(|slice| slice.base_file.as_ref()).filter(whole) {
-        if let Some(schema) = base_file::open(place.open_known(&base.path, &known_base(base))?)?.avro_schema() {
+        if let Some(schema) = base_file::open(storage.open_known(&base.path, &known_base(base))?)?.avro_schema() {
             return Ok(Some(schema));
         }
     }
     for file in newest.iter().flat_map(|slice| slice.log_files.iter().rev()) {
-        let source: Arc<dyn Source> = Arc::new(Prefix::new(place.open_known(&file.path, &known_log(file))?, file.len)?);
+        let source: Arc<dyn FileSource> =
+            Arc::new(PrefixSource::new(storage.open_known(&file.path, &known_log(file))?, file.len)?);
         if let Some(schema) = log::newest_schema(source, |instant| instants.is_committed(instant))? {
             return Ok(Some(schema));
         }

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use crate::config::ReadOptions;
 use crate::error::Result;
 use crate::spill::{BatchWriter, SpillFolder};
-use crate::storage::{FetchBudget, Reserved, Source};
+use crate::storage::{FetchBudget, FileSource, ReservedBytes};
 
 /// The memory of one slice.
 pub(super) struct SliceMemory {
@@ -35,8 +35,8 @@ pub(super) struct SliceMemory {
     known: HashMap<BlockId, Bytes>,
     /// The budget of fetched files; bytes derived from them are counted there, too.
     fetched: Option<Arc<FetchBudget>>,
-    reserved: Vec<Reserved>,
-    reserved_by_pass: Vec<Reserved>,
+    reserved: Vec<ReservedBytes>,
+    reserved_by_pass: Vec<ReservedBytes>,
 }
 
 /// A block of the slice: the path of its file and the offset of its content.
@@ -82,7 +82,7 @@ impl SliceMemory {
     }
 
     /// Returns a range of a file: of the mapping if the file is mapped, otherwise held until the slice is read.
-    pub(super) fn content(&mut self, file: &dyn Source, range: std::ops::Range<u64>) -> Result<Bytes> {
+    pub(super) fn content(&mut self, file: &dyn FileSource, range: std::ops::Range<u64>) -> Result<Bytes> {
         if file.window().is_none() {
             return file.read(range);
         }
@@ -104,7 +104,7 @@ impl SliceMemory {
     /// Returns bytes derived from a range of a file, held until the slice is read.
     pub(super) fn converted(
         &mut self,
-        file: &dyn Source,
+        file: &dyn FileSource,
         start: u64,
         unpack: impl FnOnce() -> Result<Bytes>,
     ) -> Result<Bytes> {
@@ -120,7 +120,7 @@ impl SliceMemory {
     }
 
     /// Returns bytes that are needed for one pass over the logs. Those that are part of the content are already held.
-    pub(super) fn of_pass(&mut self, bytes: Bytes, content: &Bytes) -> Result<Bytes> {
+    pub(super) fn hold_for_pass(&mut self, bytes: Bytes, content: &Bytes) -> Result<Bytes> {
         if bytes.as_ptr() == content.as_ptr() {
             return Ok(bytes);
         }
@@ -166,7 +166,7 @@ impl SliceMemory {
         if self.fits(len) { Ok((len, bytes)) } else { Ok((0, self.folder.keep(&bytes)?)) }
     }
 
-    fn counted(&self, bytes: u64) -> Option<Reserved> {
+    fn counted(&self, bytes: u64) -> Option<ReservedBytes> {
         self.fetched.as_ref().map(|fetched| fetched.reserve(bytes))
     }
 

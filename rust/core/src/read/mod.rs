@@ -29,7 +29,7 @@ mod slice;
 mod stream;
 
 pub use file_schema::newest_schema;
-pub use report::{Corrupt, Report, SharedReport};
+pub use report::{CorruptRange, ReadReport, SharedReport};
 pub use rows::rows_merge::{RowsMerge, RowsMergeOptions};
 pub use stream::pool::Stream;
 pub use stream::split_reader::SplitReader;

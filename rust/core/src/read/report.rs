@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::storage::{RequestCounts, Requests};
+use crate::storage::{RequestCounters, RequestCounts};
 
 /// A skipped range of a log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Corrupt {
+pub struct CorruptRange {
     /// The log file.
     pub file: String,
     /// The offset of the block.
@@ -18,13 +18,13 @@ pub struct Corrupt {
 
 /// Statistics of a read of one or several splits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ReadReport {
     /// Base and log files opened.
     pub files: u64,
     /// Log blocks by Hudi's name of their type.
     pub blocks: BTreeMap<String, u64>,
     /// Corrupt ranges.
-    pub corrupt: Vec<Corrupt>,
+    pub corrupt: Vec<CorruptRange>,
     /// Blocks removed by rollbacks.
     pub rolled_back: u64,
     /// Blocks of instants that are not completed.
@@ -52,13 +52,13 @@ pub struct Report {
 /// A report that several readers update.
 #[derive(Debug, Clone, Default)]
 pub struct SharedReport {
-    report: Arc<Mutex<Report>>,
-    requests: Arc<Requests>,
+    report: Arc<Mutex<ReadReport>>,
+    requests: Arc<RequestCounters>,
 }
 
 impl SharedReport {
     /// Returns the report for an update.
-    pub fn edit(&self) -> MutexGuard<'_, Report> {
+    pub fn edit(&self) -> MutexGuard<'_, ReadReport> {
         // The counts are valid even after a panic of another thread.
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,14 +70,14 @@ impl SharedReport {
 
     /// Returns the counters of storage requests.
     #[must_use]
-    pub fn requests(&self) -> &Arc<Requests> {
+    pub fn requests(&self) -> &Arc<RequestCounters> {
         &self.requests
     }
 
     /// Returns a copy of the report.
     #[must_use]
-    pub fn snapshot(&self) -> Report {
+    pub fn snapshot(&self) -> ReadReport {
         let peak_fetched_bytes = self.requests.budget().peak();
-        Report { requests: self.requests.counts(), peak_fetched_bytes, ..self.edit().clone() }
+        ReadReport { requests: self.requests.counts(), peak_fetched_bytes, ..self.edit().clone() }
     }
 }

@@ -16,8 +16,8 @@ use super::internal_schema::InternalSchema;
 use crate::avro::{self, Field, Record, Type};
 use crate::error::Result;
 use crate::names::{FieldNames, RequestedTime};
-use crate::storage::{Entry, Place};
-use crate::timeline::{Part, Timeline};
+use crate::storage::{FolderEntry, Storage};
+use crate::timeline::{MetadataPart, Timeline};
 
 /// Under this key commits keep their schema.
 pub(super) const LATEST_SCHEMA: &str = "latest_schema";
@@ -27,20 +27,20 @@ const HISTORY_FOLDER: &str = ".hoodie/.schema";
 
 /// What files call the columns of a query, by the instants that wrote them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evolution {
+pub struct SchemaEvolution {
     /// From each version on, until the next.
     by_version: BTreeMap<i64, FieldNames>,
     /// Versions of instants that have another than the greatest before them.
     odd: BTreeMap<i64, i64>,
 }
 
-impl Evolution {
+impl SchemaEvolution {
     /// Of a query by the columns of `query`: reads the table's history, and what its commits store since.
     ///
     /// # Errors
     /// What listing and reading may fail with; `InvalidTable` where a schema is none.
-    pub fn load(place: &dyn Place, timeline: &Timeline, query: &InternalSchema) -> Result<Self> {
-        let history = history(place, timeline)?;
+    pub fn load(storage: &dyn Storage, timeline: &Timeline, query: &InternalSchema) -> Result<Self> {
+        let history = history(storage, timeline)?;
         let mut schemas: BTreeMap<i64, InternalSchema> = history.into_iter().map(|one| (one.version, one)).collect();
         // Commits before the first change that a history knows of store no schema with ids.
         let first_change = schemas.keys().find(|version| **version > 0).copied().unwrap_or_default();
@@ -48,7 +48,7 @@ impl Evolution {
         let mut stored = Vec::new();
         for instant in timeline.completed_writes() {
             let Some(at) = number(&instant.requested_time).filter(|at| *at >= first_change) else { continue };
-            let metadata = timeline.commit_metadata(instant, Part::Header)?;
+            let metadata = timeline.commit_metadata(instant, MetadataPart::Header)?;
             let text = metadata.as_ref().and_then(|metadata| metadata.extra.get(LATEST_SCHEMA));
             if let Some(text) = text.filter(|text| !text.is_empty()) {
                 let schema = InternalSchema::parse(text).map_err(|error| error.at_instant(&instant.requested_time))?;
@@ -124,10 +124,10 @@ fn number(instant: &RequestedTime) -> Option<i64> {
 }
 
 /// The newest history that a completed write has left; empty where there is none.
-fn history(place: &dyn Place, timeline: &Timeline) -> Result<Vec<InternalSchema>> {
-    let entries = place.list(HISTORY_FOLDER)?.unwrap_or_default();
+fn history(storage: &dyn Storage, timeline: &Timeline) -> Result<Vec<InternalSchema>> {
+    let entries = storage.list(HISTORY_FOLDER)?.unwrap_or_default();
     let newest = entries.iter().filter_map(|entry| {
-        let Entry::File(file) = entry else { return None };
+        let FolderEntry::File(file) = entry else { return None };
         // `requested.schemacommit`, with the time of completion behind it in layout 2.
         let times = file.name.strip_suffix(".schemacommit")?;
         let requested = times.split_once('_').map_or(times, |(requested, _)| requested);
@@ -135,7 +135,7 @@ fn history(place: &dyn Place, timeline: &Timeline) -> Result<Vec<InternalSchema>
         timeline.is_completed(&requested).then_some((requested, &file.name))
     });
     let Some((instant, name)) = newest.max() else { return Ok(Vec::new()) };
-    let source = place.open(&format!("{HISTORY_FOLDER}/{name}"))?;
+    let source = storage.open(&format!("{HISTORY_FOLDER}/{name}"))?;
     let text = source.read_all()?;
     InternalSchema::parse_history(&text).map_err(|error| error.in_file(source.path()).at_instant(instant))
 }

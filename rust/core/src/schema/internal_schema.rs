@@ -50,7 +50,7 @@ enum Nested {
 }
 
 #[derive(Deserialize)]
-struct Stored {
+struct StoredSchema {
     #[serde(default)]
     version_id: i64,
     fields: Vec<IdField>,
@@ -58,7 +58,7 @@ struct Stored {
 
 #[derive(Deserialize)]
 struct History {
-    schemas: Vec<Stored>,
+    schemas: Vec<StoredSchema>,
 }
 
 impl InternalSchema {
@@ -67,7 +67,7 @@ impl InternalSchema {
     /// # Errors
     /// `InvalidTable` where it is something else.
     pub fn parse(text: &str) -> Result<Self> {
-        let stored: Stored = serde_json::from_str(text)
+        let stored: StoredSchema = serde_json::from_str(text)
             .map_err(|error| Error::invalid_table("a schema of schema on read that is none").caused_by(error))?;
         Ok(stored.into())
     }
@@ -106,8 +106,8 @@ impl InternalSchema {
     }
 }
 
-impl From<Stored> for InternalSchema {
-    fn from(stored: Stored) -> Self {
+impl From<StoredSchema> for InternalSchema {
+    fn from(stored: StoredSchema) -> Self {
         Self { version: stored.version_id, fields: stored.fields }
     }
 }

@@ -11,5 +11,5 @@ mod internal_schema;
 mod internal_types;
 pub mod table_schema;
 
-pub use evolution::{Evolution, in_tables_names};
+pub use evolution::{SchemaEvolution, in_tables_names};
 pub use internal_schema::InternalSchema;

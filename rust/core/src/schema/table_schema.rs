@@ -11,7 +11,7 @@ use crate::avro::{Field, Schema};
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::names::{RequestedTime, meta_columns};
-use crate::timeline::{Instant, Part, Timeline};
+use crate::timeline::{Instant, MetadataPart, Timeline};
 
 /// Operations that rewrite existing rows, in any schema (`WriteOperationType.canUpdateSchema`).
 const SERVICES: [&str; 4] = ["COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX"];
@@ -65,7 +65,7 @@ impl TableSchema {
 }
 
 /// What a commit stores: one or both.
-struct Stored<'a> {
+struct StoredSchema<'a> {
     instant: &'a Instant,
     schema: Option<String>,
     internal: Option<String>,
@@ -77,7 +77,7 @@ fn newest<'a>(
     timeline: &'a Timeline,
     config: &TableConfig,
     as_of: Option<&RequestedTime>,
-) -> Result<Option<Stored<'a>>> {
+) -> Result<Option<StoredSchema<'a>>> {
     let in_time = |instant: &&Instant| as_of.is_none_or(|as_of| instant.requested_time <= *as_of);
     let mut writes: Vec<&Instant> = timeline.completed_writes().filter(in_time).collect();
     if writes.is_empty() && as_of.is_some_and(|as_of| timeline.is_before_start(as_of)) {
@@ -86,7 +86,7 @@ fn newest<'a>(
     if config.layout() == TimelineLayout::V2 {
         writes.sort_by(|one, other| one.completion_time.cmp(&other.completion_time));
     }
-    let mut of_service: Option<Stored<'a>> = None;
+    let mut of_service: Option<StoredSchema<'a>> = None;
     for instant in writes.into_iter().rev() {
         let Some(metadata) = timeline.commit_metadata(instant, MetadataPart::Header)? else { continue };
         let schema = metadata.schema().map(str::to_owned);
@@ -94,14 +94,14 @@ fn newest<'a>(
         if schema.is_none() && internal.is_none() {
             continue;
         }
-        let stored = Stored { instant, schema, internal };
+        let stored = StoredSchema { instant, schema, internal };
         if SERVICES.contains(&metadata.operation.as_str()) {
             of_service = of_service.or(Some(stored));
         } else if stored.internal.is_some() {
             return Ok(Some(stored));
         } else {
             let newest = of_service.filter(|of_service| of_service.schema.is_some()).unwrap_or(stored);
-            return Ok(Some(Stored { internal: None, ..newest }));
+            return Ok(Some(StoredSchema { internal: None, ..newest }));
         }
     }
     Ok(of_service)
@@ -169,8 +169,8 @@ mod tests {
         let paths: Vec<String> = files.iter().map(|(name, _)| format!("{}/{name}", config.timeline_folder)).collect();
         let kept = format!("{}/kept", config.timeline_folder);
         let files = paths.iter().map(String::as_str).zip(files.iter().map(|(_, bytes)| bytes.as_slice()));
-        let place = MemoryStorage::holding(files.chain([(kept.as_str(), b"".as_slice())]));
-        let timeline = Timeline::load(&place, &config).unwrap();
+        let storage = MemoryStorage::holding(files.chain([(kept.as_str(), b"".as_slice())]));
+        let timeline = Timeline::load(&storage, &config).unwrap();
         let schema = at(&timeline, &config, as_of).unwrap()?.schema;
         Some(schema.fields().iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(","))
     }

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::Place;
+use crate::storage::Storage;
 
 /// A data file: its partition, `""` for a table without partitions, and its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +84,7 @@ fn outside(path: &str) -> Error {
 }
 
 /// The full path of a file as plans have it: without a scheme, as the same store is `s3://` here and `s3a://` in Hadoop.
-pub(super) fn plan_path(store: &dyn Place, path: &str) -> String {
+pub(super) fn plan_path(store: &dyn Storage, path: &str) -> String {
     let full = store.full_path(path);
     match full.split_once("://") {
         Some((_, rest)) => rest.split_once('/').map_or(format!("/{path}"), |(_, inside)| format!("/{inside}")),
@@ -98,7 +98,7 @@ pub(super) fn plan_path(store: &dyn Place, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     #[test]
     fn paths_are_in_partitions() {
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!((path.partition.as_str(), path.path().as_str()), ("p/q=1", "p/q=1/f-0_0-1-2_7.parquet"));
         assert_eq!(DataPath::parse("f-0_0-1-2_7.parquet").unwrap().partition, "");
         for wrong in ["../f", "p/../f", "/etc/passwd", "p//f", "p/", ".hoodie/hoodie.properties", "p/..", "", "./f"] {
-            assert_eq!(DataPath::parse(wrong).unwrap_err().kind(), crate::Kind::InvalidTable, "{wrong}");
+            assert_eq!(DataPath::parse(wrong).unwrap_err().kind(), crate::ErrorKind::InvalidTable, "{wrong}");
         }
     }
 
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn plans_have_paths_without_a_scheme() {
-        assert_eq!(plan_path(&LocalPlace::new("/t", true), "p/f"), "/t/p/f");
+        assert_eq!(plan_path(&LocalStorage::new("/t", true), "p/f"), "/t/p/f");
         let here = std::env::current_dir().unwrap().to_string_lossy().into_owned();
-        assert_eq!(plan_path(&LocalPlace::new("t", true), "p/f"), format!("{here}/t/p/f"));
+        assert_eq!(plan_path(&LocalStorage::new("t", true), "p/f"), format!("{here}/t/p/f"));
     }
 }

@@ -13,7 +13,7 @@ use super::rollback::Rollbacks;
 use crate::commit::{HeartbeatOptions, Heartbeats, delete_heartbeat};
 use crate::error::Result;
 use crate::names::RequestedTime;
-use crate::storage::Entry;
+use crate::storage::FolderEntry;
 use crate::timeline::Timeline;
 use crate::write::Markers;
 
@@ -50,8 +50,8 @@ pub fn remove_leftovers(rollbacks: &Rollbacks<'_>, heartbeat: HeartbeatOptions) 
 fn marked_instants(rollbacks: &Rollbacks<'_>) -> Result<Vec<RequestedTime>> {
     let entries = rollbacks.store.list(TEMP)?.unwrap_or_default();
     let folders = entries.iter().filter_map(|entry| match entry {
-        Entry::Folder(name) => RequestedTime::parse(name),
-        Entry::File(_) => None,
+        FolderEntry::Folder(name) => RequestedTime::parse(name),
+        FolderEntry::File(_) => None,
     });
     Ok(folders.collect())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Entry, FileStatus, FileStore};
+use crate::storage::{FileStatus, FileStore, FolderEntry};
 
 /// Partitions that were listed.
 pub(super) struct Listings<'a> {
@@ -27,8 +27,8 @@ impl<'a> Listings<'a> {
         if !self.known.contains_key(partition) {
             let entries = self.store.list(partition)?.unwrap_or_default();
             let files = entries.into_iter().filter_map(|entry| match entry {
-                Entry::File(status) => Some((status.name.clone(), status)),
-                Entry::Folder(_) => None,
+                FolderEntry::File(status) => Some((status.name.clone(), status)),
+                FolderEntry::Folder(_) => None,
             });
             self.known.insert(partition.to_owned(), files.collect());
         }

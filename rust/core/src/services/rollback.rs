@@ -14,14 +14,14 @@ use super::rollback_plan::{Undo, instant_info};
 use super::undo_files::UndoFiles;
 use crate::commit::{Clock, RolledBackFiles, RolledBackPartition, TimelineWriter, delete_heartbeat};
 use crate::config::TableConfig;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
-use crate::storage::{FileStore, Place, Put};
+use crate::storage::{FileStore, PutOutcome, Storage};
 use crate::timeline::metadata::{
-    HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, Metadata, OrderedMap,
+    HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, Instant, Part, Timeline};
+use crate::timeline::{Action, Instant, MetadataPart, Timeline};
 use crate::write::Markers;
 
 /// Attempts to find a requested time that no other writer has.
@@ -67,7 +67,7 @@ impl Rollbacks<'_> {
     /// # Errors
     /// As for [`Timeline::load`].
     pub fn timeline(&self) -> Result<Timeline> {
-        let place: Arc<dyn Place> = Arc::<dyn FileStore>::clone(self.store);
+        let place: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(self.store);
         Timeline::load(&place, self.config)
     }
 
@@ -134,7 +134,7 @@ impl Rollbacks<'_> {
     fn plan(&self, mut timeline: Timeline, target: Instant) -> Result<Planned> {
         let (time, mut listings) = (&target.requested_time, Listings::new(self.store));
         let undo = if target.is_completed() {
-            let commit = timeline.commit_metadata(&target, Part::All)?.unwrap_or_default();
+            let commit = timeline.commit_metadata(&target, MetadataPart::All)?.unwrap_or_default();
             Undo::from_commit(self.config, time, &commit, &mut listings)?
         } else {
             let markers = Markers::new(Arc::clone(self.store), time).list()?;
@@ -144,13 +144,13 @@ impl Rollbacks<'_> {
         for _ in 0..ATTEMPTS {
             let rollback = self.clock.requested_time(&[&timeline])?;
             match self.timeline_writer().request(&rollback, Action::Rollback, &plan)? {
-                Put::Written(_) => return Ok(Planned { rollback, target, undo }),
-                Put::Refused => timeline = self.timeline()?,
+                PutOutcome::Written(_) => return Ok(Planned { rollback, target, undo }),
+                PutOutcome::Refused => timeline = self.timeline()?,
             }
         }
         let message =
             "other writers keep creating instants at the same times: the table has several writers without a lock";
-        Err(Error::new(Kind::AlreadyExists, message).at_instant(&target.requested_time))
+        Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&target.requested_time))
     }
 
     fn result(&self, planned: &Planned, done: &RolledBackFiles, millis: i64) -> HoodieRollbackMetadata {
@@ -189,6 +189,6 @@ impl Rollbacks<'_> {
 }
 
 /// A file that is there already is as good as one that was created.
-fn put_once(put: Result<Put>) -> Result<()> {
+fn put_once(put: Result<PutOutcome>) -> Result<()> {
     put.map(|_| ())
 }

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::data_paths::{DataPath, plan_path};
 use super::listings::Listings;
 use crate::config::{TableConfig, TimelineLayout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::Place;
+use crate::storage::Storage;
 use crate::timeline::metadata::{HoodieInstantInfo, HoodieRollbackPlan, HoodieRollbackRequest, OrderedMap};
 use crate::timeline::{CommitMetadata, Instant};
 use crate::write::{Marker, MarkerKind};
@@ -147,7 +147,7 @@ impl Undo {
     }
 
     /// The plan for the timeline.
-    pub(super) fn to_plan(&self, store: &dyn Place, instant: &Instant) -> HoodieRollbackPlan {
+    pub(super) fn to_plan(&self, store: &dyn Storage, instant: &Instant) -> HoodieRollbackPlan {
         let deletions = self.deletions.iter().map(|path| {
             let base = BaseFileName::parse(&path.name).map(|name| name.file_id);
             let file_id = base.or_else(|| LogFileName::parse(&path.name).map(|name| name.file_id));
@@ -206,6 +206,7 @@ fn slice_key(request: &HoodieRollbackRequest) -> Result<SliceKey> {
     let base_instant = RequestedTime::from_metadata("latestBaseInstant of a rollback plan", base_instant)?;
     let file_id =
         file_id.ok_or_else(|| Error::invalid_table("a rollback plan has logs to roll back without a file id"))?;
-    LogFileName::compose(&file_id, &base_instant, 1, "1-0-1").map_err(|error| error.with_kind(Kind::InvalidTable))?;
+    LogFileName::compose(&file_id, &base_instant, 1, "1-0-1")
+        .map_err(|error| error.with_kind(ErrorKind::InvalidTable))?;
     Ok((request.partition_path.clone(), file_id, base_instant))
 }

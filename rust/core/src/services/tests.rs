@@ -7,18 +7,18 @@ use bytes::Bytes;
 
 use super::rollback::{MetadataRollback, Rollbacks};
 use super::{remove_leftovers, roll_back_failed_writes};
-use crate::Kind;
+use crate::ErrorKind;
 use crate::commit::{Clock, FailedWrites, Heartbeat, HeartbeatOptions, RolledBackFiles};
 use crate::config::{Properties, TableConfig};
 use crate::error::Result;
-use crate::log::{BlockKind, BlockType, Forward};
+use crate::log::{BlockKind, BlockType, ForwardScan};
 use crate::names::RequestedTime;
 use crate::storage::failing_store::FailingStore;
-use crate::storage::{FileStore, LocalPlace, Place};
+use crate::storage::{FileStore, LocalStorage, Storage};
 use crate::timeline::metadata::{
-    HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest, Metadata,
+    HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest, TimelineMetadata,
 };
-use crate::timeline::{Action, State};
+use crate::timeline::{Action, InstantState};
 use crate::write::{MarkerKind, Markers};
 
 const FAILED: &str = "20240102000000000";
@@ -86,8 +86,8 @@ impl Table {
         self
     }
 
-    fn local(&self) -> LocalPlace {
-        LocalPlace::new(&self.folder.path().to_string_lossy(), true)
+    fn local(&self) -> LocalStorage {
+        LocalStorage::new(&self.folder.path().to_string_lossy(), true)
     }
 
     fn store(&self) -> Arc<dyn FileStore> {
@@ -125,15 +125,19 @@ impl Table {
         assert_eq!(data, kept, "{context}");
         let instants = self.instants();
         assert!(!instants.iter().any(|(time, ..)| time == FAILED), "{context}: {instants:?}");
-        assert!(instants.contains(&("20240101120000000".into(), Action::Compaction, State::Requested)), "{context}");
-        let pending =
-            instants.iter().filter(|(_, action, state)| *action == Action::Rollback && *state != State::Completed);
+        assert!(
+            instants.contains(&("20240101120000000".into(), Action::Compaction, InstantState::Requested)),
+            "{context}"
+        );
+        let pending = instants
+            .iter()
+            .filter(|(_, action, state)| *action == Action::Rollback && *state != InstantState::Completed);
         assert_eq!(pending.count(), 0, "{context}: {instants:?}");
         assert!(instants.iter().any(|(_, action, _)| *action == Action::Rollback), "{context}");
         assert!(!self.folder.path().join(".hoodie/.temp").join(FAILED).exists(), "{context}");
     }
 
-    fn instants(&self) -> Vec<(String, Action, State)> {
+    fn instants(&self) -> Vec<(String, Action, InstantState)> {
         let (store, clock) = (self.store(), Clock::new(&self.config));
         let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata: None };
         let timeline = rollbacks.timeline().unwrap();
@@ -190,7 +194,7 @@ fn logs_of_older_slices_get_rollback_blocks() {
     assert_eq!(touched.rollback_logs, BTreeMap::from([(name, bytes.len() as u64)]));
     assert_eq!(touched.failed_logs, BTreeMap::from([(format!(".f-0_{BASE}.log.2_0-1-2"), 6)]));
     assert_eq!(touched.deleted, [format!(".i-0_{FAILED}.log.1_0-1-2"), format!("g-0_0-1-2_{FAILED}.parquet")]);
-    let block = Forward::new(Arc::new(crate::storage::MemoryFile::new("log", bytes))).next().unwrap().unwrap();
+    let block = ForwardScan::new(Arc::new(crate::storage::MemoryFile::new("log", bytes))).next().unwrap().unwrap();
     assert!(matches!(block.kind, BlockKind::Sound(BlockType::Command)), "{:?}", block.kind);
     assert_eq!(table.result().partition_metadata.get("p").unwrap().rollback_log_files.as_ref().unwrap().len(), 1);
 }
@@ -248,7 +252,10 @@ fn a_plan_of_another_writer_is_executed() {
     table.local().put(".hoodie/timeline/20240103000000000.rollback.requested", &bytes, None).unwrap();
     table.run(table.store(), None).unwrap();
     let instants = table.instants();
-    assert!(instants.contains(&("20240103000000000".into(), Action::Rollback, State::Completed)), "{instants:?}");
+    assert!(
+        instants.contains(&("20240103000000000".into(), Action::Rollback, InstantState::Completed)),
+        "{instants:?}"
+    );
     assert!(!table.paths("p").iter().any(|path| path.contains("g-0")));
 }
 
@@ -271,7 +278,7 @@ fn a_plan_that_leads_elsewhere_is_refused() {
         let bytes = Bytes::from(plan.to_avro().unwrap());
         table.local().put(".hoodie/timeline/20240103000000000.rollback.requested", &bytes, None).unwrap();
         let before = table.paths("");
-        assert_eq!(table.run(table.store(), None).unwrap_err().kind(), Kind::InvalidTable, "{path}");
+        assert_eq!(table.run(table.store(), None).unwrap_err().kind(), ErrorKind::InvalidTable, "{path}");
         assert_eq!(table.paths(""), before, "{path}");
     }
 }

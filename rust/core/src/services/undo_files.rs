@@ -13,7 +13,7 @@ use crate::commit::{RolledBackFiles, RolledBackPartition};
 use crate::error::{Error, Result};
 use crate::log::writer::rollback_block;
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{FileStore, Put};
+use crate::storage::{FileStore, PutOutcome};
 use crate::write::{Marker, MarkerKind, Markers};
 
 /// The token of log files with rollback blocks (`HoodieLogFormat.UNKNOWN_WRITE_TOKEN`).
@@ -99,7 +99,7 @@ impl UndoFiles<'_> {
             let path = DataPath { partition: slice.partition.clone(), name }.path();
             // Hudi finds by it what an attempt that failed has written.
             markers.create(&path, MarkerKind::Append)?;
-            if let Put::Written(_) = self.store.put_if_absent(&path, &block)? {
+            if let PutOutcome::Written(_) = self.store.put_if_absent(&path, &block)? {
                 let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
                 done.rollback_logs.insert(name, block.len() as u64);
                 return Ok(());

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::folder::SpillFolder;
 use crate::error::Result;
-use crate::storage::{MappedFile, Source};
+use crate::storage::{FileSource, MappedFile};
 
 /// Bytes copied at a time.
 const WINDOW: u64 = 4 << 20;
@@ -28,7 +28,7 @@ impl SpillFolder {
     ///
     /// # Errors
     /// Those of reading the file; `Io` as for [`SpillFolder::keep`].
-    pub fn keep_range(&self, source: &dyn Source, range: Range<u64>) -> Result<Bytes> {
+    pub fn keep_range(&self, source: &dyn FileSource, range: Range<u64>) -> Result<Bytes> {
         let mut file = BufWriter::new(self.file()?);
         let mut at = range.start;
         while at < range.end {

@@ -29,7 +29,7 @@ pub fn change_schema() -> Schema {
 
 /// The changes that one commit made to one file group. The split has a file slice in addition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct FileGroupChange {
     /// The requested time of the commit.
     pub instant: RequestedTime,
     /// The source of the changes.
@@ -57,7 +57,7 @@ pub enum ChangeSource {
     },
 }
 
-impl Change {
+impl FileGroupChange {
     /// Returns the paths and sizes of the files that it refers to.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         let (logs, before) = match &self.source {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::part::Part;
+use super::part::SlicePart;
 use super::split::{MergerHandle, Query, Split};
 use crate::file_group::FileSlice;
 
@@ -28,6 +28,6 @@ pub fn divided(splits: &[Split], most: u64) -> Vec<Split> {
         let most = if split.can_be_divided() { MOST_PARTS } else { 1 };
         u32::try_from(split.bytes().div_ceil(most_bytes)).unwrap_or(u32::MAX).clamp(1, most)
     };
-    let of = |split: &Split, index, of| Split { part: (of > 1).then_some(Part { index, of }), ..split.clone() };
+    let of = |split: &Split, index, of| Split { part: (of > 1).then_some(SlicePart { index, of }), ..split.clone() };
     splits.iter().flat_map(|split| (0..parts(split)).map(move |index| of(split, index, parts(split)))).collect()
 }

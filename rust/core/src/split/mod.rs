@@ -15,7 +15,7 @@ mod part;
 mod split;
 mod split_form;
 
-pub use change::{AFTER, BEFORE, COMMIT, Change, ChangeSource, OPERATION, change_schema};
+pub use change::{AFTER, BEFORE, COMMIT, ChangeSource, FileGroupChange, OPERATION, change_schema};
 pub use divide::{divided, splits};
-pub use part::Part;
-pub use split::{CommitRange, Deletes, MergerHandle, PathColumns, Query, Split};
+pub use part::SlicePart;
+pub use split::{CommitRange, DeleteOutput, MergerHandle, PathColumns, Query, Split};

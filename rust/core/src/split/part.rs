@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 
 /// One part of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct SlicePart {
     /// The number of this part, from 0.
     pub index: u32,
     /// The number of parts.
     pub of: u32,
 }
 
-impl Part {
+impl SlicePart {
     /// Returns the same part if there are at most `most` parts. Returns `None` if nothing is left for this part.
     #[must_use]
     pub fn among(self, most: usize) -> Option<Self> {
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn parts_cover_everything_once() {
         for (of, count) in [(1, 0), (1, 7), (3, 7), (7, 3), (1000, 999)] {
-            let ranges: Vec<_> = (0..of).map(|index| Part { index, of }.range(count)).collect();
+            let ranges: Vec<_> = (0..of).map(|index| SlicePart { index, of }.range(count)).collect();
             assert_eq!(ranges.first().map(|range| range.start), Some(0));
             assert_eq!(ranges.last().map(|range| range.end), Some(count));
             assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
@@ -53,10 +53,10 @@ mod tests {
 
     #[test]
     fn fewer_things_make_fewer_parts() {
-        let part = |index| Part { index, of: 5 };
-        assert_eq!(part(1).among(2), Some(Part { index: 1, of: 2 }));
+        let part = |index| SlicePart { index, of: 5 };
+        assert_eq!(part(1).among(2), Some(SlicePart { index: 1, of: 2 }));
         assert_eq!(part(2).among(2), None);
-        assert_eq!(part(0).among(0), Some(Part { index: 0, of: 1 }));
+        assert_eq!(part(0).among(0), Some(SlicePart { index: 0, of: 1 }));
         assert_eq!(part(4).among(9), Some(part(4)));
     }
 }

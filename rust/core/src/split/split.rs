@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
-use super::change::{Change, ChangeSource, change_schema};
-use super::part::Part;
-use crate::avro::{self, Types};
+use super::change::{ChangeSource, FileGroupChange, change_schema};
+use super::part::SlicePart;
+use crate::avro::{self, ArrowMapping};
 use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
@@ -16,7 +16,7 @@ use crate::filter::Filter;
 use crate::merge::fold::RowMerger;
 use crate::names::instant_range::InstantRange;
 use crate::names::{FieldNames, RequestedTime};
-use crate::schema::Evolution;
+use crate::schema::SchemaEvolution;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
@@ -41,7 +41,7 @@ pub struct Query {
     /// The table's Avro schema as of the query, as JSON.
     pub schema: String,
     /// The names of the table's columns in its files; `None` if they are the same everywhere.
-    pub evolution: Option<Evolution>,
+    pub evolution: Option<SchemaEvolution>,
     /// The key fields of a table whose files have no meta columns; `None` if they have them.
     pub virtual_key: Option<Vec<String>>,
     /// The fields of the record key.
@@ -55,7 +55,7 @@ pub struct Query {
     /// Whether each log record is returned as a row.
     pub changelog: bool,
     /// Whether deleted keys are returned as rows, too.
-    pub deletes: Deletes,
+    pub deletes: DeleteOutput,
     /// Whether log files may have uncommitted blocks, which the instant of the block identifies (up to table version
     /// 7).
     pub commits_by_block: bool,
@@ -92,7 +92,7 @@ pub struct PathColumns {
 
 /// How a query returns deleted keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deletes {
+pub enum DeleteOutput {
     /// Deleted keys are not returned.
     LeftOut,
     /// They are rows with `D` in the table's column `_hoodie_operation`.
@@ -109,9 +109,9 @@ pub struct Split {
     /// The file slice.
     pub slice: FileSlice,
     /// The change to read, for a query of changes; then the columns and the filter of the query are those of changes.
-    pub change: Option<Change>,
+    pub change: Option<FileGroupChange>,
     /// The part of the slice; `None` for the whole slice.
-    pub part: Option<Part>,
+    pub part: Option<SlicePart>,
     /// A custom merger, for tables that need one. It is code and is not serialized with the split.
     pub merger: Option<MergerHandle>,
 }
@@ -151,7 +151,7 @@ impl Split {
     pub fn schema(&self) -> Result<SchemaRef> {
         let types = match &self.change {
             Some(_) => change_schema(),
-            None => avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, Types::Table)?,
+            None => avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, ArrowMapping::Table)?,
         };
         let columns = self.query.columns.iter().map(|name| types.index_of(name)).collect::<Result<Vec<_>, _>>();
         let projected = columns.and_then(|columns| types.project(&columns));
@@ -169,14 +169,14 @@ impl Split {
     /// Returns the paths of the files that it reads, relative to the table.
     #[must_use]
     pub fn files(&self) -> Vec<&str> {
-        let of_change = self.change.iter().flat_map(Change::files);
+        let of_change = self.change.iter().flat_map(FileGroupChange::files);
         self.slice.files().chain(of_change).map(|(path, _)| path).collect()
     }
 
     /// Returns the size of these files in bytes; for a part, its share.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let of_change = self.change.iter().flat_map(Change::files);
+        let of_change = self.change.iter().flat_map(FileGroupChange::files);
         let bytes = of_change.fold(self.slice.total_len(), |sum, (_, len)| sum.saturating_add(len));
         bytes / self.part.map_or(1, |part| u64::from(part.of).max(1))
     }

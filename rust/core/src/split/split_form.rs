@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::Change;
-use super::part::Part;
+use super::change::FileGroupChange;
+use super::part::SlicePart;
 use super::split::{Query, Split};
 use crate::error::{Error, Result};
 use crate::file_group::{BaseFile, BootstrapSource, FileSlice, LogFile};
@@ -46,8 +46,8 @@ struct Message<'a> {
 struct SplitForm<'a>(
     #[serde(borrow)] SliceForm<'a>,
     /// The change to read.
-    Option<Cow<'a, Change>>,
-    Option<Part>,
+    Option<Cow<'a, FileGroupChange>>,
+    Option<SlicePart>,
 );
 
 /// A file slice: partition, file id, base instant, base file, log files.
@@ -174,11 +174,11 @@ impl<'a> SliceForm<'a> {
         let FileSlice { partition, file_id, base_instant, base_file, log_files } = slice;
         let base = base_file.as_ref().map(|base| {
             let file = file_of(&base.path, &base.name, partition);
-            let version = VersionForm::of(base.len, base.etag.as_deref());
+            let version = VersionForm::new(base.len, base.etag.as_deref());
             BaseForm(file, version, base.instant.clone(), base.source.as_ref().map(Cow::Borrowed))
         });
         let log = |log: &'a LogFile| {
-            (file_of(&log.path, &log.name, partition), VersionForm::of(log.len, log.etag.as_deref()))
+            (file_of(&log.path, &log.name, partition), VersionForm::new(log.len, log.etag.as_deref()))
         };
         let logs = log_files.iter().map(log).collect();
         Self(Cow::Borrowed(partition), Cow::Borrowed(file_id), base_instant.clone(), base, logs)
@@ -201,7 +201,7 @@ impl<'a> SliceForm<'a> {
 }
 
 impl<'a> VersionForm<'a> {
-    fn of(len: u64, etag: Option<&'a str>) -> Self {
+    fn new(len: u64, etag: Option<&'a str>) -> Self {
         etag.map_or(Self::Len(len), |etag| Self::LenAndEtag(len, Cow::Borrowed(etag)))
     }
 
@@ -281,7 +281,7 @@ mod tests {
             ("", "not a split"),
         ] {
             let error = Split::from_bytes(bytes.as_bytes()).unwrap_err();
-            assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(says), "{error}");
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// How often a blocking wait checks for interrupts.
 pub const POLL: Duration = Duration::from_millis(50);
@@ -29,14 +29,14 @@ pub fn set_interrupt_check(check: fn() -> bool) {
 /// Returns an error if the calling thread must stop.
 ///
 /// # Errors
-/// [`Kind::Interrupted`] after a signal, and if the thread's [`CancelToken`] is cancelled.
+/// [`ErrorKind::Interrupted`] after a signal, and if the thread's [`CancelToken`] is cancelled.
 pub fn check_cancelled() -> Result<()> {
     if CURRENT.with_borrow(|token| token.as_ref().is_some_and(CancelToken::is_cancelled)) {
-        return Err(Error::new(Kind::Interrupted, "cancelled: the reader was closed"));
+        return Err(Error::new(ErrorKind::Interrupted, "cancelled: the reader was closed"));
     }
     if INTERRUPT_CHECK.get().is_some_and(|check| check()) {
         INTERRUPTED.set(true);
-        return Err(Error::new(Kind::Interrupted, "interrupted by a signal"));
+        return Err(Error::new(ErrorKind::Interrupted, "interrupted by a signal"));
     }
     Ok(())
 }
@@ -97,7 +97,7 @@ mod tests {
         let other = parent.scope(CancelToken::child);
         assert!(other.scope(|| check_cancelled().is_ok()));
         parent.cancel();
-        assert_eq!(other.scope(|| check_cancelled().unwrap_err().kind()), Kind::Interrupted);
+        assert_eq!(other.scope(|| check_cancelled().unwrap_err().kind()), ErrorKind::Interrupted);
         assert!(check_cancelled().is_ok());
     }
 }

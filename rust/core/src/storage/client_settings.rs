@@ -45,7 +45,7 @@ impl ClientSettings {
     /// no limit.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] if the value is not a duration or a count.
+    /// [`crate::ErrorKind::InvalidArgument`] if the value is not a duration or a count.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool> {
         match name {
             "connect_timeout" => self.connect_timeout = limit(name, value)?,

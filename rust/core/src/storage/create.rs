@@ -3,11 +3,11 @@
 //! Storages differ, and results describe the difference: a file exists, the storage cannot append, writes are visible
 //! at once or when the file is finished. A writer then continues with another name.
 
-use super::Place;
+use super::Storage;
 use crate::error::Result;
 
 /// A file that can be appended to.
-pub trait Sink: Send {
+pub trait FileSink: Send {
     /// Returns the full path or URI.
     fn path(&self) -> &str;
 
@@ -31,7 +31,7 @@ pub trait Sink: Send {
 /// The result of opening a file to append to it.
 pub enum Appendable {
     /// The file, positioned at its end.
-    Opened(Box<dyn Sink>),
+    Opened(Box<dyn FileSink>),
     /// The file does not exist.
     Missing,
     /// The storage cannot append.
@@ -39,10 +39,10 @@ pub enum Appendable {
 }
 
 /// A storage that can be written to.
-pub trait WritablePlace: Place {
+pub trait WritableStorage: Storage {
     /// Creates a file; returns `None` if it exists already, created by any writer. The file's name survives a crash of
-    /// the machine once this has returned. [`crate::Kind::NotFound`] if its folder does not exist.
-    fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>>;
+    /// the machine once this has returned. [`crate::ErrorKind::NotFound`] if its folder does not exist.
+    fn create_new(&self, path: &str) -> Result<Option<Box<dyn FileSink>>>;
 
     /// Returns true if this is an object store: it has no folders, and existing files are not appended to.
     fn is_object_store(&self) -> bool {

@@ -10,7 +10,7 @@ pub struct Environment(BTreeMap<String, String>);
 impl Environment {
     /// Returns the variables of this process whose names and values are Unicode.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub fn from_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };

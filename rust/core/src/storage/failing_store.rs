@@ -5,24 +5,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use super::{Entry, FileStore, FileVersion, LocalPlace, Place, Put, Renamed, Source, Upload};
-use crate::error::{Error, Kind, Result};
+use super::{
+    FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage, StoreUpload,
+};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A store whose changes fail from one of them on.
 pub(crate) struct FailingStore {
-    inner: LocalPlace,
-    failure: Failure,
+    inner: LocalStorage,
+    failure: InjectedFailure,
     is_remote: bool,
 }
 
 #[derive(Clone)]
-struct Failure {
+struct InjectedFailure {
     changes: Arc<AtomicUsize>,
     limit: usize,
     is_lost: bool,
 }
 
-impl Failure {
+impl InjectedFailure {
     fn change<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         let number = self.changes.fetch_add(1, Ordering::SeqCst);
         if number < self.limit {
@@ -31,14 +33,14 @@ impl Failure {
         if number == self.limit && self.is_lost {
             change()?;
         }
-        Err(Error::new(Kind::Unreachable, format!("change {number} failed")))
+        Err(Error::new(ErrorKind::Unreachable, format!("change {number} failed")))
     }
 }
 
 impl FailingStore {
     /// The first `limit` changes succeed. With `is_lost`, the next one takes place none the less: its answer is lost.
-    pub(crate) fn new(inner: LocalPlace, limit: usize, is_lost: bool) -> Self {
-        Self { inner, failure: Failure { changes: Arc::default(), limit, is_lost }, is_remote: false }
+    pub(crate) fn new(inner: LocalStorage, limit: usize, is_lost: bool) -> Self {
+        Self { inner, failure: InjectedFailure { changes: Arc::default(), limit, is_lost }, is_remote: false }
     }
 
     /// The same, over a network.
@@ -52,16 +54,16 @@ impl FailingStore {
     }
 }
 
-impl Place for FailingStore {
+impl Storage for FailingStore {
     fn root(&self) -> &str {
         self.inner.root()
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         self.inner.list(folder)
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         self.inner.open(path)
     }
 
@@ -71,11 +73,11 @@ impl Place for FailingStore {
 }
 
 impl FileStore for FailingStore {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.failure.change(|| self.inner.put_if_absent(path, bytes))
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         self.failure.change(|| self.inner.put(path, bytes, expected))
     }
 
@@ -95,21 +97,21 @@ impl FileStore for FailingStore {
         self.failure.change(|| self.inner.remove_empty_folders(path))
     }
 
-    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
         self.failure.change(|| self.inner.rename(from, to))
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         Ok(Box::new(FailingUpload { inner: self.inner.upload(path)?, failure: self.failure.clone() }))
     }
 }
 
 struct FailingUpload {
-    inner: Box<dyn Upload>,
-    failure: Failure,
+    inner: Box<dyn StoreUpload>,
+    failure: InjectedFailure,
 }
 
-impl Upload for FailingUpload {
+impl StoreUpload for FailingUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.inner.write(bytes)
     }

@@ -94,19 +94,19 @@ impl FetchBudget {
     }
 
     /// Reserves bytes that are needed, also beyond the limit.
-    pub fn reserve(self: &Arc<Self>, bytes: u64) -> Reserved {
+    pub fn reserve(self: &Arc<Self>, bytes: u64) -> ReservedBytes {
         let held = self.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
         self.peak.fetch_max(held, Ordering::Relaxed);
-        Reserved { budget: Arc::clone(self), bytes }
+        ReservedBytes { budget: Arc::clone(self), bytes }
     }
 
     /// Reserves bytes if they fit within the limit.
-    pub(super) fn try_reserve(self: &Arc<Self>, bytes: u64) -> Option<Reserved> {
+    pub(super) fn try_reserve(self: &Arc<Self>, bytes: u64) -> Option<ReservedBytes> {
         let limit = self.limit.load(Ordering::Relaxed);
         let fitting = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= limit);
         let held = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fitting).ok()?;
         self.peak.fetch_max(held.saturating_add(bytes), Ordering::Relaxed);
-        Some(Reserved { budget: Arc::clone(self), bytes })
+        Some(ReservedBytes { budget: Arc::clone(self), bytes })
     }
 
     /// Drops the least recently used bytes until the given number is left, as far as that is possible. The caller must
@@ -125,28 +125,28 @@ impl FetchBudget {
 
 /// Bytes that are counted until this is dropped.
 #[derive(Debug)]
-pub struct Reserved {
+pub struct ReservedBytes {
     budget: Arc<FetchBudget>,
     bytes: u64,
 }
 
-impl Drop for Reserved {
+impl Drop for ReservedBytes {
     fn drop(&mut self) {
         self.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
 /// Bytes that are counted until the last slice of them is dropped.
-pub(super) fn counted(bytes: Bytes, reserved: Arc<Reserved>) -> Bytes {
-    struct Counted(Bytes, #[allow(dead_code)] Arc<Reserved>);
+pub(super) fn counted(bytes: Bytes, reserved: Arc<ReservedBytes>) -> Bytes {
+    struct CountedBytes(Bytes, #[allow(dead_code)] Arc<ReservedBytes>);
 
-    impl AsRef<[u8]> for Counted {
+    impl AsRef<[u8]> for CountedBytes {
         fn as_ref(&self) -> &[u8] {
             &self.0
         }
     }
 
-    Bytes::from_owner(Counted(bytes, reserved))
+    Bytes::from_owner(CountedBytes(bytes, reserved))
 }
 
 #[cfg(test)]
@@ -157,9 +157,9 @@ mod tests {
     use crate::storage::object_runtime::locked;
 
     #[derive(Debug)]
-    struct Held(Mutex<Vec<(LastUse, Reserved)>>);
+    struct HeldBytes(Mutex<Vec<(LastUse, ReservedBytes)>>);
 
-    impl FetchCache for Held {
+    impl FetchCache for HeldBytes {
         fn oldest(&self) -> Option<LastUse> {
             locked(&self.0).iter().map(|(used, _)| *used).min()
         }
@@ -170,12 +170,12 @@ mod tests {
         }
     }
 
-    fn held(budget: &Arc<FetchBudget>, bytes: &[(bool, u64, u64)]) -> Arc<Held> {
+    fn held(budget: &Arc<FetchBudget>, bytes: &[(bool, u64, u64)]) -> Arc<HeldBytes> {
         let held = bytes
             .iter()
             .map(|(is_unread, at, bytes)| (LastUse { is_unread: *is_unread, at: *at }, budget.reserve(*bytes)));
-        let held = Arc::new(Held(Mutex::new(held.collect())));
-        let cache: Arc<dyn FetchCache> = Arc::<Held>::clone(&held);
+        let held = Arc::new(HeldBytes(Mutex::new(held.collect())));
+        let cache: Arc<dyn FetchCache> = Arc::<HeldBytes>::clone(&held);
         budget.add_cache(Arc::downgrade(&cache));
         held
     }

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::environment::Environment;
-use super::hadoop::conf::{Conf, Options};
-use super::hadoop::s3a::Explicit;
+use super::hadoop::conf::{HadoopConf, Options};
+use super::hadoop::s3a::ExplicitOptions;
 use super::hadoop::{abfs, gs, s3a};
-use super::object_uri::{ObjectUri, Service};
+use super::object_uri::{ObjectStoreType, ObjectUri};
 use crate::error::Result;
 
 /// The prefixes of Hadoop settings, including those other than `fs.`.
@@ -28,14 +28,14 @@ pub(super) fn is_needed(name: &str, uri: &ObjectUri, account: Option<&str>) -> b
         return true;
     }
     match uri.service {
-        Service::S3 => name.strip_prefix("fs.s3a.").is_some_and(|rest| match rest.strip_prefix("bucket.") {
+        ObjectStoreType::S3 => name.strip_prefix("fs.s3a.").is_some_and(|rest| match rest.strip_prefix("bucket.") {
             // Bucket names may have dots.
             Some(of_bucket) => of_bucket.strip_prefix(uri.bucket.as_str()).is_some_and(|rest| rest.starts_with('.')),
             None => !rest.starts_with("fast.upload.") && !rest.starts_with("committer.") && rest != "impl",
         }),
-        Service::Azure => name.strip_prefix("fs.azure.").is_some_and(|rest| is_of_account(rest, account)),
-        Service::Gcs => name.starts_with("fs.gs.") || name.starts_with("google.cloud.auth."),
-        Service::Http => false,
+        ObjectStoreType::Azure => name.strip_prefix("fs.azure.").is_some_and(|rest| is_of_account(rest, account)),
+        ObjectStoreType::Gcs => name.starts_with("fs.gs.") || name.starts_with("google.cloud.auth."),
+        ObjectStoreType::Http => false,
     }
 }
 
@@ -50,7 +50,7 @@ fn is_of_account(name: &str, account: Option<&str>) -> bool {
 }
 
 /// The result of the conversion.
-pub(super) struct Translated {
+pub(super) struct ConvertedOptions {
     /// Options by their names in `storage_options`.
     pub options: Options,
     /// Whether the settings select credentials: then those of the environment are ignored.
@@ -63,26 +63,26 @@ pub(super) struct Translated {
 /// user gave to mortice, are not looked up.
 ///
 /// # Errors
-/// [`crate::Kind::Unsupported`] for an unsupported setting or class, [`crate::Kind::InvalidArgument`] for an invalid
+/// [`crate::ErrorKind::Unsupported`] for an unsupported setting or class, [`crate::ErrorKind::InvalidArgument`] for an invalid
 /// value; both name the setting.
 pub(super) fn translate(
     settings: &BTreeMap<String, String>,
     uri: &ObjectUri,
     account: Option<&str>,
-    explicit: Explicit,
+    explicit: ExplicitOptions,
     environment: &Environment,
-) -> Result<Translated> {
-    let conf = Conf::new(settings);
+) -> Result<ConvertedOptions> {
+    let conf = HadoopConf::new(settings);
     let (options, has_credentials) = match uri.service {
-        Service::S3 => s3a::options(conf, &uri.bucket, explicit, environment)?,
-        Service::Azure => {
+        ObjectStoreType::S3 => s3a::options(conf, &uri.bucket, explicit, environment)?,
+        ObjectStoreType::Azure => {
             let domain = uri.account.as_ref().map_or("dfs.core.windows.net", |(_, domain)| domain.as_str());
             abfs::options(conf, account.unwrap_or_default(), domain, &uri.bucket, explicit.has_credentials)?
         }
-        Service::Gcs => gs::options(conf, explicit.has_credentials)?,
-        Service::Http => (Options::new(), false),
+        ObjectStoreType::Gcs => gs::options(conf, explicit.has_credentials)?,
+        ObjectStoreType::Http => (Options::new(), false),
     };
-    Ok(Translated { options, has_credentials })
+    Ok(ConvertedOptions { options, has_credentials })
 }
 
 #[cfg(test)]

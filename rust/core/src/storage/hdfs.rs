@@ -11,19 +11,19 @@ use super::hdfs_options::HdfsOptions;
 use super::hdfs_uri::HdfsUri;
 use super::object_ranges::WHOLE;
 use super::object_source::ObjectSource;
-use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, MemoryFile, RequestCounters, Storage, StorageOptions};
 use crate::error::Result;
 
 /// A root folder in HDFS.
 #[derive(Clone)]
-pub struct HdfsPlace {
+pub struct HdfsStorage {
     root: String,
     path: String,
     pub(super) handle: Arc<HdfsHandle>,
-    pub(super) requests: Arc<Requests>,
+    pub(super) requests: Arc<RequestCounters>,
 }
 
-impl HdfsPlace {
+impl HdfsStorage {
     /// Returns the root at a URI of HDFS, `None` for other URIs. No request is sent.
     ///
     /// # Errors
@@ -45,22 +45,22 @@ impl HdfsPlace {
         }
     }
 
-    fn source(&self, path: &str, file: KnownFile) -> Arc<dyn Source> {
+    fn source(&self, path: &str, file: KnownFile) -> Arc<dyn FileSource> {
         let (inside, full) = (self.path(path), self.full_path(path));
         let id = (inside.clone(), file.clone(), Arc::as_ptr(&self.requests) as usize);
-        let open = || -> Arc<dyn Source> {
+        let open = || -> Arc<dyn FileSource> {
             ObjectSource::new(Box::new(HdfsFile::new(&self.handle, inside)), &self.requests, full, file)
         };
         self.handle.opened().get_or_open(id, open)
     }
 }
 
-impl Place for HdfsPlace {
+impl Storage for HdfsStorage {
     fn root(&self) -> &str {
         &self.root
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         let path = self.path(folder);
         self.requests.count_list();
         let Some(found) = self.handle.run(&self.full_path(folder), move |client| list(client, path, false))? else {
@@ -68,14 +68,14 @@ impl Place for HdfsPlace {
         };
         let entry = |found: &HdfsStatus| {
             let name = name_of(&found.path);
-            if found.isdir { Entry::Folder(name.to_owned()) } else { Entry::File(status(name, found)) }
+            if found.isdir { FolderEntry::Folder(name.to_owned()) } else { FolderEntry::File(status(name, found)) }
         };
-        let mut entries: Vec<Entry> = found.iter().map(entry).collect();
+        let mut entries: Vec<FolderEntry> = found.iter().map(entry).collect();
         entries.sort_by(|one, other| one.name().cmp(other.name()));
         Ok(Some(entries))
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         let (inside, full) = (self.path(path), self.full_path(path));
         self.requests.count_read();
         let (len, bytes) = self.handle.run(&full, move |client| hdfs_file::open(client, inside, WHOLE))?;
@@ -85,7 +85,7 @@ impl Place for HdfsPlace {
         }
     }
 
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         // A size of 0 is that of a file which did not exist when its size was requested.
         if file.len == 0 { self.open(path) } else { Ok(self.source(path, file.clone())) }
     }
@@ -119,11 +119,11 @@ impl Place for HdfsPlace {
         self.handle.max_requests()
     }
 
-    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Place>> {
+    fn counted(&self, requests: &Arc<RequestCounters>) -> Option<Arc<dyn Storage>> {
         Some(Arc::new(Self { requests: Arc::clone(requests), ..self.clone() }))
     }
 
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         Some(&self.requests)
     }
 }

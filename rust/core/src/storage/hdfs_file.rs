@@ -8,12 +8,12 @@ use bytes::Bytes;
 use hdfs_native::Client;
 use hdfs_native::file::FileReader;
 
-use super::Requests;
-use super::fetch::{Fetched, Outcome, RangeFetcher};
-use super::fetch_budget::Reserved;
+use super::RequestCounters;
+use super::fetch::{FetchedBytes, RangeFetcher, SharedResult};
+use super::fetch_budget::ReservedBytes;
 use super::hdfs_error::is_transient;
 use super::hdfs_handle::HdfsHandle;
-use super::object_runtime::{Pending, locked};
+use super::object_runtime::{PendingResult, locked};
 use crate::error::Result;
 
 /// The number of attempts to read a range that fails, or a file that is shorter than planned: a writer may be appending
@@ -42,11 +42,11 @@ impl HdfsFile {
 impl RangeFetcher for HdfsFile {
     fn start(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         range: Option<Range<u64>>,
         _: Option<String>,
-        reserved: Arc<Reserved>,
-    ) -> Result<Pending<Outcome<Fetched>>> {
+        reserved: Arc<ReservedBytes>,
+    ) -> Result<PendingResult<SharedResult<FetchedBytes>>> {
         let (path, blocks, generation) = (self.path.clone(), Arc::clone(&self.blocks), self.handle.generation()?);
         requests.count_read();
         self.handle.start(move |client| async move {
@@ -60,7 +60,7 @@ async fn fetch(
     path: String,
     range: Option<Range<u64>>,
     (generation, blocks): (u64, Blocks),
-) -> hdfs_native::Result<Fetched> {
+) -> hdfs_native::Result<FetchedBytes> {
     let mut tries = 1;
     loop {
         let known =
@@ -78,7 +78,7 @@ async fn fetch(
         let is_short = wanted.end > size;
         let read = if is_short { Ok(Bytes::new()) } else { read(&reader, &wanted).await };
         match read {
-            Ok(bytes) if !is_short || tries == TRIES => return Ok(Fetched { bytes, size, etag: None }),
+            Ok(bytes) if !is_short || tries == TRIES => return Ok(FetchedBytes { bytes, size, etag: None }),
             Err(error) if tries == TRIES || !is_transient(&error) => return Err(error),
             // Blocks are moved, and the size of a file that is being appended to is reported when it is closed.
             Ok(_) | Err(_) => *locked(&blocks) = None,

@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use hdfs_native::{Client, ClientBuilder, HdfsError};
 use tokio::sync::Semaphore;
 
-use super::fetch::Outcome;
+use super::fetch::SharedResult;
 use super::hdfs_error::{failure, timed_out};
 use super::hdfs_options::HdfsOptions;
 use super::hdfs_uri::HdfsUri;
-use super::object_runtime::{IoThread, Pending, locked};
+use super::object_runtime::{IoThread, PendingResult, locked};
 use super::shared_sources::SharedSources;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The port of a `NameNode` if the URI has none and does not name a name service, as in Hadoop.
 const PORT: u16 = 8020;
@@ -33,12 +33,12 @@ pub(super) struct HdfsHandle {
     /// Its path identifies no file.
     uri: HdfsUri,
     options: HdfsOptions,
-    live: Mutex<Option<Arc<Live>>>,
+    live: Mutex<Option<Arc<ProcessState>>>,
     opened: SharedSources,
 }
 
 /// The state of one process.
-struct Live {
+struct ProcessState {
     client: Client,
     limit: Arc<Semaphore>,
     /// Held by every operation that is running.
@@ -88,7 +88,7 @@ impl HdfsHandle {
         &self.opened
     }
 
-    fn live(&self) -> Result<Arc<Live>> {
+    fn live(&self) -> Result<Arc<ProcessState>> {
         let mut live = locked(&self.live);
         match live.as_ref() {
             Some(known) if known.io.is_here() => return Ok(Arc::clone(known)),
@@ -102,7 +102,7 @@ impl HdfsHandle {
         let forked = FORKED_IN_USE.load(Ordering::SeqCst);
         if (forked != 0 && forked != std::process::id()) || self.is_another_inherited() {
             return Err(Error::new(
-                Kind::Unsupported,
+                ErrorKind::Unsupported,
                 "this process was forked while its parent used HDFS in another thread; read from HDFS after the fork \
                  alone, or start processes with spawn or forkserver",
             ));
@@ -111,7 +111,7 @@ impl HdfsHandle {
         let client = self.client(&io)?;
         let limit = Arc::new(Semaphore::new(self.options.max_requests));
         let generation = GENERATION.fetch_add(1, Ordering::SeqCst);
-        let made = Arc::new(Live { client, limit, running: Arc::default(), generation, io });
+        let made = Arc::new(ProcessState { client, limit, running: Arc::default(), generation, io });
         *live = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -182,7 +182,7 @@ impl HdfsHandle {
     pub(super) fn start<T, F>(
         &self,
         operation: impl FnOnce(Client) -> F + Send + 'static,
-    ) -> Result<Pending<Outcome<T>>>
+    ) -> Result<PendingResult<SharedResult<T>>>
     where
         T: Send + 'static,
         F: Future<Output = hdfs_native::Result<T>> + Send + 'static,

@@ -47,7 +47,7 @@ impl HdfsOptions {
     /// Validates options. Settings of other file systems are ignored.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] for invalid names and values.
+    /// [`crate::ErrorKind::InvalidArgument`] for invalid names and values.
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Self> {
         let mut client = ClientSettings { timeout: DEADLINE, ..ClientSettings::default() };
         let (mut settings, mut conf_dir, mut user) = (BTreeMap::new(), None, None);

@@ -1,8 +1,9 @@
 //! Writes whole files to HDFS: under a temporary name, followed by a rename, without overwriting if the file must be
 //! new.
 //!
-//! A rename is exclusive in the `NameNode`. A crash leaves at most a temporary file (`.NAME.….tmp`). HDFS has no
-//! conditional replacement: a writer that needs one takes a lock.
+//! A rename is exclusive in the `NameNode`. A crash leaves at most a temporary file (`.NAME.….tmp`). An empty file is
+//! complete when it is created, and needs no temporary file: Hudi would take one beside a marker for a marker. HDFS has
+//! no conditional replacement: a writer that needs one takes a lock.
 
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
@@ -14,12 +15,12 @@ use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, HdfsError, WriteOptions};
 use tokio::sync::Mutex;
 
-use super::Place;
-use super::hdfs::HdfsPlace;
+use super::Storage;
+use super::hdfs::HdfsStorage;
 use super::hdfs_file;
 use super::hdfs_handle::{HdfsHandle, InUse};
-use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
-use crate::error::{Error, Kind, Result};
+use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The number of attempts to create a file if the outcome is unknown.
 const TRIES: u32 = 4;
@@ -28,26 +29,26 @@ const CLEAN_UP: Duration = Duration::from_secs(10);
 /// The permissions of folders, before the umask of the cluster.
 const FOLDER: u32 = 0o755;
 
-impl FileStore for HdfsPlace {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+impl FileStore for HdfsStorage {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         let (target, full) = (self.path(path), self.full_path(path));
         let mut tries = 1;
         loop {
             let (to, content) = (target.clone(), bytes.clone());
-            let create = move |client: Client| async move { write_and_rename(&client, &to, content, false).await };
-            let error = match self.handle.run(&full, create) {
-                Ok(version) => return Ok(Put::Written(version)),
+            let put = move |client: Client| async move { create(&client, &to, content).await };
+            let error = match self.handle.run(&full, put) {
+                Ok(version) => return Ok(PutOutcome::Written(version)),
                 Err(error) => error,
             };
-            if !matches!(error.kind(), Kind::AlreadyExists | Kind::Unreachable | Kind::Io) {
+            if !matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::Unreachable | ErrorKind::Io) {
                 return Err(error);
             }
             // The file may have been created by this writer, if the response was lost.
             match self.get(path) {
-                Ok((found, version)) if found == *bytes => return Ok(Put::Written(version)),
-                Ok(_) => return Ok(Put::Refused),
-                Err(gone) if gone.kind() == Kind::NotFound && tries < TRIES => {}
-                Err(gone) if gone.kind() == Kind::NotFound => return Err(error),
+                Ok((found, version)) if found == *bytes => return Ok(PutOutcome::Written(version)),
+                Ok(_) => return Ok(PutOutcome::Refused),
+                Err(gone) if gone.kind() == ErrorKind::NotFound && tries < TRIES => {}
+                Err(gone) if gone.kind() == ErrorKind::NotFound => return Err(error),
                 Err(unknown) => return Err(unknown),
             }
             std::thread::sleep(Duration::from_millis(100) * 2_u32.pow(tries));
@@ -55,7 +56,7 @@ impl FileStore for HdfsPlace {
         }
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         let (target, full) = (self.path(path), self.full_path(path));
         if expected.is_some() {
             let message = "HDFS cannot replace a file conditionally by version; use a lock";
@@ -63,7 +64,11 @@ impl FileStore for HdfsPlace {
         }
         let bytes = bytes.clone();
         let put = move |client: Client| async move { write_and_rename(&client, &target, bytes, true).await };
-        self.handle.run(&full, put).map(Put::Written)
+        self.handle.run(&full, put).map(PutOutcome::Written)
+    }
+
+    fn compares_versions(&self) -> bool {
+        false
     }
 
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
@@ -83,7 +88,7 @@ impl FileStore for HdfsPlace {
         let inside = self.path(path);
         let delete = move |client: Client| async move { client.delete(&inside, false).await.map(|_| ()) };
         match self.handle.run(&self.full_path(path), delete) {
-            Err(error) if error.kind() == Kind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             done => done,
         }
     }
@@ -105,28 +110,28 @@ impl FileStore for HdfsPlace {
             let full = folder.clone();
             let delete = move |client: Client| async move { client.delete(&folder, false).await.map(|_| ()) };
             match self.handle.run(&full, delete) {
-                Err(error) if error.kind() != Kind::NotFound => return Err(error),
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
         let (source, target) = (self.path(from), self.path(to));
         let rename = move |client: Client| async move {
             client.get_file_info(&source).await?;
             client.mkdirs(folder_of(&target), FOLDER, true).await?;
             match client.rename(&source, &target, false).await {
-                Ok(()) => Ok(Renamed::Done),
-                Err(HdfsError::AlreadyExists(_)) => Ok(Renamed::Exists),
+                Ok(()) => Ok(RenameOutcome::Done),
+                Err(HdfsError::AlreadyExists(_)) => Ok(RenameOutcome::Exists),
                 Err(error) => Err(error),
             }
         };
         self.handle.run(&self.full_path(from), rename)
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         let (target, full) = (self.path(path), self.full_path(path));
         let staged = staged_name(&target);
         let begin = {
@@ -161,6 +166,15 @@ async fn empty_folders(client: &Client, root: String) -> hdfs_native::Result<Vec
     let below = found.iter().filter(|entry| entry.isdir && entry.path != root).map(|entry| entry.path.clone());
     let folders: Vec<String> = std::iter::once(root.clone()).chain(below).collect();
     Ok(folders.into_iter().filter(|folder| is_empty(folder)).collect())
+}
+
+/// Creates a file with its whole content.
+async fn create(client: &Client, target: &str, bytes: Bytes) -> hdfs_native::Result<FileVersion> {
+    if !bytes.is_empty() {
+        return write_and_rename(client, target, bytes, false).await;
+    }
+    client.create(target, WriteOptions::default()).await?.close().await?;
+    Ok(version_of(&client.get_file_info(target).await?))
 }
 
 /// Writes a file under a temporary name and renames it. The temporary file is removed if that fails.
@@ -199,7 +213,7 @@ struct HdfsUpload {
     _in_use: InUse,
 }
 
-impl Upload for HdfsUpload {
+impl StoreUpload for HdfsUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         let writer = Arc::clone(&self.writer);
         let write = move |_: Client| async move {

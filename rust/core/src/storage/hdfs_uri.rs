@@ -20,7 +20,7 @@ impl HdfsUri {
     /// Parses a URI; `None` for another scheme.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] if the path is invalid in HDFS, or if the URI has a user.
+    /// [`crate::ErrorKind::InvalidArgument`] if the path is invalid in HDFS, or if the URI has a user.
     pub fn parse(uri: &str) -> Result<Option<Self>> {
         let Some((scheme, rest)) = uri.split_once(':') else { return Ok(None) };
         let scheme = scheme.to_ascii_lowercase();
@@ -73,7 +73,7 @@ mod tests {
     fn wrong_uris_are_refused() {
         for uri in ["hdfs://nn/a//b", "hdfs://nn/../b", "hdfs://me:hunter2@nn/t"] {
             let error = HdfsUri::parse(uri).unwrap_err();
-            assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
             assert!(!error.to_string().contains("hunter2"), "{error}");
         }
     }

@@ -26,14 +26,14 @@ pub struct KnownFile {
 
 /// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum FolderEntry {
     /// A file.
     File(FileStatus),
     /// A folder, by the last part of its path.
     Folder(String),
 }
 
-impl Entry {
+impl FolderEntry {
     /// Returns the last part of the path.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 use bytes::Bytes;
 
 use super::source::out_of_range;
-use super::{Entry, FileStatus, MappedFile, Place, Source};
+use super::{FileSource, FileStatus, FolderEntry, MappedFile, Storage};
 use crate::error::{Error, Result};
 
 /// The number of bytes of one windowed read.
@@ -23,7 +23,7 @@ pub struct LocalFile {
     len: u64,
 }
 
-impl Source for LocalFile {
+impl FileSource for LocalFile {
     fn path(&self) -> &str {
         &self.path
     }
@@ -50,13 +50,13 @@ impl Source for LocalFile {
 }
 
 /// A folder of the local file system.
-pub struct LocalPlace {
+pub struct LocalStorage {
     root: String,
     folder: PathBuf,
     mapped: bool,
 }
 
-impl LocalPlace {
+impl LocalStorage {
     /// Returns the folder at `path`. If `mapped` is false, files are not mapped.
     #[must_use]
     pub fn new(path: &str, mapped: bool) -> Self {
@@ -69,7 +69,7 @@ impl LocalPlace {
     }
 
     /// Opens one file by its path: mapped if possible, otherwise read in windows.
-    pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn Source>> {
+    pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn FileSource>> {
         let name = path.to_string_lossy();
         let file = File::open(path).map_err(|error| unopened(&name, error))?;
         let status = file.metadata().map_err(|error| unopened(&name, error))?;
@@ -87,12 +87,12 @@ impl LocalPlace {
     }
 }
 
-impl Place for LocalPlace {
+impl Storage for LocalStorage {
     fn root(&self) -> &str {
         &self.root
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         let path = self.folder.join(folder);
         let failed = |error| Error::io("could not list the folder", error).in_file(path.to_string_lossy());
         let children = match read_dir(&path) {
@@ -124,18 +124,18 @@ impl Place for LocalPlace {
         std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4)
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         Self::open_file(&self.folder.join(path), self.mapped)
     }
 }
 
-fn entry(name: String, status: &std::fs::Metadata) -> Entry {
+fn entry(name: String, status: &std::fs::Metadata) -> FolderEntry {
     if status.is_dir() {
-        return Entry::Folder(name);
+        return FolderEntry::Folder(name);
     }
     let since_epoch = status.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified_ms = since_epoch.and_then(|time| i64::try_from(time.as_millis()).ok()).unwrap_or(0);
-    Entry::File(FileStatus { name, len: status.len(), modified_ms, etag: None })
+    FolderEntry::File(FileStatus { name, len: status.len(), modified_ms, etag: None })
 }
 
 fn unopened(path: &str, error: std::io::Error) -> Error {
@@ -154,7 +154,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("mortice local {}.bin", std::process::id()));
         std::fs::write(&path, b"0123456789").unwrap();
         for mapped in [true, false] {
-            let source = LocalPlace::open_file(&path, mapped).unwrap();
+            let source = LocalStorage::open_file(&path, mapped).unwrap();
             assert_eq!(source.len(), 10);
             assert_eq!(source.read(3..6).unwrap(), "345");
             assert_eq!(source.read(10..10).unwrap(), "");
@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(source.window().is_none(), mapped);
         }
         std::fs::remove_file(&path).unwrap();
-        let error = LocalPlace::open_file(&path, true).err().unwrap();
-        assert_eq!(error.kind(), crate::Kind::NotFound);
+        let error = LocalStorage::open_file(&path, true).err().unwrap();
+        assert_eq!(error.kind(), crate::ErrorKind::NotFound);
     }
 }

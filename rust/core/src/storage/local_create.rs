@@ -1,10 +1,10 @@
 //! Writes on the local file system: `O_EXCL` for creation, `O_APPEND` for every write, `fsync` of file and folder.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Appendable, LocalPlace, Sink, WritablePlace};
+use super::{Appendable, FileSink, LocalStorage, WritableStorage};
 use crate::error::{Error, Result};
 
 /// A local file that can be appended to.
@@ -26,7 +26,7 @@ impl LocalSink {
     }
 }
 
-impl Sink for LocalSink {
+impl FileSink for LocalSink {
     fn path(&self) -> &str {
         &self.path
     }
@@ -55,16 +55,16 @@ impl Sink for LocalSink {
     }
 }
 
-impl WritablePlace for LocalPlace {
-    fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
+impl WritableStorage for LocalStorage {
+    fn create_new(&self, path: &str) -> Result<Option<Box<dyn FileSink>>> {
         let path = self.local_path(path);
         match OpenOptions::new().append(true).create_new(true).open(&path) {
             Ok(file) => {
                 sync_folder_of(&path)?;
                 Ok(Some(Box::new(LocalSink::opened(&path, file)?)))
             }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(Error::not_found("the folder to write to does not exist").in_file(path.to_string_lossy()))
             }
             Err(error) => Err(Error::io("could not create the file", error).in_file(path.to_string_lossy())),
@@ -75,7 +75,7 @@ impl WritablePlace for LocalPlace {
         let path = self.local_path(path);
         match OpenOptions::new().append(true).open(&path) {
             Ok(file) => Ok(Appendable::Opened(Box::new(LocalSink::opened(&path, file)?))),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Appendable::Missing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Appendable::Missing),
             Err(error) => Err(Error::io("could not open the file to append", error).in_file(path.to_string_lossy())),
         }
     }
@@ -92,42 +92,42 @@ pub(super) fn sync_folder_of(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
-    use crate::storage::Place;
+    use crate::ErrorKind;
+    use crate::storage::Storage;
 
-    fn folder(name: &str) -> (std::path::PathBuf, LocalPlace) {
+    fn folder(name: &str) -> (std::path::PathBuf, LocalStorage) {
         let path = std::env::temp_dir().join(format!("mortice create {name} {}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path).unwrap();
-        let place = LocalPlace::new(&path.to_string_lossy(), true);
-        (path, place)
+        let storage = LocalStorage::new(&path.to_string_lossy(), true);
+        (path, storage)
     }
 
     #[test]
     fn a_file_is_created_once_and_then_appended_to() {
-        let (path, place) = folder("once");
-        let mut sink = place.create_new("a").unwrap().unwrap();
+        let (path, storage) = folder("once");
+        let mut sink = storage.create_new("a").unwrap().unwrap();
         assert_eq!(sink.position(), 0);
         sink.write(b"12").unwrap();
         sink.sync().unwrap();
         assert_eq!(sink.position(), 2);
-        assert!(place.create_new("a").unwrap().is_none());
-        let Appendable::Opened(mut again) = place.append_to("a").unwrap() else { panic!("not opened") };
+        assert!(storage.create_new("a").unwrap().is_none());
+        let Appendable::Opened(mut again) = storage.append_to("a").unwrap() else { panic!("not opened") };
         again.write(b"3").unwrap();
         assert_eq!(again.position(), 3);
-        assert_eq!(place.open("a").unwrap().read(0..3).unwrap(), "123");
-        assert!(matches!(place.append_to("b").unwrap(), Appendable::Missing));
-        assert_eq!(place.create_new("none/a").err().unwrap().kind(), Kind::NotFound);
+        assert_eq!(storage.open("a").unwrap().read(0..3).unwrap(), "123");
+        assert!(matches!(storage.append_to("b").unwrap(), Appendable::Missing));
+        assert_eq!(storage.create_new("none/a").err().unwrap().kind(), ErrorKind::NotFound);
         std::fs::remove_dir_all(path).unwrap();
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn a_full_disk_is_an_io_error_with_its_place() {
-        let place = LocalPlace::new("/dev", true);
-        let Appendable::Opened(mut sink) = place.append_to("full").unwrap() else { panic!("not opened") };
+        let storage = LocalStorage::new("/dev", true);
+        let Appendable::Opened(mut sink) = storage.append_to("full").unwrap() else { panic!("not opened") };
         let error = sink.write(b"x").unwrap_err();
-        assert_eq!((error.kind(), error.place().offset), (Kind::Io, Some(0)));
-        assert_eq!(error.place().path.as_deref(), Some("/dev/full"));
+        assert_eq!((error.kind(), error.location().offset), (ErrorKind::Io, Some(0)));
+        assert_eq!(error.location().path.as_deref(), Some("/dev/full"));
     }
 }

@@ -4,7 +4,7 @@
 //! is made under a lock of the folder (`flock`), which all writers of this library take.
 
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,12 @@ use rustix::fs::{FlockOperation, flock};
 use tempfile::NamedTempFile;
 
 use super::local_create::sync_folder_of;
-use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
-use super::{LocalPlace, Place};
+use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
+use super::{LocalStorage, Storage};
 use crate::error::{Error, Result};
 
-impl FileStore for LocalPlace {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+impl FileStore for LocalStorage {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         let path = self.local_path(path);
         if bytes.is_empty() {
             return create_empty(&path);
@@ -26,31 +26,31 @@ impl FileStore for LocalPlace {
         let staged = Staged::with(&path, bytes)?;
         match std::fs::hard_link(staged.file.path(), &path) {
             Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Put::Refused),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(PutOutcome::Refused),
             Err(error) => return Err(failed("could not create the file", error, &path)),
         }
         sync_folder_of(&path)?;
-        staged.version().map(Put::Written)
+        staged.version().map(PutOutcome::Written)
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         let path = self.local_path(path);
         let staged = Staged::with(&path, bytes)?;
         let _lock = lock_folder_of(&path)?;
         if let Some(expected) = expected
             && version_at(&path)?.as_ref() != Some(expected)
         {
-            return Ok(Put::Refused);
+            return Ok(PutOutcome::Refused);
         }
         let version = staged.version()?;
         staged.replace(&path)?;
-        Ok(Put::Written(version))
+        Ok(PutOutcome::Written(version))
     }
 
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
         let path = self.local_path(path);
         let gone = |error: std::io::Error| match error.kind() {
-            ErrorKind::NotFound => Error::not_found("no such file").in_file(path.to_string_lossy()),
+            io::ErrorKind::NotFound => Error::not_found("no such file").in_file(path.to_string_lossy()),
             _ => failed("could not read", error, &path),
         };
         let file = File::open(&path).map_err(gone)?;
@@ -64,7 +64,7 @@ impl FileStore for LocalPlace {
         let path = self.local_path(path);
         match std::fs::remove_file(&path) {
             Ok(()) => sync_folder_of(&path),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(failed("could not remove the file", error, &path)),
         }
     }
@@ -84,13 +84,13 @@ impl FileStore for LocalPlace {
         }
     }
 
-    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
         let (from, to) = (self.local_path(from), self.local_path(to));
         make_folder_of(&to)?;
         match std::fs::hard_link(&from, &to) {
             Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Renamed::Exists),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(RenameOutcome::Exists),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Error::not_found("no such file").in_file(from.to_string_lossy()));
             }
             Err(error) => return Err(failed("could not rename the file", error, &from)),
@@ -98,10 +98,10 @@ impl FileStore for LocalPlace {
         sync_folder_of(&to)?;
         std::fs::remove_file(&from).map_err(|error| failed("could not remove the old name", error, &from))?;
         sync_folder_of(&from)?;
-        Ok(Renamed::Done)
+        Ok(RenameOutcome::Done)
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         let target = self.local_path(path);
         let _ = self.full_path(path);
         Ok(Box::new(LocalUpload { staged: Staged::new(&target)?, target }))
@@ -151,7 +151,7 @@ struct LocalUpload {
     target: PathBuf,
 }
 
-impl Upload for LocalUpload {
+impl StoreUpload for LocalUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.staged.file.write_all(&bytes).map_err(|error| failed("could not write", error, &self.target))
     }
@@ -174,44 +174,44 @@ fn version_of(status: &std::fs::Metadata) -> FileVersion {
 fn version_at(path: &Path) -> Result<Option<FileVersion>> {
     match std::fs::metadata(path) {
         Ok(status) => Ok(Some(version_of(&status))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed("could not read", error, path)),
     }
 }
 
 /// Creates an empty file. It is complete at once and needs no temporary file: Hudi would take one beside a marker for a marker, and
 /// fail.
-fn create_empty(path: &Path) -> Result<Put> {
+fn create_empty(path: &Path) -> Result<PutOutcome> {
     let could_not = |error| failed("could not create the file", error, path);
     make_folder_of(path)?;
     let file = match File::options().write(true).create_new(true).open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Put::Refused),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(PutOutcome::Refused),
         Err(error) => return Err(could_not(error)),
     };
     file.sync_all().map_err(could_not)?;
     sync_folder_of(path)?;
     let status = file.metadata().map_err(could_not)?;
-    Ok(Put::Written(version_of(&status)))
+    Ok(PutOutcome::Written(version_of(&status)))
 }
 
 /// Removes a folder after those in it, as far as they are empty. Symbolic links are files here, and are not followed.
 fn remove_empty_folders(folder: &Path) -> std::io::Result<()> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
     for entry in entries {
         let entry = entry?;
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => remove_empty_folders(&entry.path())?,
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
     }
     match std::fs::remove_dir(folder) {
-        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => Err(error),
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => Err(error),
         _ => Ok(()),
     }
 }
@@ -247,32 +247,32 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     #[test]
     fn an_empty_file_is_created_once() {
         let (folder, store) = store();
-        assert!(matches!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), Put::Written(_)));
-        assert_eq!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), Put::Refused);
+        assert!(matches!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), PutOutcome::Written(_)));
+        assert_eq!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), PutOutcome::Refused);
         assert_eq!(std::fs::read_dir(folder.path().join("m")).unwrap().count(), 1);
     }
 
-    fn store() -> (tempfile::TempDir, LocalPlace) {
+    fn store() -> (tempfile::TempDir, LocalStorage) {
         let folder = tempfile::tempdir().unwrap();
-        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
-        (folder, place)
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        (folder, storage)
     }
 
-    fn names(place: &LocalPlace) -> Vec<String> {
-        place.list_recursively("").unwrap().into_iter().map(|(path, _)| path).collect()
+    fn names(storage: &LocalStorage) -> Vec<String> {
+        storage.list_recursively("").unwrap().into_iter().map(|(path, _)| path).collect()
     }
 
     #[test]
     fn files_have_the_permissions_of_any_new_file() {
-        let (folder, place) = store();
-        place.put_if_absent("created", &Bytes::new()).unwrap();
-        place.put("replaced", &Bytes::new(), None).unwrap();
-        place.upload("uploaded").unwrap().finish().unwrap();
+        let (folder, storage) = store();
+        storage.put_if_absent("created", &Bytes::new()).unwrap();
+        storage.put("replaced", &Bytes::new(), None).unwrap();
+        storage.upload("uploaded").unwrap().finish().unwrap();
         let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
         File::create(folder.path().join("plain")).unwrap();
         for name in ["created", "replaced", "uploaded"] {
@@ -282,73 +282,76 @@ mod tests {
 
     #[test]
     fn one_of_many_writers_creates_a_file() {
-        let (_folder, place) = store();
-        let (place, created) = (Arc::new(place), AtomicUsize::new(0));
+        let (_folder, storage) = store();
+        let (storage, created) = (Arc::new(storage), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for writer in 0..16 {
-                let (place, created) = (Arc::clone(&place), &created);
+                let (storage, created) = (Arc::clone(&storage), &created);
                 scope.spawn(move || {
-                    let put = place.put_if_absent("a/b", &format!("writer {writer}").into()).unwrap();
-                    created.fetch_add(usize::from(matches!(put, Put::Written(_))), Ordering::SeqCst);
+                    let put = storage.put_if_absent("a/b", &format!("writer {writer}").into()).unwrap();
+                    created.fetch_add(usize::from(matches!(put, PutOutcome::Written(_))), Ordering::SeqCst);
                 });
             }
         });
         assert_eq!(created.into_inner(), 1);
-        assert_eq!(names(&place), ["a/b"]);
+        assert_eq!(names(&storage), ["a/b"]);
     }
 
     #[test]
     fn a_version_is_replaced_once() {
-        let (_folder, place) = store();
-        let Put::Written(first) = place.put_if_absent("a", &"1".into()).unwrap() else { panic!("refused") };
-        assert_eq!(place.get("a").unwrap(), ("1".into(), first.clone()));
+        let (_folder, storage) = store();
+        let PutOutcome::Written(first) = storage.put_if_absent("a", &"1".into()).unwrap() else { panic!("refused") };
+        assert_eq!(storage.get("a").unwrap(), ("1".into(), first.clone()));
         let wins = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for writer in 0..8 {
-                let (place, first, wins) = (&place, &first, &wins);
+                let (storage, first, wins) = (&storage, &first, &wins);
                 scope.spawn(move || {
-                    let put = place.put("a", &format!("{writer} replaced").into(), Some(first)).unwrap();
-                    wins.fetch_add(usize::from(put != Put::Refused), Ordering::SeqCst);
+                    let put = storage.put("a", &format!("{writer} replaced").into(), Some(first)).unwrap();
+                    wins.fetch_add(usize::from(put != PutOutcome::Refused), Ordering::SeqCst);
                 });
             }
         });
         assert_eq!(wins.into_inner(), 1);
-        assert_eq!(place.put("none", &"1".into(), Some(&first)).unwrap(), Put::Refused);
-        assert!(matches!(place.put("a", &"3".into(), None).unwrap(), Put::Written(_)));
-        assert_eq!((place.get("a").unwrap().0, names(&place)), ("3".into(), vec!["a".to_owned()]));
+        assert_eq!(storage.put("none", &"1".into(), Some(&first)).unwrap(), PutOutcome::Refused);
+        assert!(matches!(storage.put("a", &"3".into(), None).unwrap(), PutOutcome::Written(_)));
+        assert_eq!((storage.get("a").unwrap().0, names(&storage)), ("3".into(), vec!["a".to_owned()]));
     }
 
     #[test]
     fn folders_are_removed_unless_they_hold_files() {
-        let (folder, place) = store();
-        place.create_folder("t/1/a/b").unwrap();
-        place.create_folder("t/2/c").unwrap();
-        place.put("t/2/file", &Bytes::new(), None).unwrap();
-        place.remove_empty_folders("t/1").unwrap();
-        place.remove_empty_folders("t/1").unwrap();
-        place.remove_empty_folders("none/none").unwrap();
+        let (folder, storage) = store();
+        storage.create_folder("t/1/a/b").unwrap();
+        storage.create_folder("t/2/c").unwrap();
+        storage.put("t/2/file", &Bytes::new(), None).unwrap();
+        storage.remove_empty_folders("t/1").unwrap();
+        storage.remove_empty_folders("t/1").unwrap();
+        storage.remove_empty_folders("none/none").unwrap();
         assert!(folder.path().join("t").is_dir() && !folder.path().join("t/1").exists());
-        place.remove_empty_folders("t").unwrap();
+        storage.remove_empty_folders("t").unwrap();
         assert!(!folder.path().join("t/2/c").exists());
-        assert_eq!(names(&place), ["t/2/file"]);
+        assert_eq!(names(&storage), ["t/2/file"]);
     }
 
     #[test]
     fn files_are_renamed_removed_and_written_in_parts() {
-        let (_folder, place) = store();
-        let mut upload = place.upload("p/large").unwrap();
+        let (_folder, storage) = store();
+        let mut upload = storage.upload("p/large").unwrap();
         upload.write("one ".into()).unwrap();
-        assert_eq!(place.get("p/large").unwrap_err().kind(), Kind::NotFound);
+        assert_eq!(storage.get("p/large").unwrap_err().kind(), ErrorKind::NotFound);
         upload.write("two".into()).unwrap();
         upload.finish().unwrap();
-        place.upload("p/dropped").unwrap().write("x".into()).unwrap();
-        assert_eq!((place.get("p/large").unwrap().0, names(&place)), ("one two".into(), vec!["p/large".to_owned()]));
-        place.put_if_absent("b", &"b".into()).unwrap();
-        assert_eq!(place.rename("p/large", "b").unwrap(), Renamed::Exists);
-        assert_eq!(place.rename("p/large", "q/c").unwrap(), Renamed::Done);
-        assert_eq!(place.rename("p/large", "d").unwrap_err().kind(), Kind::NotFound);
-        place.delete("b").unwrap();
-        place.delete("b").unwrap();
-        assert_eq!(names(&place), ["q/c"]);
+        storage.upload("p/dropped").unwrap().write("x".into()).unwrap();
+        assert_eq!(
+            (storage.get("p/large").unwrap().0, names(&storage)),
+            ("one two".into(), vec!["p/large".to_owned()])
+        );
+        storage.put_if_absent("b", &"b".into()).unwrap();
+        assert_eq!(storage.rename("p/large", "b").unwrap(), RenameOutcome::Exists);
+        assert_eq!(storage.rename("p/large", "q/c").unwrap(), RenameOutcome::Done);
+        assert_eq!(storage.rename("p/large", "d").unwrap_err().kind(), ErrorKind::NotFound);
+        storage.delete("b").unwrap();
+        storage.delete("b").unwrap();
+        assert_eq!(names(&storage), ["q/c"]);
     }
 }

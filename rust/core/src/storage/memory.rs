@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::Source;
+use super::FileSource;
 use super::source::check_range;
 use crate::error::Result;
 
@@ -28,7 +28,7 @@ impl MemoryFile {
     }
 }
 
-impl Source for MemoryFile {
+impl FileSource for MemoryFile {
     fn path(&self) -> &str {
         &self.path
     }
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(file.read(4..4).unwrap(), &b""[..]);
         #[allow(clippy::reversed_empty_ranges)]
         for outside in [0..5, 3..2, u64::MAX..u64::MAX] {
-            assert_eq!(file.read(outside).unwrap_err().kind(), crate::Kind::Internal);
+            assert_eq!(file.read(outside).unwrap_err().kind(), crate::ErrorKind::Internal);
         }
     }
 }

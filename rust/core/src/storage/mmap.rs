@@ -8,7 +8,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use memmap2::Mmap;
 
-use super::Source;
+use super::FileSource;
 use super::source::out_of_range;
 use crate::error::Result;
 
@@ -30,7 +30,7 @@ impl MappedFile {
     }
 }
 
-impl Source for MappedFile {
+impl FileSource for MappedFile {
     fn path(&self) -> &str {
         &self.path
     }

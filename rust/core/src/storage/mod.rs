@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `source` | the trait of an open file: its size, bytes of a range |
 //! | `listing` | entries of a folder listing |
-//! | `place` | the trait of a storage, rooted at a table |
+//! | `storage` | the trait of a storage, rooted at a table |
 //! | `parallel` | parallel requests |
-//! | `below` | a subfolder as a storage of its own |
+//! | `subfolder` | a subfolder as a storage of its own |
 //! | `requests` | counts of storage requests, by kind |
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `fetch_budget` | bytes that were fetched and are held, within a limit |
@@ -35,6 +35,7 @@
 //! | `open` | opens the storage of a URI |
 //! | `hdfs` | a folder of HDFS |
 //! | `hdfs_file` | a file of HDFS: blocks looked up, ranges read |
+//! | `hdfs_create` | files of HDFS that are created exclusively and appended to |
 //! | `hdfs_put` | whole files written to HDFS |
 //! | `hdfs_handle` | the client and the I/O thread of a cluster; forks |
 //! | `hdfs_error` | errors of HDFS, by kind |
@@ -49,7 +50,6 @@
 //! | `supplier`, `supplied_credentials` | credentials that a function of the application supplies |
 //! | `secret` | values that are not printed |
 
-mod below;
 mod cancel;
 mod client_settings;
 mod create;
@@ -63,6 +63,8 @@ mod hadoop;
 mod hadoop_options;
 #[cfg(feature = "hdfs")]
 mod hdfs;
+#[cfg(feature = "hdfs")]
+mod hdfs_create;
 #[cfg(feature = "hdfs")]
 mod hdfs_error;
 #[cfg(feature = "hdfs")]
@@ -106,7 +108,6 @@ mod object_source;
 mod object_uri;
 mod open;
 pub mod parallel;
-mod place;
 mod prefix;
 mod put;
 mod requests;
@@ -116,34 +117,37 @@ mod section;
 #[cfg(feature = "object")]
 mod shared_sources;
 mod source;
+#[expect(clippy::module_inception, reason = "the trait has the name of the module")]
+mod storage;
+mod subfolder;
 #[cfg(feature = "object")]
 mod supplied_credentials;
 mod supplier;
 
-pub use below::Below;
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
-pub use create::{Appendable, Sink, WritablePlace};
-pub use fetch_budget::{FetchBudget, Reserved};
+pub use create::{Appendable, FileSink, WritableStorage};
+pub use fetch_budget::{FetchBudget, ReservedBytes};
 #[cfg(feature = "hdfs")]
-pub use hdfs::HdfsPlace;
+pub use hdfs::HdfsStorage;
 #[cfg(feature = "hdfs")]
 pub use hdfs_handle::before_fork;
 pub use hdfs_options::HdfsOptions;
 pub use hdfs_uri::HdfsUri;
-pub use listing::{Entry, FileStatus, KnownFile};
-pub use local::{LocalFile, LocalPlace};
+pub use listing::{FileStatus, FolderEntry, KnownFile};
+pub use local::{LocalFile, LocalStorage};
 pub use local_create::LocalSink;
 pub use memory::MemoryFile;
 pub use mmap::MappedFile;
 #[cfg(feature = "object")]
-pub use object::ObjectPlace;
+pub use object::ObjectStorage;
 pub use object_options::{ObjectOptions, needed_options};
 pub use open::{StorageOptions, open, open_beside, open_counted, open_file, open_file_store, open_writable};
-pub use place::Place;
-pub use prefix::Prefix;
-pub use put::{FileStore, FileVersion, Put, Renamed, Upload};
-pub use requests::{RequestCounts, Requests, counted};
-pub use section::Section;
-pub use source::{ReadFrom, Source};
-pub use supplier::{CREDENTIALS, Supplied, Supplier, set_credentials_supplier};
+pub use prefix::PrefixSource;
+pub use put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
+pub use requests::{RequestCounters, RequestCounts, counted};
+pub use section::SectionSource;
+pub use source::{FileSource, ReadFrom};
+pub use storage::Storage;
+pub use subfolder::SubfolderStorage;
+pub use supplier::{CREDENTIALS, CredentialValues, CredentialsSupplier, set_credentials_supplier};

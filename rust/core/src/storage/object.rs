@@ -7,32 +7,32 @@ use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 
-use super::fetch::Outcome;
+use super::fetch::SharedResult;
 use super::object_client::with_whole_answer;
 use super::object_handle::{ObjectHandle, location};
 use super::object_options::ObjectOptions;
 use super::object_ranges::WHOLE;
-use super::object_runtime::{Pending, locked};
+use super::object_runtime::{PendingResult, locked};
 use super::object_source::{ObjectFile, ObjectSource};
-use super::object_uri::{ObjectUri, Service};
-use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
-use crate::error::{Kind, Result};
+use super::object_uri::{ObjectStoreType, ObjectUri};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, MemoryFile, RequestCounters, Storage, StorageOptions};
+use crate::error::{ErrorKind, Result};
 
 /// A root folder in an object store.
 #[derive(Clone)]
-pub struct ObjectPlace {
+pub struct ObjectStorage {
     root: String,
     key: String,
     pub(super) handle: Arc<ObjectHandle>,
-    pub(super) requests: Arc<Requests>,
-    ahead: Arc<Mutex<Ahead>>,
+    pub(super) requests: Arc<RequestCounters>,
+    ahead: Arc<Mutex<PrefetchedResponses>>,
 }
 
 /// Prefetched responses; each is used once.
 #[derive(Default)]
-struct Ahead {
-    files: HashMap<String, Pending<Outcome<OpenedObject>>>,
-    folders: HashMap<String, Pending<Outcome<Listed>>>,
+struct PrefetchedResponses {
+    files: HashMap<String, PendingResult<SharedResult<OpenedObject>>>,
+    folders: HashMap<String, PendingResult<SharedResult<FolderListing>>>,
 }
 
 /// A file of unknown size: with its bytes, unless it is large.
@@ -45,12 +45,12 @@ struct OpenedObject {
 
 /// A folder: its files and subfolders.
 #[derive(Clone)]
-struct Listed {
+struct FolderListing {
     files: Vec<ObjectMeta>,
     folders: Vec<Path>,
 }
 
-impl ObjectPlace {
+impl ObjectStorage {
     /// Returns the root at a URI of an object store, `None` for other URIs. No request is sent.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl ObjectPlace {
     pub fn open(uri: &str, options: &StorageOptions) -> Result<Option<Self>> {
         let Some(parsed) = ObjectUri::parse(uri)? else { return Ok(None) };
         let options = ObjectOptions::parse(uri, options)?;
-        let handle = ObjectHandle::of(&parsed, options).map_err(|error| error.in_file(uri))?;
+        let handle = ObjectHandle::for_store(&parsed, options).map_err(|error| error.in_file(uri))?;
         let root = uri.trim_end_matches('/').to_owned();
         Ok(Some(Self { root, key: parsed.key, handle, requests: Arc::default(), ahead: Arc::default() }))
     }
@@ -86,20 +86,20 @@ impl ObjectPlace {
         location(&self.key(path))
     }
 
-    fn start_open(&self, path: &str) -> Result<Pending<Outcome<OpenedObject>>> {
+    fn start_open(&self, path: &str) -> Result<PendingResult<SharedResult<OpenedObject>>> {
         let location = self.location(path)?;
         self.handle.start(&self.requests, move |store| open(store, location))
     }
 
-    fn start_list(&self, folder: &str) -> Result<Pending<Outcome<Listed>>> {
+    fn start_list(&self, folder: &str) -> Result<PendingResult<SharedResult<FolderListing>>> {
         let prefix = self.location(folder)?;
         self.handle.start(&self.requests, move |store| list(store, prefix))
     }
 
-    fn source(&self, path: &str, file: KnownFile) -> Result<Arc<dyn Source>> {
+    fn source(&self, path: &str, file: KnownFile) -> Result<Arc<dyn FileSource>> {
         let (location, full) = (self.location(path)?, self.full_path(path));
         let id = (self.key(path), file.clone(), Arc::as_ptr(&self.requests) as usize);
-        let open = || -> Arc<dyn Source> {
+        let open = || -> Arc<dyn FileSource> {
             let fetcher = ObjectFile::new(&self.handle, location);
             ObjectSource::new(Box::new(fetcher), &self.requests, full, file)
         };
@@ -107,35 +107,38 @@ impl ObjectPlace {
     }
 }
 
-impl Place for ObjectPlace {
+impl Storage for ObjectStorage {
     fn root(&self) -> &str {
         &self.root
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         let path = self.full_path(folder);
-        let ahead = locked(&self.ahead).folders.remove(folder).filter(Pending::is_here);
+        let ahead = locked(&self.ahead).folders.remove(folder).filter(PendingResult::is_here);
         let pending = ahead.map_or_else(|| self.start_list(folder), Ok)?;
         let listed = match pending.wait().map_err(|error| error.in_file(&path))? {
             Ok(listed) => listed,
             // A web server has folders. Other stores return this only if the bucket does not exist.
-            Err(failure) if failure.kind == Kind::NotFound && self.handle.uri().service == Service::Http => {
+            Err(failure)
+                if failure.kind == ErrorKind::NotFound && self.handle.uri().service == ObjectStoreType::Http =>
+            {
                 return Ok(None);
             }
             Err(failure) => return Err(failure.at(&path)),
         };
         let key = self.key(folder);
         let files = listed.files.iter().filter_map(|file| Some((name_in(&key, file.location.as_ref())?, file)));
-        let files = files.map(|(name, file)| Entry::File(status(name, file)));
+        let files = files.map(|(name, file)| FolderEntry::File(status(name, file)));
         let folders = listed.folders.iter().filter_map(|folder| name_in(&key, folder.as_ref()));
-        let mut entries: Vec<Entry> = files.chain(folders.map(|name| Entry::Folder(name.to_owned()))).collect();
+        let mut entries: Vec<FolderEntry> =
+            files.chain(folders.map(|name| FolderEntry::Folder(name.to_owned()))).collect();
         entries.sort_by(|one, other| one.name().cmp(other.name()));
         Ok((!entries.is_empty()).then_some(entries))
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         let full = self.full_path(path);
-        let ahead = locked(&self.ahead).files.remove(path).filter(Pending::is_here);
+        let ahead = locked(&self.ahead).files.remove(path).filter(PendingResult::is_here);
         let pending = ahead.map_or_else(|| self.start_open(path), Ok)?;
         let opened = pending.wait().map_err(|error| error.in_file(&full))?.map_err(|failure| failure.at(&full))?;
         match opened.bytes {
@@ -144,7 +147,7 @@ impl Place for ObjectPlace {
         }
     }
 
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         // A size of 0 is that of a file which did not exist when its size was requested.
         if file.len == 0 { self.open(path) } else { self.source(path, file.clone()) }
     }
@@ -192,19 +195,19 @@ impl Place for ObjectPlace {
         self.handle.max_requests()
     }
 
-    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Place>> {
+    fn counted(&self, requests: &Arc<RequestCounters>) -> Option<Arc<dyn Storage>> {
         let ahead = Arc::default();
         Some(Arc::new(Self { requests: Arc::clone(requests), ahead, ..self.clone() }))
     }
 
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         Some(&self.requests)
     }
 }
 
-async fn list(store: Arc<dyn ObjectStore>, prefix: Path) -> object_store::Result<Listed> {
+async fn list(store: Arc<dyn ObjectStore>, prefix: Path) -> object_store::Result<FolderListing> {
     let listed = with_whole_answer(|| store.list_with_delimiter(Some(&prefix))).await?;
-    Ok(Listed { files: listed.objects, folders: listed.common_prefixes })
+    Ok(FolderListing { files: listed.objects, folders: listed.common_prefixes })
 }
 
 /// Fetches a file of unknown size: all of it, or only the response header of a large one.

@@ -16,12 +16,12 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, HeaderValue, ObjectStore, RetryConfig};
 
-use super::Requests;
+use super::RequestCounters;
 use super::object_assume_role::AssumeRole;
-use super::object_error::Failure;
+use super::object_error::StoreFailure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
-use super::object_uri::{ObjectUri, Service};
+use super::object_uri::{ObjectStoreType, ObjectUri};
 use super::supplied_credentials::{OfAzure, OfGcs, OfS3, SuppliedCredentials};
 use crate::error::{Error, Result};
 
@@ -31,20 +31,20 @@ tokio::task_local! {
 
 /// The requests of an operation: they are counted, and the status of the last response is stored.
 struct Exchange {
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
     /// 0 if there was none.
     status: AtomicU16,
 }
 
 /// Runs an operation of a store. Its requests are counted in `requests`, including retries and pages of listings.
 pub(super) async fn counting<T>(
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
     operation: impl Future<Output = object_store::Result<T>>,
-) -> std::result::Result<T, Failure> {
+) -> std::result::Result<T, StoreFailure> {
     let exchange = Arc::new(Exchange { requests, status: AtomicU16::new(0) });
     let outcome = EXCHANGE.scope(Arc::clone(&exchange), operation).await;
     let status = Some(exchange.status.load(Ordering::Relaxed)).filter(|status| *status > 0);
-    outcome.map_err(|error| Failure::of_store(&error, status))
+    outcome.map_err(|error| StoreFailure::from_store(&error, status))
 }
 
 /// The number of attempts for a response whose body is incomplete.
@@ -110,10 +110,10 @@ impl ClientParts {
 pub(super) fn client(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
     install_tls();
     match uri.service {
-        Service::S3 => s3(uri, options, parts),
-        Service::Gcs => gcs(uri, options, parts),
-        Service::Azure => azure(uri, options, parts),
-        Service::Http => http(uri, options, &parts),
+        ObjectStoreType::S3 => s3(uri, options, parts),
+        ObjectStoreType::Gcs => gcs(uri, options, parts),
+        ObjectStoreType::Azure => azure(uri, options, parts),
+        ObjectStoreType::Http => http(uri, options, &parts),
     }
 }
 
@@ -155,7 +155,7 @@ fn gcs(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<A
 }
 
 fn azure(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
-    let builder = of_account(uri).with_client_options(client_options(options)?);
+    let builder = account_builder(uri).with_client_options(client_options(options)?);
     let set = |builder: MicrosoftAzureBuilder, key: AzureConfigKey, value: &str| builder.with_config(key, value);
     let mut builder = with_settings(builder, options, set)?.with_http_connector(parts.connector());
     if let Some(supplied) = parts.supplied {
@@ -175,7 +175,7 @@ fn http(uri: &ObjectUri, options: &ObjectOptions, parts: &ClientParts) -> Result
 
 /// Uses the account of the URI. Azure's two endpoints of an account have the same objects; this client uses the Blob
 /// endpoint.
-fn of_account(uri: &ObjectUri) -> MicrosoftAzureBuilder {
+fn account_builder(uri: &ObjectUri) -> MicrosoftAzureBuilder {
     let builder = MicrosoftAzureBuilder::new();
     let Some((account, domain)) = &uri.account else { return builder };
     let builder = builder.with_account(account);
@@ -232,7 +232,7 @@ fn retry(options: &ObjectOptions) -> RetryConfig {
 }
 
 fn refused(error: object_store::Error, uri: &ObjectUri) -> Error {
-    let Failure { message, .. } = Failure::of_store(&error, None);
+    let StoreFailure { message, .. } = StoreFailure::from_store(&error, None);
     Error::invalid_argument(format!(
         "no client for {} can be created from these storage options: {message}",
         uri.scheme
@@ -275,7 +275,7 @@ impl HttpService for CountingService {
     }
 }
 
-fn count(requests: &Requests, request: &HttpRequest) {
+fn count(requests: &RequestCounters, request: &HttpRequest) {
     let query = request.uri().query().unwrap_or_default();
     match request.method().as_str() {
         "GET" if query.contains("list-type=2") || query.contains("comp=list") => requests.count_list(),

@@ -8,20 +8,20 @@
 use bytes::Bytes;
 use object_store::PutMode;
 
-use super::object::ObjectPlace;
-use super::put::{FileStore, Upload};
-use super::{Appendable, Place, Sink, WritablePlace};
-use crate::error::{Error, Kind, Result};
+use super::object::ObjectStorage;
+use super::put::{FileStore, StoreUpload};
+use super::{Appendable, FileSink, Storage, WritableStorage};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A file whose content is uploaded.
 struct ObjectSink {
     path: String,
     position: u64,
     /// `None` after the file is finished, or a write has failed.
-    upload: Option<Box<dyn Upload>>,
+    upload: Option<Box<dyn StoreUpload>>,
 }
 
-impl Sink for ObjectSink {
+impl FileSink for ObjectSink {
     fn path(&self) -> &str {
         &self.path
     }
@@ -48,14 +48,14 @@ impl Sink for ObjectSink {
     }
 }
 
-impl WritablePlace for ObjectPlace {
-    fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
+impl WritableStorage for ObjectStorage {
+    fn create_new(&self, path: &str) -> Result<Option<Box<dyn FileSink>>> {
         match self.put_once(path, &Bytes::new(), PutMode::Create) {
             Ok(_) => {
                 let upload = Some(self.upload(path)?);
                 Ok(Some(Box::new(ObjectSink { path: self.full_path(path), position: 0, upload })))
             }
-            Err(taken) if matches!(taken.kind(), Kind::AlreadyExists | Kind::FileChanged) => Ok(None),
+            Err(taken) if matches!(taken.kind(), ErrorKind::AlreadyExists | ErrorKind::FileChanged) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -80,36 +80,36 @@ mod tests {
 
     #[test]
     fn of_many_writers_one_creates_a_file_whose_content_comes_when_it_is_finished() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let created = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for writer in 0..8 {
-                let (place, created) = (&place, &created);
+                let (storage, created) = (&storage, &created);
                 scope.spawn(move || {
-                    let Some(mut sink) = place.create_new("p/a").unwrap() else { return };
+                    let Some(mut sink) = storage.create_new("p/a").unwrap() else { return };
                     created.fetch_add(1, Ordering::SeqCst);
                     sink.write(format!("by {writer}, ").as_bytes()).unwrap();
-                    assert_eq!(place.len_of("p/a").unwrap(), 0);
+                    assert_eq!(storage.len_of("p/a").unwrap(), 0);
                     sink.write(b"whole").unwrap();
                     assert_eq!((sink.position(), sink.path()), (11, "s3://bucket/table/p/a"));
                     sink.sync().unwrap();
-                    assert_eq!(sink.write(b"x").unwrap_err().kind(), Kind::Internal);
+                    assert_eq!(sink.write(b"x").unwrap_err().kind(), ErrorKind::Internal);
                 });
             }
         });
         assert_eq!(created.into_inner(), 1);
-        let found = place.open("p/a").unwrap().read_all().unwrap();
+        let found = storage.open("p/a").unwrap().read_all().unwrap();
         assert!(found.starts_with(b"by ") && found.ends_with(b", whole"), "{found:?}");
-        assert!(place.create_new("p/a").unwrap().is_none());
-        assert!(matches!(place.append_to("p/a").unwrap(), Appendable::Unable));
+        assert!(storage.create_new("p/a").unwrap().is_none());
+        assert!(matches!(storage.append_to("p/a").unwrap(), Appendable::Unable));
     }
 
     #[test]
     fn a_file_that_is_not_finished_stays_empty() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
-        let mut sink = place.create_new("p/a").unwrap().unwrap();
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
+        let mut sink = storage.create_new("p/a").unwrap().unwrap();
         sink.write(&vec![7; 20 << 20]).unwrap();
         drop(sink);
-        assert_eq!(place.len_of("p/a").unwrap(), 0);
+        assert_eq!(storage.len_of("p/a").unwrap(), 0);
     }
 }

@@ -8,19 +8,19 @@ use std::error::Error as StdError;
 use object_store::Error as StoreError;
 use object_store::client::{HttpError, HttpErrorKind};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// An error of a request; several threads may wait for one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) kind: Kind,
+pub(super) struct StoreFailure {
+    pub(super) kind: ErrorKind,
     pub(super) message: String,
     /// Whether the store has rejected credentials that can be renewed.
     pub(super) is_expired: bool,
 }
 
-impl Failure {
-    pub(super) fn new(kind: Kind, message: impl Into<String>) -> Self {
+impl StoreFailure {
+    pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), is_expired: false }
     }
 
@@ -30,25 +30,25 @@ impl Failure {
     }
 }
 
-impl Failure {
+impl StoreFailure {
     /// Converts an error of a store's client; `status` is the HTTP status of the last response, if there was one.
-    pub(super) fn of_store(error: &StoreError, status: Option<u16>) -> Self {
+    pub(super) fn from_store(error: &StoreError, status: Option<u16>) -> Self {
         // An error of a function that supplies credentials.
         if let Some(own) = causes(error).find_map(|cause| cause.downcast_ref::<Error>()) {
             return Self::new(own.kind(), own.to_string());
         }
         let is_expired = has_expired(error, status);
-        let kind = if is_expired { Kind::Forbidden } else { kind_of(error, status) };
+        let kind = if is_expired { ErrorKind::Forbidden } else { kind_of(error, status) };
         let what = match kind {
-            Kind::NotFound => "no such file",
-            Kind::Forbidden => "the storage refused access; check the credentials and their permissions",
-            Kind::Throttled => {
+            ErrorKind::NotFound => "no such file",
+            ErrorKind::Forbidden => "the storage refused access; check the credentials and their permissions",
+            ErrorKind::Throttled => {
                 "the storage asks for fewer requests (all retries were answered so); read with fewer threads or later"
             }
-            Kind::Unreachable => "the storage cannot be reached, or did not answer in time",
-            Kind::FileChanged => CHANGED,
-            Kind::AlreadyExists => "there is a file of this name, or one is being created",
-            Kind::Unsupported => "the storage does not support this",
+            ErrorKind::Unreachable => "the storage cannot be reached, or did not answer in time",
+            ErrorKind::FileChanged => CHANGED,
+            ErrorKind::AlreadyExists => "there is a file of this name, or one is being created",
+            ErrorKind::Unsupported => "the storage does not support this",
             _ => "the storage failed",
         };
         let message = match detail(error, status) {
@@ -59,7 +59,7 @@ impl Failure {
     }
 }
 
-/// The message of [`Kind::FileChanged`].
+/// The message of [`ErrorKind::FileChanged`].
 pub(super) const CHANGED: &str = "the file has changed since the query was planned; plan the query again";
 
 /// Returns true if a response shows that the credentials have expired. S3 responds with 400 and 403, Azure with 403 for
@@ -80,36 +80,36 @@ fn has_expired(error: &StoreError, status: Option<u16>) -> bool {
     }
 }
 
-fn kind_of(error: &StoreError, status: Option<u16>) -> Kind {
+fn kind_of(error: &StoreError, status: Option<u16>) -> ErrorKind {
     match error {
-        StoreError::NotFound { .. } => return Kind::NotFound,
-        StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => return Kind::Forbidden,
+        StoreError::NotFound { .. } => return ErrorKind::NotFound,
+        StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => return ErrorKind::Forbidden,
         // Older MinIO responds with 304 to a stale If-Match.
-        StoreError::Precondition { .. } | StoreError::NotModified { .. } => return Kind::FileChanged,
-        StoreError::AlreadyExists { .. } => return Kind::AlreadyExists,
-        StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => return Kind::Unsupported,
+        StoreError::Precondition { .. } | StoreError::NotModified { .. } => return ErrorKind::FileChanged,
+        StoreError::AlreadyExists { .. } => return ErrorKind::AlreadyExists,
+        StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => return ErrorKind::Unsupported,
         _ => {}
     }
     match status {
-        Some(401 | 403) => return Kind::Forbidden,
+        Some(401 | 403) => return ErrorKind::Forbidden,
         // For a listing: the bucket does not exist.
-        Some(404) => return Kind::NotFound,
-        Some(429 | 503) => return Kind::Throttled,
+        Some(404) => return ErrorKind::NotFound,
+        Some(429 | 503) => return ErrorKind::Throttled,
         // The range begins after the end: the file is shorter than before.
-        Some(416) => return Kind::FileChanged,
-        Some(408 | 504) => return Kind::Unreachable,
-        Some(300..) => return Kind::Io,
+        Some(416) => return ErrorKind::FileChanged,
+        Some(408 | 504) => return ErrorKind::Unreachable,
+        Some(300..) => return ErrorKind::Io,
         // The response was valid but its body incomplete; or there was none.
         Some(_) | None => {}
     }
     let http = causes(error).find_map(|cause| cause.downcast_ref::<HttpError>().map(HttpError::kind));
     match http {
         Some(HttpErrorKind::Connect | HttpErrorKind::Timeout | HttpErrorKind::Request | HttpErrorKind::Interrupted) => {
-            Kind::Unreachable
+            ErrorKind::Unreachable
         }
         // The error of an incomplete body, after retries.
-        Some(HttpErrorKind::Decode) => Kind::Unreachable,
-        _ => Kind::Io,
+        Some(HttpErrorKind::Decode) => ErrorKind::Unreachable,
+        _ => ErrorKind::Io,
     }
 }
 
@@ -183,30 +183,30 @@ mod tests {
         let source = || "described".into();
         let path = || "a".to_owned();
         for (error, kind) in [
-            (StoreError::NotFound { path: path(), source: source() }, Kind::NotFound),
-            (StoreError::PermissionDenied { path: path(), source: source() }, Kind::Forbidden),
-            (StoreError::Unauthenticated { path: path(), source: source() }, Kind::Forbidden),
-            (StoreError::Precondition { path: path(), source: source() }, Kind::FileChanged),
-            (StoreError::Generic { store: "S3", source: source() }, Kind::Io),
+            (StoreError::NotFound { path: path(), source: source() }, ErrorKind::NotFound),
+            (StoreError::PermissionDenied { path: path(), source: source() }, ErrorKind::Forbidden),
+            (StoreError::Unauthenticated { path: path(), source: source() }, ErrorKind::Forbidden),
+            (StoreError::Precondition { path: path(), source: source() }, ErrorKind::FileChanged),
+            (StoreError::Generic { store: "S3", source: source() }, ErrorKind::Io),
         ] {
-            assert_eq!(Failure::of_store(&error, None).kind, kind);
+            assert_eq!(StoreFailure::from_store(&error, None).kind, kind);
         }
         let generic = StoreError::Generic { store: "S3", source: source() };
         for (status, kind) in [
-            (200, Kind::Io),
-            (301, Kind::Io),
-            (403, Kind::Forbidden),
-            (404, Kind::NotFound),
-            (416, Kind::FileChanged),
-            (500, Kind::Io),
-            (503, Kind::Throttled),
-            (504, Kind::Unreachable),
+            (200, ErrorKind::Io),
+            (301, ErrorKind::Io),
+            (403, ErrorKind::Forbidden),
+            (404, ErrorKind::NotFound),
+            (416, ErrorKind::FileChanged),
+            (500, ErrorKind::Io),
+            (503, ErrorKind::Throttled),
+            (504, ErrorKind::Unreachable),
         ] {
-            assert_eq!(Failure::of_store(&generic, Some(status)).kind, kind, "{status}");
+            assert_eq!(StoreFailure::from_store(&generic, Some(status)).kind, kind, "{status}");
         }
         let refused = HttpError::new(HttpErrorKind::Connect, std::io::Error::other("connection refused"));
-        let refused = Failure::of_store(&StoreError::Generic { store: "S3", source: Box::new(refused) }, None);
-        assert_eq!(refused.kind, Kind::Unreachable);
+        let refused = StoreFailure::from_store(&StoreError::Generic { store: "S3", source: Box::new(refused) }, None);
+        assert_eq!(refused.kind, ErrorKind::Unreachable);
         assert!(refused.message.ends_with("connection refused"), "{}", refused.message);
     }
 }

@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use object_store::ObjectStore;
 
-use super::Requests;
-use super::fetch::Outcome;
+use super::RequestCounters;
+use super::fetch::SharedResult;
 use super::object_client::{ClientParts, client, counting, region_of};
-use super::object_error::Failure;
+use super::object_error::StoreFailure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
-use super::object_runtime::{IoThread, Pending, locked};
+use super::object_runtime::{IoThread, PendingResult, locked};
 use super::object_uri::ObjectUri;
 use super::shared_sources::SharedSources;
 use super::supplied_credentials::SuppliedCredentials;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The timeout of an operation, including retries.
 const DEADLINE: Duration = Duration::from_secs(180);
@@ -29,12 +29,12 @@ pub(super) struct ObjectHandle {
     /// Its key identifies no object.
     uri: ObjectUri,
     options: ObjectOptions,
-    live: Mutex<Option<Arc<Live>>>,
+    live: Mutex<Option<Arc<ProcessState>>>,
     opened: SharedSources,
 }
 
 /// The state of one process.
-struct Live {
+struct ProcessState {
     client: Arc<dyn ObjectStore>,
     limit: Arc<RequestLimit>,
     supplied: Option<Arc<SuppliedCredentials>>,
@@ -48,7 +48,7 @@ impl ObjectHandle {
     ///
     /// # Errors
     /// `InvalidArgument` for options from which no client can be created.
-    pub(super) fn of(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
+    pub(super) fn for_store(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
         let uri = ObjectUri { key: String::new(), ..uri.clone() };
         // Invalid options are reported when a table is opened, not by its first request.
         client(&uri, &options, ClientParts { region: None, limit: RequestLimit::new(1), supplied: None })?;
@@ -66,7 +66,7 @@ impl ObjectHandle {
     /// Returns a handle with this client.
     #[cfg(test)]
     pub(super) fn with_client(uri: &ObjectUri, options: ObjectOptions, client: Arc<dyn ObjectStore>) -> Arc<Self> {
-        let live = Live { client, limit: RequestLimit::new(4), supplied: None, io: IoThread::start().unwrap() };
+        let live = ProcessState { client, limit: RequestLimit::new(4), supplied: None, io: IoThread::start().unwrap() };
         let live = Mutex::new(Some(Arc::new(live)));
         Arc::new(Self { uri: uri.clone(), options, live, opened: SharedSources::default() })
     }
@@ -81,7 +81,7 @@ impl ObjectHandle {
         self.options.client().max_requests
     }
 
-    fn live(&self) -> Result<Arc<Live>> {
+    fn live(&self) -> Result<Arc<ProcessState>> {
         let mut live = locked(&self.live);
         if let Some(known) = live.as_ref() {
             if known.io.is_here() {
@@ -100,7 +100,7 @@ impl ObjectHandle {
         let supplied = self.options.supplier().map(|name| SuppliedCredentials::new(name, self.uri.service));
         let parts = ClientParts { region, limit: Arc::clone(&limit), supplied: supplied.clone() };
         let client = client(&self.uri, &self.options, parts)?;
-        let made = Arc::new(Live { client, limit, supplied, io });
+        let made = Arc::new(ProcessState { client, limit, supplied, io });
         *live = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -112,9 +112,9 @@ impl ObjectHandle {
     /// `Io` if the I/O thread cannot be started.
     pub(super) fn start<T, F>(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Clone + Send + 'static,
-    ) -> Result<Pending<Outcome<T>>>
+    ) -> Result<PendingResult<SharedResult<T>>>
     where
         T: Send + 'static,
         F: Future<Output = object_store::Result<T>> + Send + 'static,
@@ -140,9 +140,9 @@ impl ObjectHandle {
     /// `Io` if the I/O thread cannot be started.
     pub(super) fn start_once<T, F>(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Send + 'static,
-    ) -> Result<Pending<Outcome<T>>>
+    ) -> Result<PendingResult<SharedResult<T>>>
     where
         T: Send + 'static,
         F: Future<Output = object_store::Result<T>> + Send + 'static,
@@ -161,7 +161,7 @@ impl ObjectHandle {
     /// Errors of the store, by kind.
     pub(super) fn run<T, F>(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         path: &str,
         operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Clone + Send + 'static,
     ) -> Result<T>
@@ -180,10 +180,10 @@ impl ObjectHandle {
 }
 
 /// Runs an operation with a timeout.
-async fn within_deadline<T>(operation: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+async fn within_deadline<T>(operation: impl Future<Output = SharedResult<T>>) -> SharedResult<T> {
     tokio::time::timeout(DEADLINE, operation).await.unwrap_or_else(|_| {
         let message = format!("the storage did not answer within {} s, retries included", DEADLINE.as_secs());
-        Err(Failure::new(Kind::Unreachable, message))
+        Err(StoreFailure::new(ErrorKind::Unreachable, message))
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Names are case-insensitive. The prefixes are `aws_`, `azure_storage_`, `azure_` and `google_`.
 
-use super::object_uri::Service;
+use super::object_uri::ObjectStoreType;
 use crate::edit_distance::edit_distance;
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ pub(super) enum ValueType {
 
 /// One option.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct OptionKey {
     /// Its name, which `with_config` of `object_store` accepts, too.
     pub name: &'static str,
     /// Aliases.
@@ -30,28 +30,28 @@ pub(super) struct Key {
     pub is_credential: bool,
 }
 
-const fn key(name: &'static str, aliases: &'static [&'static str]) -> Key {
-    Key { name, aliases, value: ValueType::Text, is_credential: false }
+const fn key(name: &'static str, aliases: &'static [&'static str]) -> OptionKey {
+    OptionKey { name, aliases, value: ValueType::Text, is_credential: false }
 }
 
-const fn flag(name: &'static str) -> Key {
-    Key { name, aliases: &[], value: ValueType::Bool, is_credential: false }
+const fn flag(name: &'static str) -> OptionKey {
+    OptionKey { name, aliases: &[], value: ValueType::Bool, is_credential: false }
 }
 
-const fn client(name: &'static str, aliases: &'static [&'static str]) -> Key {
-    Key { name, aliases, value: ValueType::Client, is_credential: false }
+const fn client(name: &'static str, aliases: &'static [&'static str]) -> OptionKey {
+    OptionKey { name, aliases, value: ValueType::Client, is_credential: false }
 }
 
-const fn credential(name: &'static str, aliases: &'static [&'static str]) -> Key {
-    Key { name, aliases, value: ValueType::Text, is_credential: true }
+const fn credential(name: &'static str, aliases: &'static [&'static str]) -> OptionKey {
+    OptionKey { name, aliases, value: ValueType::Text, is_credential: true }
 }
 
-const fn credential_flag(name: &'static str) -> Key {
-    Key { name, aliases: &[], value: ValueType::Bool, is_credential: true }
+const fn credential_flag(name: &'static str) -> OptionKey {
+    OptionKey { name, aliases: &[], value: ValueType::Bool, is_credential: true }
 }
 
 /// Options of all stores.
-const COMMON: &[Key] = &[
+const COMMON: &[OptionKey] = &[
     flag("allow_http"),
     flag("allow_invalid_certificates"),
     flag("disable_system_certificates"),
@@ -72,7 +72,7 @@ const COMMON: &[Key] = &[
     client("max_requests", &[]),
 ];
 
-const S3: &[Key] = &[
+const S3: &[OptionKey] = &[
     credential("access_key_id", &[]),
     credential("secret_access_key", &[]),
     credential("session_token", &["token"]),
@@ -108,7 +108,7 @@ const S3: &[Key] = &[
     flag("sse_bucket_key_enabled"),
 ];
 
-const GCS: &[Key] = &[
+const GCS: &[OptionKey] = &[
     credential("service_account_path", &["service_account"]),
     credential("service_account_key", &[]),
     credential("application_credentials", &[]),
@@ -117,7 +117,7 @@ const GCS: &[Key] = &[
     key("base_url", &["endpoint"]),
 ];
 
-const AZURE: &[Key] = &[
+const AZURE: &[OptionKey] = &[
     key("account_name", &[]),
     credential("account_key", &["access_key", "master_key"]),
     credential("sas_token", &["sas_key"]),
@@ -154,43 +154,44 @@ pub(super) fn hint(name: &str) -> &'static str {
     if name == "mmap" { "; mmap is an argument of its own" } else { "" }
 }
 
-const SERVICES: [Service; 4] = [Service::S3, Service::Gcs, Service::Azure, Service::Http];
+const SERVICES: [ObjectStoreType; 4] =
+    [ObjectStoreType::S3, ObjectStoreType::Gcs, ObjectStoreType::Azure, ObjectStoreType::Http];
 
 /// The prefixes of a store's names, longer ones first.
-const fn prefixes(service: Service) -> &'static [&'static str] {
+const fn prefixes(service: ObjectStoreType) -> &'static [&'static str] {
     match service {
-        Service::S3 => &["aws_"],
-        Service::Gcs => &["google_"],
-        Service::Azure => &["azure_storage_", "azure_"],
-        Service::Http => &[],
+        ObjectStoreType::S3 => &["aws_"],
+        ObjectStoreType::Gcs => &["google_"],
+        ObjectStoreType::Azure => &["azure_storage_", "azure_"],
+        ObjectStoreType::Http => &[],
     }
 }
 
-fn keys(service: Service) -> impl Iterator<Item = &'static Key> {
+fn keys(service: ObjectStoreType) -> impl Iterator<Item = &'static OptionKey> {
     let own = match service {
-        Service::S3 => S3,
-        Service::Gcs => GCS,
-        Service::Azure => AZURE,
-        Service::Http => &[],
+        ObjectStoreType::S3 => S3,
+        ObjectStoreType::Gcs => GCS,
+        ObjectStoreType::Azure => AZURE,
+        ObjectStoreType::Http => &[],
     };
     own.iter().chain(COMMON)
 }
 
 /// Returns the option with this lower-case name; `None` if the store has no such option.
 #[must_use]
-pub(super) fn find(service: Service, name: &str) -> Option<&'static Key> {
+pub(super) fn find(service: ObjectStoreType, name: &str) -> Option<&'static OptionKey> {
     let named = |name: &str| keys(service).find(|key| key.name == name || key.aliases.contains(&name));
     named(name).or_else(|| prefixes(service).iter().find_map(|prefix| named(name.strip_prefix(prefix)?)))
 }
 
 /// Returns the option that an environment variable sets, like `from_env` of `object_store`.
 #[must_use]
-pub(super) fn of_variable(service: Service, variable: &str) -> Option<&'static Key> {
+pub(super) fn key_of_variable(service: ObjectStoreType, variable: &str) -> Option<&'static OptionKey> {
     let name = variable.to_ascii_lowercase();
     if variable != variable.to_ascii_uppercase() || !prefixes(service).iter().any(|prefix| name.starts_with(prefix)) {
         return match (service, variable) {
-            (Service::Azure, "IDENTITY_ENDPOINT") => find(service, "msi_endpoint"),
-            (Service::Gcs, "SERVICE_ACCOUNT") => find(service, "service_account_path"),
+            (ObjectStoreType::Azure, "IDENTITY_ENDPOINT") => find(service, "msi_endpoint"),
+            (ObjectStoreType::Gcs, "SERVICE_ACCOUNT") => find(service, "service_account_path"),
             _ => None,
         };
     }
@@ -199,7 +200,7 @@ pub(super) fn of_variable(service: Service, variable: &str) -> Option<&'static K
 
 /// Returns the error for an option that the store does not have, with a suggestion.
 #[must_use]
-pub(super) fn unknown(service: Service, name: &str) -> Error {
+pub(super) fn unknown(service: ObjectStoreType, name: &str) -> Error {
     let store = service.name();
     if name == "mmap" {
         return Error::invalid_argument(format!("unknown storage option {name:?} for {store}{}", hint(name)));
@@ -234,7 +235,7 @@ pub(super) fn unknown(service: Service, name: &str) -> Error {
 /// Reads a bool as `object_store` does.
 ///
 /// # Errors
-/// [`crate::Kind::InvalidArgument`] for other strings.
+/// [`crate::ErrorKind::InvalidArgument`] for other strings.
 pub(super) fn parse_bool(name: &str, value: &str) -> Result<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "on" | "yes" | "y" => Ok(true),
@@ -257,38 +258,38 @@ mod tests {
     #[test]
     fn names_have_prefixes_and_aliases() {
         for (service, given, name) in [
-            (Service::S3, "access_key_id", "access_key_id"),
-            (Service::S3, "aws_access_key_id", "access_key_id"),
-            (Service::S3, "aws_endpoint_url", "endpoint"),
-            (Service::S3, "aws_session_token", "session_token"),
-            (Service::S3, "token", "session_token"),
-            (Service::S3, "aws_allow_http", "allow_http"),
-            (Service::Azure, "azure_storage_account_key", "account_key"),
-            (Service::Azure, "azure_storage_access_key", "account_key"),
-            (Service::Azure, "azure_tenant_id", "tenant_id"),
-            (Service::Azure, "azure_authority_id", "tenant_id"),
-            (Service::Gcs, "google_service_account", "service_account_path"),
-            (Service::Gcs, "google_application_credentials", "application_credentials"),
-            (Service::Http, "timeout", "timeout"),
+            (ObjectStoreType::S3, "access_key_id", "access_key_id"),
+            (ObjectStoreType::S3, "aws_access_key_id", "access_key_id"),
+            (ObjectStoreType::S3, "aws_endpoint_url", "endpoint"),
+            (ObjectStoreType::S3, "aws_session_token", "session_token"),
+            (ObjectStoreType::S3, "token", "session_token"),
+            (ObjectStoreType::S3, "aws_allow_http", "allow_http"),
+            (ObjectStoreType::Azure, "azure_storage_account_key", "account_key"),
+            (ObjectStoreType::Azure, "azure_storage_access_key", "account_key"),
+            (ObjectStoreType::Azure, "azure_tenant_id", "tenant_id"),
+            (ObjectStoreType::Azure, "azure_authority_id", "tenant_id"),
+            (ObjectStoreType::Gcs, "google_service_account", "service_account_path"),
+            (ObjectStoreType::Gcs, "google_application_credentials", "application_credentials"),
+            (ObjectStoreType::Http, "timeout", "timeout"),
         ] {
             assert_eq!(find(service, given).map(|key| key.name), Some(name), "{given}");
         }
-        assert_eq!(find(Service::Gcs, "access_key_id"), None);
+        assert_eq!(find(ObjectStoreType::Gcs, "access_key_id"), None);
     }
 
     #[test]
     fn a_misspelt_name_is_an_error_that_suggests_the_right_one() {
         for (service, given, part) in [
-            (Service::S3, "acess_key_id", "did you mean \"access_key_id\"?"),
-            (Service::S3, "aws_secret_acces_key", "did you mean \"secret_access_key\"?"),
-            (Service::S3, "aws_secret_key", "did you mean \"secret_access_key\"?"),
-            (Service::S3, "end_point", "did you mean \"endpoint\"?"),
-            (Service::S3, "regoin", "did you mean \"region\"?"),
-            (Service::S3, "wibble", "known: access_key_id, allow_http"),
-            (Service::S3, "account_key", "is for Azure, but the table is on S3"),
-            (Service::Gcs, "aws_access_key_id", "is for S3, but the table is on GCS"),
-            (Service::Azure, "acount_name", "did you mean \"account_name\"?"),
-            (Service::S3, "bucket_name", "the table's URI names the bucket"),
+            (ObjectStoreType::S3, "acess_key_id", "did you mean \"access_key_id\"?"),
+            (ObjectStoreType::S3, "aws_secret_acces_key", "did you mean \"secret_access_key\"?"),
+            (ObjectStoreType::S3, "aws_secret_key", "did you mean \"secret_access_key\"?"),
+            (ObjectStoreType::S3, "end_point", "did you mean \"endpoint\"?"),
+            (ObjectStoreType::S3, "regoin", "did you mean \"region\"?"),
+            (ObjectStoreType::S3, "wibble", "known: access_key_id, allow_http"),
+            (ObjectStoreType::S3, "account_key", "is for Azure, but the table is on S3"),
+            (ObjectStoreType::Gcs, "aws_access_key_id", "is for S3, but the table is on GCS"),
+            (ObjectStoreType::Azure, "acount_name", "did you mean \"account_name\"?"),
+            (ObjectStoreType::S3, "bucket_name", "the table's URI names the bucket"),
         ] {
             let error = unknown(service, given).to_string();
             assert!(error.contains(part), "{given}: {error}");
@@ -298,17 +299,17 @@ mod tests {
     #[test]
     fn variables_are_those_of_object_store() {
         for (service, variable, name) in [
-            (Service::S3, "AWS_ACCESS_KEY_ID", Some("access_key_id")),
-            (Service::S3, "AWS_ENDPOINT_URL_S3", Some(ENDPOINT_OF_S3)),
-            (Service::S3, "AWS_PROFILE", None),
-            (Service::S3, "ACCESS_KEY_ID", None),
-            (Service::S3, "aws_access_key_id", None),
-            (Service::Azure, "AZURE_STORAGE_ACCOUNT_NAME", Some("account_name")),
-            (Service::Azure, "IDENTITY_ENDPOINT", Some("msi_endpoint")),
-            (Service::Gcs, "SERVICE_ACCOUNT", Some("service_account_path")),
-            (Service::Gcs, "GOOGLE_SERVICE_ACCOUNT_KEY", Some("service_account_key")),
+            (ObjectStoreType::S3, "AWS_ACCESS_KEY_ID", Some("access_key_id")),
+            (ObjectStoreType::S3, "AWS_ENDPOINT_URL_S3", Some(ENDPOINT_OF_S3)),
+            (ObjectStoreType::S3, "AWS_PROFILE", None),
+            (ObjectStoreType::S3, "ACCESS_KEY_ID", None),
+            (ObjectStoreType::S3, "aws_access_key_id", None),
+            (ObjectStoreType::Azure, "AZURE_STORAGE_ACCOUNT_NAME", Some("account_name")),
+            (ObjectStoreType::Azure, "IDENTITY_ENDPOINT", Some("msi_endpoint")),
+            (ObjectStoreType::Gcs, "SERVICE_ACCOUNT", Some("service_account_path")),
+            (ObjectStoreType::Gcs, "GOOGLE_SERVICE_ACCOUNT_KEY", Some("service_account_key")),
         ] {
-            assert_eq!(of_variable(service, variable).map(|key| key.name), name, "{variable}");
+            assert_eq!(key_of_variable(service, variable).map(|key| key.name), name, "{variable}");
         }
     }
 

@@ -35,11 +35,11 @@ impl RequestLimit {
     }
 
     /// Waits until a request may be sent. The permit is valid until it is dropped.
-    pub(super) async fn acquire(self: &Arc<Self>) -> Permit {
+    pub(super) async fn acquire(self: &Arc<Self>) -> RequestPermit {
         loop {
             let released = self.released.notified();
             if self.try_acquire(Instant::now()) {
-                return Permit(Arc::clone(self));
+                return RequestPermit(Arc::clone(self));
             }
             // The limit also grows with time only.
             let _ = tokio::time::timeout(PERIOD, released).await;
@@ -73,9 +73,9 @@ impl RequestLimit {
 }
 
 /// The permit for one request.
-pub(super) struct Permit(Arc<RequestLimit>);
+pub(super) struct RequestPermit(Arc<RequestLimit>);
 
-impl Drop for Permit {
+impl Drop for RequestPermit {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.running = state.running.saturating_sub(1);

@@ -11,12 +11,12 @@ use super::client_settings::ClientSettings;
 use super::environment::Environment;
 use super::hadoop::conf::Options;
 use super::hadoop::keys_of_profile;
-use super::hadoop::s3a::{Explicit, host_of, is_address, is_aws};
-use super::hadoop_options::{Translated, is_hadoop_setting, is_needed, translate};
+use super::hadoop::s3a::{ExplicitOptions, host_of, is_address, is_aws};
+use super::hadoop_options::{ConvertedOptions, is_hadoop_setting, is_needed, translate};
 use super::hdfs_options;
 use super::hdfs_uri::HdfsUri;
 use super::object_keys::{self, DEFAULT_REGION, ENDPOINT_OF_S3, ValueType};
-use super::object_uri::{ObjectUri, Service};
+use super::object_uri::{ObjectStoreType, ObjectUri};
 use super::role_settings::RoleSettings;
 use super::secret::Secret;
 use super::supplier::{CREDENTIALS, supply};
@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 pub struct ObjectOptions {
     settings: BTreeMap<&'static str, Secret>,
     client: ClientSettings,
-    service: Service,
+    service: ObjectStoreType,
     role: Option<RoleSettings>,
     /// The name of the function that supplies keys and tokens, which the settings do not contain then.
     supplier: Option<String>,
@@ -37,13 +37,13 @@ impl ObjectOptions {
     /// Reads the options of the table at `uri`, and the environment of this process.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] for invalid names and values, with a suggestion, [`crate::Kind::Unsupported`]
+    /// [`crate::ErrorKind::InvalidArgument`] for invalid names and values, with a suggestion, [`crate::ErrorKind::Unsupported`]
     /// for unsupported Hadoop settings. No message contains a secret.
     pub fn parse(uri: &str, options: &BTreeMap<String, String>) -> Result<Self> {
         let Some(parsed) = ObjectUri::parse(uri)? else {
             return Err(Error::invalid_argument("not a URI of an object store").in_file(uri));
         };
-        let environment = Environment::of_process();
+        let environment = Environment::from_process();
         let made = match options.get(CREDENTIALS) {
             Some(name) => Self::with_supplier(name, &parsed, options, &environment),
             None => Self::from_parts(&parsed, options, &environment),
@@ -90,15 +90,15 @@ impl ObjectOptions {
         let (own, hadoop) = split(uri.service, options)?;
         let own = folded(own);
         let account = account(uri, &own)?;
-        let explicit = Explicit {
+        let explicit = ExplicitOptions {
             has_credentials: has_credentials(uri.service, &own),
             has_endpoint: own.contains_key("endpoint"),
         };
         let hadoop = translate(&hadoop, uri, account.as_deref(), explicit, environment)?;
         let names_role = own.contains_key("role_arn") || hadoop.options.contains_key("role_arn");
         let mut role = None;
-        let mut merged = merge(uri.service, own, hadoop, &of_environment(uri.service, environment), explicit);
-        if uri.service == Service::S3 {
+        let mut merged = merge(uri.service, own, hadoop, &environment_options(uri.service, environment), explicit);
+        if uri.service == ObjectStoreType::S3 {
             if !merged.is_decided
                 && !has_credentials(uri.service, &merged.options)
                 && environment.get("AWS_PROFILE").is_some()
@@ -108,10 +108,10 @@ impl ObjectOptions {
             finish_s3(&uri.bucket, &mut merged.options)?;
             role = RoleSettings::take_from(&mut merged.options, names_role)?;
         }
-        if uri.service == Service::Azure {
+        if uri.service == ObjectStoreType::Azure {
             check_azure(uri, account, &mut merged.options)?;
         }
-        if uri.service == Service::Gcs {
+        if uri.service == ObjectStoreType::Gcs {
             check_gcs(&merged.options)?;
         }
         allow_http(uri, &mut merged.options)?;
@@ -145,7 +145,9 @@ impl ObjectOptions {
     /// Returns true if the bucket is on AWS and its region is not configured: a request to the bucket returns it.
     #[must_use]
     pub fn needs_region(&self) -> bool {
-        self.service == Service::S3 && !self.settings.contains_key("region") && !self.settings.contains_key("endpoint")
+        self.service == ObjectStoreType::S3
+            && !self.settings.contains_key("region")
+            && !self.settings.contains_key("endpoint")
     }
 }
 
@@ -181,7 +183,7 @@ pub fn needed_options(uri: &str, options: &BTreeMap<String, String>) -> Result<B
 ///
 /// # Errors
 /// As for [`ObjectOptions::parse`].
-pub(super) fn own_options(service: Service, options: &BTreeMap<String, String>) -> Result<Options> {
+pub(super) fn own_options(service: ObjectStoreType, options: &BTreeMap<String, String>) -> Result<Options> {
     let (own, hadoop) = split(service, options)?;
     match hadoop.keys().next() {
         None => Ok(folded(own)),
@@ -193,17 +195,17 @@ pub(super) fn own_options(service: Service, options: &BTreeMap<String, String>) 
 }
 
 /// The options for which a function is called again.
-const fn renewed(service: Service) -> &'static [&'static str] {
+const fn renewed(service: ObjectStoreType) -> &'static [&'static str] {
     match service {
-        Service::S3 => &["access_key_id", "secret_access_key", "session_token"],
-        Service::Gcs => &["bearer_token"],
-        Service::Azure => &["account_key", "sas_token", "bearer_token"],
-        Service::Http => &[],
+        ObjectStoreType::S3 => &["access_key_id", "secret_access_key", "session_token"],
+        ObjectStoreType::Gcs => &["bearer_token"],
+        ObjectStoreType::Azure => &["account_key", "sas_token", "bearer_token"],
+        ObjectStoreType::Http => &[],
     }
 }
 
 /// Splits the user's options into storage options by name, and Hadoop settings.
-fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Options, BTreeMap<String, String>)> {
+fn split(service: ObjectStoreType, options: &BTreeMap<String, String>) -> Result<(Options, BTreeMap<String, String>)> {
     let (mut own, mut hadoop) = (Options::new(), BTreeMap::new());
     for (given, value) in options {
         if is_hadoop_setting(given) {
@@ -230,11 +232,11 @@ fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Option
 }
 
 /// Returns options from environment variables. Invalid values are errors of the store's client, as in `object_store`.
-fn of_environment(service: Service, environment: &Environment) -> Options {
+fn environment_options(service: ObjectStoreType, environment: &Environment) -> Options {
     let found = environment.iter().filter(|(_, value)| !value.is_empty());
     folded(
         found
-            .filter_map(|(name, value)| Some((object_keys::of_variable(service, name)?.name, value.to_owned())))
+            .filter_map(|(name, value)| Some((object_keys::key_of_variable(service, name)?.name, value.to_owned())))
             .collect(),
     )
 }
@@ -250,31 +252,37 @@ fn folded(mut options: Options) -> Options {
     options
 }
 
-fn is_credential(service: Service, name: &str) -> bool {
+fn is_credential(service: ObjectStoreType, name: &str) -> bool {
     object_keys::find(service, name).is_some_and(|key| key.is_credential)
 }
 
 /// Returns true if options select credentials. `skip_signature=false` does not.
-fn has_credentials(service: Service, options: &Options) -> bool {
+fn has_credentials(service: ObjectStoreType, options: &Options) -> bool {
     options.iter().any(|(name, value)| is_credential(service, name) && value != "false")
 }
 
-struct Merged {
+struct MergedOptions {
     options: Options,
     /// Whether credentials are selected, including those of the machine.
     is_decided: bool,
 }
 
-fn merge(service: Service, own: Options, hadoop: Translated, environment: &Options, explicit: Explicit) -> Merged {
+fn merge(
+    service: ObjectStoreType,
+    own: Options,
+    hadoop: ConvertedOptions,
+    environment: &Options,
+    explicit: ExplicitOptions,
+) -> MergedOptions {
     let is_decided = explicit.has_credentials || hadoop.has_credentials;
     // The tenant and client of the account may be the user's, and the secret the environment's: only complete sources
     // are used.
-    let of_process = environment.iter().filter(|(name, _)| !(is_decided && is_credential(service, name)));
-    let of_process = of_process.filter(|(name, _)| !(**name == "endpoint" && explicit.has_endpoint));
-    let mut options: Options = of_process.map(|(name, value)| (*name, value.clone())).collect();
+    let from_process = environment.iter().filter(|(name, _)| !(is_decided && is_credential(service, name)));
+    let from_process = from_process.filter(|(name, _)| !(**name == "endpoint" && explicit.has_endpoint));
+    let mut options: Options = from_process.map(|(name, value)| (*name, value.clone())).collect();
     options.extend(hadoop.options);
     options.extend(own);
-    Merged { options, is_decided }
+    MergedOptions { options, is_decided }
 }
 
 /// Returns the storage account: that of the URI, or the option `account_name`.
@@ -420,7 +428,7 @@ fn allow_http(uri: &ObjectUri, options: &mut Options) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -505,7 +513,7 @@ mod tests {
             ("gs://b/t", &[("service_account_key", "{}"), ("service_account_path", "x")], "give one of"),
         ] {
             let error = parsed(uri, options, []).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
             assert!(error.to_string().contains(part), "{options:?}: {error}");
         }
     }
@@ -622,7 +630,7 @@ mod tests {
         let file = std::env::temp_dir().join(format!("mortice google {}", std::process::id()));
         std::fs::write(&file, r#"{"type": "external_account", "audience": "x"}"#).unwrap();
         let error = parsed("gs://b/t", &[("application_credentials", file.to_str().unwrap())], []).unwrap_err();
-        assert!(error.kind() == Kind::Unsupported && error.to_string().contains("external_account"), "{error}");
+        assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("external_account"), "{error}");
         std::fs::remove_file(file).unwrap();
     }
 }

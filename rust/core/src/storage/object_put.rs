@@ -14,13 +14,13 @@ use object_store::{
 };
 use tokio::sync::Mutex;
 
-use super::fetch::Outcome;
-use super::object::ObjectPlace;
+use super::fetch::SharedResult;
+use super::object::ObjectStorage;
 use super::object_handle::{ObjectHandle, location};
-use super::object_runtime::{Pending, locked};
-use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
-use super::{Place, Requests};
-use crate::error::{Error, Kind, Result};
+use super::object_runtime::{PendingResult, locked};
+use super::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
+use super::{RequestCounters, Storage};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The size of a part of a large file.
 const PART: usize = 8 << 20;
@@ -31,34 +31,34 @@ const TRIES: u32 = 4;
 /// The timeout for aborting an unfinished upload.
 const ABORT: Duration = Duration::from_secs(10);
 
-impl ObjectPlace {
+impl ObjectStorage {
     /// Writes a file conditionally, and repeats that until the outcome is known.
-    fn put_where(&self, path: &str, bytes: &Bytes, mode: &PutMode) -> Result<Put> {
+    fn put_where(&self, path: &str, bytes: &Bytes, mode: &PutMode) -> Result<PutOutcome> {
         let mut tries = 1;
         loop {
             let error = match self.put_once(path, bytes, mode.clone()) {
-                Ok(version) => return Ok(Put::Written(version)),
+                Ok(version) => return Ok(PutOutcome::Written(version)),
                 Err(error) => error,
             };
             match (error.kind(), mode) {
                 // The file exists, or there was a race; this writer may have written it.
-                (Kind::AlreadyExists | Kind::FileChanged, _) => {}
+                (ErrorKind::AlreadyExists | ErrorKind::FileChanged, _) => {}
                 // S3's response to a condition on a file that does not exist.
-                (Kind::NotFound, PutMode::Update(_)) => return Ok(Put::Refused),
+                (ErrorKind::NotFound, PutMode::Update(_)) => return Ok(PutOutcome::Refused),
                 // The response was lost or invalid.
-                (Kind::Io | Kind::Unreachable | Kind::Throttled, _) => {}
+                (ErrorKind::Io | ErrorKind::Unreachable | ErrorKind::Throttled, _) => {}
                 _ => return Err(error),
             }
             match self.get(path) {
-                Ok((found, version)) if found == *bytes => return Ok(Put::Written(version)),
-                Ok(_) if matches!(mode, PutMode::Create) => return Ok(Put::Refused),
-                Ok(_) if error.kind() == Kind::FileChanged => return Ok(Put::Refused),
-                Err(gone) if gone.kind() == Kind::NotFound && matches!(mode, PutMode::Update(_)) => {
-                    return Ok(Put::Refused);
+                Ok((found, version)) if found == *bytes => return Ok(PutOutcome::Written(version)),
+                Ok(_) if matches!(mode, PutMode::Create) => return Ok(PutOutcome::Refused),
+                Ok(_) if error.kind() == ErrorKind::FileChanged => return Ok(PutOutcome::Refused),
+                Err(gone) if gone.kind() == ErrorKind::NotFound && matches!(mode, PutMode::Update(_)) => {
+                    return Ok(PutOutcome::Refused);
                 }
                 // It was not written, or has been removed since.
                 Ok(_) => {}
-                Err(gone) if gone.kind() == Kind::NotFound => {}
+                Err(gone) if gone.kind() == ErrorKind::NotFound => {}
                 Err(unknown) => return Err(unknown),
             }
             if tries == TRIES {
@@ -78,15 +78,15 @@ impl ObjectPlace {
     }
 }
 
-impl FileStore for ObjectPlace {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+impl FileStore for ObjectStorage {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.put_where(path, bytes, &PutMode::Create)
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         match expected {
             // Writing the same content again is harmless, so the client may retry.
-            None => self.put_once(path, bytes, PutMode::Overwrite).map(Put::Written),
+            None => self.put_once(path, bytes, PutMode::Overwrite).map(PutOutcome::Written),
             Some(FileVersion { etag, version }) => {
                 let expected = UpdateVersion { e_tag: etag.clone(), version: version.clone() };
                 self.put_where(path, bytes, &PutMode::Update(expected))
@@ -108,7 +108,7 @@ impl FileStore for ObjectPlace {
         let location = self.location(path)?;
         let delete = move |store: Arc<dyn ObjectStore>| async move { store.delete(&location).await };
         match self.handle.run(&self.requests, &self.full_path(path), delete) {
-            Err(error) if error.kind() == Kind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             done => done,
         }
     }
@@ -121,11 +121,11 @@ impl FileStore for ObjectPlace {
         Ok(())
     }
 
-    fn rename(&self, _: &str, _: &str) -> Result<Renamed> {
-        Ok(Renamed::Unable)
+    fn rename(&self, _: &str, _: &str) -> Result<RenameOutcome> {
+        Ok(RenameOutcome::Unable)
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         Ok(Box::new(ObjectUpload {
             location: location(&self.key(path))?,
             path: self.full_path(path),
@@ -145,11 +145,11 @@ struct ObjectUpload {
     location: Path,
     path: String,
     handle: Arc<ObjectHandle>,
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
     waiting: BytesMut,
     /// Created with the first part.
     upload: Option<Shared>,
-    parts: Vec<Pending<Outcome<()>>>,
+    parts: Vec<PendingResult<SharedResult<()>>>,
 }
 
 impl ObjectUpload {
@@ -185,12 +185,12 @@ impl ObjectUpload {
         Ok(())
     }
 
-    fn received(&self, part: &Pending<Outcome<()>>) -> Result<()> {
+    fn received(&self, part: &PendingResult<SharedResult<()>>) -> Result<()> {
         part.wait().map_err(|error| error.in_file(&self.path))?.map_err(|failure| failure.at(&self.path))
     }
 }
 
-impl Upload for ObjectUpload {
+impl StoreUpload for ObjectUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.waiting.extend_from_slice(&bytes);
         while self.waiting.len() >= PART {
@@ -250,33 +250,33 @@ mod tests {
 
     use super::*;
 
-    fn written(put: &Put) -> FileVersion {
+    fn written(put: &PutOutcome) -> FileVersion {
         match put {
-            Put::Written(version) => version.clone(),
-            Put::Refused => panic!("refused"),
+            PutOutcome::Written(version) => version.clone(),
+            PutOutcome::Refused => panic!("refused"),
         }
     }
 
     #[test]
     fn one_of_many_writers_creates_a_file_and_one_replaces_a_version() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let (created, replaced) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for writer in 0..8 {
-                let (place, created) = (&place, &created);
+                let (storage, created) = (&storage, &created);
                 scope.spawn(move || {
-                    let put = place.put_if_absent("a", &format!("writer {writer}").into()).unwrap();
-                    created.fetch_add(usize::from(put != Put::Refused), Ordering::SeqCst);
+                    let put = storage.put_if_absent("a", &format!("writer {writer}").into()).unwrap();
+                    created.fetch_add(usize::from(put != PutOutcome::Refused), Ordering::SeqCst);
                 });
             }
         });
-        let (_, first) = place.get("a").unwrap();
+        let (_, first) = storage.get("a").unwrap();
         std::thread::scope(|scope| {
             for writer in 0..8 {
-                let (place, replaced, first) = (&place, &replaced, &first);
+                let (storage, replaced, first) = (&storage, &replaced, &first);
                 scope.spawn(move || {
-                    let put = place.put("a", &format!("replaced by {writer}").into(), Some(first)).unwrap();
-                    replaced.fetch_add(usize::from(put != Put::Refused), Ordering::SeqCst);
+                    let put = storage.put("a", &format!("replaced by {writer}").into(), Some(first)).unwrap();
+                    replaced.fetch_add(usize::from(put != PutOutcome::Refused), Ordering::SeqCst);
                 });
             }
         });
@@ -285,30 +285,30 @@ mod tests {
 
     #[test]
     fn a_create_whose_answer_was_lost_is_found_to_have_succeeded() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
-        written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
+        written(&storage.put_if_absent("a", &"commit 1".into()).unwrap());
         // The client retries, and finds its own file.
-        written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
-        assert_eq!(place.put_if_absent("a", &"commit 2".into()).unwrap(), Put::Refused);
-        assert_eq!(place.get("a").unwrap().0, "commit 1");
+        written(&storage.put_if_absent("a", &"commit 1".into()).unwrap());
+        assert_eq!(storage.put_if_absent("a", &"commit 2".into()).unwrap(), PutOutcome::Refused);
+        assert_eq!(storage.get("a").unwrap().0, "commit 1");
     }
 
     #[test]
     fn large_files_are_written_in_parts_and_not_seen_before() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let storage = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let piece = Bytes::from(vec![7_u8; 3 << 20]);
-        let mut upload = place.upload("p/large").unwrap();
+        let mut upload = storage.upload("p/large").unwrap();
         (0..5).for_each(|_| upload.write(piece.clone()).unwrap());
-        assert_eq!(place.get("p/large").unwrap_err().kind(), Kind::NotFound);
+        assert_eq!(storage.get("p/large").unwrap_err().kind(), ErrorKind::NotFound);
         upload.finish().unwrap();
-        assert_eq!(place.get("p/large").unwrap().0.len(), 15 << 20);
-        let mut dropped = place.upload("p/dropped").unwrap();
+        assert_eq!(storage.get("p/large").unwrap().0.len(), 15 << 20);
+        let mut dropped = storage.upload("p/dropped").unwrap();
         (0..5).for_each(|_| dropped.write(piece.clone()).unwrap());
         drop(dropped);
-        let names: Vec<String> = place.list_recursively("p").unwrap().into_iter().map(|(path, _)| path).collect();
+        let names: Vec<String> = storage.list_recursively("p").unwrap().into_iter().map(|(path, _)| path).collect();
         assert_eq!(names, ["p/large"]);
-        place.delete("p/large").unwrap();
-        place.delete("p/large").unwrap();
-        assert_eq!(place.rename("a", "b").unwrap(), Renamed::Unable);
+        storage.delete("p/large").unwrap();
+        storage.delete("p/large").unwrap();
+        assert_eq!(storage.rename("a", "b").unwrap(), RenameOutcome::Unable);
     }
 }

@@ -23,7 +23,7 @@ const MOST_AHEAD: usize = 16;
 
 /// A range that is fetched with one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct FetchRange {
     pub(super) range: Range<u64>,
     /// The number of following pieces that should be fetched once it is read.
     pub(super) ahead: usize,
@@ -31,7 +31,7 @@ pub(super) struct Piece {
 
 /// Returns the pieces of groups of ranges. Groups are read in sequence, the ranges of each concurrently, such as the
 /// column chunks of a row group. `held` is the maximum number of bytes in memory.
-pub(super) fn pieces(groups: &[Vec<Range<u64>>], held: u64) -> Vec<Piece> {
+pub(super) fn pieces(groups: &[Vec<Range<u64>>], held: u64) -> Vec<FetchRange> {
     let held = held.min(MOST_HELD);
     let (mut pieces, mut small) = (Vec::new(), Vec::new());
     for group in groups {
@@ -44,7 +44,7 @@ pub(super) fn pieces(groups: &[Vec<Range<u64>>], held: u64) -> Vec<Piece> {
         // Each range is read from its beginning: of each, one piece is in memory and one is being fetched.
         let columns = group.len() as u64;
         let size = (held / (2 * columns)).clamp(LEAST_PIECE, PIECE);
-        let one = |range: &Range<u64>| cut(range, size).map(|range| Piece { range, ahead: 1 }).collect::<Vec<_>>();
+        let one = |range: &Range<u64>| cut(range, size).map(|range| FetchRange { range, ahead: 1 }).collect::<Vec<_>>();
         pieces.extend(group.iter().flat_map(one));
     }
     pieces.append(&mut together(&small));
@@ -52,8 +52,12 @@ pub(super) fn pieces(groups: &[Vec<Range<u64>>], held: u64) -> Vec<Piece> {
 }
 
 /// Returns the pieces of ranges that are read in sequence, including those of several row groups.
-fn together(ranges: &[Range<u64>]) -> Vec<Piece> {
-    merged(ranges).iter().flat_map(|range| cut(range, PIECE)).map(|range| Piece { range, ahead: MOST_AHEAD }).collect()
+fn together(ranges: &[Range<u64>]) -> Vec<FetchRange> {
+    merged(ranges)
+        .iter()
+        .flat_map(|range| cut(range, PIECE))
+        .map(|range| FetchRange { range, ahead: MOST_AHEAD })
+        .collect()
 }
 
 /// Returns sorted ranges, with adjacent ones merged.

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::cancel::{POLL, check_cancelled};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Locks a mutex whose value is consistent even after a panic.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -32,7 +32,7 @@ impl IoThread {
     /// Starts the thread.
     ///
     /// # Errors
-    /// [`Kind::Io`] if the system refuses a thread or an event queue.
+    /// [`ErrorKind::Io`] if the system refuses a thread or an event queue.
     pub(super) fn start() -> Result<Self> {
         let failed = |error| Error::io("could not start the I/O thread of an object store", error);
         let runtime: Runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -59,15 +59,18 @@ impl IoThread {
     }
 
     /// Starts a future; its result is kept for waiting threads.
-    pub(super) fn spawn<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Pending<T> {
-        let state = Arc::new(State { value: Mutex::new(Value::Running), changed: Condvar::new() });
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> PendingResult<T> {
+        let state = Arc::new(State { value: Mutex::new(PromiseValue::Running), changed: Condvar::new() });
         // If the task is dropped before it ends, waiting threads get an error.
         let promise = Promise(Arc::clone(&state));
         let task = self.handle.spawn(async move {
             let value = future.await;
-            promise.0.set(Value::Done(value));
+            promise.0.set(PromiseValue::Done(value));
         });
-        Pending { state, process: self.process, task: task.abort_handle() }
+        PendingResult { state, process: self.process, task: task.abort_handle() }
     }
 }
 
@@ -85,23 +88,23 @@ impl Drop for IoThread {
     }
 }
 
-enum Value<T> {
+enum PromiseValue<T> {
     Running,
     Done(T),
     Lost,
 }
 
 struct State<T> {
-    value: Mutex<Value<T>>,
+    value: Mutex<PromiseValue<T>>,
     changed: Condvar,
 }
 
 impl<T> State<T> {
-    fn lock(&self) -> MutexGuard<'_, Value<T>> {
+    fn lock(&self) -> MutexGuard<'_, PromiseValue<T>> {
         locked(&self.value)
     }
 
-    fn set(&self, value: Value<T>) {
+    fn set(&self, value: PromiseValue<T>) {
         *self.lock() = value;
         self.changed.notify_all();
     }
@@ -111,20 +114,20 @@ struct Promise<T>(Arc<State<T>>);
 
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
-        if matches!(*self.0.lock(), Value::Running) {
-            self.0.set(Value::Lost);
+        if matches!(*self.0.lock(), PromiseValue::Running) {
+            self.0.set(PromiseValue::Lost);
         }
     }
 }
 
 /// The result of a future on an I/O thread. The future is aborted when this is dropped.
-pub(super) struct Pending<T> {
+pub(super) struct PendingResult<T> {
     state: Arc<State<T>>,
     process: u32,
     task: AbortHandle,
 }
 
-impl<T: Clone> Pending<T> {
+impl<T: Clone> PendingResult<T> {
     /// Returns true if it was started in this process.
     pub(super) fn is_here(&self) -> bool {
         self.process == std::process::id()
@@ -132,36 +135,36 @@ impl<T: Clone> Pending<T> {
 
     /// Returns true if the result is available.
     pub(super) fn is_done(&self) -> bool {
-        !matches!(*self.state.lock(), Value::Running)
+        !matches!(*self.state.lock(), PromiseValue::Running)
     }
 
     /// Waits for the result. Any number of threads may wait.
     ///
     /// # Errors
-    /// [`Kind::Interrupted`] after a signal or a cancellation; [`Kind::Internal`] if the I/O thread has ended.
+    /// [`ErrorKind::Interrupted`] after a signal or a cancellation; [`ErrorKind::Internal`] if the I/O thread has ended.
     pub(super) fn wait(&self) -> Result<T> {
         loop {
             let value = self.state.lock();
             let (value, _) = self
                 .state
                 .changed
-                .wait_timeout_while(value, POLL, |value| matches!(value, Value::Running))
+                .wait_timeout_while(value, POLL, |value| matches!(value, PromiseValue::Running))
                 .unwrap_or_else(PoisonError::into_inner);
             match &*value {
-                Value::Done(value) => return Ok(value.clone()),
-                Value::Lost => return Err(Error::internal("a request ended without an answer")),
-                Value::Running => {}
+                PromiseValue::Done(value) => return Ok(value.clone()),
+                PromiseValue::Lost => return Err(Error::internal("a request ended without an answer")),
+                PromiseValue::Running => {}
             }
             drop(value);
             check_cancelled()?;
             if !self.is_here() {
-                return Err(Error::new(Kind::Internal, "a request of the process that this one was forked from"));
+                return Err(Error::new(ErrorKind::Internal, "a request of the process that this one was forked from"));
             }
         }
     }
 }
 
-impl<T> Drop for Pending<T> {
+impl<T> Drop for PendingResult<T> {
     fn drop(&mut self) {
         // In a forked child there is no such task, and a lock of the runtime may have been held at the fork.
         if self.process == std::process::id() {
@@ -194,7 +197,7 @@ mod tests {
         let thread = IoThread::start().unwrap();
         let pending = thread.spawn(std::future::pending::<()>());
         drop(thread);
-        assert_eq!(pending.wait().unwrap_err().kind(), Kind::Internal);
+        assert_eq!(pending.wait().unwrap_err().kind(), ErrorKind::Internal);
     }
 
     #[test]
@@ -203,6 +206,6 @@ mod tests {
         let pending = thread.spawn(std::future::pending::<()>());
         let token = super::super::CancelToken::child();
         token.cancel();
-        assert_eq!(token.scope(|| pending.wait().unwrap_err().kind()), Kind::Interrupted);
+        assert_eq!(token.scope(|| pending.wait().unwrap_err().kind()), ErrorKind::Interrupted);
     }
 }

@@ -17,15 +17,15 @@ use bytes::{Bytes, BytesMut};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
 
-use super::fetch::{Fetched, Outcome, RangeFetcher};
-use super::fetch_budget::{self, FetchBudget, FetchCache, LastUse, Reserved};
-use super::object_error::{CHANGED, Failure};
+use super::fetch::{FetchedBytes, RangeFetcher, SharedResult};
+use super::fetch_budget::{self, FetchBudget, FetchCache, LastUse, ReservedBytes};
+use super::object_error::{CHANGED, StoreFailure};
 use super::object_handle::ObjectHandle;
-use super::object_ranges::{self, MOST_HELD, PIECE, Piece, TAIL, WHOLE};
-use super::object_runtime::{Pending, locked};
+use super::object_ranges::{self, FetchRange, MOST_HELD, PIECE, TAIL, WHOLE};
+use super::object_runtime::{PendingResult, locked};
 use super::source::check_range;
-use super::{KnownFile, ReadFrom, Requests, Source};
-use crate::error::{Error, Kind, Result};
+use super::{FileSource, KnownFile, ReadFrom, RequestCounters};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The maximum number of cached bytes of one file: those of a group of ranges, and as many prefetched ones.
 const HELD: u64 = 2 * MOST_HELD;
@@ -35,7 +35,7 @@ const LEAST: u64 = 256 << 10;
 /// A file of an object store, or of HDFS.
 pub(super) struct ObjectSource {
     fetcher: Box<dyn RangeFetcher>,
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounters>,
     path: String,
     file: KnownFile,
     state: Mutex<State>,
@@ -46,7 +46,7 @@ struct State {
     /// Of the listing, or of the first response.
     etag: Option<String>,
     /// Pieces in the order of reading.
-    plan: Vec<Piece>,
+    plan: Vec<FetchRange>,
     chunks: Vec<Chunk>,
 }
 
@@ -57,13 +57,13 @@ struct Chunk {
     used: LastUse,
 }
 
-type Fetch = Pending<Outcome<Fetched>>;
+type Fetch = PendingResult<SharedResult<FetchedBytes>>;
 
 impl ObjectSource {
     /// Returns the file at `path`, whose ranges `fetcher` fetches. No request is sent.
     pub(super) fn new(
         fetcher: Box<dyn RangeFetcher>,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         path: String,
         file: KnownFile,
     ) -> Arc<Self> {
@@ -188,7 +188,7 @@ impl ObjectSource {
         (self.budget().share() / 2).min(MOST_HELD)
     }
 
-    fn start(&self, state: &mut State, range: Range<u64>, reserved: Reserved) -> Result<()> {
+    fn start(&self, state: &mut State, range: Range<u64>, reserved: ReservedBytes) -> Result<()> {
         // The whole file needs no range: an empty object has none.
         let wanted = (range.start > 0 || range.end < self.file.len || self.file.may_have_grown).then(|| range.clone());
         let fetch = self.fetcher.start(&self.requests, wanted, state.etag.clone(), Arc::new(reserved))?;
@@ -211,20 +211,20 @@ impl ObjectSource {
     }
 
     /// Checks that a response is of the planned file.
-    fn check(&self, range: &Range<u64>, fetched: &Fetched) -> Result<()> {
+    fn check(&self, range: &Range<u64>, fetched: &FetchedBytes) -> Result<()> {
         let len = self.file.len;
         if fetched.size < len || (fetched.size > len && !self.file.may_have_grown) {
             let message = format!("{CHANGED} (it had {len} bytes, now {})", fetched.size);
-            return Err(Error::new(Kind::FileChanged, message).in_file(&self.path));
+            return Err(Error::new(ErrorKind::FileChanged, message).in_file(&self.path));
         }
         if fetched.bytes.len() as u64 != object_ranges::len(range) {
             let message = format!("the storage answered with {} bytes for {range:?}", fetched.bytes.len());
-            return Err(Error::new(Kind::Io, message).in_file(&self.path));
+            return Err(Error::new(ErrorKind::Io, message).in_file(&self.path));
         }
         let mut state = locked(&self.state);
         let is_other = |etag: &str| fetched.etag.as_deref().is_some_and(|other| bare(other) != bare(etag));
         if state.etag.as_deref().is_some_and(is_other) {
-            return Err(Error::new(Kind::FileChanged, CHANGED).in_file(&self.path));
+            return Err(Error::new(ErrorKind::FileChanged, CHANGED).in_file(&self.path));
         }
         if state.etag.is_none() {
             state.etag.clone_from(&fetched.etag);
@@ -232,17 +232,17 @@ impl ObjectSource {
         Ok(())
     }
 
-    fn failed(&self, failure: &Failure) -> Error {
-        if failure.kind != Kind::NotFound {
+    fn failed(&self, failure: &StoreFailure) -> Error {
+        if failure.kind != ErrorKind::NotFound {
             return failure.at(&self.path);
         }
         let message =
             "the file was removed after the query was planned (by the cleaner, or a rollback); plan the query again";
-        Error::new(Kind::FileCleaned, message).in_file(&self.path)
+        Error::new(ErrorKind::FileCleaned, message).in_file(&self.path)
     }
 }
 
-impl Source for ObjectSource {
+impl FileSource for ObjectSource {
     fn path(&self) -> &str {
         &self.path
     }
@@ -371,11 +371,11 @@ impl ObjectFile {
 impl RangeFetcher for ObjectFile {
     fn start(
         &self,
-        requests: &Arc<Requests>,
+        requests: &Arc<RequestCounters>,
         range: Option<Range<u64>>,
         etag: Option<String>,
-        reserved: Arc<Reserved>,
-    ) -> Result<Pending<Outcome<Fetched>>> {
+        reserved: Arc<ReservedBytes>,
+    ) -> Result<PendingResult<SharedResult<FetchedBytes>>> {
         let location = self.location.clone();
         self.handle.start(requests, move |store| async move {
             get(store, location, range, etag).await.map(|fetched| fetched.reserving(reserved))
@@ -389,7 +389,7 @@ async fn get(
     location: Path,
     range: Option<Range<u64>>,
     etag: Option<String>,
-) -> object_store::Result<Fetched> {
+) -> object_store::Result<FetchedBytes> {
     // A weak etag never matches.
     let if_match = etag.filter(|etag| !etag.starts_with("W/")).map(|etag| match etag.starts_with('"') {
         true => etag,
@@ -398,5 +398,5 @@ async fn get(
     let options = GetOptions { range: range.map(GetRange::Bounded), if_match, ..GetOptions::default() };
     let answer = store.get_opts(&location, options).await?;
     let (size, etag) = (answer.meta.size, answer.meta.e_tag.clone());
-    Ok(Fetched { bytes: answer.bytes().await?, size, etag })
+    Ok(FetchedBytes { bytes: answer.bytes().await?, size, etag })
 }

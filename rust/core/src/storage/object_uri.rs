@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// A type of object store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Service {
+pub enum ObjectStoreType {
     /// Amazon S3 and compatible stores.
     S3,
     /// Google Cloud Storage.
@@ -24,10 +24,10 @@ pub enum Service {
     Http,
 }
 
-impl Service {
+impl ObjectStoreType {
     /// Returns the store of a lower-case URI scheme; `None` if it is not an object store's.
     #[must_use]
-    pub fn of_scheme(scheme: &str) -> Option<Self> {
+    pub fn from_scheme(scheme: &str) -> Option<Self> {
         Some(match scheme {
             "s3" | "s3a" | "s3n" => Self::S3,
             "gs" | "gcs" => Self::Gcs,
@@ -55,7 +55,7 @@ pub struct ObjectUri {
     /// The scheme, in lower case.
     pub scheme: String,
     /// The type of store.
-    pub service: Service,
+    pub service: ObjectStoreType,
     /// The bucket; the container on Azure; the URL of the server for HTTP, such as `https://host:8443`.
     pub bucket: String,
     /// For Azure: the account, if the URI has it, and the domain after it, such as `dfs.core.windows.net`.
@@ -68,16 +68,16 @@ impl ObjectUri {
     /// Parses a URI; `None` if its scheme is not one of an object store.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] if it has no bucket, an invalid key, or credentials, which the message omits.
+    /// [`crate::ErrorKind::InvalidArgument`] if it has no bucket, an invalid key, or credentials, which the message omits.
     pub fn parse(uri: &str) -> Result<Option<Self>> {
         let Some((scheme, rest)) = uri.split_once("://") else { return Ok(None) };
         let scheme = scheme.to_ascii_lowercase();
-        let Some(service) = Service::of_scheme(&scheme) else { return Ok(None) };
+        let Some(service) = ObjectStoreType::from_scheme(&scheme) else { return Ok(None) };
         let (authority, key) = rest.split_once('/').unwrap_or((rest, ""));
         let parsed = refuse_credentials(service, &scheme, authority, key).and_then(|()| match service {
-            Service::Azure => azure(&scheme, authority),
-            Service::Http => server(&scheme, authority).map(|url| (url, None)),
-            Service::S3 | Service::Gcs => Ok((authority.to_owned(), None)),
+            ObjectStoreType::Azure => azure(&scheme, authority),
+            ObjectStoreType::Http => server(&scheme, authority).map(|url| (url, None)),
+            ObjectStoreType::S3 | ObjectStoreType::Gcs => Ok((authority.to_owned(), None)),
         });
         let (bucket, account) = parsed.map_err(|error| error.in_file(redacted(uri)))?;
         let key = key.trim_matches('/').to_owned();
@@ -129,10 +129,10 @@ fn server(scheme: &str, host: &str) -> Result<String> {
 }
 
 /// Credentials in a URI would be printed in every message with the table's URI.
-fn refuse_credentials(service: Service, scheme: &str, authority: &str, path: &str) -> Result<()> {
+fn refuse_credentials(service: ObjectStoreType, scheme: &str, authority: &str, path: &str) -> Result<()> {
     let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
-    let in_authority = if service == Service::Azure { user.contains(':') } else { !user.is_empty() };
-    let in_query = matches!(service, Service::Azure | Service::Http)
+    let in_authority = if service == ObjectStoreType::Azure { user.contains(':') } else { !user.is_empty() };
+    let in_query = matches!(service, ObjectStoreType::Azure | ObjectStoreType::Http)
         && path.split_once('?').is_some_and(|(_, query)| query.split('&').any(|pair| pair.starts_with("sig=")));
     if in_authority || in_query {
         return Err(Error::invalid_argument(format!(
@@ -166,13 +166,13 @@ mod tests {
     #[test]
     fn buckets_accounts_and_keys() {
         for (uri, service, bucket, key) in [
-            ("s3://b/a/t", Service::S3, "b", "a/t"),
-            ("s3a://b/a b/t=1%20/", Service::S3, "b", "a b/t=1%20"),
-            ("S3N://b", Service::S3, "b", ""),
-            ("gs://b_1.x/t", Service::Gcs, "b_1.x", "t"),
-            ("az://c/t?x", Service::Azure, "c", "t?x"),
-            ("abfss://c/t", Service::Azure, "c", "t"),
-            ("https://h:8443/dav/t/", Service::Http, "https://h:8443", "dav/t"),
+            ("s3://b/a/t", ObjectStoreType::S3, "b", "a/t"),
+            ("s3a://b/a b/t=1%20/", ObjectStoreType::S3, "b", "a b/t=1%20"),
+            ("S3N://b", ObjectStoreType::S3, "b", ""),
+            ("gs://b_1.x/t", ObjectStoreType::Gcs, "b_1.x", "t"),
+            ("az://c/t?x", ObjectStoreType::Azure, "c", "t?x"),
+            ("abfss://c/t", ObjectStoreType::Azure, "c", "t"),
+            ("https://h:8443/dav/t/", ObjectStoreType::Http, "https://h:8443", "dav/t"),
         ] {
             let parsed = ObjectUri::parse(uri).unwrap().unwrap();
             assert_eq!((parsed.service, parsed.bucket.as_str(), parsed.key.as_str()), (service, bucket, key), "{uri}");

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[cfg(feature = "hdfs")]
-use super::HdfsPlace;
+use super::HdfsStorage;
 #[cfg(not(feature = "hdfs"))]
 use super::HdfsUri;
 #[cfg(feature = "object")]
-use super::ObjectPlace;
+use super::ObjectStorage;
 use super::object_keys::hint;
-use super::{FileStore, LocalPlace, Place, Requests, Source, WritablePlace, counted};
+use super::{FileSource, FileStore, LocalStorage, RequestCounters, Storage, WritableStorage, counted};
 use crate::error::{Error, Result};
 
 /// Options of an object store, by name. Local files have none.
@@ -21,16 +21,16 @@ pub type StorageOptions = BTreeMap<String, String>;
 ///
 /// # Errors
 /// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not support.
-pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Place>> {
+pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Storage>> {
     #[cfg(feature = "object")]
-    if let Some(place) = ObjectPlace::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = ObjectStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
     #[cfg(feature = "hdfs")]
-    if let Some(place) = HdfsPlace::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = HdfsStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
-    Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, mmap)))
+    Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, mmap)))
 }
 
 /// Opens the storage at `uri` and counts its requests in `requests`.
@@ -41,8 +41,8 @@ pub fn open_counted(
     uri: &str,
     options: &StorageOptions,
     mmap: bool,
-    requests: &Arc<Requests>,
-) -> Result<Arc<dyn Place>> {
+    requests: &Arc<RequestCounters>,
+) -> Result<Arc<dyn Storage>> {
     Ok(counted(open(uri, options, mmap)?, requests))
 }
 
@@ -50,7 +50,7 @@ pub fn open_counted(
 ///
 /// # Errors
 /// As for [`open`].
-pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Place>> {
+pub fn open_beside(other: &dyn Storage, uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Storage>> {
     // Options of an object store do not apply to local files.
     let is_other = other.is_remote() && local_path(uri).is_ok();
     let none = StorageOptions::new();
@@ -65,32 +65,36 @@ pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions, mmap:
 ///
 /// # Errors
 /// As for [`open`]; `NotFound` if the file does not exist.
-pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Source>> {
+pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn FileSource>> {
     #[cfg(feature = "object")]
     if let Some((folder, name)) = uri.rsplit_once('/')
-        && let Some(place) = ObjectPlace::open(folder, options)?
+        && let Some(storage) = ObjectStorage::open(folder, options)?
     {
-        return place.open(name);
+        return storage.open(name);
     }
     #[cfg(feature = "hdfs")]
     if let Some((folder, name)) = uri.rsplit_once('/')
-        && let Some(place) = HdfsPlace::open(folder, options)?
+        && let Some(storage) = HdfsStorage::open(folder, options)?
     {
-        return place.open(name);
+        return storage.open(name);
     }
-    LocalPlace::open_file(std::path::Path::new(&local_root(uri, options)?), mmap)
+    LocalStorage::open_file(std::path::Path::new(&local_root(uri, options)?), mmap)
 }
 
 /// Opens the storage at `uri` for writing, with the same URIs as [`open`].
 ///
 /// # Errors
 /// As for [`open`].
-pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritablePlace>> {
+pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritableStorage>> {
     #[cfg(feature = "object")]
-    if let Some(place) = ObjectPlace::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = ObjectStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
-    Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
+    #[cfg(feature = "hdfs")]
+    if let Some(storage) = HdfsStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
+    }
+    Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, true)))
 }
 
 /// Opens the storage at `uri` for writing whole files, with the same URIs as [`open`].
@@ -99,17 +103,17 @@ pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Writ
 /// As for [`open`].
 pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn FileStore>> {
     #[cfg(feature = "object")]
-    if let Some(place) = ObjectPlace::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = ObjectStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
     #[cfg(feature = "hdfs")]
-    if let Some(place) = HdfsPlace::open(uri, options)? {
-        return Ok(Arc::new(place));
+    if let Some(storage) = HdfsStorage::open(uri, options)? {
+        return Ok(Arc::new(storage));
     }
-    Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
+    Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, true)))
 }
 
-/// Returns the local path of a URI. [`crate::Kind::InvalidArgument`] if options are given.
+/// Returns the local path of a URI. [`crate::ErrorKind::InvalidArgument`] if options are given.
 fn local_root(uri: &str, options: &StorageOptions) -> Result<String> {
     let path = local_path(uri)?;
     match options.keys().next() {
@@ -178,7 +182,7 @@ mod tests {
         ] {
             assert_eq!(local_path(uri).unwrap(), path, "{uri}");
         }
-        assert_eq!(local_path("hdfs://b/t").unwrap_err().kind(), crate::Kind::Unsupported);
+        assert_eq!(local_path("hdfs://b/t").unwrap_err().kind(), crate::ErrorKind::Unsupported);
         let error = local_path("oss://key:secret@b/t@1").unwrap_err().to_string();
         assert!(error.contains("oss://b/t@1") && !error.contains("secret"), "{error}");
         assert!(local_path("").is_err());

@@ -8,18 +8,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::source::check_range;
-use super::{ReadFrom, Source};
+use super::{FileSource, ReadFrom};
 use crate::error::{Error, Result};
 
 /// A source cut to a length.
-pub struct Prefix {
-    whole: Arc<dyn Source>,
+pub struct PrefixSource {
+    whole: Arc<dyn FileSource>,
     len: u64,
 }
 
-impl Prefix {
-    /// Returns the first `len` bytes; [`crate::Kind::InvalidTable`] if the file is shorter than it was when planned.
-    pub fn new(whole: Arc<dyn Source>, len: u64) -> Result<Self> {
+impl PrefixSource {
+    /// Returns the first `len` bytes; [`crate::ErrorKind::InvalidTable`] if the file is shorter than it was when planned.
+    pub fn new(whole: Arc<dyn FileSource>, len: u64) -> Result<Self> {
         if whole.len() < len {
             let message = format!("the file had {len} bytes when the query was planned, now {}", whole.len());
             return Err(Error::invalid_table(message).in_file(whole.path()));
@@ -28,7 +28,7 @@ impl Prefix {
     }
 }
 
-impl Source for Prefix {
+impl FileSource for PrefixSource {
     fn path(&self) -> &str {
         self.whole.path()
     }

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 
-use super::Place;
+use super::Storage;
 use crate::error::Result;
 
 /// The version of a file's content in its storage.
@@ -20,7 +20,7 @@ pub struct FileVersion {
 
 /// The result of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Put {
+pub enum PutOutcome {
     /// The file has the content.
     Written(FileVersion),
     /// The condition is not satisfied: the file exists, or it has another version or does not exist. Nothing was
@@ -30,7 +30,7 @@ pub enum Put {
 
 /// The result of a rename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Renamed {
+pub enum RenameOutcome {
     /// The file has the new name only.
     Done,
     /// A file with the new name exists. Nothing was changed.
@@ -41,7 +41,7 @@ pub enum Renamed {
 
 /// A large file that is written in parts. It is invisible until it is finished, and discarded if this is dropped
 /// before.
-pub trait Upload: Send {
+pub trait StoreUpload: Send {
     /// Appends bytes.
     ///
     /// # Errors
@@ -56,23 +56,28 @@ pub trait Upload: Send {
 }
 
 /// A storage whose files are written whole.
-pub trait FileStore: Place {
+pub trait FileStore: Storage {
     /// Creates a file, durable once this has returned. Of several concurrent writers one succeeds.
     ///
     /// # Errors
     /// Errors of the storage, if it is unknown whether the file was created.
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put>;
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome>;
 
     /// Writes a file, durable once this has returned. With `expected`, only if the file exists and has that version.
     ///
     /// # Errors
     /// Errors of the storage, if it is unknown whether the file was written.
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put>;
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome>;
+
+    /// Returns true if [`Self::put`] can compare versions. HDFS cannot.
+    fn compares_versions(&self) -> bool {
+        true
+    }
 
     /// Reads a file with its version.
     ///
     /// # Errors
-    /// [`crate::Kind::NotFound`] if it does not exist.
+    /// [`crate::ErrorKind::NotFound`] if it does not exist.
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)>;
 
     /// Removes a file. A missing file is not an error.
@@ -97,12 +102,12 @@ pub trait FileStore: Place {
     /// Renames a file, unless there is one of the new name.
     ///
     /// # Errors
-    /// [`crate::Kind::NotFound`] if the file does not exist.
-    fn rename(&self, from: &str, to: &str) -> Result<Renamed>;
+    /// [`crate::ErrorKind::NotFound`] if the file does not exist.
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome>;
 
     /// Starts a large file.
     ///
     /// # Errors
     /// Errors of the storage.
-    fn upload(&self, path: &str) -> Result<Box<dyn Upload>>;
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>>;
 }

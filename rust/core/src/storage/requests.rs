@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::fetch_budget::FetchBudget;
-use super::{Entry, FileStatus, KnownFile, Place, ReadFrom, Source};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, ReadFrom, Storage};
 use crate::error::Result;
 
 /// Counters that several storages and threads update.
 #[derive(Debug, Default)]
-pub struct Requests {
+pub struct RequestCounters {
     list: AtomicU64,
     open: AtomicU64,
     read: AtomicU64,
@@ -32,7 +32,7 @@ pub struct RequestCounts {
     pub read: u64,
 }
 
-impl Requests {
+impl RequestCounters {
     /// Returns the current counts.
     #[must_use]
     pub fn counts(&self) -> RequestCounts {
@@ -66,19 +66,19 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Returns `place` with its requests counted in `requests`.
+/// Returns `storage` with its requests counted in `requests`.
 #[must_use]
-pub fn counted(place: Arc<dyn Place>, requests: &Arc<Requests>) -> Arc<dyn Place> {
-    place.counted(requests).unwrap_or_else(|| Arc::new(CountedPlace { place, requests: Arc::clone(requests) }))
+pub fn counted(storage: Arc<dyn Storage>, requests: &Arc<RequestCounters>) -> Arc<dyn Storage> {
+    storage.counted(requests).unwrap_or_else(|| Arc::new(CountedStorage { storage, requests: Arc::clone(requests) }))
 }
 
-struct CountedPlace {
-    place: Arc<dyn Place>,
-    requests: Arc<Requests>,
+struct CountedStorage {
+    storage: Arc<dyn Storage>,
+    requests: Arc<RequestCounters>,
 }
 
-impl CountedPlace {
-    fn opened(&self, open: impl FnOnce() -> Result<Arc<dyn Source>>) -> Result<Arc<dyn Source>> {
+impl CountedStorage {
+    fn opened(&self, open: impl FnOnce() -> Result<Arc<dyn FileSource>>) -> Result<Arc<dyn FileSource>> {
         count(&self.requests.open);
         let source = open()?;
         // Any range of a mapped file is a slice of the mapping.
@@ -89,61 +89,61 @@ impl CountedPlace {
     }
 }
 
-impl Place for CountedPlace {
+impl Storage for CountedStorage {
     fn root(&self) -> &str {
-        self.place.root()
+        self.storage.root()
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         count(&self.requests.list);
-        self.place.list(folder)
+        self.storage.list(folder)
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
-        self.opened(|| self.place.open(path))
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
+        self.opened(|| self.storage.open(path))
     }
 
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
-        self.opened(|| self.place.open_known(path, file))
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
+        self.opened(|| self.storage.open_known(path, file))
     }
 
     fn len_of(&self, path: &str) -> Result<u64> {
         count(&self.requests.open);
-        self.place.len_of(path)
+        self.storage.len_of(path)
     }
 
     fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
         count(&self.requests.list);
-        self.place.list_recursively(folder)
+        self.storage.list_recursively(folder)
     }
 
     fn begin(&self, files: &[&str], folders: &[&str]) -> Result<()> {
-        self.place.begin(files, folders)
+        self.storage.begin(files, folders)
     }
 
     fn is_remote(&self) -> bool {
-        self.place.is_remote()
+        self.storage.is_remote()
     }
 
     fn requests_at_once(&self) -> usize {
-        self.place.requests_at_once()
+        self.storage.requests_at_once()
     }
 
     fn full_path(&self, path: &str) -> String {
-        self.place.full_path(path)
+        self.storage.full_path(path)
     }
 
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         Some(&self.requests)
     }
 }
 
 struct CountedSource {
-    source: Arc<dyn Source>,
-    requests: Arc<Requests>,
+    source: Arc<dyn FileSource>,
+    requests: Arc<RequestCounters>,
 }
 
-impl Source for CountedSource {
+impl FileSource for CountedSource {
     fn path(&self) -> &str {
         self.source.path()
     }
@@ -173,7 +173,7 @@ impl Source for CountedSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::{Below, LocalPlace};
+    use crate::storage::{LocalStorage, SubfolderStorage};
 
     #[test]
     fn requests_are_counted_by_kind() {
@@ -181,12 +181,12 @@ mod tests {
         std::fs::create_dir_all(folder.join("a")).unwrap();
         std::fs::write(folder.join("a/b"), b"0123456789").unwrap();
         for (mapped, read) in [(true, 0), (false, 2)] {
-            let requests = Arc::new(Requests::default());
-            let place = counted(Arc::new(LocalPlace::new(&folder.to_string_lossy(), mapped)), &requests);
-            let below = Below::new(Arc::clone(&place), "a");
+            let requests = Arc::new(RequestCounters::default());
+            let storage = counted(Arc::new(LocalStorage::new(&folder.to_string_lossy(), mapped)), &requests);
+            let below = SubfolderStorage::new(Arc::clone(&storage), "a");
             assert_eq!(below.list("").unwrap().unwrap().len(), 1);
-            assert_eq!(place.list("missing").unwrap(), None);
-            assert!(place.open("missing").is_err());
+            assert_eq!(storage.list("missing").unwrap(), None);
+            assert!(storage.open("missing").is_err());
             let source = below.open("b").unwrap();
             assert_eq!((source.read(0..3).unwrap(), source.read_all().unwrap().len()), (Bytes::from("012"), 10));
             assert_eq!(requests.counts(), RequestCounts { list: 2, open: 2, read });

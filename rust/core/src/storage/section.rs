@@ -6,24 +6,24 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::source::check_range;
-use super::{ReadFrom, Source};
+use super::{FileSource, ReadFrom};
 use crate::error::Result;
 
 /// A source cut at both ends. Its offsets begin at 0.
-pub struct Section {
-    whole: Arc<dyn Source>,
+pub struct SectionSource {
+    whole: Arc<dyn FileSource>,
     range: Range<u64>,
 }
 
-impl Section {
-    /// Returns the bytes `range` of `whole`; [`crate::Kind::Internal`] if they are not within it.
-    pub fn new(whole: Arc<dyn Source>, range: Range<u64>) -> Result<Self> {
+impl SectionSource {
+    /// Returns the bytes `range` of `whole`; [`crate::ErrorKind::Internal`] if they are not within it.
+    pub fn new(whole: Arc<dyn FileSource>, range: Range<u64>) -> Result<Self> {
         check_range(whole.as_ref(), &range)?;
         Ok(Self { whole, range })
     }
 }
 
-impl Source for Section {
+impl FileSource for SectionSource {
     fn path(&self) -> &str {
         self.whole.path()
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use super::object_runtime::locked;
-use super::{KnownFile, Source};
+use super::{FileSource, KnownFile};
 
 /// The identity of an open file: key, size, etag, and the counter of requests.
 pub(super) type SourceId = (String, KnownFile, usize);
@@ -14,11 +14,11 @@ const MANY: usize = 256;
 
 /// The open files of a store. They are dropped with their last reader.
 #[derive(Default)]
-pub(super) struct SharedSources(Mutex<HashMap<SourceId, Weak<dyn Source>>>);
+pub(super) struct SharedSources(Mutex<HashMap<SourceId, Weak<dyn FileSource>>>);
 
 impl SharedSources {
     /// Returns the open file with an identity, or the one that `open` creates.
-    pub(super) fn get_or_open(&self, id: SourceId, open: impl FnOnce() -> Arc<dyn Source>) -> Arc<dyn Source> {
+    pub(super) fn get_or_open(&self, id: SourceId, open: impl FnOnce() -> Arc<dyn FileSource>) -> Arc<dyn FileSource> {
         let mut opened = locked(&self.0);
         if let Some(known) = opened.get(&id).and_then(Weak::upgrade) {
             return known;

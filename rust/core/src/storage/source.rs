@@ -17,24 +17,24 @@ pub enum ReadFrom {
 
 /// Returns the error of a read outside a file. Callers check ranges against the size, so it is a defect.
 #[cold]
-pub(super) fn out_of_range(source: &(impl Source + ?Sized), range: &Range<u64>) -> Error {
+pub(super) fn out_of_range(source: &(impl FileSource + ?Sized), range: &Range<u64>) -> Error {
     Error::internal(format!("bytes {range:?} of a file of {}", source.len())).in_file(source.path())
 }
 
 /// Checks that a range is within a file.
-pub(super) fn check_range(source: &(impl Source + ?Sized), range: &Range<u64>) -> Result<()> {
+pub(super) fn check_range(source: &(impl FileSource + ?Sized), range: &Range<u64>) -> Result<()> {
     if range.start > range.end || range.end > source.len() { Err(out_of_range(source, range)) } else { Ok(()) }
 }
 
 /// An open, immutable file. Ranges may be read from any thread, in any order.
-pub trait Source: Send + Sync {
+pub trait FileSource: Send + Sync {
     /// Returns the path or URI, for messages.
     fn path(&self) -> &str;
 
     /// Returns the size in bytes when the file was opened.
     fn len(&self) -> u64;
 
-    /// Returns the bytes of `range`, which must be within the file, otherwise [`crate::Kind::Internal`]. A mapped file
+    /// Returns the bytes of `range`, which must be within the file, otherwise [`crate::ErrorKind::Internal`]. A mapped file
     /// returns a slice of its mapping, others fetch the bytes.
     fn read(&self, range: Range<u64>) -> Result<Bytes>;
 
@@ -51,7 +51,7 @@ pub trait Source: Send + Sync {
     /// them concurrently.
     ///
     /// # Errors
-    /// As for [`Source::read`].
+    /// As for [`FileSource::read`].
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         ranges.iter().map(|range| self.read(range.clone())).collect()
     }
@@ -69,7 +69,7 @@ pub trait Source: Send + Sync {
     /// source then fetches them with fewer requests, and ahead of the reader.
     ///
     /// # Errors
-    /// As for [`Source::begin`].
+    /// As for [`FileSource::begin`].
     fn plan_reads(&self, groups: &[Vec<Range<u64>>]) -> Result<()> {
         let _ = groups;
         Ok(())

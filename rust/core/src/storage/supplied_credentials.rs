@@ -14,14 +14,14 @@ use object_store::gcp::GcpCredential;
 use super::hadoop::conf::Options;
 use super::object_options::own_options;
 use super::object_runtime::locked;
-use super::object_uri::Service;
-use super::supplier::{Supplied, supply};
+use super::object_uri::ObjectStoreType;
+use super::supplier::{CredentialValues, supply};
 use crate::error::{Error, Result};
 
 /// Credentials of one store. `Debug` prints none.
 pub(super) struct SuppliedCredentials {
     name: String,
-    service: Service,
+    service: ObjectStoreType,
     state: Mutex<State>,
 }
 
@@ -41,7 +41,7 @@ struct CurrentCredentials {
 
 impl SuppliedCredentials {
     /// Returns the credentials of a named function, which is not called yet.
-    pub(super) fn new(name: &str, service: Service) -> Arc<Self> {
+    pub(super) fn new(name: &str, service: ObjectStoreType) -> Arc<Self> {
         Arc::new(Self { name: name.to_owned(), service, state: Mutex::default() })
     }
 
@@ -73,7 +73,7 @@ impl SuppliedCredentials {
         // The function may block, and the I/O thread has other requests.
         let asked = tokio::task::spawn_blocking(move || supply(&name, rejected)).await;
         let ended = |error| Error::internal("a thread that asked for credentials has ended").caused_by(error);
-        let Supplied { options, refresh_at, version } = asked.map_err(ended)??;
+        let CredentialValues { options, refresh_at, version } = asked.map_err(ended)??;
         let options = Arc::new(own_options(self.service, &options)?);
         let mut state = locked(&self.state);
         // A response may arrive after that of a newer version.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
+use crate::config::{MergeConfig, MergeSemantics, ReadOptions, TableConfig};
 use crate::error::Result;
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::names::TimelinePosition;
-use crate::plan::{Follower, OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows, Start};
-use crate::storage::{Place, RequestCounts, StorageOptions};
+use crate::plan::{Follower, OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows, StartPosition};
+use crate::storage::{RequestCounts, Storage, StorageOptions};
 use crate::timeline::Timeline;
 
 /// A Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
@@ -20,17 +20,22 @@ impl Table {
     /// Opens the table at a path or URI.
     ///
     /// # Errors
-    /// [`crate::Kind::NotFound`] if there is none, [`crate::Kind::Unsupported`] for tables that this release cannot read.
-    pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        OpenTable::open(uri, storage, options).map(Self::from)
+    /// [`crate::ErrorKind::NotFound`] if there is none, [`crate::ErrorKind::Unsupported`] for tables that this release cannot read.
+    pub fn open(uri: &str, storage_options: &StorageOptions, options: ReadOptions) -> Result<Self> {
+        OpenTable::open(uri, storage_options, options).map(Self::from)
     }
 
-    /// Opens the table in a place that is open already. Splits are read at `uri`.
+    /// Opens the table in a storage that is already open. Splits are read at `uri`.
     ///
     /// # Errors
     /// As for [`Table::open`].
-    pub fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        OpenTable::at(place, uri, storage, options).map(Self::from)
+    pub fn at(
+        storage: Arc<dyn Storage>,
+        uri: &str,
+        storage_options: &StorageOptions,
+        options: ReadOptions,
+    ) -> Result<Self> {
+        OpenTable::at(storage, uri, storage_options, options).map(Self::from)
     }
 
     /// The URI, as it was given.
@@ -40,10 +45,10 @@ impl Table {
     }
 
     /// The storage requests made so far to open the table and to plan its queries. Reading is counted by
-    /// [`crate::Report::requests`].
+    /// [`crate::ReadReport::requests`].
     #[must_use]
     pub fn requests(&self) -> RequestCounts {
-        self.0.place.requests().map(|requests| requests.counts()).unwrap_or_default()
+        self.0.storage.requests().map(|requests| requests.counts()).unwrap_or_default()
     }
 
     /// The table's properties (`hoodie.properties`).
@@ -60,7 +65,7 @@ impl Table {
 
     /// Whose merge rules are followed.
     #[must_use]
-    pub fn semantics(&self) -> Semantics {
+    pub fn semantics(&self) -> MergeSemantics {
         self.0.options.semantics
     }
 
@@ -122,7 +127,7 @@ impl Table {
     ///
     /// # Errors
     /// Those of [`Follower::new`].
-    pub fn follow(&self, start: &Start) -> Result<Follower> {
+    pub fn follow(&self, start: &StartPosition) -> Result<Follower> {
         Follower::new(Arc::clone(&self.0), start)
     }
 

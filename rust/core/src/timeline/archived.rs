@@ -8,8 +8,8 @@
 use serde_json::Value as Json;
 
 use super::avro_value::{AvroRecord, is_container};
-use super::commit_metadata::{CommitMetadata, Part};
-use super::instant::{Action, Instant, State};
+use super::commit_metadata::{CommitMetadata, MetadataPart};
+use super::instant::{Action, Instant, InstantState};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
@@ -27,8 +27,8 @@ impl Timeline {
         }
         let mut archived = match (&self.archive_folder, self.layout) {
             (None, _) => Vec::new(),
-            (Some(folder), TimelineLayout::V1) => archived_v1::instants(&*self.place, folder)?,
-            (Some(folder), TimelineLayout::V2) => history_v2::instants(&*self.place, folder)?,
+            (Some(folder), TimelineLayout::V1) => archived_v1::instants(&*self.storage, folder)?,
+            (Some(folder), TimelineLayout::V2) => history_v2::instants(&*self.storage, folder)?,
         };
         archived.retain(|instant| self.was_archived(instant));
         archived.sort_by(Instant::timeline_order);
@@ -71,8 +71,11 @@ impl Timeline {
             pending = Action::ALL.into_iter().filter(|action| action.completes_as() == instant.action).collect();
         }
         for action in pending {
-            let found =
-                self.read_json(instant, &format!("{}.{action}.requested", instant.requested_time), State::Requested)?;
+            let found = self.read_json(
+                instant,
+                &format!("{}.{action}.requested", instant.requested_time),
+                InstantState::Requested,
+            )?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -80,17 +83,17 @@ impl Timeline {
         Ok(None)
     }
 
-    fn read_json(&self, instant: &Instant, file_name: &str, state: State) -> Result<Option<Json>> {
+    fn read_json(&self, instant: &Instant, file_name: &str, state: InstantState) -> Result<Option<Json>> {
         let active = if instant.file_name.is_empty() { None } else { self.read_file(instant, file_name)? };
         if let Some(bytes) = active {
             return parse_json(&bytes).map_err(|error| self.at_instant_file(error, instant, file_name));
         }
         let Some(folder) = &self.archive_folder else { return Ok(None) };
         match (self.layout, state) {
-            (TimelineLayout::V1, _) => archived_v1::metadata(&*self.place, folder, instant, state),
-            (TimelineLayout::V2, State::Inflight) => Ok(None),
+            (TimelineLayout::V1, _) => archived_v1::metadata(&*self.storage, folder, instant, state),
+            (TimelineLayout::V2, InstantState::Inflight) => Ok(None),
             (TimelineLayout::V2, _) => {
-                let bytes = history_v2::metadata(&*self.place, folder, instant, state == State::Requested)?;
+                let bytes = history_v2::metadata(&*self.storage, folder, instant, state == InstantState::Requested)?;
                 bytes
                     .map_or(Ok(None), |bytes| parse_json(&bytes))
                     .map_err(|error| error.at_instant(&instant.requested_time))
@@ -99,12 +102,16 @@ impl Timeline {
     }
 
     /// Returns the archived metadata of a completed write, `None` if it is not in the archive.
-    pub(super) fn archived_commit_metadata(&self, instant: &Instant, part: Part) -> Result<Option<CommitMetadata>> {
+    pub(super) fn archived_commit_metadata(
+        &self,
+        instant: &Instant,
+        part: MetadataPart,
+    ) -> Result<Option<CommitMetadata>> {
         let Some(folder) = &self.archive_folder else { return Ok(None) };
         match self.layout {
-            TimelineLayout::V1 => archived_v1::commit_metadata(&*self.place, folder, instant),
+            TimelineLayout::V1 => archived_v1::commit_metadata(&*self.storage, folder, instant),
             TimelineLayout::V2 => {
-                let bytes = history_v2::metadata(&*self.place, folder, instant, false)?;
+                let bytes = history_v2::metadata(&*self.storage, folder, instant, false)?;
                 bytes.map_or(Ok(None), |bytes| CommitMetadata::parse(&bytes, part))
             }
         }
@@ -129,15 +136,15 @@ mod tests {
 
     use super::*;
     use crate::config::TableConfig;
-    use crate::storage::Place;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::storage::Storage;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     fn table(files: &[(&str, &str)]) -> Timeline {
         let properties = "hoodie.table.name=t\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n";
         let files = files.iter().copied().chain([(".hoodie/hoodie.properties", properties)]);
-        let place: Arc<dyn Place> = MemoryPlace::holding(files.map(|(path, text)| (path, text.as_bytes())));
-        let config = TableConfig::load(&*place).unwrap();
-        Timeline::load(&place, &config).unwrap()
+        let storage: Arc<dyn Storage> = MemoryStorage::holding(files.map(|(path, text)| (path, text.as_bytes())));
+        let config = TableConfig::load(&*storage).unwrap();
+        Timeline::load(&storage, &config).unwrap()
     }
 
     #[test]
@@ -154,8 +161,8 @@ mod tests {
         assert_eq!(timeline.plan(compaction).unwrap(), None);
         assert_eq!(timeline.metadata(inflight).unwrap().unwrap().to_string(), r#"{"a":[1,null]}"#);
         let error = timeline.metadata(torn).unwrap_err();
-        assert_eq!(error.place().instant.as_deref(), Some("4"));
-        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with(".hoodie/4.commit")));
+        assert_eq!(error.location().instant.as_deref(), Some("4"));
+        assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with(".hoodie/4.commit")));
     }
 
     #[test]

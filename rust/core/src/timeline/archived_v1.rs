@@ -13,16 +13,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value as Json;
 
-use super::avro_value::{AvroRecord, Value};
+use super::avro_value::{AvroRecord, MetadataValue};
 use super::commit_metadata::{CommitMetadata, from_record};
-use super::instant::{Action, Instant, State};
-use super::range::{Span, Visit};
-use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
-use crate::error::{Error, Kind, Result};
+use super::instant::{Action, Instant, InstantState};
+use super::range::{TimelineRange, WriteVisitor};
+use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::content::avro_data;
-use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
+use crate::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
 use crate::names::{ArchiveFileName, CompletionTime, RequestedTime};
-use crate::storage::{Entry, Place, Source};
+use crate::storage::{FileSource, FolderEntry, Storage};
 
 const MERGE_PLAN: &str = "mergeArchivePlan";
 
@@ -36,9 +36,14 @@ const LISTINGS: usize = 3;
 const MEMBER: &str = "hoodie";
 
 /// Visits the completed writes that were requested in a range, file by file, oldest file first.
-pub(super) fn visit_writes(place: &dyn Place, folder: &str, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
+pub(super) fn visit_writes(
+    storage: &dyn Storage,
+    folder: &str,
+    range: &TimelineRange,
+    visit: &mut WriteVisitor<'_>,
+) -> Result<()> {
     let mut seen = BTreeSet::new();
-    visit_entries(place, folder, &mut |entries| {
+    visit_entries(storage, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
             let is_wanted = instant.is_completed_write() && range.contains(&(&instant.requested_time).into());
             if is_wanted && seen.insert(instant.requested_time.clone()) {
@@ -50,9 +55,9 @@ pub(super) fn visit_writes(place: &dyn Place, folder: &str, range: &Span, visit:
 }
 
 /// Returns all archived instants, each in its highest archived state, sorted.
-pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> {
+pub(super) fn instants(storage: &dyn Storage, folder: &str) -> Result<Vec<Instant>> {
     let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
-    visit_entries(place, folder, &mut |entries| {
+    visit_entries(storage, folder, &mut |entries| {
         for (_, instant) in entries.instants()? {
             let key = (instant.requested_time.clone(), instant.action.completes_as());
             if highest.get(&key).is_none_or(|known| known.state < instant.state) {
@@ -65,11 +70,11 @@ pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> 
 }
 
 /// Returns the archived metadata of a completed write, `None` if it is not in the archive.
-pub(super) fn commit_metadata(place: &dyn Place, folder: &str, wanted: &Instant) -> Result<Option<CommitMetadata>> {
+pub(super) fn commit_metadata(storage: &dyn Storage, folder: &str, wanted: &Instant) -> Result<Option<CommitMetadata>> {
     let mut found = None;
-    visit_entries(place, folder, &mut |entries| {
+    visit_entries(storage, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
-            if instant.state == State::Completed && instant.is_same(wanted) {
+            if instant.state == InstantState::Completed && instant.is_same(wanted) {
                 found = Some(entries.commit_metadata(at, &instant)?);
             }
         }
@@ -79,9 +84,14 @@ pub(super) fn commit_metadata(place: &dyn Place, folder: &str, wanted: &Instant)
 }
 
 /// Returns the archived metadata of an instant in a state as JSON, `None` if there is none.
-pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, state: State) -> Result<Option<Json>> {
+pub(super) fn metadata(
+    storage: &dyn Storage,
+    folder: &str,
+    wanted: &Instant,
+    state: InstantState,
+) -> Result<Option<Json>> {
     let mut found = None;
-    visit_entries(place, folder, &mut |entries| {
+    visit_entries(storage, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
             if instant.state == state && instant.is_same(wanted) {
                 found = entries.json(at)?.or(found.take());
@@ -94,24 +104,24 @@ pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, state:
 
 /// Visits the blocks of all files, oldest file first. A file that disappears meanwhile has been merged into a larger
 /// one, which was written before: then all files are visited again.
-fn visit_entries(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
+fn visit_entries(storage: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
     let mut again = LISTINGS;
     loop {
         again -= 1;
-        match visit_listed(place, folder, visit) {
-            Err(error) if error.kind() == Kind::NotFound && again > 0 => {}
+        match visit_listed(storage, folder, visit) {
+            Err(error) if error.kind() == ErrorKind::NotFound && again > 0 => {}
             done => return done,
         }
     }
 }
 
-fn visit_listed(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
-    for name in files(place, folder)? {
-        let source = place.open(&format!("{folder}/{name}"))?;
-        for block in Forward::new(Arc::clone(&source)) {
+fn visit_listed(storage: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
+    for name in files(storage, folder)? {
+        let source = storage.open(&format!("{folder}/{name}"))?;
+        for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
             if let BlockKind::Corrupt(damage) = &block.kind {
-                if unfinished_merge(place, folder)?.as_deref() == Some(name.as_str()) {
+                if unfinished_merge(storage, folder)?.as_deref() == Some(name.as_str()) {
                     break;
                 }
                 let message = format!("the archived timeline is corrupt: {}", damage.reason);
@@ -129,10 +139,10 @@ fn visit_listed(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries)
 }
 
 /// Returns the names of the archive files in the order in which they were created.
-fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
-    let names = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
-        Entry::File(status) => ArchiveFileName::parse(&status.name),
-        Entry::Folder(_) => None,
+fn files(storage: &dyn Storage, folder: &str) -> Result<Vec<String>> {
+    let names = storage.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
+        FolderEntry::File(status) => ArchiveFileName::parse(&status.name),
+        FolderEntry::Folder(_) => None,
     });
     let mut names: Vec<ArchiveFileName> = names.collect();
     names.sort_by_key(|name| name.version);
@@ -140,13 +150,13 @@ fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
 }
 
 /// Returns the file that an unfinished merge of archive files was writing. The merged files have its entries, too.
-fn unfinished_merge(place: &dyn Place, folder: &str) -> Result<Option<String>> {
-    let plan = match place.open(&format!("{folder}/{MERGE_PLAN}")).and_then(|source| source.read_all()) {
+fn unfinished_merge(storage: &dyn Storage, folder: &str) -> Result<Option<String>> {
+    let plan = match storage.open(&format!("{folder}/{MERGE_PLAN}")).and_then(|source| source.read_all()) {
         Ok(bytes) => AvroRecord::read(&bytes, &["mergedArchiveFileName"])?,
-        Err(error) if error.kind() == Kind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    Ok(plan.root().field("mergedArchiveFileName")?.map(Value::text).transpose()?.map(str::to_owned))
+    Ok(plan.root().field("mergedArchiveFileName")?.map(MetadataValue::text).transpose()?.map(str::to_owned))
 }
 
 /// The entries of a block.
@@ -158,7 +168,7 @@ struct Entries {
 }
 
 impl Entries {
-    fn read(source: &Arc<dyn Source>, block: &Block) -> Result<Option<Self>> {
+    fn read(source: &Arc<dyn FileSource>, block: &Block) -> Result<Option<Self>> {
         if block.kind != BlockKind::Sound(BlockType::AvroData) || block.content.is_empty() {
             return block.refusal().map_or(Ok(None), Err);
         }
@@ -205,22 +215,25 @@ impl Entries {
 }
 
 fn decode(content: &Bytes, datums: &[Datum], schema: &Schema, columns: &[&str]) -> Result<AvroRecord> {
-    let wants = columns.iter().filter(|name| schema.field(name).is_some()).map(|name| Want::Value((*name).to_owned()));
-    let program = Program::compile(schema, schema, &wants.collect::<Vec<_>>(), Types::File)?;
+    let wants = columns
+        .iter()
+        .filter(|name| schema.field(name).is_some())
+        .map(|name| RequestedColumn::Value((*name).to_owned()));
+    let program = DecodeProgram::compile(schema, schema, &wants.collect::<Vec<_>>(), ArrowMapping::File)?;
     let mut decoder = Decoder::new(Arc::new(program));
     decoder.decode(content, datums)?;
     decoder.finish().map(AvroRecord::from_batch)
 }
 
 /// Parses the instant of an entry. Entries without a state are of releases that archived completed instants only.
-fn instant(entry: Value<'_>) -> Result<Option<Instant>> {
-    let text = |name| -> Result<Option<&str>> { entry.field(name)?.map(Value::text).transpose() };
+fn instant(entry: MetadataValue<'_>) -> Result<Option<Instant>> {
+    let text = |name| -> Result<Option<&str>> { entry.field(name)?.map(MetadataValue::text).transpose() };
     let (Some(time), Some(action)) = (text("commitTime")?, text("actionType")?.and_then(Action::named)) else {
         return Ok(None);
     };
-    let state = text("actionState")?.map_or(Some(State::Completed), State::named);
+    let state = text("actionState")?.map_or(Some(InstantState::Completed), InstantState::named);
     let Some(state) = state else { return Ok(None) };
-    let is_completed = state == State::Completed;
+    let is_completed = state == InstantState::Completed;
     let completion_time = text("stateTransitionTime")?.filter(|time| is_completed && !time.is_empty());
     Ok(Some(Instant {
         requested_time: RequestedTime::from_metadata("commitTime", time)?,
@@ -238,7 +251,7 @@ mod tests {
     use super::*;
     use crate::avro::{write_bytes, write_long};
     use crate::log::{LOG_FORMAT_VERSION, MAGIC};
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     const SCHEMA: &str = r#"{"type":"record","name":"HoodieArchivedMetaEntry","fields":[
         {"name":"hoodieCommitMetadata","type":["null",{"type":"record","name":"HoodieCommitMetadata","fields":[
@@ -303,13 +316,13 @@ mod tests {
     }
 
     fn visited(files: &[(&str, &[u8])], begin: &str, end: &str) -> Result<Vec<String>> {
-        let range = Span { begin: Some(begin.into()), end: Some(end.into()) };
+        let range = TimelineRange { begin: Some(begin.into()), end: Some(end.into()) };
         let mut visited = Vec::new();
         let mut visit = |write: &Instant, metadata: CommitMetadata| {
             visited.push(format!("{write} {} {}", metadata.operation, metadata.paths().collect::<String>()));
             Ok(())
         };
-        visit_writes(&*MemoryPlace::holding(files.iter().copied()), "a", &range, &mut visit)?;
+        visit_writes(&*MemoryStorage::holding(files.iter().copied()), "a", &range, &mut visit)?;
         Ok(visited)
     }
 
@@ -334,8 +347,8 @@ mod tests {
         torn.truncate(torn.len() - 9);
         let files = [("a/.commits_.archive.1_1-0-1", torn.as_slice())];
         let error = visited(&files, "0", "9").unwrap_err();
-        assert_eq!(error.kind(), Kind::CorruptLog);
-        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with("archive.1_1-0-1")));
+        assert_eq!(error.kind(), ErrorKind::CorruptLog);
+        assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with("archive.1_1-0-1")));
 
         let mut plan = b"Obj\x01".to_vec();
         let schema = r#"{"type":"record","name":"HoodieMergeArchiveFilePlan","fields":[

@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{DataType, FieldRef};
 use serde_json::Value as Json;
 
-use crate::avro::{Container, Types};
+use crate::avro::{ArrowMapping, Container};
 use crate::error::{Error, Result};
 
 /// The first bytes of an Avro container.
@@ -33,7 +33,7 @@ impl AvroRecord {
         if present.is_empty() {
             return Ok(Self(Arc::new(StructArray::new_empty_fields(1, None))));
         }
-        Self::from_single_row(container.read(Some(&present), Types::File)?)
+        Self::from_single_row(container.read(Some(&present), ArrowMapping::File)?)
     }
 
     fn from_single_row(batch: RecordBatch) -> Result<Self> {
@@ -47,7 +47,7 @@ impl AvroRecord {
     /// Reads the record of a metadata file with all its fields.
     pub(super) fn read_whole(bytes: &[u8]) -> Result<Self> {
         let container = Container::open(bytes)?;
-        Self::from_single_row(container.read(None, Types::File)?)
+        Self::from_single_row(container.read(None, ArrowMapping::File)?)
     }
 
     /// Wraps the records of a batch, for [`AvroRecord::row`].
@@ -55,25 +55,25 @@ impl AvroRecord {
         Self(Arc::new(StructArray::from(batch)))
     }
 
-    pub(super) fn root(&self) -> Value<'_> {
+    pub(super) fn root(&self) -> MetadataValue<'_> {
         self.row(0)
     }
 
     /// Returns one of several records.
-    pub(super) fn row(&self, at: usize) -> Value<'_> {
-        Value { array: &*self.0, at, name: "the record" }
+    pub(super) fn row(&self, at: usize) -> MetadataValue<'_> {
+        MetadataValue { array: &*self.0, at, name: "the record" }
     }
 }
 
 /// A value that is not null.
 #[derive(Clone, Copy)]
-pub(super) struct Value<'a> {
+pub(super) struct MetadataValue<'a> {
     array: &'a dyn Array,
     at: usize,
     name: &'a str,
 }
 
-impl<'a> Value<'a> {
+impl<'a> MetadataValue<'a> {
     /// Returns the field of a record; `None` if it is null or missing.
     pub(super) fn field(self, name: &'static str) -> Result<Option<Self>> {
         let record = self.array.as_struct_opt().ok_or_else(|| self.type_error("a record"))?;
@@ -158,7 +158,7 @@ impl<'a> Value<'a> {
 }
 
 fn json_at(array: &dyn Array, at: usize, name: &str) -> Result<Json> {
-    Value::at(array, at, name).map_or(Ok(Json::Null), Value::json)
+    MetadataValue::at(array, at, name).map_or(Ok(Json::Null), MetadataValue::json)
 }
 
 fn decode_latin1(bytes: &[u8]) -> String {

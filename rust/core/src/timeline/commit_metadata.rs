@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::avro_value::{AvroRecord, Value, is_container};
+use super::avro_value::{AvroRecord, MetadataValue, is_container};
 use crate::error::{Error, Result};
 
 /// The operation of writers that do not store one.
@@ -61,7 +61,7 @@ pub struct WriteStat {
 
 /// The part of the metadata to parse. Statistics are most of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum MetadataPart {
     /// The operation and the extra metadata.
     Header,
     /// The operation and the replaced file groups.
@@ -75,7 +75,7 @@ impl CommitMetadata {
     ///
     /// # Errors
     /// `InvalidTable` or `CorruptLog` if the bytes are neither valid JSON nor a valid container.
-    pub fn parse(bytes: &[u8], part: Part) -> Result<Option<Self>> {
+    pub fn parse(bytes: &[u8], part: MetadataPart) -> Result<Option<Self>> {
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -126,18 +126,18 @@ fn without_nulls<T>(map: Option<BTreeMap<String, Option<T>>>) -> BTreeMap<String
     map.into_iter().flatten().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
-fn from_avro(bytes: &[u8], part: Part) -> Result<CommitMetadata> {
+fn from_avro(bytes: &[u8], part: MetadataPart) -> Result<CommitMetadata> {
     let columns: &[&str] = match part {
-        Part::Header => &["operationType", "extraMetadata"],
-        Part::Replaced => &["operationType", "partitionToReplaceFileIds"],
-        Part::All => &["operationType", "extraMetadata", "partitionToWriteStats", "partitionToReplaceFileIds"],
+        MetadataPart::Header => &["operationType", "extraMetadata"],
+        MetadataPart::Replaced => &["operationType", "partitionToReplaceFileIds"],
+        MetadataPart::All => &["operationType", "extraMetadata", "partitionToWriteStats", "partitionToReplaceFileIds"],
     };
     from_record(AvroRecord::read(bytes, columns)?.root())
 }
 
 /// Converts an Avro record.
-pub(super) fn from_record(root: Value<'_>) -> Result<CommitMetadata> {
-    let operation = root.field("operationType")?.map(Value::text).transpose()?.unwrap_or(UNKNOWN).to_owned();
+pub(super) fn from_record(root: MetadataValue<'_>) -> Result<CommitMetadata> {
+    let operation = root.field("operationType")?.map(MetadataValue::text).transpose()?.unwrap_or(UNKNOWN).to_owned();
     let mut metadata = CommitMetadata { operation, ..CommitMetadata::default() };
     for (key, value) in entries(root.field("extraMetadata")?)? {
         metadata.extra.insert(key.to_owned(), value.text()?.to_owned());
@@ -152,19 +152,20 @@ pub(super) fn from_record(root: Value<'_>) -> Result<CommitMetadata> {
     Ok(metadata)
 }
 
-fn entries<'a>(map: Option<Value<'a>>) -> Result<Vec<(&'a str, Value<'a>)>> {
-    map.map_or(Ok(Vec::new()), Value::entries)
+fn entries<'a>(map: Option<MetadataValue<'a>>) -> Result<Vec<(&'a str, MetadataValue<'a>)>> {
+    map.map_or(Ok(Vec::new()), MetadataValue::entries)
 }
 
-fn strings(list: Value<'_>) -> Result<Vec<String>> {
+fn strings(list: MetadataValue<'_>) -> Result<Vec<String>> {
     list.items()?.into_iter().map(|item| item.text().map(str::to_owned)).collect()
 }
 
-fn write_stat(stat: Value<'_>) -> Result<WriteStat> {
-    let text =
-        |name| -> Result<Option<String>> { Ok(stat.field(name)?.map(Value::text).transpose()?.map(str::to_owned)) };
-    let long = |name| -> Result<Option<i64>> { stat.field(name)?.map(Value::long).transpose() };
-    let cdc = stat.field("cdcStats")?.map(Value::entries).transpose()?;
+fn write_stat(stat: MetadataValue<'_>) -> Result<WriteStat> {
+    let text = |name| -> Result<Option<String>> {
+        Ok(stat.field(name)?.map(MetadataValue::text).transpose()?.map(str::to_owned))
+    };
+    let long = |name| -> Result<Option<i64>> { stat.field(name)?.map(MetadataValue::long).transpose() };
+    let cdc = stat.field("cdcStats")?.map(MetadataValue::entries).transpose()?;
     let cdc: Option<Result<_>> =
         cdc.map(|entries| entries.into_iter().map(|(path, len)| Ok((path.to_owned(), len.long()?))).collect());
     Ok(WriteStat {
@@ -185,7 +186,7 @@ fn write_stat(stat: Value<'_>) -> Result<WriteStat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     #[test]
     fn json_of_layout_1() {
@@ -193,7 +194,7 @@ mod tests {
             "logFiles":[".f_1.log.1_0-1-2"],"baseFile":null,"numWrites":3,"fileSizeInBytes":10,"recordsStats":{"a":1}}],
             "q":null},"compacted":false,"extraMetadata":{"schema":"{}","nothing":null},"operationType":"UPSERT",
             "partitionToReplaceFileIds":{"p=x":["g"]},"new in 2.0":[1]}"#;
-        let metadata = CommitMetadata::parse(text.as_bytes(), Part::All).unwrap().unwrap();
+        let metadata = CommitMetadata::parse(text.as_bytes(), MetadataPart::All).unwrap().unwrap();
         assert_eq!(metadata.operation, "UPSERT");
         assert_eq!(metadata.schema(), Some("{}"));
         assert_eq!(metadata.paths().collect::<Vec<_>>(), ["p=x/.f_1.log.1_0-1-2"]);
@@ -203,20 +204,20 @@ mod tests {
 
     #[test]
     fn missing_fields_are_not_an_error() {
-        assert_eq!(CommitMetadata::parse(b"", Part::All).unwrap(), None);
-        let metadata = CommitMetadata::parse(b"{}", Part::All).unwrap().unwrap();
+        assert_eq!(CommitMetadata::parse(b"", MetadataPart::All).unwrap(), None);
+        let metadata = CommitMetadata::parse(b"{}", MetadataPart::All).unwrap().unwrap();
         assert_eq!((metadata.operation.as_str(), metadata.schema()), ("UNKNOWN", None));
         let empty = br#"{"extraMetadata":{"schema":""}}"#;
-        assert_eq!(CommitMetadata::parse(empty, Part::All).unwrap().unwrap().schema(), None);
+        assert_eq!(CommitMetadata::parse(empty, MetadataPart::All).unwrap().unwrap().schema(), None);
         let compaction = br#"{"compacted":true,"operationType":"UNKNOWN"}"#;
-        assert_eq!(CommitMetadata::parse(compaction, Part::All).unwrap().unwrap().operation, "COMPACT");
+        assert_eq!(CommitMetadata::parse(compaction, MetadataPart::All).unwrap().unwrap().operation, "COMPACT");
     }
 
     #[test]
     fn other_bytes_are_rejected() {
         for bytes in [b"PAR1".as_slice(), b"{\"operationType\":", b"Obj\x01"] {
-            let error = CommitMetadata::parse(bytes, Part::All).unwrap_err();
-            assert!(matches!(error.kind(), Kind::InvalidTable | Kind::CorruptLog), "{error}");
+            let error = CommitMetadata::parse(bytes, MetadataPart::All).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::InvalidTable | ErrorKind::CorruptLog), "{error}");
         }
     }
 }

@@ -16,13 +16,13 @@ use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, Schema};
 use serde::Deserialize;
 
-use super::commit_metadata::{CommitMetadata, Part};
-use super::instant::{Action, Instant, State};
-use super::range::{Span, Visit};
-use crate::base_file::{Batches, open_parquet};
-use crate::error::{Error, Kind, Result};
+use super::commit_metadata::{CommitMetadata, MetadataPart};
+use super::instant::{Action, Instant, InstantState};
+use super::range::{TimelineRange, WriteVisitor};
+use crate::base_file::{BaseBatches, open_parquet};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime, TimelinePosition};
-use crate::storage::{Entry, Place};
+use crate::storage::{FolderEntry, Storage};
 
 const TEXT_REQUESTED: (&str, DataType) = ("instantTime", DataType::Utf8);
 const TEXT_COMPLETION: (&str, DataType) = ("completionTime", DataType::Utf8);
@@ -46,10 +46,10 @@ struct ManifestFile {
 }
 
 /// Returns all archived instants, sorted.
-pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> {
+pub(super) fn instants(storage: &dyn Storage, folder: &str) -> Result<Vec<Instant>> {
     let mut instants = BTreeMap::new();
-    for name in files(place, folder)? {
-        for (_, instant) in read_instants(place, &format!("{folder}/{name}"))? {
+    for name in files(storage, folder)? {
+        for (_, instant) in read_instants(storage, &format!("{folder}/{name}"))? {
             instants.insert((instant.requested_time.clone(), instant.action), instant);
         }
     }
@@ -58,9 +58,14 @@ pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> 
 
 /// Returns the bytes of an archived instant's metadata or plan. Returns `None` if it is not in the archive or had no
 /// such file.
-pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, is_plan: bool) -> Result<Option<Vec<u8>>> {
+pub(super) fn metadata(
+    storage: &dyn Storage,
+    folder: &str,
+    wanted: &Instant,
+    is_plan: bool,
+) -> Result<Option<Vec<u8>>> {
     let time = &wanted.requested_time;
-    for name in files(place, folder)? {
+    for name in files(storage, folder)? {
         let (oldest, newest) = requested_times(&name);
         if oldest.is_some_and(|oldest| *time < oldest) || newest.is_some_and(|newest| newest < *time) {
             continue;
@@ -68,16 +73,16 @@ pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, is_pla
         let path = format!("{folder}/{name}");
         let action = wanted.action.completes_as();
         let same = |(row, one): (usize, Instant)| (one.requested_time == *time && one.action == action).then_some(row);
-        let Some(row) = read_instants(place, &path)?.into_iter().find_map(same) else { continue };
+        let Some(row) = read_instants(storage, &path)?.into_iter().find_map(same) else { continue };
         let mut found = None;
         let column = if is_plan { BYTES_PLAN } else { BYTES_METADATA };
-        visit_bytes(place, &path, column, &mut |at, bytes| {
+        visit_bytes(storage, &path, column, &mut |at, bytes| {
             if at == row {
                 found = bytes.filter(|bytes| !bytes.is_empty()).map(<[u8]>::to_vec);
             }
             Ok(())
         })
-        .map_err(|error| error.in_file(place.full_path(&path)))?;
+        .map_err(|error| error.in_file(storage.full_path(&path)))?;
         return Ok(found);
     }
     Ok(None)
@@ -86,13 +91,13 @@ pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, is_pla
 /// Visits the completed writes of a range, file by file. Files that only have requests before `requested_from` are
 /// skipped.
 pub(super) fn visit_writes(
-    place: &dyn Place,
+    storage: &dyn Storage,
     folder: &str,
-    range: &Span,
+    range: &TimelineRange,
     requested_from: Option<&RequestedTime>,
-    visit: &mut Visit<'_>,
+    visit: &mut WriteVisitor<'_>,
 ) -> Result<()> {
-    for name in files(place, folder)? {
+    for name in files(storage, folder)? {
         let (oldest, newest) = requested_times(&name);
         let is_before = requested_from.zip(newest).is_some_and(|(from, newest)| newest < *from);
         // A write is completed after it is requested.
@@ -102,13 +107,13 @@ pub(super) fn visit_writes(
             continue;
         }
         let path = format!("{folder}/{name}");
-        let mut writes = read_instants(place, &path)?;
+        let mut writes = read_instants(storage, &path)?;
         let is_wanted = |one: &Instant| {
             one.action.is_write() && one.completion_time.as_ref().is_some_and(|time| range.contains(&time.into()))
         };
         writes.retain(|_, instant| is_wanted(instant));
         if !writes.is_empty() {
-            visit_metadata(place, &path, writes, visit).map_err(|error| error.in_file(place.full_path(&path)))?;
+            visit_metadata(storage, &path, writes, visit).map_err(|error| error.in_file(storage.full_path(&path)))?;
         }
     }
     Ok(())
@@ -121,16 +126,16 @@ fn requested_times(name: &str) -> (Option<RequestedTime>, Option<RequestedTime>)
 }
 
 /// Returns the instants of a file by row. Instants of unknown actions are omitted.
-fn read_instants(place: &dyn Place, path: &str) -> Result<BTreeMap<usize, Instant>> {
+fn read_instants(storage: &dyn Storage, path: &str) -> Result<BTreeMap<usize, Instant>> {
     let mut instants = BTreeMap::new();
     let mut row = 0;
-    for batch in batches(place, path, &[TEXT_REQUESTED, TEXT_COMPLETION, TEXT_ACTION])? {
+    for batch in batches(storage, path, &[TEXT_REQUESTED, TEXT_COMPLETION, TEXT_ACTION])? {
         let batch = batch?;
         let actions = strings(&batch, 2)?.map(|action| action.and_then(Action::named));
         for ((requested, completion), action) in strings(&batch, 0)?.zip(strings(&batch, 1)?).zip(actions) {
             if let (Some(requested), Some(action)) = (requested, action) {
                 let instant = instant(requested, completion, action);
-                instants.insert(row, instant.map_err(|error| error.in_file(place.full_path(path)))?);
+                instants.insert(row, instant.map_err(|error| error.in_file(storage.full_path(path)))?);
             }
             row += 1;
         }
@@ -144,20 +149,20 @@ fn instant(requested: &str, completion: Option<&str>, action: Action) -> Result<
         requested_time: RequestedTime::from_metadata("instantTime", requested)?,
         completion_time: completion_time.transpose()?,
         action: action.completes_as(),
-        state: State::Completed,
+        state: InstantState::Completed,
         file_name: String::new(),
     })
 }
 
 fn visit_metadata(
-    place: &dyn Place,
+    storage: &dyn Storage,
     path: &str,
     mut writes: BTreeMap<usize, Instant>,
-    visit: &mut Visit<'_>,
+    visit: &mut WriteVisitor<'_>,
 ) -> Result<()> {
-    visit_bytes(place, path, BYTES_METADATA, &mut |row, bytes| {
+    visit_bytes(storage, path, BYTES_METADATA, &mut |row, bytes| {
         let Some(write) = writes.remove(&row) else { return Ok(()) };
-        let metadata = CommitMetadata::parse(bytes.unwrap_or_default(), Part::All)
+        let metadata = CommitMetadata::parse(bytes.unwrap_or_default(), MetadataPart::All)
             .map_err(|error| error.at_instant(&write.requested_time))?;
         visit(&write, metadata.unwrap_or_default())
     })?;
@@ -165,7 +170,7 @@ fn visit_metadata(
         None => Ok(()),
         Some(write) => {
             let message = "a file of the archived timeline has fewer rows than when its instants were read";
-            Err(Error::invalid_table(message).in_file(place.full_path(path)).at_instant(&write.requested_time))
+            Err(Error::invalid_table(message).in_file(storage.full_path(path)).at_instant(&write.requested_time))
         }
     }
 }
@@ -174,9 +179,9 @@ fn visit_metadata(
 type VisitBytes<'v> = dyn FnMut(usize, Option<&[u8]>) -> Result<()> + 'v;
 
 /// Visits a column of bytes, row by row.
-fn visit_bytes(place: &dyn Place, path: &str, column: (&str, DataType), visit: &mut VisitBytes<'_>) -> Result<()> {
+fn visit_bytes(storage: &dyn Storage, path: &str, column: (&str, DataType), visit: &mut VisitBytes<'_>) -> Result<()> {
     let mut row = 0;
-    for batch in batches(place, path, &[column])? {
+    for batch in batches(storage, path, &[column])? {
         let batch = batch?;
         let column = batch.column(0).as_binary_opt::<i32>();
         for bytes in column.ok_or_else(|| Error::invalid_table("the column metadata or plan is not binary"))? {
@@ -188,39 +193,41 @@ fn visit_bytes(place: &dyn Place, path: &str, column: (&str, DataType), visit: &
 }
 
 /// Returns the names of the files in the newest manifest.
-fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
-    let Some(manifest) = newest_manifest(place, folder)? else { return Ok(Vec::new()) };
+fn files(storage: &dyn Storage, folder: &str) -> Result<Vec<String>> {
+    let Some(manifest) = newest_manifest(storage, folder)? else { return Ok(Vec::new()) };
     let path = format!("{folder}/{manifest}");
-    let bytes = place.open(&path)?.read_all()?;
+    let bytes = storage.open(&path)?.read_all()?;
     let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| {
-        Error::invalid_table("not a manifest of the archived timeline").caused_by(error).in_file(place.full_path(&path))
+        Error::invalid_table("not a manifest of the archived timeline")
+            .caused_by(error)
+            .in_file(storage.full_path(&path))
     })?;
     Ok(manifest.files.into_iter().map(|file| file.file_name).collect())
 }
 
-fn newest_manifest(place: &dyn Place, folder: &str) -> Result<Option<String>> {
-    match place.open(&format!("{folder}/_version_")).and_then(|source| source.read_all()) {
+fn newest_manifest(storage: &dyn Storage, folder: &str) -> Result<Option<String>> {
+    match storage.open(&format!("{folder}/_version_")).and_then(|source| source.read_all()) {
         Ok(bytes) => {
             if let Some(number) = str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse::<u64>().ok()) {
                 return Ok(Some(format!("manifest_{number}")));
             }
         }
-        Err(error) if error.kind() == Kind::NotFound => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let numbers = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
-        Entry::File(status) => status.name.strip_prefix("manifest_")?.parse::<u64>().ok(),
-        Entry::Folder(_) => None,
+    let numbers = storage.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
+        FolderEntry::File(status) => status.name.strip_prefix("manifest_")?.parse::<u64>().ok(),
+        FolderEntry::Folder(_) => None,
     });
     Ok(numbers.max().map(|number| format!("manifest_{number}")))
 }
 
 /// Reads some columns of a file. Other columns are not fetched.
-fn batches(place: &dyn Place, path: &str, columns: &[(&str, DataType)]) -> Result<Batches> {
+fn batches(storage: &dyn Storage, path: &str, columns: &[(&str, DataType)]) -> Result<BaseBatches> {
     let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
     let wanted = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let open = || open_parquet(place.open(path)?)?.batches(&wanted, BATCH_ROWS);
-    open().map_err(|error| error.in_file(place.full_path(path)))
+    let open = || open_parquet(storage.open(path)?)?.batches(&wanted, BATCH_ROWS);
+    open().map_err(|error| error.in_file(storage.full_path(path)))
 }
 
 fn strings(batch: &RecordBatch, column: usize) -> Result<impl Iterator<Item = Option<&str>>> {
@@ -235,7 +242,7 @@ mod tests {
     use parquet::arrow::ArrowWriter;
 
     use super::*;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     fn file(rows: &[(&str, &str)]) -> Vec<u8> {
         let column = |texts: Vec<&str>| Arc::new(StringArray::from(texts)) as ArrayRef;
@@ -262,8 +269,8 @@ mod tests {
             ("h/4_4_0.parquet", &other),
         ];
         for version in [Some(b"2".as_slice()), Some(b"x"), None] {
-            let place = MemoryPlace::holding(files.into_iter().chain(version.map(|text| ("h/_version_", text))));
-            let instants = instants(&*place, "h").unwrap();
+            let storage = MemoryStorage::holding(files.into_iter().chain(version.map(|text| ("h/_version_", text))));
+            let instants = instants(&*storage, "h").unwrap();
             let times = instants
                 .iter()
                 .map(|one| (one.requested_time.as_str(), one.completion_time.as_ref().map(CompletionTime::as_str)));
@@ -299,7 +306,7 @@ mod tests {
         let manifest = br#"{"files":[{"fileName":"1_3_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
         let whole = [("h/manifest_1", manifest.as_slice()), ("h/1_3_0.parquet", &one), ("h/5_6_0.parquet", &other)];
         let visited = |files: &[(&'static str, &[u8])], begin: &str, end: Option<&str>, from: Option<&str>| {
-            let range = Span { begin: Some(begin.into()), end: end.map(TimelinePosition::from) };
+            let range = TimelineRange { begin: Some(begin.into()), end: end.map(TimelinePosition::from) };
             let mut visited = Vec::new();
             let mut visit = |write: &Instant, metadata: CommitMetadata| {
                 assert_eq!(metadata.operation, format!("OF {}", write.requested_time));
@@ -307,7 +314,7 @@ mod tests {
                 Ok(())
             };
             visit_writes(
-                &*MemoryPlace::holding(files.iter().copied()),
+                &*MemoryStorage::holding(files.iter().copied()),
                 "h",
                 &range,
                 from.map(RequestedTime::from).as_ref(),
@@ -330,11 +337,11 @@ mod tests {
             full_file(&[("1", Some("3"), "deltacommit"), ("2", Some("9"), "compaction"), ("2", Some("4"), "clean")]);
         let manifest = br#"{"files":[{"fileName":"1_2_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
         // The second file is not opened.
-        let place = MemoryPlace::holding([("h/manifest_1", manifest.as_slice()), ("h/1_2_0.parquet", &one)]);
+        let storage = MemoryStorage::holding([("h/manifest_1", manifest.as_slice()), ("h/1_2_0.parquet", &one)]);
         let found = |time: &str, action| {
-            let (requested_time, state) = (time.into(), State::Completed);
+            let (requested_time, state) = (time.into(), InstantState::Completed);
             let wanted = Instant { requested_time, completion_time: None, action, state, file_name: String::new() };
-            metadata(&*place, "h", &wanted, false).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
+            metadata(&*storage, "h", &wanted, false).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
         };
         assert_eq!(found("2", Action::Commit).as_deref(), Some(r#"{"operationType":"OF 2"}"#));
         assert_eq!((found("2", Action::Rollback), found("3", Action::Commit)), (None, None));
@@ -342,12 +349,12 @@ mod tests {
 
     #[test]
     fn without_manifest_history_is_empty_and_a_truncated_one_is_an_error() {
-        let place = MemoryPlace::holding([("h/x", b"".as_slice())]);
-        assert!(instants(&*place, "h").unwrap().is_empty());
-        assert!(instants(&*place, "none").unwrap().is_empty());
-        let place = MemoryPlace::holding([("h/manifest_1", b"{".as_slice())]);
-        let error = instants(&*place, "h").unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
-        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with("h/manifest_1")));
+        let storage = MemoryStorage::holding([("h/x", b"".as_slice())]);
+        assert!(instants(&*storage, "h").unwrap().is_empty());
+        assert!(instants(&*storage, "none").unwrap().is_empty());
+        let storage = MemoryStorage::holding([("h/manifest_1", b"{".as_slice())]);
+        let error = instants(&*storage, "h").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
+        assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with("h/manifest_1")));
     }
 }

@@ -7,7 +7,7 @@
 //! | 2 | completion times | none: it completes after every range that has been read |
 
 use super::instant::{Action, Instant};
-use super::range::Span;
+use super::range::TimelineRange;
 use super::timeline::Timeline;
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::names::TimelinePosition;
 /// The handling of hollow commits: pending writes in the range that later completed writes have overtaken
 /// (`hoodie.read.timeline.holes.resolution.policy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Holes {
+pub enum HollowCommitPolicy {
     /// The query fails.
     #[default]
     Fail,
@@ -24,7 +24,7 @@ pub enum Holes {
     Block,
 }
 
-impl Holes {
+impl HollowCommitPolicy {
     /// Parses Hudi's names in any case: `FAIL` or `BLOCK`.
     ///
     /// # Errors
@@ -47,28 +47,28 @@ impl Timeline {
     /// # Errors
     /// `InvalidArgument` with the instant of the first hollow commit, if the policy is to fail; errors of reading
     /// plans.
-    pub fn without_holes(&self, range: Span, policy: Holes) -> Result<Span> {
+    pub fn without_hollow_commits(&self, range: TimelineRange, policy: HollowCommitPolicy) -> Result<TimelineRange> {
         let Some(hollow) = self.first_hollow_commit(&range)? else { return Ok(range) };
         let time = &hollow.requested_time;
         match policy {
-            Holes::Fail => Err(Error::invalid_argument(format!(
+            HollowCommitPolicy::Fail => Err(Error::invalid_argument(format!(
                 "the {} of {time} is pending, but later writes are completed: a reader that continues after the last of them would never read its rows; wait until it is completed or rolled back, end the range before it, or set the holes policy to BLOCK",
                 hollow.action
             ))
             .at_instant(time)),
-            Holes::Block => {
+            HollowCommitPolicy::Block => {
                 // The last completed write before the hollow commit ends the range. Without one, the range is empty.
                 let before = self.completed_writes().rev().filter(|write| write.requested_time < *time);
                 let last = before.map(|write| TimelinePosition::from(&write.requested_time)).find(|one| range.contains(one));
                 let end = last.or_else(|| range.begin.clone()).unwrap_or_default();
-                Ok(Span { end: Some(end), ..range })
+                Ok(TimelineRange { end: Some(end), ..range })
             }
         }
     }
 
     /// Returns the first pending write of the range that a completed one has overtaken. Table services are not
     /// considered: they do not add or change rows.
-    fn first_hollow_commit(&self, range: &Span) -> Result<Option<&Instant>> {
+    fn first_hollow_commit(&self, range: &TimelineRange) -> Result<Option<&Instant>> {
         if self.layout == TimelineLayout::V2 {
             return Ok(None);
         }
@@ -91,38 +91,47 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::timeline::timeline::tests::timeline;
 
-    fn range(begin: &str, end: &str) -> Span {
-        Span { begin: Some(begin.into()), end: Some(end.into()) }
+    fn range(begin: &str, end: &str) -> TimelineRange {
+        TimelineRange { begin: Some(begin.into()), end: Some(end.into()) }
     }
 
     #[test]
     fn a_pending_write_that_others_overtook_is_a_hollow_commit() {
         let timeline = timeline(&["1.commit", "3.deltacommit.inflight", "5.deltacommit", "7.deltacommit.requested"]);
         for hole_free in [range("0", "2"), range("3", "9"), range("5", "9")] {
-            assert_eq!(timeline.without_holes(hole_free.clone(), Holes::Fail).unwrap(), hole_free);
+            assert_eq!(
+                timeline.without_hollow_commits(hole_free.clone(), HollowCommitPolicy::Fail).unwrap(),
+                hole_free
+            );
         }
-        let error = timeline.without_holes(Span::default(), Holes::Fail).unwrap_err();
-        assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::InvalidArgument, Some("3")));
-        let blocked = timeline.without_holes(Span::default(), Holes::Block).unwrap();
+        let error = timeline.without_hollow_commits(TimelineRange::default(), HollowCommitPolicy::Fail).unwrap_err();
+        assert_eq!((error.kind(), error.location().instant.as_deref()), (ErrorKind::InvalidArgument, Some("3")));
+        let blocked = timeline.without_hollow_commits(TimelineRange::default(), HollowCommitPolicy::Block).unwrap();
         assert!(blocked.contains(&"1".into()) && !blocked.contains(&"3".into()) && !blocked.contains(&"5".into()));
-        let empty = timeline.without_holes(range("2", "9"), Holes::Block).unwrap();
+        let empty = timeline.without_hollow_commits(range("2", "9"), HollowCommitPolicy::Block).unwrap();
         assert!(!empty.contains(&"3".into()) && !empty.contains(&"5".into()));
     }
 
     #[test]
     fn table_services_and_completion_times_have_no_hollow_commits() {
         for names in [["1.compaction.requested", "5.deltacommit"], ["1.deltacommit.inflight", "5_6.deltacommit"]] {
-            assert_eq!(timeline(&names).without_holes(Span::default(), Holes::Fail).unwrap(), Span::default());
+            assert_eq!(
+                timeline(&names).without_hollow_commits(TimelineRange::default(), HollowCommitPolicy::Fail).unwrap(),
+                TimelineRange::default()
+            );
         }
     }
 
     #[test]
     fn policies_have_the_names_of_hudi() {
-        assert_eq!((Holes::parse("fail").unwrap(), Holes::parse("BLOCK").unwrap()), (Holes::Fail, Holes::Block));
-        assert_eq!(Holes::parse("USE_TRANSITION_TIME").unwrap_err().kind(), Kind::Unsupported);
-        assert_eq!(Holes::parse("skip").unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(
+            (HollowCommitPolicy::parse("fail").unwrap(), HollowCommitPolicy::parse("BLOCK").unwrap()),
+            (HollowCommitPolicy::Fail, HollowCommitPolicy::Block)
+        );
+        assert_eq!(HollowCommitPolicy::parse("USE_TRANSITION_TIME").unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(HollowCommitPolicy::parse("skip").unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 }

@@ -102,7 +102,7 @@ impl fmt::Display for Action {
 
 /// The state of an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
+pub enum InstantState {
     /// Requested. The file may contain a plan.
     Requested,
     /// Started.
@@ -111,7 +111,7 @@ pub enum State {
     Completed,
 }
 
-impl State {
+impl InstantState {
     /// Parses the name of a state.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -139,7 +139,7 @@ pub struct Instant {
     /// The action.
     pub action: Action,
     /// The state.
-    pub state: State,
+    pub state: InstantState,
     /// The name of its file in the timeline folder. Empty for an archived instant.
     pub file_name: String,
 }
@@ -148,7 +148,7 @@ impl Instant {
     /// Returns true if the instant is completed.
     #[must_use]
     pub fn is_completed(&self) -> bool {
-        self.state == State::Completed
+        self.state == InstantState::Completed
     }
 
     /// Returns true if the instant is a completed write.

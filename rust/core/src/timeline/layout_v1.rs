@@ -7,7 +7,7 @@
 //! `compaction` and `logcompaction` are pending only; `savepoint` is never requested; clustering is a `replacecommit`
 //! from the start. Other names are not instants.
 
-use super::instant::{Action, Instant, State};
+use super::instant::{Action, Instant, InstantState};
 use crate::names::RequestedTime;
 
 /// Parses a file name. Returns `None` if it is not the name of an instant.
@@ -23,22 +23,22 @@ pub(super) fn parse(name: &str) -> Option<Instant> {
 }
 
 /// Parses the part after the time, which is the same in both layouts.
-pub(super) fn action_and_state(suffix: &str) -> Option<(Action, State)> {
+pub(super) fn action_and_state(suffix: &str) -> Option<(Action, InstantState)> {
     if suffix == "inflight" {
-        return Some((Action::Commit, State::Inflight));
+        return Some((Action::Commit, InstantState::Inflight));
     }
     let (action, state) = match suffix.split_once('.') {
-        None => (suffix, State::Completed),
-        Some((action, "requested")) => (action, State::Requested),
-        Some((action, "inflight")) => (action, State::Inflight),
+        None => (suffix, InstantState::Completed),
+        Some((action, "requested")) => (action, InstantState::Requested),
+        Some((action, "inflight")) => (action, InstantState::Inflight),
         Some(_) => return None,
     };
     let action = Action::named(action)?;
     let pending_only = action.completes_as() != action;
     let known = match state {
-        State::Completed => !pending_only,
-        State::Requested => action != Action::Savepoint,
-        State::Inflight => action != Action::Commit,
+        InstantState::Completed => !pending_only,
+        InstantState::Requested => action != Action::Savepoint,
+        InstantState::Inflight => action != Action::Commit,
     };
     known.then_some((action, state))
 }
@@ -50,30 +50,30 @@ mod tests {
     #[test]
     fn every_name_of_the_layout() {
         for (name, action, state) in [
-            ("1.commit.requested", Action::Commit, State::Requested),
-            ("1.inflight", Action::Commit, State::Inflight),
-            ("1.commit", Action::Commit, State::Completed),
-            ("1.deltacommit.requested", Action::DeltaCommit, State::Requested),
-            ("1.deltacommit.inflight", Action::DeltaCommit, State::Inflight),
-            ("1.deltacommit", Action::DeltaCommit, State::Completed),
-            ("1.compaction.requested", Action::Compaction, State::Requested),
-            ("1.compaction.inflight", Action::Compaction, State::Inflight),
-            ("1.logcompaction.requested", Action::LogCompaction, State::Requested),
-            ("1.logcompaction.inflight", Action::LogCompaction, State::Inflight),
-            ("1.replacecommit.requested", Action::ReplaceCommit, State::Requested),
-            ("1.replacecommit.inflight", Action::ReplaceCommit, State::Inflight),
-            ("1.replacecommit", Action::ReplaceCommit, State::Completed),
-            ("1.clean.requested", Action::Clean, State::Requested),
-            ("1.clean.inflight", Action::Clean, State::Inflight),
-            ("1.clean", Action::Clean, State::Completed),
-            ("1.rollback.requested", Action::Rollback, State::Requested),
-            ("1.rollback.inflight", Action::Rollback, State::Inflight),
-            ("1.rollback", Action::Rollback, State::Completed),
-            ("1.restore.inflight", Action::Restore, State::Inflight),
-            ("1.savepoint.inflight", Action::Savepoint, State::Inflight),
-            ("1.savepoint", Action::Savepoint, State::Completed),
-            ("1.indexing", Action::Indexing, State::Completed),
-            ("1.schemacommit", Action::SchemaCommit, State::Completed),
+            ("1.commit.requested", Action::Commit, InstantState::Requested),
+            ("1.inflight", Action::Commit, InstantState::Inflight),
+            ("1.commit", Action::Commit, InstantState::Completed),
+            ("1.deltacommit.requested", Action::DeltaCommit, InstantState::Requested),
+            ("1.deltacommit.inflight", Action::DeltaCommit, InstantState::Inflight),
+            ("1.deltacommit", Action::DeltaCommit, InstantState::Completed),
+            ("1.compaction.requested", Action::Compaction, InstantState::Requested),
+            ("1.compaction.inflight", Action::Compaction, InstantState::Inflight),
+            ("1.logcompaction.requested", Action::LogCompaction, InstantState::Requested),
+            ("1.logcompaction.inflight", Action::LogCompaction, InstantState::Inflight),
+            ("1.replacecommit.requested", Action::ReplaceCommit, InstantState::Requested),
+            ("1.replacecommit.inflight", Action::ReplaceCommit, InstantState::Inflight),
+            ("1.replacecommit", Action::ReplaceCommit, InstantState::Completed),
+            ("1.clean.requested", Action::Clean, InstantState::Requested),
+            ("1.clean.inflight", Action::Clean, InstantState::Inflight),
+            ("1.clean", Action::Clean, InstantState::Completed),
+            ("1.rollback.requested", Action::Rollback, InstantState::Requested),
+            ("1.rollback.inflight", Action::Rollback, InstantState::Inflight),
+            ("1.rollback", Action::Rollback, InstantState::Completed),
+            ("1.restore.inflight", Action::Restore, InstantState::Inflight),
+            ("1.savepoint.inflight", Action::Savepoint, InstantState::Inflight),
+            ("1.savepoint", Action::Savepoint, InstantState::Completed),
+            ("1.indexing", Action::Indexing, InstantState::Completed),
+            ("1.schemacommit", Action::SchemaCommit, InstantState::Completed),
         ] {
             let instant = parse(name).unwrap();
             assert_eq!((instant.action, instant.state), (action, state), "{name}");

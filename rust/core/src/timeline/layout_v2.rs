@@ -8,7 +8,7 @@
 //! `clustering` is pending only and completes as `replacecommit`; a `replacecommit` can be pending, too
 //! (insert_overwrite).
 
-use super::instant::{Instant, State};
+use super::instant::{Instant, InstantState};
 use super::layout_v1::action_and_state;
 use crate::names::{CompletionTime, RequestedTime};
 
@@ -27,7 +27,7 @@ pub(super) fn parse(name: &str) -> Option<Instant> {
         None => None,
     };
     let (action, state) = action_and_state(suffix)?;
-    if completion_time.is_some() && state != State::Completed {
+    if completion_time.is_some() && state != InstantState::Completed {
         return None;
     }
     Some(Instant { requested_time, completion_time, action, state, file_name: name.to_owned() })
@@ -41,24 +41,24 @@ mod tests {
     #[test]
     fn every_name_of_the_layout() {
         for (name, action, state, completion) in [
-            ("1.commit.requested", Action::Commit, State::Requested, None),
-            ("1.inflight", Action::Commit, State::Inflight, None),
-            ("1_2.commit", Action::Commit, State::Completed, Some("2")),
-            ("1_2.deltacommit", Action::DeltaCommit, State::Completed, Some("2")),
-            ("1.compaction.requested", Action::Compaction, State::Requested, None),
-            ("1.logcompaction.inflight", Action::LogCompaction, State::Inflight, None),
-            ("1.replacecommit.inflight", Action::ReplaceCommit, State::Inflight, None),
-            ("1.clustering.requested", Action::Clustering, State::Requested, None),
-            ("1.clustering.inflight", Action::Clustering, State::Inflight, None),
-            ("1_2.replacecommit", Action::ReplaceCommit, State::Completed, Some("2")),
-            ("1_2.clean", Action::Clean, State::Completed, Some("2")),
-            ("1_2.rollback", Action::Rollback, State::Completed, Some("2")),
-            ("1_2.restore", Action::Restore, State::Completed, Some("2")),
-            ("1.savepoint.inflight", Action::Savepoint, State::Inflight, None),
-            ("1_2.savepoint", Action::Savepoint, State::Completed, Some("2")),
-            ("1_2.indexing", Action::Indexing, State::Completed, Some("2")),
-            ("1_2.schemacommit", Action::SchemaCommit, State::Completed, Some("2")),
-            ("1.deltacommit", Action::DeltaCommit, State::Completed, None),
+            ("1.commit.requested", Action::Commit, InstantState::Requested, None),
+            ("1.inflight", Action::Commit, InstantState::Inflight, None),
+            ("1_2.commit", Action::Commit, InstantState::Completed, Some("2")),
+            ("1_2.deltacommit", Action::DeltaCommit, InstantState::Completed, Some("2")),
+            ("1.compaction.requested", Action::Compaction, InstantState::Requested, None),
+            ("1.logcompaction.inflight", Action::LogCompaction, InstantState::Inflight, None),
+            ("1.replacecommit.inflight", Action::ReplaceCommit, InstantState::Inflight, None),
+            ("1.clustering.requested", Action::Clustering, InstantState::Requested, None),
+            ("1.clustering.inflight", Action::Clustering, InstantState::Inflight, None),
+            ("1_2.replacecommit", Action::ReplaceCommit, InstantState::Completed, Some("2")),
+            ("1_2.clean", Action::Clean, InstantState::Completed, Some("2")),
+            ("1_2.rollback", Action::Rollback, InstantState::Completed, Some("2")),
+            ("1_2.restore", Action::Restore, InstantState::Completed, Some("2")),
+            ("1.savepoint.inflight", Action::Savepoint, InstantState::Inflight, None),
+            ("1_2.savepoint", Action::Savepoint, InstantState::Completed, Some("2")),
+            ("1_2.indexing", Action::Indexing, InstantState::Completed, Some("2")),
+            ("1_2.schemacommit", Action::SchemaCommit, InstantState::Completed, Some("2")),
+            ("1.deltacommit", Action::DeltaCommit, InstantState::Completed, None),
         ] {
             let instant = parse(name).unwrap();
             assert_eq!((instant.action, instant.state), (action, state), "{name}");

@@ -15,25 +15,25 @@ use super::{layout_v1, layout_v2};
 use crate::config::{TableConfig, TimelineLayout, TimelineZone};
 use crate::error::{Error, Result};
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::{Entry, FileStatus, Place};
+use crate::storage::{FileStatus, FolderEntry, Storage};
 
 impl Timeline {
     /// Lists the active timeline of a table. Other files are read when they are needed.
     ///
     /// # Errors
     /// `InvalidTable` if the timeline folder is missing; `Io` if it cannot be listed.
-    pub fn load(place: &Arc<dyn Place>, config: &TableConfig) -> Result<Self> {
+    pub fn load(storage: &Arc<dyn Storage>, config: &TableConfig) -> Result<Self> {
         let folder = &config.timeline_folder;
-        let Some(entries) = place.list(folder)? else {
+        let Some(entries) = storage.list(folder)? else {
             let message = format!(
                 "the timeline folder of table version {} is missing: the table was copied incompletely, or an upgrade was interrupted; copy the whole .hoodie folder, or finish the upgrade",
                 config.version
             );
-            return Err(Error::invalid_table(message).in_file(place.full_path(folder)));
+            return Err(Error::invalid_table(message).in_file(storage.full_path(folder)));
         };
         let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
         for entry in entries {
-            let Entry::File(status) = entry else { continue };
+            let FolderEntry::File(status) = entry else { continue };
             let Some(instant) = parse(&status, config)? else { continue };
             let key = (instant.requested_time.clone(), instant.action.completes_as());
             // An interrupted upgrade can leave both names of a completed instant. The name with the completion time is
@@ -44,7 +44,7 @@ impl Timeline {
             }
         }
         let (layout, archive) = (config.layout(), Some(config.archive_folder.clone()));
-        Ok(Self::new(Arc::clone(place), folder.clone(), layout, archive, highest.into_values().collect()))
+        Ok(Self::new(Arc::clone(storage), folder.clone(), layout, archive, highest.into_values().collect()))
     }
 }
 
@@ -92,19 +92,19 @@ fn modification_time(status: &FileStatus, zone: TimelineZone) -> Result<Completi
 mod tests {
     use super::*;
     use crate::config::Properties;
-    use crate::timeline::State;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::InstantState;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     fn load(version: &str, names: &[&str]) -> Timeline {
         let zone = ("hoodie.table.timeline.timezone", "UTC");
         let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version), zone];
         let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
         let paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", config.timeline_folder)).collect();
-        let place = MemoryPlace::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
-        Timeline::load(&place, &config).unwrap()
+        let storage = MemoryStorage::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
+        Timeline::load(&storage, &config).unwrap()
     }
 
-    fn names_and_states(timeline: &Timeline) -> Vec<(String, State)> {
+    fn names_and_states(timeline: &Timeline) -> Vec<(String, InstantState)> {
         timeline.instants().iter().map(|instant| (instant.to_string(), instant.state)).collect()
     }
 
@@ -131,10 +131,10 @@ mod tests {
         assert_eq!(
             names_and_states(&timeline),
             [
-                ("1.commit".to_owned(), State::Completed),
-                ("1.savepoint".to_owned(), State::Completed),
-                ("2.commit".to_owned(), State::Completed),
-                ("3.compaction".to_owned(), State::Inflight),
+                ("1.commit".to_owned(), InstantState::Completed),
+                ("1.savepoint".to_owned(), InstantState::Completed),
+                ("2.commit".to_owned(), InstantState::Completed),
+                ("3.compaction".to_owned(), InstantState::Inflight),
             ]
         );
     }
@@ -147,7 +147,10 @@ mod tests {
         );
         assert_eq!(
             names_and_states(&timeline),
-            [("1.replacecommit".to_owned(), State::Completed), ("2.logcompaction".to_owned(), State::Requested)]
+            [
+                ("1.replacecommit".to_owned(), InstantState::Completed),
+                ("2.logcompaction".to_owned(), InstantState::Requested)
+            ]
         );
         assert_eq!(timeline.instants()[0].completion_time, Some("4".into()));
     }
@@ -165,8 +168,8 @@ mod tests {
     fn a_missing_timeline_folder_is_an_error() {
         let config = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")].into_iter().collect::<Properties>();
         let config = TableConfig::from_properties(config).unwrap();
-        let error = Timeline::load(&MemoryPlace::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
-        assert_eq!(error.kind(), crate::Kind::InvalidTable);
+        let error = Timeline::load(&MemoryStorage::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
+        assert_eq!(error.kind(), crate::ErrorKind::InvalidTable);
         assert!(error.to_string().contains(".hoodie/timeline"), "{error}");
     }
 }

@@ -4,12 +4,12 @@ use std::sync::{MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::commit_metadata::{CommitMetadata, Part};
+use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::{Action, Instant};
 use super::service_plans::{self, CompactionOperation};
 use super::timeline::{FileCache, Timeline};
 use crate::config::TimelineLayout;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
 
 /// The maximum size in bytes of the cache for files of instants.
@@ -41,12 +41,12 @@ impl Timeline {
     ///
     /// # Errors
     /// `FileCleaned` if the file is missing; `InvalidTable` or `CorruptLog` if it cannot be parsed.
-    pub fn commit_metadata(&self, instant: &Instant, part: Part) -> Result<Option<CommitMetadata>> {
+    pub fn commit_metadata(&self, instant: &Instant, part: MetadataPart) -> Result<Option<CommitMetadata>> {
         if instant.file_name.is_empty() {
             return self.archived_commit_metadata(instant, part);
         }
         match self.read(instant, &instant.file_name, |bytes| CommitMetadata::parse(bytes, part)) {
-            Err(gone) if gone.kind() == Kind::FileCleaned => match self.archived_commit_metadata(instant, part)? {
+            Err(gone) if gone.kind() == ErrorKind::FileCleaned => match self.archived_commit_metadata(instant, part)? {
                 Some(metadata) => Ok(Some(metadata)),
                 None => Err(gone),
             },
@@ -87,7 +87,7 @@ impl Timeline {
         let plan = self.read(instant, &name, service_plans::compaction);
         let is_lost = match &plan {
             Ok(operations) => operations.is_empty(),
-            Err(error) => error.kind() == Kind::NotFound,
+            Err(error) => error.kind() == ErrorKind::NotFound,
         };
         if !is_lost || self.layout != TimelineLayout::V1 {
             return plan;
@@ -143,7 +143,7 @@ impl Timeline {
         let replaces = self.completed_writes().filter(|instant| instant.action == Action::ReplaceCommit);
         self.prefetch(replaces.map(|instant| instant.file_name.clone()))?;
         for instant in self.completed_writes().filter(|instant| instant.action == Action::ReplaceCommit) {
-            let Some(metadata) = self.commit_metadata(instant, Part::Replaced)? else { continue };
+            let Some(metadata) = self.commit_metadata(instant, MetadataPart::Replaced)? else { continue };
             for (partition, file_ids) in metadata.replaced {
                 groups.extend(file_ids.into_iter().map(|file_id| ReplacedFileGroup {
                     partition: partition.clone(),
@@ -171,7 +171,7 @@ impl Timeline {
                 "the file of the {} is missing: it was archived or rolled back after the timeline was listed (open the table again), or the table was copied incompletely",
                 instant.action
             );
-            self.at_instant_file(Error::new(Kind::FileCleaned, message), instant, name)
+            self.at_instant_file(Error::new(ErrorKind::FileCleaned, message), instant, name)
         };
         let bytes = self.read_file(instant, name)?.ok_or_else(missing)?;
         parse(&bytes).map_err(|error| self.at_instant_file(error, instant, name))
@@ -182,24 +182,24 @@ impl Timeline {
         if let Some(cached) = self.file_cache().files.get(name) {
             return Ok(Some(cached.clone()));
         }
-        match self.place.open(&format!("{}/{name}", self.folder)).and_then(|source| source.read_all()) {
+        match self.storage.open(&format!("{}/{name}", self.folder)).and_then(|source| source.read_all()) {
             Ok(bytes) => {
                 let mut cache = self.file_cache();
                 let fits = cache.bytes.saturating_add(bytes.len()) <= FILE_CACHE_BYTES;
-                if self.place.is_remote() && instant.is_completed() && fits {
+                if self.storage.is_remote() && instant.is_completed() && fits {
                     cache.bytes += bytes.len();
                     cache.files.insert(name.to_owned(), bytes.clone());
                 }
                 Ok(Some(bytes))
             }
-            Err(error) if error.kind() == Kind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.at_instant_file(error, instant, name)),
         }
     }
 
     /// Starts to read several files at once, in storage with round trips.
     pub(super) fn prefetch(&self, names: impl Iterator<Item = String>) -> Result<()> {
-        if !self.place.is_remote() {
+        if !self.storage.is_remote() {
             return Ok(());
         }
         let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
@@ -207,7 +207,7 @@ impl Timeline {
         let missing = names.iter().filter(|name| !cache.files.contains_key(*name));
         let paths: Vec<String> = missing.map(|name| format!("{}/{name}", self.folder)).collect();
         drop(cache);
-        self.place.begin(&paths.iter().map(String::as_str).collect::<Vec<_>>(), &[])
+        self.storage.begin(&paths.iter().map(String::as_str).collect::<Vec<_>>(), &[])
     }
 
     fn file_cache(&self) -> MutexGuard<'_, FileCache> {
@@ -216,7 +216,7 @@ impl Timeline {
 
     /// Adds the instant and the path of its file to an error.
     pub(super) fn at_instant_file(&self, error: Error, instant: &Instant, name: &str) -> Error {
-        error.in_file(self.place.full_path(&format!("{}/{name}", self.folder))).at_instant(&instant.requested_time)
+        error.in_file(self.storage.full_path(&format!("{}/{name}", self.folder))).at_instant(&instant.requested_time)
     }
 }
 

@@ -35,7 +35,7 @@ mod layout_v1;
 mod layout_v2;
 mod load;
 #[cfg(test)]
-pub(crate) mod memory_place;
+pub(crate) mod memory_storage;
 pub mod metadata;
 mod metadata_files;
 mod positions;
@@ -48,15 +48,15 @@ mod time_travel;
 mod timeline;
 mod writes_in_range;
 
-pub use commit_metadata::{CommitMetadata, Part, WriteStat};
-pub use hollow_commits::Holes;
-pub use instant::{Action, Instant, State};
+pub use commit_metadata::{CommitMetadata, MetadataPart, WriteStat};
+pub use hollow_commits::HollowCommitPolicy;
+pub use instant::{Action, Instant, InstantState};
 pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
-pub use range::{Span, Visit};
-pub use removed_since::Taken;
+pub use range::{TimelineRange, WriteVisitor};
+pub use removed_since::RemovedFiles;
 pub use service_plans::CompactionOperation;
-pub use timeline::{Completion, Timeline};
+pub use timeline::{CompletionStatus, Timeline};
 
 #[cfg(test)]
 pub(crate) use timeline::tests;

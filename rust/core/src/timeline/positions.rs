@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::instant::Instant;
-use super::range::Span;
+use super::range::TimelineRange;
 use super::timeline::Timeline;
 use crate::config::TimelineLayout;
 use crate::error::Result;
@@ -16,7 +16,7 @@ impl Timeline {
     ///
     /// # Errors
     /// Errors of reading plans, and the archive if `with_archive` is set.
-    pub fn bounds_in(&self, range: &Span, with_archive: bool) -> Result<BTreeSet<TimelinePosition>> {
+    pub fn bounds_in(&self, range: &TimelineRange, with_archive: bool) -> Result<BTreeSet<TimelinePosition>> {
         let pending = match self.layout {
             TimelineLayout::V1 => self
                 .first_incomplete(range.begin.as_ref())?
@@ -36,7 +36,7 @@ impl Timeline {
     /// # Errors
     /// As for [`Timeline::bounds_in`].
     pub fn newest_bound(&self) -> Result<Option<TimelinePosition>> {
-        let all = Span::default();
+        let all = TimelineRange::default();
         match self.bounds_in(&all, false)?.pop_last() {
             Some(newest) => Ok(Some(newest)),
             // Every active write may be pending or later than a pending one.
@@ -70,7 +70,7 @@ mod tests {
     use crate::timeline::timeline::tests::timeline;
 
     fn bounds(names: &[&str], begin: &str) -> Vec<String> {
-        let range = Span { begin: Some(begin.into()), end: None };
+        let range = TimelineRange { begin: Some(begin.into()), end: None };
         timeline(names).bounds_in(&range, true).unwrap().into_iter().map(String::from).collect()
     }
 

@@ -10,7 +10,7 @@ const EARLIEST: &str = "earliest";
 
 /// A range of a timeline. A bound of `None` does not limit the range; a bound need not be the time of an instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Span {
+pub struct TimelineRange {
     /// Exclusive.
     pub begin: Option<TimelinePosition>,
     /// Inclusive.
@@ -18,14 +18,14 @@ pub struct Span {
 }
 
 /// Receives a write of a range and its metadata. Writes with an empty file are not visited.
-pub type Visit<'v> = dyn FnMut(&Instant, CommitMetadata) -> Result<()> + 'v;
+pub type WriteVisitor<'v> = dyn FnMut(&Instant, CommitMetadata) -> Result<()> + 'v;
 
-impl Span {
+impl TimelineRange {
     /// Parses bounds in any format that Hudi accepts; `begin` may be `earliest`.
     ///
     /// # Errors
     /// `InvalidArgument` for strings that are not instants.
-    pub fn of_query(begin: &str, end: Option<&str>) -> Result<Self> {
+    pub fn from_query(begin: &str, end: Option<&str>) -> Result<Self> {
         let begin =
             if begin.eq_ignore_ascii_case(EARLIEST) { None } else { Some(TimelinePosition::from_query(begin)?) };
         Ok(Self { begin, end: end.map(TimelinePosition::from_query).transpose()? })
@@ -41,16 +41,16 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
-    fn range(begin: &str, end: &str) -> Span {
-        Span { begin: Some(begin.into()), end: Some(end.into()) }
+    fn range(begin: &str, end: &str) -> TimelineRange {
+        TimelineRange { begin: Some(begin.into()), end: Some(end.into()) }
     }
 
     #[test]
     fn bounds_are_instants_in_any_format() {
-        assert_eq!(Span::of_query("earliest", None).unwrap(), Span::default());
-        let given = Span::of_query("000", Some("2024-01-02 03:04:05")).unwrap();
+        assert_eq!(TimelineRange::from_query("earliest", None).unwrap(), TimelineRange::default());
+        let given = TimelineRange::from_query("000", Some("2024-01-02 03:04:05")).unwrap();
         assert_eq!(given, range("000", "20240102030405999"));
         assert!(
             given.contains(&"20240102030405999".into())
@@ -59,7 +59,11 @@ mod tests {
         );
         assert!(!given.contains(&"20240102030406000".into()));
         for (begin, end) in [("yesterday", None), ("000", Some("earliest")), ("", None)] {
-            assert_eq!(Span::of_query(begin, end).unwrap_err().kind(), Kind::InvalidArgument, "{begin}");
+            assert_eq!(
+                TimelineRange::from_query(begin, end).unwrap_err().kind(),
+                ErrorKind::InvalidArgument,
+                "{begin}"
+            );
         }
     }
 }

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use super::instant::{Action, Instant};
 use super::service_plans;
 use super::timeline::Timeline;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
 
 /// Files that cleans have deleted or are about to delete: the instant of the clean by partition and file name.
 #[derive(Debug, Default)]
-pub struct Taken(pub BTreeMap<String, BTreeMap<String, RequestedTime>>);
+pub struct RemovedFiles(pub BTreeMap<String, BTreeMap<String, RequestedTime>>);
 
-impl Taken {
+impl RemovedFiles {
     /// Returns the instant of the clean that has deleted a file.
     #[must_use]
     pub fn by(&self, partition: &str, name: &str) -> Option<&RequestedTime> {
@@ -30,7 +30,7 @@ impl Timeline {
     /// # Errors
     /// `FileCleaned` if a completed commit has been rolled back, or if the two timelines have too little in common to
     /// decide; errors of reading plans.
-    pub fn taken_since(&self, now: &Timeline) -> Result<Taken> {
+    pub fn removed_since(&self, now: &Timeline) -> Result<RemovedFiles> {
         self.check_not_rolled_back(now)?;
         self.check_overlap(now)?;
         let was_done = |clean: &Instant| {
@@ -38,15 +38,15 @@ impl Timeline {
             known.filter(|one| one.is_same(clean)).any(Instant::is_completed)
         };
         let cleans = now.instants().iter().filter(|one| one.action == Action::Clean && !was_done(one));
-        let mut taken = Taken::default();
+        let mut removed = RemovedFiles::default();
         for clean in cleans {
             let plan = format!("{}.{}.requested", clean.requested_time, clean.action);
             for (partition, names) in now.read(clean, &plan, service_plans::files_to_clean)? {
                 let times = names.into_iter().map(|name| (name, clean.requested_time.clone()));
-                taken.0.entry(partition).or_default().extend(times);
+                removed.0.entry(partition).or_default().extend(times);
             }
         }
-        Ok(taken)
+        Ok(removed)
     }
 
     fn check_not_rolled_back(&self, now: &Timeline) -> Result<()> {
@@ -57,7 +57,7 @@ impl Timeline {
             "the {} of {} has been rolled back, or undone by a restore, since the table was opened; open the table again",
             lost.action, lost.requested_time
         );
-        Err(Error::new(Kind::FileCleaned, message).at_instant(&lost.requested_time))
+        Err(Error::new(ErrorKind::FileCleaned, message).at_instant(&lost.requested_time))
     }
 
     /// Fails if a clean may have been executed and archived between the two listings.
@@ -74,7 +74,7 @@ impl Timeline {
             return Ok(());
         };
         let message = "too many instants have been archived since the table was opened to know which of its files have been cleaned; open the table again";
-        Err(Error::new(Kind::FileCleaned, message).at_instant(&known.requested_time))
+        Err(Error::new(ErrorKind::FileCleaned, message).at_instant(&known.requested_time))
     }
 }
 
@@ -83,9 +83,9 @@ mod tests {
     use super::*;
     use crate::timeline::timeline::tests::timeline;
 
-    fn removed(before: &[&str], now: &[&str]) -> std::result::Result<usize, (Kind, Option<String>)> {
-        let taken = timeline(before).taken_since(&timeline(now));
-        taken.map(|taken| taken.0.len()).map_err(|error| (error.kind(), error.place().instant.clone()))
+    fn removed(before: &[&str], now: &[&str]) -> std::result::Result<usize, (ErrorKind, Option<String>)> {
+        let removed = timeline(before).removed_since(&timeline(now));
+        removed.map(|removed| removed.0.len()).map_err(|error| (error.kind(), error.location().instant.clone()))
     }
 
     #[test]
@@ -95,10 +95,10 @@ mod tests {
         assert_eq!(removed(&known, &["1_2.commit", "3_4.clean", "5_6.deltacommit", "7_8.deltacommit"]), Ok(0));
         // The plan of the new clean is missing.
         let now = ["1_2.commit", "3_4.clean", "5_6.deltacommit", "7_8.clean"];
-        assert_eq!(removed(&known, &now), Err((Kind::FileCleaned, Some("7".into()))));
+        assert_eq!(removed(&known, &now), Err((ErrorKind::FileCleaned, Some("7".into()))));
         // A pending clean may have been executed meanwhile.
         let pending = ["1_2.commit", "7.clean.inflight"];
-        assert_eq!(removed(&pending, &["1_2.commit", "7_8.clean"]), Err((Kind::FileCleaned, Some("7".into()))));
+        assert_eq!(removed(&pending, &["1_2.commit", "7_8.clean"]), Err((ErrorKind::FileCleaned, Some("7".into()))));
     }
 
     #[test]
@@ -107,9 +107,9 @@ mod tests {
         assert_eq!(removed(&known, &["1_2.commit", "3_4.deltacommit"]), Ok(0));
         assert_eq!(
             removed(&known, &["1_2.commit", "3.deltacommit.inflight"]),
-            Err((Kind::FileCleaned, Some("3".into())))
+            Err((ErrorKind::FileCleaned, Some("3".into())))
         );
-        assert_eq!(removed(&known, &["1_2.commit"]), Err((Kind::FileCleaned, Some("3".into()))));
+        assert_eq!(removed(&known, &["1_2.commit"]), Err((ErrorKind::FileCleaned, Some("3".into()))));
         // Archived, except for the newest.
         assert_eq!(removed(&known, &["3_4.deltacommit", "6_7.deltacommit"]), Ok(0));
     }
@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn timelines_must_overlap() {
         let far = ["8_9.deltacommit", "10_11.clean"];
-        assert_eq!(removed(&["1_2.commit", "3_4.deltacommit"], &far), Err((Kind::FileCleaned, Some("3".into()))));
+        assert_eq!(removed(&["1_2.commit", "3_4.deltacommit"], &far), Err((ErrorKind::FileCleaned, Some("3".into()))));
         assert_eq!(
             removed(&["1_2.clean", "3_4.deltacommit"], &["3_4.deltacommit"]),
-            Err((Kind::FileCleaned, Some("1".into())))
+            Err((ErrorKind::FileCleaned, Some("1".into())))
         );
-        assert_eq!(removed(&[], &far), Err((Kind::FileCleaned, Some("10".into()))));
+        assert_eq!(removed(&[], &far), Err((ErrorKind::FileCleaned, Some("10".into()))));
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::instant::{Action, Instant};
-use super::range::Span;
+use super::range::TimelineRange;
 use super::service_plans::{self, FilesByPartition};
 use super::timeline::Timeline;
 use crate::config::TimelineLayout;
@@ -50,7 +50,7 @@ impl Timeline {
             }
         }
         let (mut logs, mut gone) = (Vec::new(), BTreeSet::new());
-        let range = Span { begin: None, end: Some(instant.into()) };
+        let range = TimelineRange { begin: None, end: Some(instant.into()) };
         self.visit_writes_in(&range, &mut |_, metadata| {
             for path in metadata.paths() {
                 let (partition, name) = path.rsplit_once('/').unwrap_or(("", path));

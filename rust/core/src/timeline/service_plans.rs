@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::metadata::{
     HoodieCleanMetadata, HoodieCleanerPlan, HoodieCompactionOperation, HoodieCompactionPlan,
-    HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, Metadata,
+    HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, TimelineMetadata,
 };
 use crate::error::Result;
 use crate::names::RequestedTime;
@@ -94,7 +94,7 @@ pub(super) fn savepoint(bytes: &[u8]) -> Result<FilesByPartition> {
 }
 
 /// Parses a file. Returns the default of the type if the file is empty.
-fn read<T: Metadata + Default>(bytes: &[u8]) -> Result<T> {
+fn read<T: TimelineMetadata + Default>(bytes: &[u8]) -> Result<T> {
     if bytes.is_empty() { Ok(T::default()) } else { T::from_avro(bytes) }
 }
 
@@ -105,7 +105,7 @@ fn file_name(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     /// A container of one record, given as its Avro bytes.
     fn container(name: &str, fields: &str, datum: &[u8]) -> Vec<u8> {
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(compaction(&container("HoodieCompactionPlan", OPERATIONS, &operation)).unwrap(), [expected]);
         assert!(compaction(&container("HoodieCompactionPlan", OPERATIONS, &[0])).unwrap().is_empty());
         assert!(compaction(b"").unwrap().is_empty());
-        assert_eq!(compaction(b"{}").unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(compaction(b"{}").unwrap_err().kind(), ErrorKind::CorruptLog);
     }
 
     #[test]
@@ -187,8 +187,8 @@ mod tests {
             None
         );
         let unparsable = container(CLEAN, field, &text("null"));
-        assert_eq!(earliest_retained(&unparsable).unwrap_err().kind(), Kind::InvalidTable);
+        assert_eq!(earliest_retained(&unparsable).unwrap_err().kind(), ErrorKind::InvalidTable);
         let wrong = container(CLEAN, r#"{"name":"earliestCommitToRetain","type":"long"}"#, &[2]);
-        assert_eq!(earliest_retained(&wrong).unwrap_err().kind(), Kind::InvalidTable);
+        assert_eq!(earliest_retained(&wrong).unwrap_err().kind(), ErrorKind::InvalidTable);
     }
 }

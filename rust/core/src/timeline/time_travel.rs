@@ -3,7 +3,7 @@
 use super::instant::{Action, Instant};
 use super::service_plans;
 use super::timeline::Timeline;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::{RequestedTime, TimelinePosition};
 
 impl Timeline {
@@ -33,7 +33,7 @@ impl Timeline {
             let message = format!(
                 "as_of={as_of}: the cleaner has removed files from before {floor}; use that or a later instant{kept}"
             );
-            Error::new(Kind::FileCleaned, message).at_instant(&clean.requested_time)
+            Error::new(ErrorKind::FileCleaned, message).at_instant(&clean.requested_time)
         })
     }
 
@@ -75,7 +75,7 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::timeline::timeline::tests::timeline;
 
     #[test]
@@ -85,7 +85,7 @@ mod tests {
         timeline.check_as_of(&"0".into()).unwrap();
         for as_of in ["3", "4", "9"] {
             let error = timeline.check_as_of(&as_of.into()).unwrap_err();
-            assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::InvalidArgument, Some("3")));
+            assert_eq!((error.kind(), error.location().instant.as_deref()), (ErrorKind::InvalidArgument, Some("3")));
         }
     }
 

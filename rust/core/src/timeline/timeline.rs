@@ -14,11 +14,11 @@ use super::instant_filter::InstantFilter;
 use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::Place;
+use crate::storage::Storage;
 
 /// The active timeline of a table. Metadata is read when it is needed.
 pub struct Timeline {
-    pub(super) place: Arc<dyn Place>,
+    pub(super) storage: Arc<dyn Storage>,
     pub(super) folder: String,
     pub(super) layout: TimelineLayout,
     pub(super) archive_folder: Option<String>,
@@ -45,7 +45,7 @@ pub(super) struct FileCache {
 
 /// When a write was completed, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Completion<'a> {
+pub enum CompletionStatus<'a> {
     /// At this time.
     At(&'a CompletionTime),
     /// It is pending or unknown.
@@ -56,7 +56,7 @@ pub enum Completion<'a> {
 
 impl Timeline {
     pub(super) fn new(
-        place: Arc<dyn Place>,
+        storage: Arc<dyn Storage>,
         folder: String,
         layout: TimelineLayout,
         archive_folder: Option<String>,
@@ -74,7 +74,7 @@ impl Timeline {
             .collect();
         let start = writes.keys().find(|time| !savepoints.contains(time)).or(writes.keys().next()).cloned();
         let (archived, compacted, file_cache) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { place, folder, layout, archive_folder, archived, compacted, file_cache, instants, writes, start }
+        Self { storage, folder, layout, archive_folder, archived, compacted, file_cache, instants, writes, start }
     }
 
     /// Returns all instants, sorted by requested time.
@@ -154,17 +154,17 @@ impl Timeline {
     ///
     /// # Errors
     /// Errors of reading the history.
-    pub fn completion_time(&self, requested_time: &RequestedTime) -> Result<Completion<'_>> {
+    pub fn completion_time(&self, requested_time: &RequestedTime) -> Result<CompletionStatus<'_>> {
         if self.writes.contains_key(requested_time) {
             let completed = self.writes_at(requested_time).find_map(|instant| instant.completion_time.as_ref());
-            return Ok(completed.map_or(Completion::Pending, Completion::At));
+            return Ok(completed.map_or(CompletionStatus::Pending, CompletionStatus::At));
         }
         if !self.is_before_start(requested_time) {
-            return Ok(Completion::Pending);
+            return Ok(CompletionStatus::Pending);
         }
         let mut archived = self.archived_at(requested_time)?.filter(|instant| instant.action.is_write());
         let completed = archived.find_map(|instant| instant.completion_time.as_ref());
-        Ok(completed.map_or(Completion::Archived, Completion::At))
+        Ok(completed.map_or(CompletionStatus::Archived, CompletionStatus::At))
     }
 
     /// Returns the filter with which a scan of logs selects the blocks that are visible at `latest`; without `latest`
@@ -193,7 +193,7 @@ fn is_pending_compaction(instant: &Instant) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
     use crate::timeline::{layout_v1, layout_v2};
 
     /// A timeline of file names. Names with `_` or `clustering` are those of layout 2.
@@ -202,8 +202,8 @@ pub(crate) mod tests {
         let is_v2 = names.iter().any(|name| name.contains('_') || name.contains("clustering"));
         let layout = if is_v2 { TimelineLayout::V2 } else { TimelineLayout::V1 };
         let empty: Vec<_> = names.iter().map(|name| format!("t/{name}")).collect();
-        let place = MemoryPlace::holding(empty.iter().map(|path| (path.as_str(), b"".as_slice())));
-        Timeline::new(place, "t".into(), layout, None, names.iter().map(parse).collect())
+        let storage = MemoryStorage::holding(empty.iter().map(|path| (path.as_str(), b"".as_slice())));
+        Timeline::new(storage, "t".into(), layout, None, names.iter().map(parse).collect())
     }
 
     #[test]
@@ -236,10 +236,10 @@ pub(crate) mod tests {
     #[test]
     fn completion_times_are_known_pending_or_archived() {
         let timeline = timeline(&["3_9.deltacommit", "5.deltacommit.inflight"]);
-        assert_eq!(timeline.completion_time(&"3".into()).unwrap(), Completion::At(&"9".into()));
-        assert_eq!(timeline.completion_time(&"5".into()).unwrap(), Completion::Pending);
-        assert_eq!(timeline.completion_time(&"4".into()).unwrap(), Completion::Pending);
-        assert_eq!(timeline.completion_time(&"2".into()).unwrap(), Completion::Archived);
+        assert_eq!(timeline.completion_time(&"3".into()).unwrap(), CompletionStatus::At(&"9".into()));
+        assert_eq!(timeline.completion_time(&"5".into()).unwrap(), CompletionStatus::Pending);
+        assert_eq!(timeline.completion_time(&"4".into()).unwrap(), CompletionStatus::Pending);
+        assert_eq!(timeline.completion_time(&"2".into()).unwrap(), CompletionStatus::Archived);
     }
 
     #[test]

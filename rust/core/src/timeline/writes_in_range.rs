@@ -7,9 +7,9 @@
 
 use chrono::{NaiveDateTime, TimeDelta};
 
-use super::commit_metadata::{CommitMetadata, Part};
+use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::Instant;
-use super::range::{Span, Visit};
+use super::range::{TimelineRange, WriteVisitor};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
@@ -24,14 +24,14 @@ impl Timeline {
     ///
     /// # Errors
     /// Errors of `visit`; errors of reading commit metadata and the archive.
-    pub fn visit_writes_in(&self, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
+    pub fn visit_writes_in(&self, range: &TimelineRange, visit: &mut WriteVisitor<'_>) -> Result<()> {
         if self.may_reach_archive(range) {
             self.visit_archived_writes_in(range, visit)?;
         }
         let writes = || self.completed_writes().filter(move |write| range.contains(&self.bound_of(write)));
         self.prefetch(writes().map(|write| write.file_name.clone()))?;
         for write in writes() {
-            visit(write, self.commit_metadata(write, Part::All)?.unwrap_or_default())?;
+            visit(write, self.commit_metadata(write, MetadataPart::All)?.unwrap_or_default())?;
         }
         Ok(())
     }
@@ -50,7 +50,7 @@ impl Timeline {
 
     /// Returns true if a write of the range may have been archived.
     #[must_use]
-    pub fn may_reach_archive(&self, range: &Span) -> bool {
+    pub fn may_reach_archive(&self, range: &TimelineRange) -> bool {
         let (Some(begin), Some(start)) = (&range.begin, self.start()) else { return true };
         match self.layout {
             TimelineLayout::V1 => *begin < TimelinePosition::from(start),
@@ -62,16 +62,16 @@ impl Timeline {
     ///
     /// # Errors
     /// Errors of `visit`; errors of reading the archive.
-    pub fn visit_archived_writes_in(&self, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
+    pub fn visit_archived_writes_in(&self, range: &TimelineRange, visit: &mut WriteVisitor<'_>) -> Result<()> {
         let Some(folder) = &self.archive_folder else { return Ok(()) };
         let mut unless_active = |instant: &Instant, metadata: CommitMetadata| {
             if self.was_archived(instant) { visit(instant, metadata) } else { Ok(()) }
         };
         match self.layout {
-            TimelineLayout::V1 => archived_v1::visit_writes(&*self.place, folder, range, &mut unless_active),
+            TimelineLayout::V1 => archived_v1::visit_writes(&*self.storage, folder, range, &mut unless_active),
             TimelineLayout::V2 => {
                 let requested_from = range.begin.as_ref().and_then(day_before);
-                history_v2::visit_writes(&*self.place, folder, range, requested_from.as_ref(), &mut unless_active)
+                history_v2::visit_writes(&*self.storage, folder, range, requested_from.as_ref(), &mut unless_active)
             }
         }
     }
@@ -91,7 +91,7 @@ mod tests {
     fn visited(names: &[&str], begin: Option<&str>, end: Option<&str>) -> Vec<String> {
         // The files of commits are empty, so no metadata is visited.
         let timeline = timeline(names);
-        let range = Span { begin: begin.map(TimelinePosition::from), end: end.map(TimelinePosition::from) };
+        let range = TimelineRange { begin: begin.map(TimelinePosition::from), end: end.map(TimelinePosition::from) };
         let mut visited = Vec::new();
         let mut visit = |write: &Instant, _: CommitMetadata| {
             visited.push(write.requested_time.to_string());

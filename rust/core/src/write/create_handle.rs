@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
     use crate::names::meta_columns;
-    use crate::storage::{LocalStorage, Place};
+    use crate::storage::{LocalStorage, Storage};
 
     fn handle(
         folder: &tempfile::TempDir,

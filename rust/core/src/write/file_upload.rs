@@ -5,7 +5,7 @@ use std::io::{Error as IoError, Write};
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::storage::{FileStore, Upload};
+use crate::storage::{FileStore, StoreUpload};
 
 /// Bytes that are collected before they are handed to the store.
 const PIECE: usize = 1 << 20;
@@ -13,7 +13,7 @@ const PIECE: usize = 1 << 20;
 /// A file of a store. Dropped before it is finished, it leaves nothing behind.
 pub(super) struct FileUpload {
     path: String,
-    upload: Option<Box<dyn Upload>>,
+    upload: Option<Box<dyn StoreUpload>>,
     waiting: Vec<u8>,
     written: u64,
     /// The store's own error, which an `std::io::Error` stands for.

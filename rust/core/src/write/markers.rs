@@ -166,8 +166,8 @@ fn is_side_file(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
-    use crate::storage::Place;
+    use crate::storage::LocalStorage;
+    use crate::storage::Storage;
 
     struct Table(tempfile::TempDir);
 
@@ -176,8 +176,8 @@ mod tests {
             Self(tempfile::tempdir().unwrap())
         }
 
-        fn store(&self) -> Arc<LocalPlace> {
-            Arc::new(LocalPlace::new(&self.0.path().to_string_lossy(), true))
+        fn store(&self) -> Arc<LocalStorage> {
+            Arc::new(LocalStorage::new(&self.0.path().to_string_lossy(), true))
         }
 
         fn put(&self, path: &str, text: &str) {
@@ -222,7 +222,7 @@ mod tests {
         let found: Vec<String> = markers.list().unwrap().into_iter().map(|marker| marker.data_path).collect();
         assert_eq!(found, ["a/x.parquet", "a/y.parquet", "z.parquet"]);
         table.put(".hoodie/.temp/001/MARKERS1", "a/x.parquet.marker.CRE");
-        assert_eq!(markers.list().unwrap_err().kind(), crate::Kind::InvalidTable);
+        assert_eq!(markers.list().unwrap_err().kind(), crate::ErrorKind::InvalidTable);
         markers.remove().unwrap();
         table.put(".hoodie/.temp/001/a/unknown", "");
         assert!(markers.list().unwrap_err().to_string().contains("a/unknown"));

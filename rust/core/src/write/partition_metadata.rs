@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::names::RequestedTime;
 use crate::storage::FileStore;
 
@@ -19,7 +19,7 @@ pub fn create_partition_metadata(table: &dyn FileStore, partition: &str, instant
     let depth = partition.split('/').filter(|part| !part.is_empty()).count();
     let path = if partition.is_empty() { NAME.to_owned() } else { format!("{partition}/{NAME}") };
     match table.len_of(&path) {
-        Err(error) if error.kind() == Kind::NotFound => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
         known => return known.map(|_| ()),
     }
     let time = chrono::Utc::now().format("%a %b %d %H:%M:%S UTC %Y");
@@ -30,12 +30,12 @@ pub fn create_partition_metadata(table: &dyn FileStore, partition: &str, instant
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     #[test]
     fn the_first_writer_makes_the_partition() {
         let folder = tempfile::tempdir().unwrap();
-        let table = LocalPlace::new(&folder.path().to_string_lossy(), true);
+        let table = LocalStorage::new(&folder.path().to_string_lossy(), true);
         for (partition, instant) in [("", "001"), ("a/b=1", "002"), ("a/b=1", "003")] {
             create_partition_metadata(&table, partition, &instant.into()).unwrap();
         }

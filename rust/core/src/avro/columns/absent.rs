@@ -8,16 +8,16 @@ use arrow_schema::DataType;
 
 use super::super::lane::Lane;
 use super::super::lanes::Lanes;
-use super::column::{Column, Values};
+use super::column::{Column, ColumnValues};
 use crate::error::Result;
 
 /// Values of Avro's null type, and of fields that default to null.
 #[derive(Default)]
-pub(super) struct Nulls {
+pub(super) struct NullColumn {
     rows: usize,
 }
 
-impl Values for Nulls {
+impl ColumnValues for NullColumn {
     fn value(&mut self, _: &mut Lane<'_>) -> Result<()> {
         self.rows += 1;
         Ok(())
@@ -35,18 +35,18 @@ impl Values for Nulls {
 }
 
 /// The same value in every row, read again from its Avro bytes each time.
-pub(super) struct Default {
+pub(super) struct DefaultColumn {
     bytes: Arc<[u8]>,
     column: Box<dyn Column>,
 }
 
-impl Default {
+impl DefaultColumn {
     pub(super) fn new(bytes: Arc<[u8]>, column: Box<dyn Column>) -> Self {
         Self { bytes, column }
     }
 }
 
-impl Column for Default {
+impl Column for DefaultColumn {
     fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
         let active = lanes.active();
         for index in 0..lanes.count() {

@@ -7,21 +7,21 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::super::lanes::{LANES, Lanes, Peek, Source};
-use super::super::plan::Tags;
-use super::column::{Values, Wary, fill, peek};
-use super::validity::Bits;
+use super::super::lanes::{LANES, Lanes, PeekValue, SlotSource};
+use super::super::plan::UnionTags;
+use super::column::{ColumnValues, FastPathCounter, fill, peek};
+use super::validity::BitBuffer;
 use crate::error::{Error, Result};
 
 #[derive(Default)]
-pub(super) struct Booleans {
-    bits: Bits,
-    wary: Wary,
+pub(super) struct BooleanColumn {
+    bits: BitBuffer,
+    wary: FastPathCounter,
 }
 
 struct Bytes;
 
-impl Source for Bytes {
+impl SlotSource for Bytes {
     type Slot = u8;
 
     #[inline(always)]
@@ -35,7 +35,7 @@ impl Source for Bytes {
     }
 }
 
-impl Peek for Bytes {
+impl PeekValue for Bytes {
     type Slot = u8;
 
     #[inline(always)]
@@ -44,14 +44,14 @@ impl Peek for Bytes {
     }
 }
 
-impl Values for Booleans {
+impl ColumnValues for BooleanColumn {
     #[inline(always)]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         self.bits.push(bit(lane)? == 1);
         Ok(())
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let mut slots = [0_u8; LANES];
         let there = match self.wary.peek(|| peek(tags, lanes, &mut slots, &Bytes)) {
             Some(there) => there,

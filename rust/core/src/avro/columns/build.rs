@@ -8,82 +8,84 @@ use arrow_buffer::ArrowNativeType;
 
 use super::super::java_text;
 use super::super::lane::Lane;
-use super::super::plan::{Decimal, DecimalSource, Kind, Number, Plan, Text};
-use super::absent::{Default, Nulls};
-use super::booleans::Booleans;
-use super::column::{Column, Tagged, Values};
+use super::super::plan::{ColumnPlan, DecimalPlan, DecimalSource, NumberPlan, TextPlan, ValuePlan};
+use super::absent::{DefaultColumn, NullColumn};
+use super::booleans::BooleanColumn;
+use super::column::{Column, ColumnValues, TaggedColumn};
 use super::decimals::{self, FixedDecimal, SizedDecimal, limit};
 use super::fixed::FixedBytes;
-use super::lists::{Elements, Entries, Lists};
-use super::numbers::{Double, Float, Int, Long, Numbers, Places, Read as _};
-use super::strings::Strings;
-use super::structs::Structs;
-use super::texts::Texts;
-use super::unions::Unions;
-use super::vectors::Vectors;
+use super::lists::{ArrayItems, ListColumn, MapEntries};
+use super::numbers::{BytePositions, Double, Float, Int, Long, NumberColumn, ReadNumber as _};
+use super::strings::StringColumn;
+use super::structs::StructColumn;
+use super::texts::TextColumn;
+use super::unions::UnionColumn;
+use super::vectors::VectorColumn;
 use crate::error::Result;
 
 /// An empty column for a plan.
-pub(in super::super) fn build(plan: &Plan) -> Box<dyn Column> {
+pub(in super::super) fn build(plan: &ColumnPlan) -> Box<dyn Column> {
     match &plan.kind {
-        Kind::Null => tagged(plan, Nulls::default()),
-        Kind::Boolean => tagged(plan, Booleans::default()),
-        Kind::Number(kind) => number(plan, kind),
-        Kind::Text(kind) => text(plan, kind),
-        Kind::Fixed(size) => tagged(plan, FixedBytes::new(*size)),
-        Kind::Vector(shape) => tagged(plan, Vectors::new(*shape)),
-        Kind::Decimal(kind) => decimal(plan, kind),
-        Kind::List(items) => tagged(plan, Lists::new(Elements(build(&items.plan)), items.least, items.steps.clone())),
-        Kind::Map(items) => {
-            let entries = Entries { keys: Strings::default(), values: build(&items.plan) };
-            tagged(plan, Lists::new(entries, items.least, items.steps.clone()))
+        ValuePlan::Null => tagged(plan, NullColumn::default()),
+        ValuePlan::Boolean => tagged(plan, BooleanColumn::default()),
+        ValuePlan::Number(kind) => number(plan, kind),
+        ValuePlan::Text(kind) => text(plan, kind),
+        ValuePlan::Fixed(size) => tagged(plan, FixedBytes::new(*size)),
+        ValuePlan::Vector(shape) => tagged(plan, VectorColumn::new(*shape)),
+        ValuePlan::Decimal(kind) => decimal(plan, kind),
+        ValuePlan::List(items) => {
+            tagged(plan, ListColumn::new(ArrayItems(build(&items.plan)), items.least, items.steps.clone()))
         }
-        Kind::Struct(fields) => {
-            tagged(plan, Structs::new(fields.columns.iter().map(build).collect(), fields.steps.clone()))
+        ValuePlan::Map(items) => {
+            let entries = MapEntries { keys: StringColumn::default(), values: build(&items.plan) };
+            tagged(plan, ListColumn::new(entries, items.least, items.steps.clone()))
         }
-        Kind::Union { branches, members } => {
-            tagged(plan, Unions::new(branches.clone(), members.iter().map(build).collect()))
+        ValuePlan::Struct(fields) => {
+            tagged(plan, StructColumn::new(fields.columns.iter().map(build).collect(), fields.steps.clone()))
         }
-        Kind::Default { bytes, plan } => Box::new(Default::new(Arc::clone(bytes), build(plan))),
+        ValuePlan::Union { branches, members } => {
+            tagged(plan, UnionColumn::new(branches.clone(), members.iter().map(build).collect()))
+        }
+        ValuePlan::Default { bytes, plan } => Box::new(DefaultColumn::new(Arc::clone(bytes), build(plan))),
     }
 }
 
-fn tagged<V: Values + 'static>(plan: &Plan, values: V) -> Box<dyn Column> {
-    Box::new(Tagged::new(values, plan.tags, plan.data_type.clone()))
+fn tagged<V: ColumnValues + 'static>(plan: &ColumnPlan, values: V) -> Box<dyn Column> {
+    Box::new(TaggedColumn::new(values, plan.tags, plan.data_type.clone()))
 }
 
 fn numbers<T: ArrowNativeType>(
-    plan: &Plan,
+    plan: &ColumnPlan,
     read: impl Fn(&mut Lane<'_>) -> Result<T> + Send + 'static,
 ) -> Box<dyn Column> {
-    tagged(plan, Numbers::new(read))
+    tagged(plan, NumberColumn::new(read))
 }
 
-fn number(plan: &Plan, kind: &Number) -> Box<dyn Column> {
+fn number(plan: &ColumnPlan, kind: &NumberPlan) -> Box<dyn Column> {
     match *kind {
-        Number::Int => tagged(plan, Numbers::new(Int)),
-        Number::Long => tagged(plan, Numbers::new(Long)),
-        Number::LongTimes(factor) => numbers(plan, move |lane| {
+        NumberPlan::Int => tagged(plan, NumberColumn::new(Int)),
+        NumberPlan::Long => tagged(plan, NumberColumn::new(Long)),
+        NumberPlan::LongTimes(factor) => numbers(plan, move |lane| {
             let value = lane.long()?;
             times(*lane, value, factor)
         }),
-        Number::IntToLongTimes(factor) => numbers(plan, move |lane| {
+        NumberPlan::IntToLongTimes(factor) => numbers(plan, move |lane| {
             let value = i64::from(lane.int()?);
             times(*lane, value, factor)
         }),
-        Number::IntToFloat => numbers(plan, |lane| Ok(lane.int()? as f32)),
-        Number::IntToDouble => numbers(plan, |lane| Ok(f64::from(lane.int()?))),
-        Number::LongToFloat => numbers(plan, |lane| Ok(lane.long()? as f32)),
-        Number::LongToDouble => numbers(plan, |lane| Ok(lane.long()? as f64)),
-        Number::Float => tagged(plan, Numbers::new(Float)),
-        Number::Double => tagged(plan, Numbers::new(Double)),
-        Number::FloatToDouble => numbers(plan, |lane| Ok(java_text::float_to_double(float(lane)?))),
-        Number::TextToDate => numbers(plan, date_of_text),
-        Number::IntOrLong { branches } => numbers(plan, move |lane| {
+        NumberPlan::IntToFloat => numbers(plan, |lane| Ok(lane.int()? as f32)),
+        NumberPlan::IntToDouble => numbers(plan, |lane| Ok(f64::from(lane.int()?))),
+        NumberPlan::LongToFloat => numbers(plan, |lane| Ok(lane.long()? as f32)),
+        NumberPlan::LongToDouble => numbers(plan, |lane| Ok(lane.long()? as f64)),
+        NumberPlan::Float => tagged(plan, NumberColumn::new(Float)),
+        NumberPlan::Double => tagged(plan, NumberColumn::new(Double)),
+        NumberPlan::FloatToDouble => numbers(plan, |lane| Ok(java_text::float_to_double(float(lane)?))),
+        NumberPlan::TextToDate => numbers(plan, date_of_text),
+        NumberPlan::IntOrLong { branches } => numbers(plan, move |lane| {
             branch_of(lane, branches)?;
             lane.long()
         }),
-        Number::FloatOrDouble { branches, float: narrow } => {
+        NumberPlan::FloatOrDouble { branches, float: narrow } => {
             numbers(
                 plan,
                 move |lane| {
@@ -91,7 +93,7 @@ fn number(plan: &Plan, kind: &Number) -> Box<dyn Column> {
                 },
             )
         }
-        Number::Place => tagged(plan, Places::default()),
+        NumberPlan::Position => tagged(plan, BytePositions::default()),
     }
 }
 
@@ -119,46 +121,49 @@ fn date_of_text(lane: &mut Lane<'_>) -> Result<i32> {
     date.ok_or_else(|| lane.corrupt("a string that is no date"))
 }
 
-fn texts(plan: &Plan, append: impl Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send + 'static) -> Box<dyn Column> {
-    tagged(plan, Texts::new(append))
+fn texts(
+    plan: &ColumnPlan,
+    append: impl Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send + 'static,
+) -> Box<dyn Column> {
+    tagged(plan, TextColumn::new(append))
 }
 
-fn text(plan: &Plan, kind: &Text) -> Box<dyn Column> {
+fn text(plan: &ColumnPlan, kind: &TextPlan) -> Box<dyn Column> {
     match kind {
-        Text::Bytes => tagged(plan, Strings::default()),
-        Text::Fixed(size) => {
+        TextPlan::Bytes => tagged(plan, StringColumn::default()),
+        TextPlan::Fixed(size) => {
             let size = *size;
             texts(plan, move |lane, out| lane.copy_to(size, out))
         }
-        Text::Symbol(symbols) => {
+        TextPlan::Symbol(symbols) => {
             let symbols = Arc::clone(symbols);
             texts(plan, move |lane, out| symbol(lane, &symbols, out))
         }
-        Text::OneOf(symbols) => {
+        TextPlan::OneOf(symbols) => {
             let symbols = Arc::clone(symbols);
             texts(plan, move |lane, out| one_of(lane, &symbols, out))
         }
-        Text::Int => texts(plan, |lane, out| {
+        TextPlan::Int => texts(plan, |lane, out| {
             let value = lane.int()?;
             shown(*lane, out, &value)
         }),
-        Text::Long => texts(plan, |lane, out| {
+        TextPlan::Long => texts(plan, |lane, out| {
             let value = lane.long()?;
             shown(*lane, out, &value)
         }),
-        Text::Float => texts(plan, |lane, out| {
+        TextPlan::Float => texts(plan, |lane, out| {
             out.extend_from_slice(java_text::float(float(lane)?).as_str().as_bytes());
             Ok(())
         }),
-        Text::Double => texts(plan, |lane, out| {
+        TextPlan::Double => texts(plan, |lane, out| {
             out.extend_from_slice(java_text::double(double(lane)?).as_str().as_bytes());
             Ok(())
         }),
-        Text::Date => texts(plan, |lane, out| {
+        TextPlan::Date => texts(plan, |lane, out| {
             out.extend_from_slice(java_text::date(lane.int()?).as_str().as_bytes());
             Ok(())
         }),
-        Text::Decimal(decimal) => {
+        TextPlan::Decimal(decimal) => {
             let decimal = decimal.clone();
             texts(plan, move |lane, out| {
                 let value = decimals::read(lane, &decimal)?;
@@ -196,13 +201,13 @@ fn one_of(lane: &mut Lane<'_>, symbols: &[String], out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-fn decimal(plan: &Plan, kind: &Decimal) -> Box<dyn Column> {
+fn decimal(plan: &ColumnPlan, kind: &DecimalPlan) -> Box<dyn Column> {
     match kind.source {
         DecimalSource::Fixed { scale, size } if scale == kind.scale => {
-            tagged(plan, Numbers::new(FixedDecimal { size, limit: limit(kind.precision), decimal: kind.clone() }))
+            tagged(plan, NumberColumn::new(FixedDecimal { size, limit: limit(kind.precision), decimal: kind.clone() }))
         }
         DecimalSource::Bytes { scale } if scale == kind.scale => {
-            tagged(plan, Numbers::new(SizedDecimal { limit: limit(kind.precision), decimal: kind.clone() }))
+            tagged(plan, NumberColumn::new(SizedDecimal { limit: limit(kind.precision), decimal: kind.clone() }))
         }
         _ => {
             let decimal = kind.clone();

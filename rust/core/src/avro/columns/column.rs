@@ -8,9 +8,9 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::super::lanes::{Lanes, Peek, Source, Spans};
-use super::super::plan::Tags;
-use super::validity::Bits;
+use super::super::lanes::{LaneRanges, Lanes, PeekValue, SlotSource};
+use super::super::plan::UnionTags;
+use super::validity::BitBuffer;
 use crate::error::Result;
 
 /// A column being filled. Every call appends exactly the rows that it is asked for, or fails; a column that has failed is
@@ -29,15 +29,15 @@ pub(in super::super) trait Column: Send {
 }
 
 /// The values of a column, without union and null mask.
-pub(super) trait Values: Send {
+pub(super) trait ColumnValues: Send {
     /// Reads and appends a value.
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()>;
 
     /// Appends the placeholder for the value of a null row.
     fn absent(&mut self);
 
-    /// A value from each lane that has one, [`Values::absent`] for the others; a bit for each lane that has one.
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    /// A value from each lane that has one, [`ColumnValues::absent`] for the others; a bit for each lane that has one.
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let there = read_tags(tags, lanes)?;
         one_by_one(self, there, lanes)?;
         Ok(there)
@@ -51,20 +51,20 @@ pub(super) trait Values: Send {
 }
 
 /// Values with the union around them and their null mask.
-pub(super) struct Tagged<V> {
+pub(super) struct TaggedColumn<V> {
     values: V,
-    tags: Tags,
-    valid: Bits,
+    tags: UnionTags,
+    valid: BitBuffer,
     data_type: DataType,
 }
 
-impl<V: Values> Tagged<V> {
-    pub(super) fn new(values: V, tags: Tags, data_type: DataType) -> Self {
-        Self { values, tags, valid: Bits::default(), data_type }
+impl<V: ColumnValues> TaggedColumn<V> {
+    pub(super) fn new(values: V, tags: UnionTags, data_type: DataType) -> Self {
+        Self { values, tags, valid: BitBuffer::default(), data_type }
     }
 }
 
-impl<V: Values> Column for Tagged<V> {
+impl<V: ColumnValues> Column for TaggedColumn<V> {
     fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
         let there = self.values.values(self.tags, lanes)?;
         self.valid.push_word(there, lanes.count());
@@ -74,7 +74,7 @@ impl<V: Values> Column for Tagged<V> {
     fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()> {
         for _ in 0..count {
             let there = match self.tags {
-                Tags::Bare => true,
+                UnionTags::Bare => true,
                 tags => read_tag(tags, lane)?,
             };
             if there {
@@ -106,7 +106,7 @@ impl<V: Values> Column for Tagged<V> {
 }
 
 /// A value from each lane in `there`, one lane after the other.
-pub(super) fn one_by_one<V: Values + ?Sized>(values: &mut V, there: u64, lanes: &mut Lanes<'_>) -> Result<()> {
+pub(super) fn one_by_one<V: ColumnValues + ?Sized>(values: &mut V, there: u64, lanes: &mut Lanes<'_>) -> Result<()> {
     lanes.each(|index, lane| {
         if there >> index & 1 == 1 {
             values.value(lane)
@@ -118,12 +118,12 @@ pub(super) fn one_by_one<V: Values + ?Sized>(values: &mut V, there: u64, lanes: 
 }
 
 /// Reads the tag in each active lane; a bit for each lane that has a value.
-pub(super) fn read_tags(tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+pub(super) fn read_tags(tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
     let active = lanes.active();
-    if tags == Tags::Bare {
+    if tags == UnionTags::Bare {
         return Ok(active);
     }
-    if let Tags::Nullable { null, value } = tags {
+    if let UnionTags::Nullable { null, value } = tags {
         return lanes.tags((null, value));
     }
     let mut there = 0_u64;
@@ -138,11 +138,11 @@ pub(super) fn read_tags(tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
 
 /// Reads the tag, if there is one, and says whether a value follows.
 #[inline(always)]
-fn read_tag(tags: Tags, lane: &mut Lane<'_>) -> Result<bool> {
+fn read_tag(tags: UnionTags, lane: &mut Lane<'_>) -> Result<bool> {
     match tags {
-        Tags::Bare => Ok(true),
-        Tags::Nullable { null, value } => lane.tag(null, value),
-        Tags::Several { null } => {
+        UnionTags::Bare => Ok(true),
+        UnionTags::Nullable { null, value } => lane.tag(null, value),
+        UnionTags::Several { null } => {
             let mut ahead = *lane;
             if null == Some(ahead.byte()?) {
                 *lane = ahead;
@@ -156,9 +156,14 @@ fn read_tag(tags: Tags, lane: &mut Lane<'_>) -> Result<bool> {
 /// Fills a slot from each lane that has a value. The two shapes that nearly all columns have are compiled each for itself, with
 /// the reading of the value inside the loop; what is left goes the long way.
 #[inline(always)]
-pub(super) fn fill<S: Source>(tags: Tags, lanes: &mut Lanes<'_>, slots: &mut [S::Slot], source: &mut S) -> Result<u64> {
+pub(super) fn fill<S: SlotSource>(
+    tags: UnionTags,
+    lanes: &mut Lanes<'_>,
+    slots: &mut [S::Slot],
+    source: &mut S,
+) -> Result<u64> {
     match tags {
-        Tags::Nullable { null, value } => lanes.fill::<true, _>((null, value), slots, source),
+        UnionTags::Nullable { null, value } => lanes.fill::<true, _>((null, value), slots, source),
         tags => behind_tags(tags, lanes, |lanes| lanes.fill::<false, _>((None, 0), slots, source)),
     }
 }
@@ -168,9 +173,9 @@ const LONG_WAY: u8 = 32;
 
 /// Counts groups until fast paths are tried again.
 #[derive(Default)]
-pub(super) struct Wary(u8);
+pub(super) struct FastPathCounter(u8);
 
-impl Wary {
+impl FastPathCounter {
     /// What a peek gives; none where it is not tried, or fails.
     #[inline(always)]
     pub(super) fn peek<T>(&mut self, peek: impl FnOnce() -> Option<T>) -> Option<T> {
@@ -188,42 +193,51 @@ impl Wary {
 
 /// Fills a slot from each lane that has a value, if a peek does for all of them; no lane is moved if not.
 #[inline(always)]
-pub(super) fn peek<S: Peek>(tags: Tags, lanes: &mut Lanes<'_>, slots: &mut [S::Slot], source: &S) -> Option<u64> {
+pub(super) fn peek<S: PeekValue>(
+    tags: UnionTags,
+    lanes: &mut Lanes<'_>,
+    slots: &mut [S::Slot],
+    source: &S,
+) -> Option<u64> {
     match tags {
-        Tags::Nullable { null, value } => lanes.peek::<true, _>((null, value), slots, source),
-        Tags::Bare => lanes.peek::<false, _>((None, 0), slots, source),
-        Tags::Several { .. } => None,
+        UnionTags::Nullable { null, value } => lanes.peek::<true, _>((null, value), slots, source),
+        UnionTags::Bare => lanes.peek::<false, _>((None, 0), slots, source),
+        UnionTags::Several { .. } => None,
     }
 }
 
 /// Copies short values to `out`, if all are short; no lane is moved if not.
 #[inline(always)]
 pub(super) fn copy_short(
-    tags: Tags,
+    tags: UnionTags,
     lanes: &mut Lanes<'_>,
     out: &mut [u8],
     ends: &mut [i32],
     base: i32,
 ) -> Option<(u64, usize)> {
     match tags {
-        Tags::Nullable { null, value } => lanes.copy_short::<true>((null, value), out, ends, base),
-        Tags::Bare => lanes.copy_short::<false>((None, 0), out, ends, base),
-        Tags::Several { .. } => None,
+        UnionTags::Nullable { null, value } => lanes.copy_short::<true>((null, value), out, ends, base),
+        UnionTags::Bare => lanes.copy_short::<false>((None, 0), out, ends, base),
+        UnionTags::Several { .. } => None,
     }
 }
 
 /// Where the values lie that are a length and as many bytes; steps over them.
 #[inline(always)]
-pub(super) fn spans_of(tags: Tags, lanes: &mut Lanes<'_>, spans: &mut Spans) -> Result<u64> {
+pub(super) fn spans_of(tags: UnionTags, lanes: &mut Lanes<'_>, spans: &mut LaneRanges) -> Result<u64> {
     match tags {
-        Tags::Nullable { null, value } => lanes.spans::<true>((null, value), spans),
+        UnionTags::Nullable { null, value } => lanes.spans::<true>((null, value), spans),
         tags => behind_tags(tags, lanes, |lanes| lanes.spans::<false>((None, 0), spans)),
     }
 }
 
 /// Reads the tags, then the values of the lanes that have one.
 #[inline(always)]
-fn behind_tags<'a>(tags: Tags, lanes: &mut Lanes<'a>, read: impl FnOnce(&mut Lanes<'a>) -> Result<u64>) -> Result<u64> {
+fn behind_tags<'a>(
+    tags: UnionTags,
+    lanes: &mut Lanes<'a>,
+    read: impl FnOnce(&mut Lanes<'a>) -> Result<u64>,
+) -> Result<u64> {
     let there = read_tags(tags, lanes)?;
     let before = lanes.set_active(there);
     read(lanes)?;

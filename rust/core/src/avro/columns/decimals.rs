@@ -2,12 +2,12 @@
 
 use super::super::java_text;
 use super::super::lane::Lane;
-use super::super::plan::{Decimal, DecimalSource};
-use super::numbers::{Read, first};
+use super::super::plan::{DecimalPlan, DecimalSource};
+use super::numbers::{ReadNumber, first};
 use crate::error::{Error, Result};
 
 /// Reads a decimal at the scale of its column.
-pub(super) fn read(lane: &mut Lane<'_>, decimal: &Decimal) -> Result<i128> {
+pub(super) fn read(lane: &mut Lane<'_>, decimal: &DecimalPlan) -> Result<i128> {
     let scale = decimal.scale;
     let value = match &decimal.source {
         DecimalSource::Bytes { scale: from } => {
@@ -35,10 +35,10 @@ pub(super) fn read(lane: &mut Lane<'_>, decimal: &Decimal) -> Result<i128> {
 pub(super) struct FixedDecimal {
     pub(super) size: usize,
     pub(super) limit: u128,
-    pub(super) decimal: Decimal,
+    pub(super) decimal: DecimalPlan,
 }
 
-impl Read for FixedDecimal {
+impl ReadNumber for FixedDecimal {
     type Native = i128;
     const HAS_PEEK: bool = true;
 
@@ -58,10 +58,10 @@ impl Read for FixedDecimal {
 /// A decimal in `bytes`, at the scale of its column.
 pub(super) struct SizedDecimal {
     pub(super) limit: u128,
-    pub(super) decimal: Decimal,
+    pub(super) decimal: DecimalPlan,
 }
 
-impl Read for SizedDecimal {
+impl ReadNumber for SizedDecimal {
     type Native = i128;
     const HAS_PEEK: bool = true;
 
@@ -124,7 +124,7 @@ pub(super) fn limit(precision: u8) -> u128 {
 }
 
 #[cold]
-fn does_not_fit(lane: Lane<'_>, decimal: &Decimal) -> Error {
+fn does_not_fit(lane: Lane<'_>, decimal: &DecimalPlan) -> Error {
     lane.corrupt(format!(
         "a value that is no decimal of {} digits, {} of them a fraction",
         decimal.precision, decimal.scale

@@ -7,7 +7,7 @@ use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::column::Values;
+use super::column::ColumnValues;
 use super::numbers::arrow;
 use crate::error::Result;
 
@@ -23,7 +23,7 @@ impl FixedBytes {
     }
 }
 
-impl Values for FixedBytes {
+impl ColumnValues for FixedBytes {
     #[inline(always)]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         lane.copy_to(self.size, &mut self.bytes)?;

@@ -13,14 +13,14 @@ use arrow_schema::DataType;
 
 use super::super::lane::Lane;
 use super::super::lanes::{LANES, Lanes};
-use super::super::plan::{Skip, Tags};
+use super::super::plan::{SkipStep, UnionTags};
 use super::super::skip::skip_lane;
-use super::column::{Column, Values, one_by_one, read_tags};
+use super::column::{Column, ColumnValues, one_by_one, read_tags};
 use super::numbers::arrow;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What a block holds: items, or entries.
-pub(super) trait Items: Send {
+pub(super) trait ItemColumns: Send {
     /// So many items that follow each other.
     fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()>;
     /// An item from each lane.
@@ -33,11 +33,11 @@ pub(super) trait Items: Send {
 const MOST_EMPTY: usize = 1 << 20;
 
 /// Lists of items.
-pub(super) struct Lists<I> {
+pub(super) struct ListColumn<I> {
     items: I,
     least: usize,
     /// The steps over an item, where they may be stepped over first.
-    steps: Option<Arc<[Skip]>>,
+    steps: Option<Arc<[SkipStep]>>,
     /// Where the items of sixty-four lists lie.
     places: Vec<(u32, u32)>,
     /// Items so far that took no bytes.
@@ -46,9 +46,9 @@ pub(super) struct Lists<I> {
     end: i32,
 }
 
-impl<I: Items> Lists<I> {
+impl<I: ItemColumns> ListColumn<I> {
     /// `least` is the fewest bytes that an item takes, `steps` those over an item.
-    pub(super) fn new(items: I, least: usize, steps: Option<Arc<[Skip]>>) -> Self {
+    pub(super) fn new(items: I, least: usize, steps: Option<Arc<[SkipStep]>>) -> Self {
         Self { items, least, steps, places: Vec::new(), empty: 0, ends: vec![0], end: 0 }
     }
 
@@ -61,13 +61,13 @@ impl<I: Items> Lists<I> {
     }
 
     /// Finds the items of all lanes, then reads them in lockstep. None, and nothing read, where they cannot be found.
-    fn together(&mut self, steps: &[Skip], there: u64, lanes: &mut Lanes<'_>) -> Option<Result<()>> {
+    fn together(&mut self, steps: &[SkipStep], there: u64, lanes: &mut Lanes<'_>) -> Option<Result<()>> {
         let (at, count) = (self.ends.len(), lanes.count());
         self.ends.resize(at + count, 0);
         let ends = (self.ends.get_mut(at..)?, self.end);
         let places = &mut self.places;
         let total = match steps {
-            [Skip::NullableVarint { null }] => {
+            [SkipStep::NullableVarint { null }] => {
                 lanes.find_items(there, self.least, |lane| lane.skip_nullable_varint(*null), ends, places)
             }
             steps => lanes.find_items(there, self.least, |lane| skip_lane(steps, lane), ends, places),
@@ -92,7 +92,7 @@ impl<I: Items> Lists<I> {
     }
 }
 
-impl<I: Items> Values for Lists<I> {
+impl<I: ItemColumns> ColumnValues for ListColumn<I> {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         loop {
             let count = self.block(lane)?;
@@ -114,7 +114,7 @@ impl<I: Items> Values for Lists<I> {
         self.ends.push(self.end);
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let there = read_tags(tags, lanes)?;
         if let Some(steps) = self.steps.clone()
             && let Some(outcome) = self.together(&steps, there, lanes)
@@ -137,9 +137,9 @@ impl<I: Items> Values for Lists<I> {
 }
 
 /// Items of an array.
-pub(super) struct Elements(pub(super) Box<dyn Column>);
+pub(super) struct ArrayItems(pub(super) Box<dyn Column>);
 
-impl Items for Elements {
+impl ItemColumns for ArrayItems {
     fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()> {
         self.0.run(lane, count)
     }
@@ -156,12 +156,12 @@ impl Items for Elements {
 }
 
 /// Entries of a map.
-pub(super) struct Entries<K> {
+pub(super) struct MapEntries<K> {
     pub(super) keys: K,
     pub(super) values: Box<dyn Column>,
 }
 
-impl<K: Values> Items for Entries<K> {
+impl<K: ColumnValues> ItemColumns for MapEntries<K> {
     fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()> {
         for _ in 0..count {
             self.keys.value(lane)?;
@@ -171,7 +171,7 @@ impl<K: Values> Items for Entries<K> {
     }
 
     fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
-        self.keys.values(Tags::Bare, lanes)?;
+        self.keys.values(UnionTags::Bare, lanes)?;
         self.values.group(lanes)
     }
 
@@ -188,13 +188,13 @@ impl<K: Values> Items for Entries<K> {
 
 #[cold]
 fn too_many() -> Error {
-    Error::new(Kind::MemoryLimit, "more than 2^31 items in one batch of a column; ask for fewer rows")
+    Error::new(ErrorKind::MemoryLimit, "more than 2^31 items in one batch of a column; ask for fewer rows")
 }
 
 #[cold]
 fn too_many_empty() -> Error {
     let message = format!("more than {MOST_EMPTY} items of no bytes in one batch of a column; ask for fewer rows");
-    Error::new(Kind::MemoryLimit, message)
+    Error::new(ErrorKind::MemoryLimit, message)
 }
 
 /// The plan and its type are made together, so that this cannot happen.

@@ -8,30 +8,30 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::super::lane::{Lane, peek_any_long, peek_long};
-use super::super::lanes::{Lanes, Peek, Source, Spans};
-use super::super::plan::Tags;
-use super::column::{Values, Wary, fill, peek, spans_of};
-use super::slots::Slots;
+use super::super::lanes::{LaneRanges, Lanes, PeekValue, SlotSource};
+use super::super::plan::UnionTags;
+use super::column::{ColumnValues, FastPathCounter, fill, peek, spans_of};
+use super::slots::SlotBuffer;
 use crate::error::{Error, Result};
 
 /// How a number is read. The common ones are types of their own, whose reading is compiled into the loop over the lanes;
 /// a closure does for the others.
-pub(super) trait Read: Send {
+pub(super) trait ReadNumber: Send {
     type Native: ArrowNativeType;
 
-    /// True if most numbers can be read by [`Read::peek`].
+    /// True if most numbers can be read by [`ReadNumber::peek`].
     const HAS_PEEK: bool = false;
 
     fn read(&self, lane: &mut Lane<'_>) -> Result<Self::Native>;
 
-    /// See [`Peek`].
+    /// See [`PeekValue`].
     #[inline(always)]
     fn peek(&self, _: &[u8; 16]) -> (Self::Native, u32, bool) {
         (Self::Native::default(), 0, false)
     }
 }
 
-impl<T: ArrowNativeType, F: Fn(&mut Lane<'_>) -> Result<T> + Send> Read for F {
+impl<T: ArrowNativeType, F: Fn(&mut Lane<'_>) -> Result<T> + Send> ReadNumber for F {
     type Native = T;
 
     #[inline]
@@ -45,7 +45,7 @@ macro_rules! readings {
     ($($name:ident: $native:ty, $lane:ident => $read:expr, $ahead:pat => $peek:expr;)*) => {$(
         pub(super) struct $name;
 
-        impl Read for $name {
+        impl ReadNumber for $name {
             type Native = $native;
             const HAS_PEEK: bool = true;
 
@@ -79,21 +79,21 @@ pub(super) fn first<const N: usize>(ahead: &[u8; 16]) -> [u8; N] {
 }
 
 /// Numbers of one reading.
-pub(super) struct Numbers<R: Read> {
+pub(super) struct NumberColumn<R: ReadNumber> {
     read: R,
-    values: Slots<R::Native>,
-    wary: Wary,
+    values: SlotBuffer<R::Native>,
+    wary: FastPathCounter,
 }
 
-impl<R: Read> Numbers<R> {
+impl<R: ReadNumber> NumberColumn<R> {
     pub(super) fn new(read: R) -> Self {
-        Self { read, values: Slots::default(), wary: Wary::default() }
+        Self { read, values: SlotBuffer::default(), wary: FastPathCounter::default() }
     }
 }
 
 struct Reading<'a, R>(&'a R);
 
-impl<R: Read> Source for Reading<'_, R> {
+impl<R: ReadNumber> SlotSource for Reading<'_, R> {
     type Slot = R::Native;
 
     #[inline(always)]
@@ -107,7 +107,7 @@ impl<R: Read> Source for Reading<'_, R> {
     }
 }
 
-impl<R: Read> Peek for Reading<'_, R> {
+impl<R: ReadNumber> PeekValue for Reading<'_, R> {
     type Slot = R::Native;
 
     #[inline(always)]
@@ -116,7 +116,7 @@ impl<R: Read> Peek for Reading<'_, R> {
     }
 }
 
-impl<R: Read> Values for Numbers<R> {
+impl<R: ReadNumber> ColumnValues for NumberColumn<R> {
     #[inline]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         self.values.push(self.read.read(lane)?);
@@ -128,7 +128,7 @@ impl<R: Read> Values for Numbers<R> {
         self.values.push(R::Native::default());
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let slots = self.values.ahead(lanes.count());
         let mut source = Reading(&self.read);
         let is_read = if R::HAS_PEEK { self.wary.peek(|| peek(tags, lanes, slots, &source)) } else { None };
@@ -152,11 +152,11 @@ impl<R: Read> Values for Numbers<R> {
 
 /// The position in the content of the bytes after a length, `offset << 32 | length`.
 #[derive(Default)]
-pub(super) struct Places {
-    values: Slots<u64>,
+pub(super) struct BytePositions {
+    values: SlotBuffer<u64>,
 }
 
-impl Values for Places {
+impl ColumnValues for BytePositions {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         self.values.push(lane.place()?);
         Ok(())
@@ -166,8 +166,8 @@ impl Values for Places {
         self.values.push(0);
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
-        let mut spans = Spans::new();
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
+        let mut spans = LaneRanges::new();
         let there = spans_of(tags, lanes, &mut spans)?;
         let slots = self.values.ahead(lanes.count());
         for (slot, (at, len)) in slots.iter_mut().zip(spans.at.iter().zip(&spans.len)) {

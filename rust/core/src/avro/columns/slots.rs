@@ -20,23 +20,23 @@ const LARGEST_IDLE: usize = 16 << 20;
 const LEAST: usize = 64;
 
 /// Where memories wait.
-type Home<T> = Arc<Mutex<Vec<Vec<T>>>>;
+type BufferPool<T> = Arc<Mutex<Vec<Vec<T>>>>;
 
 /// A growing row of slots.
-pub(super) struct Slots<T: ArrowNativeType> {
+pub(super) struct SlotBuffer<T: ArrowNativeType> {
     /// All that there are: those used, and others behind them.
     slots: Vec<T>,
     used: usize,
-    home: Home<T>,
+    home: BufferPool<T>,
 }
 
-impl<T: ArrowNativeType> Default for Slots<T> {
+impl<T: ArrowNativeType> Default for SlotBuffer<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), used: 0, home: Home::default() }
+        Self { slots: Vec::new(), used: 0, home: BufferPool::default() }
     }
 }
 
-impl<T: ArrowNativeType> Slots<T> {
+impl<T: ArrowNativeType> SlotBuffer<T> {
     /// How many are used.
     #[inline]
     pub(super) fn len(&self) -> usize {
@@ -105,24 +105,24 @@ impl<T: ArrowNativeType> Slots<T> {
     pub(super) fn take(&mut self) -> Buffer {
         let bytes = self.as_slice().to_byte_slice().len();
         self.used = 0;
-        let lent = Lent { slots: std::mem::take(&mut self.slots), home: Arc::clone(&self.home) };
+        let lent = LentBuffer { slots: std::mem::take(&mut self.slots), home: Arc::clone(&self.home) };
         Buffer::from(Bytes::from_owner(lent)).slice_with_length(0, bytes)
     }
 }
 
 /// A memory that is out, in a buffer.
-struct Lent<T: ArrowNativeType> {
+struct LentBuffer<T: ArrowNativeType> {
     slots: Vec<T>,
-    home: Home<T>,
+    home: BufferPool<T>,
 }
 
-impl<T: ArrowNativeType> AsRef<[u8]> for Lent<T> {
+impl<T: ArrowNativeType> AsRef<[u8]> for LentBuffer<T> {
     fn as_ref(&self) -> &[u8] {
         self.slots.to_byte_slice()
     }
 }
 
-impl<T: ArrowNativeType> Drop for Lent<T> {
+impl<T: ArrowNativeType> Drop for LentBuffer<T> {
     fn drop(&mut self) {
         if self.slots.to_byte_slice().len() <= LARGEST_IDLE
             && let Ok(mut idle) = self.home.lock()
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn memory_comes_home_once_nobody_holds_it_and_not_before() {
-        let mut slots = Slots::<i32>::default();
+        let mut slots = SlotBuffer::<i32>::default();
         slots.push(7);
         let first = slots.take();
         let (address, other) = (first.as_ptr(), first.clone());
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn slots_grow_and_start_at_zero() {
-        let mut slots = Slots::<i64>::default();
+        let mut slots = SlotBuffer::<i64>::default();
         slots.reserve(3);
         for value in 0..1000 {
             slots.push(value);

@@ -19,7 +19,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
 use super::numbers::arrow;
-use super::slots::Slots;
+use super::slots::SlotBuffer;
 use super::texts::{not_utf8, too_large};
 use crate::error::Result;
 use crate::trusted::strings;
@@ -29,8 +29,8 @@ const MOST: usize = i32::MAX as usize;
 
 /// Values one after the other, and where each ends.
 pub(super) struct SoundText {
-    bytes: Slots<u8>,
-    ends: Slots<i32>,
+    bytes: SlotBuffer<u8>,
+    ends: SlotBuffer<i32>,
     is_sound: bool,
     /// Bytes of the batch before: this one will have about as many.
     usual: usize,
@@ -38,7 +38,7 @@ pub(super) struct SoundText {
 
 impl Default for SoundText {
     fn default() -> Self {
-        Self { bytes: Slots::default(), ends: Slots::default(), is_sound: true, usual: 0 }
+        Self { bytes: SlotBuffer::default(), ends: SlotBuffer::default(), is_sound: true, usual: 0 }
     }
 }
 

@@ -6,20 +6,20 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::{Lane, MIDDLING};
-use super::super::lanes::{Lanes, ROOM, Spans};
-use super::super::plan::Tags;
-use super::column::{Values, Wary, copy_short, spans_of};
+use super::super::lanes::{LaneRanges, Lanes, ROOM};
+use super::super::plan::UnionTags;
+use super::column::{ColumnValues, FastPathCounter, copy_short, spans_of};
 use super::sound_text::SoundText;
 use crate::error::Result;
 
 /// Strings, or bytes.
 #[derive(Default)]
-pub(super) struct Strings {
+pub(super) struct StringColumn {
     text: SoundText,
-    wary: Wary,
+    wary: FastPathCounter,
 }
 
-impl Values for Strings {
+impl ColumnValues for StringColumn {
     #[inline]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         let length = lane.length()?;
@@ -37,7 +37,7 @@ impl Values for Strings {
         self.text.append_empty();
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let text = &mut self.text;
         let count = lanes.count();
         let short = self
@@ -46,7 +46,7 @@ impl Values for Strings {
         if let Some(there) = short {
             return Ok(there);
         }
-        let mut spans = Spans::new();
+        let mut spans = LaneRanges::new();
         let there = spans_of(tags, lanes, &mut spans)?;
         let content = lanes.content;
         let copy = |out: &mut [u8], ends: &mut [i32], base| spans.copy(content, out, ends, base);

@@ -8,28 +8,28 @@ use arrow_schema::DataType;
 
 use super::super::lane::Lane;
 use super::super::lanes::Lanes;
-use super::super::plan::{Step, Tags};
+use super::super::plan::{FieldStep, UnionTags};
 use super::super::skip::{skip_lane, skip_lanes};
-use super::column::{Column, Values, read_tags};
+use super::column::{Column, ColumnValues, read_tags};
 use super::lists::other_type;
 use super::numbers::arrow;
 use crate::error::Result;
 
 /// Reads the fields of a record in every active lane.
 pub(in super::super) fn step_lanes(
-    steps: &[Step],
+    steps: &[FieldStep],
     columns: &mut [Box<dyn Column>],
     lanes: &mut Lanes<'_>,
 ) -> Result<()> {
     for step in steps {
         match step {
-            Step::Skip(steps) => skip_lanes(steps, lanes)?,
-            Step::Read(column) => {
+            FieldStep::Skip(steps) => skip_lanes(steps, lanes)?,
+            FieldStep::Read(column) => {
                 if let Some(column) = columns.get_mut(*column) {
                     column.group(lanes)?;
                 }
             }
-            Step::Peek(column) => {
+            FieldStep::Peek(column) => {
                 if let Some(column) = columns.get_mut(*column) {
                     let places = lanes.places();
                     column.group(lanes)?;
@@ -41,24 +41,24 @@ pub(in super::super) fn step_lanes(
     Ok(())
 }
 
-pub(super) struct Structs {
+pub(super) struct StructColumn {
     columns: Vec<Box<dyn Column>>,
-    steps: Vec<Step>,
+    steps: Vec<FieldStep>,
     rows: usize,
 }
 
-impl Structs {
-    pub(super) fn new(columns: Vec<Box<dyn Column>>, steps: Vec<Step>) -> Self {
+impl StructColumn {
+    pub(super) fn new(columns: Vec<Box<dyn Column>>, steps: Vec<FieldStep>) -> Self {
         Self { columns, steps, rows: 0 }
     }
 }
 
-impl Values for Structs {
+impl ColumnValues for StructColumn {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         for step in &self.steps {
             match step {
-                Step::Skip(steps) => skip_lane(steps, lane)?,
-                Step::Read(column) | Step::Peek(column) => {
+                FieldStep::Skip(steps) => skip_lane(steps, lane)?,
+                FieldStep::Read(column) | FieldStep::Peek(column) => {
                     if let Some(column) = self.columns.get_mut(*column) {
                         column.run(lane, 1)?;
                     }
@@ -74,7 +74,7 @@ impl Values for Structs {
         self.rows += 1;
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let there = read_tags(tags, lanes)?;
         let before = lanes.set_active(there);
         step_lanes(&self.steps, &mut self.columns, lanes)?;

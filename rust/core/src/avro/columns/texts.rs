@@ -10,18 +10,18 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::super::lanes::{LANES, Lanes, Source};
-use super::super::plan::Tags;
-use super::column::{Values, fill};
+use super::super::lanes::{LANES, Lanes, SlotSource};
+use super::super::plan::UnionTags;
+use super::column::{ColumnValues, fill};
 use super::numbers::arrow;
 use crate::error::{Error, Result};
 
 /// How a value gets to the end of the buffer.
-pub(super) trait Append: Send {
+pub(super) trait AppendText: Send {
     fn append(&self, lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()>;
 }
 
-impl<F: Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send> Append for F {
+impl<F: Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send> AppendText for F {
     #[inline]
     fn append(&self, lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()> {
         self(lane, out)
@@ -29,7 +29,7 @@ impl<F: Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send> Append for F {
 }
 
 /// Values of one kind of text.
-pub(super) struct Texts<A> {
+pub(super) struct TextColumn<A> {
     append: A,
     bytes: Vec<u8>,
     ends: Vec<i32>,
@@ -37,7 +37,7 @@ pub(super) struct Texts<A> {
     usual: usize,
 }
 
-impl<A: Append> Texts<A> {
+impl<A: AppendText> TextColumn<A> {
     pub(super) fn new(append: A) -> Self {
         Self { append, bytes: Vec::new(), ends: vec![0], usual: 0 }
     }
@@ -50,12 +50,12 @@ fn end_of(bytes: &[u8]) -> Result<i32> {
 }
 
 /// Slots are where values end.
-struct Appending<'a, A> {
+struct TextAppender<'a, A> {
     append: &'a A,
     bytes: &'a mut Vec<u8>,
 }
 
-impl<A: Append> Source for Appending<'_, A> {
+impl<A: AppendText> SlotSource for TextAppender<'_, A> {
     type Slot = i32;
 
     #[inline(always)]
@@ -70,7 +70,7 @@ impl<A: Append> Source for Appending<'_, A> {
     }
 }
 
-impl<A: Append> Values for Texts<A> {
+impl<A: AppendText> ColumnValues for TextColumn<A> {
     #[inline]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         self.append.append(lane, &mut self.bytes)?;
@@ -84,9 +84,9 @@ impl<A: Append> Values for Texts<A> {
         self.ends.push(self.bytes.len() as i32);
     }
 
-    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+    fn values(&mut self, tags: UnionTags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let mut slots = [0; LANES];
-        let mut source = Appending { append: &self.append, bytes: &mut self.bytes };
+        let mut source = TextAppender { append: &self.append, bytes: &mut self.bytes };
         let there = fill(tags, lanes, &mut slots, &mut source)?;
         debug_assert!(lanes.count() <= LANES, "more than {LANES} values at a time");
         self.ends.extend_from_slice(slots.get(..lanes.count()).unwrap_or_default());
@@ -117,7 +117,10 @@ impl<A: Append> Values for Texts<A> {
 
 #[cold]
 pub(super) fn too_large() -> Error {
-    Error::new(crate::error::Kind::MemoryLimit, "more than 2 GiB of text in one batch of a column; ask for fewer rows")
+    Error::new(
+        crate::error::ErrorKind::MemoryLimit,
+        "more than 2 GiB of text in one batch of a column; ask for fewer rows",
+    )
 }
 
 #[cold]

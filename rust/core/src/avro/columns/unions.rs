@@ -5,24 +5,24 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::column::{Column, Values};
+use super::column::{Column, ColumnValues};
 use super::structs::struct_of;
 use crate::error::Result;
 
-pub(super) struct Unions {
+pub(super) struct UnionColumn {
     /// The member that a branch is; none for null.
     branches: Vec<Option<usize>>,
     members: Vec<Box<dyn Column>>,
     rows: usize,
 }
 
-impl Unions {
+impl UnionColumn {
     pub(super) fn new(branches: Vec<Option<usize>>, members: Vec<Box<dyn Column>>) -> Self {
         Self { branches, members, rows: 0 }
     }
 }
 
-impl Values for Unions {
+impl ColumnValues for UnionColumn {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         let branch = lane.branch()?;
         let Some(chosen) = self.branches.get(branch) else {

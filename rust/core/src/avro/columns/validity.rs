@@ -6,14 +6,14 @@ use super::super::lanes::full;
 
 /// A growing row of bits.
 #[derive(Default)]
-pub(super) struct Bits {
+pub(super) struct BitBuffer {
     words: Vec<u64>,
     last: u64,
     filled: usize,
     ones: usize,
 }
 
-impl Bits {
+impl BitBuffer {
     pub(super) fn reserve(&mut self, bits: usize) {
         self.words.reserve(bits / 64 + 1);
     }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn words_and_bits_mix_at_any_offset() {
         for offset in 0..130 {
-            let mut bits = Bits::default();
+            let mut bits = BitBuffer::default();
             let mut want = Vec::new();
             for index in 0..offset {
                 bits.push(index % 3 == 0);

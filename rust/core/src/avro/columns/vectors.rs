@@ -6,22 +6,22 @@ use arrow_schema::DataType;
 
 use super::super::lane::Lane;
 use super::super::vector::VectorShape;
-use super::column::Values;
-use crate::error::{Error, Kind, Result};
+use super::column::ColumnValues;
+use crate::error::{Error, ErrorKind, Result};
 
-pub(super) struct Vectors {
+pub(super) struct VectorColumn {
     shape: VectorShape,
     bytes: Vec<u8>,
     rows: usize,
 }
 
-impl Vectors {
+impl VectorColumn {
     pub(super) fn new(shape: VectorShape) -> Self {
         Self { shape, bytes: Vec::new(), rows: 0 }
     }
 }
 
-impl Values for Vectors {
+impl ColumnValues for VectorColumn {
     #[inline(always)]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         lane.copy_to(self.shape.size(), &mut self.bytes)?;
@@ -39,7 +39,7 @@ impl Values for Vectors {
     fn finish(&mut self, _: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         let (bytes, rows) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.rows));
         self.shape.lists(&bytes, rows, nulls).map_err(|error: Error| match error.kind() {
-            Kind::InvalidTable => error.with_kind(Kind::CorruptLog),
+            ErrorKind::InvalidTable => error.with_kind(ErrorKind::CorruptLog),
             _ => error,
         })
     }

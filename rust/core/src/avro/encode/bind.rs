@@ -31,11 +31,13 @@ use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Fields, TimeUnit};
 
-use super::column_writer::{Branch, Constant, Required, Writer};
-use super::decimals::Decimals;
-use super::nested::{Lists, Maps, Member, Members, Offsets, Records};
-use super::numbers::{Booleans, Doubles, Floats, Ints, Longs, Scale, Scaled, UnsignedLongs};
-use super::texts::{Binaries, FixedBinaries, Fixeds, Symbols, Texts, Vectors};
+use super::column_writer::{BoxedWriter, BranchWriter, ConstantWriter, RequiredWriter};
+use super::decimals::DecimalWriter;
+use super::nested::{ItemOffsets, ListWriter, MapWriter, RecordWriter, UnionMember, UnionWriter};
+use super::numbers::{
+    BooleanWriter, DoubleWriter, FloatWriter, IntWriter, LongWriter, ScaledWriter, UnitScale, UnsignedLongs,
+};
+use super::texts::{BytesWriter, EnumWriter, FixedBinaries, FixedWriter, StringWriter, VectorWriter};
 use crate::avro::arrow_types::under;
 use crate::avro::binary::write_long;
 use crate::avro::defaults;
@@ -43,7 +45,7 @@ use crate::avro::types::{Field, Fixed, Record, Type, Vector};
 use crate::error::{Error, Result};
 
 /// The writer of a record's fields from the columns of the same names; `path` is the record's, empty at the top.
-pub(super) fn record(record: &Record, fields: &Fields, columns: &[ArrayRef], path: &str) -> Result<Writer> {
+pub(super) fn record(record: &Record, fields: &Fields, columns: &[ArrayRef], path: &str) -> Result<BoxedWriter> {
     for (index, column) in fields.iter().enumerate() {
         let name = column.name();
         if record.field(name).is_none() {
@@ -65,11 +67,11 @@ pub(super) fn record(record: &Record, fields: &Fields, columns: &[ArrayRef], pat
         let path = under(path, &field.name);
         column.map_or_else(|| absent(field, &path), |column| bind(&field.ty, column, &path))
     };
-    Ok(Box::new(Records(record.fields.iter().map(writer).collect::<Result<_>>()?)))
+    Ok(Box::new(RecordWriter(record.fields.iter().map(writer).collect::<Result<_>>()?)))
 }
 
 /// A field without a column: its default, or null.
-fn absent(field: &Field, path: &str) -> Result<Writer> {
+fn absent(field: &Field, path: &str) -> Result<BoxedWriter> {
     let mut bytes = Vec::new();
     match (&field.default, null_index(&field.ty)) {
         (Some(default), _) => defaults::write(default, &field.ty, &mut bytes, path)?,
@@ -79,15 +81,15 @@ fn absent(field: &Field, path: &str) -> Result<Writer> {
             return Err(Error::invalid_argument(message));
         }
     }
-    Ok(Box::new(Constant(bytes)))
+    Ok(Box::new(ConstantWriter(bytes)))
 }
 
 /// The writer of a column, nulls and all.
-fn bind(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
+fn bind(ty: &Type, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     let column = &plain(column, path)?;
     if *column.data_type() == DataType::Null {
         return match null_index(ty) {
-            Some(index) => Ok(Box::new(Constant(index_bytes(ty, index)))),
+            Some(index) => Ok(Box::new(ConstantWriter(index_bytes(ty, index)))),
             None => Err(mismatch(ty, column, path)),
         };
     }
@@ -95,7 +97,7 @@ fn bind(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
         return union(ty, branches, column, path);
     }
     let inner = value(ty, column, path)?;
-    Ok(Box::new(Required { nulls: column.logical_nulls(), inner, path: path.to_owned() }))
+    Ok(Box::new(RequiredWriter { nulls: column.logical_nulls(), inner, path: path.to_owned() }))
 }
 
 fn null_index(ty: &Type) -> Option<i64> {
@@ -119,7 +121,7 @@ fn index_bytes(ty: &Type, index: i64) -> Vec<u8> {
     bytes
 }
 
-fn union(ty: &Type, branches: &[Type], column: &ArrayRef, path: &str) -> Result<Writer> {
+fn union(ty: &Type, branches: &[Type], column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     let others: Vec<(i64, &Type)> = (0..).zip(branches).filter(|(_, branch)| **branch != Type::Null).collect();
     if others.len() > 1
         && let Some(members) = column.as_struct_opt().filter(|members| are_members(members, others.len()))
@@ -131,7 +133,8 @@ fn union(ty: &Type, branches: &[Type], column: &ArrayRef, path: &str) -> Result<
         match value(branch, column, path) {
             Ok(inner) => {
                 let nulls = column.logical_nulls();
-                let branch = Branch { nulls, null_index: null_index(ty), index: *index, inner, path: path.to_owned() };
+                let branch =
+                    BranchWriter { nulls, null_index: null_index(ty), index: *index, inner, path: path.to_owned() };
                 return Ok(Box::new(branch));
             }
             // Of a single branch the inner reason says more.
@@ -147,25 +150,25 @@ fn are_members(members: &StructArray, count: usize) -> bool {
         && (0..).zip(members.fields()).all(|(index, field): (usize, _)| *field.name() == format!("member{index}"))
 }
 
-fn members(others: &[(i64, &Type)], column: &StructArray, null_index: Option<i64>, path: &str) -> Result<Writer> {
+fn members(others: &[(i64, &Type)], column: &StructArray, null_index: Option<i64>, path: &str) -> Result<BoxedWriter> {
     let member = |((index, branch), (name, column)): (&(i64, &Type), (&str, &ArrayRef))| {
         let path = under(path, name);
         let column = plain(column, &path)?;
         // A member that is never set may be of Arrow's type null.
-        let inner: Writer = if *column.data_type() == DataType::Null {
-            Box::new(Constant(Vec::new()))
+        let inner: BoxedWriter = if *column.data_type() == DataType::Null {
+            Box::new(ConstantWriter(Vec::new()))
         } else {
             value(branch, &column, &path)?
         };
-        Ok(Member { index: *index, nulls: column.logical_nulls(), inner })
+        Ok(UnionMember { index: *index, nulls: column.logical_nulls(), inner })
     };
     let named = column.column_names().into_iter().zip(column.columns());
     let members = others.iter().zip(named).map(member).collect::<Result<_>>()?;
-    Ok(Box::new(Members { nulls: column.nulls().cloned(), null_index, members, path: path.to_owned() }))
+    Ok(Box::new(UnionWriter { nulls: column.nulls().cloned(), null_index, members, path: path.to_owned() }))
 }
 
 /// The writer of a column's values, which are not null.
-fn value(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
+fn value(ty: &Type, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     match ty {
         Type::Record(of) => match column.as_struct_opt() {
             Some(rows) => record(of, rows.fields(), rows.columns(), path),
@@ -173,8 +176,8 @@ fn value(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
         },
         Type::Array(items) => list(ty, items, column, path),
         Type::Map(values) => match column.as_map_opt() {
-            Some(map) => Ok(Box::new(Maps {
-                offsets: Offsets::Small(map.offsets().clone()),
+            Some(map) => Ok(Box::new(MapWriter {
+                offsets: ItemOffsets::Small(map.offsets().clone()),
                 keys: bind(&Type::String, map.keys(), &under(path, "key"))?,
                 values: bind(values, map.values(), &under(path, "value"))?,
             })),
@@ -186,7 +189,7 @@ fn value(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
         Type::Fixed(fixed) => self::fixed(ty, fixed, column, path),
         Type::Enum(of) if is_text(column) => {
             let texts = cast(column, &DataType::LargeUtf8, path)?.as_string::<i64>().clone();
-            Ok(Box::new(Symbols::new(texts, &of.symbols, path)))
+            Ok(Box::new(EnumWriter::new(texts, &of.symbols, path)))
         }
         Type::Decimal(decimal) => match column.data_type() {
             DataType::Decimal32(_, scale)
@@ -194,7 +197,7 @@ fn value(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
             | DataType::Decimal128(_, scale)
             | DataType::Decimal256(_, scale) => {
                 let wide = cast(column, &DataType::Decimal256(Decimal256Type::MAX_PRECISION, *scale), path)?;
-                Ok(Box::new(Decimals::new(wide.as_primitive::<Decimal256Type>().clone(), decimal, path)))
+                Ok(Box::new(DecimalWriter::new(wide.as_primitive::<Decimal256Type>().clone(), decimal, path)))
             }
             _ => Err(mismatch(ty, column, path)),
         },
@@ -202,21 +205,21 @@ fn value(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
     }
 }
 
-fn list(ty: &Type, items: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
+fn list(ty: &Type, items: &Type, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     let at = under(path, "element");
     if let Some(list) = column.as_list_opt::<i32>() {
-        let offsets = Offsets::Small(list.offsets().clone());
-        return Ok(Box::new(Lists { offsets, items: bind(items, list.values(), &at)? }));
+        let offsets = ItemOffsets::Small(list.offsets().clone());
+        return Ok(Box::new(ListWriter { offsets, items: bind(items, list.values(), &at)? }));
     }
     let Some(list) = column.as_list_opt::<i64>() else { return Err(mismatch(ty, column, path)) };
-    let offsets = Offsets::Large(list.offsets().clone());
-    Ok(Box::new(Lists { offsets, items: bind(items, list.values(), &at)? }))
+    let offsets = ItemOffsets::Large(list.offsets().clone());
+    Ok(Box::new(ListWriter { offsets, items: bind(items, list.values(), &at)? }))
 }
 
-fn fixed(ty: &Type, fixed: &Fixed, column: &ArrayRef, path: &str) -> Result<Writer> {
+fn fixed(ty: &Type, fixed: &Fixed, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     match column.data_type() {
         DataType::FixedSizeBinary(size) if usize::try_from(*size) == Ok(fixed.size) => {
-            Ok(Box::new(Fixeds(column.as_fixed_size_binary().clone())))
+            Ok(Box::new(FixedWriter(column.as_fixed_size_binary().clone())))
         }
         DataType::Binary | DataType::LargeBinary => {
             let values = cast(column, &DataType::LargeBinary, path)?.as_binary::<i64>().clone();
@@ -227,7 +230,7 @@ fn fixed(ty: &Type, fixed: &Fixed, column: &ArrayRef, path: &str) -> Result<Writ
 }
 
 /// A vector from a list of its elements' type, or from its stored bytes.
-fn vector(ty: &Type, vector: &Vector, column: &ArrayRef, path: &str) -> Result<Writer> {
+fn vector(ty: &Type, vector: &Vector, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     let (DataType::List(item) | DataType::LargeList(item)) = column.data_type() else {
         return fixed(ty, &vector.fixed, column, path);
     };
@@ -236,23 +239,23 @@ fn vector(ty: &Type, vector: &Vector, column: &ArrayRef, path: &str) -> Result<W
     }
     let large = DataType::LargeList(item.clone());
     let values = cast(column, &large, path)?.as_list::<i64>().clone();
-    Ok(Box::new(Vectors { values, shape: vector.shape, path: path.to_owned() }))
+    Ok(Box::new(VectorWriter { values, shape: vector.shape, path: path.to_owned() }))
 }
 
-fn text(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
+fn text(ty: &Type, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     match column.data_type() {
-        DataType::Utf8 => Ok(Box::new(Texts(column.as_string::<i32>().clone()))),
-        DataType::LargeUtf8 => Ok(Box::new(Texts(column.as_string::<i64>().clone()))),
+        DataType::Utf8 => Ok(Box::new(StringWriter(column.as_string::<i32>().clone()))),
+        DataType::LargeUtf8 => Ok(Box::new(StringWriter(column.as_string::<i64>().clone()))),
         _ => Err(mismatch(ty, column, path)),
     }
 }
 
-fn binary(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
+fn binary(ty: &Type, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     match column.data_type() {
-        DataType::Binary => Ok(Box::new(Binaries(column.as_binary::<i32>().clone()))),
+        DataType::Binary => Ok(Box::new(BytesWriter(column.as_binary::<i32>().clone()))),
         DataType::LargeBinary | DataType::FixedSizeBinary(_) => {
             let values = cast(column, &DataType::LargeBinary, path)?;
-            Ok(Box::new(Binaries(values.as_binary::<i64>().clone())))
+            Ok(Box::new(BytesWriter(values.as_binary::<i64>().clone())))
         }
         _ => Err(mismatch(ty, column, path)),
     }
@@ -262,12 +265,12 @@ fn is_text(column: &ArrayRef) -> bool {
     matches!(column.data_type(), DataType::Utf8 | DataType::LargeUtf8)
 }
 
-fn number(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
+fn number(ty: &Type, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     use DataType as Ty;
     let small = matches!(column.data_type(), Ty::Int8 | Ty::Int16 | Ty::UInt8 | Ty::UInt16);
     let to = |to: &DataType| cast(column, to, path);
     Ok(match (ty, column.data_type()) {
-        (Type::Boolean, Ty::Boolean) => Box::new(Booleans(column.as_boolean().clone())),
+        (Type::Boolean, Ty::Boolean) => Box::new(BooleanWriter(column.as_boolean().clone())),
         (Type::Int, from) if small || *from == Ty::Int32 => ints(&to(&Ty::Int32)?),
         (Type::Long, from) if small || matches!(from, Ty::Int32 | Ty::Int64 | Ty::UInt32) => longs(&to(&Ty::Int64)?),
         (Type::Long, Ty::UInt64) => {
@@ -275,30 +278,30 @@ fn number(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
             Box::new(UnsignedLongs { values, path: path.to_owned() })
         }
         (Type::Float, from) if small || matches!(from, Ty::Float16 | Ty::Float32) => {
-            Box::new(Floats(to(&Ty::Float32)?.as_primitive::<Float32Type>().clone()))
+            Box::new(FloatWriter(to(&Ty::Float32)?.as_primitive::<Float32Type>().clone()))
         }
         (Type::Double, from)
             if small || matches!(from, Ty::Int32 | Ty::UInt32 | Ty::Float16 | Ty::Float32 | Ty::Float64) =>
         {
-            Box::new(Doubles(to(&Ty::Float64)?.as_primitive::<Float64Type>().clone()))
+            Box::new(DoubleWriter(to(&Ty::Float64)?.as_primitive::<Float64Type>().clone()))
         }
-        (Type::Date, Ty::Date32) => Box::new(Ints(column.as_primitive::<Date32Type>().reinterpret_cast())),
+        (Type::Date, Ty::Date32) => Box::new(IntWriter(column.as_primitive::<Date32Type>().reinterpret_cast())),
         (Type::TimeMillis, Ty::Int32) => ints(column),
         (Type::TimeMicros, Ty::Int64) => longs(column),
         _ => in_unit(ty, column, path)?,
     })
 }
 
-fn ints(column: &ArrayRef) -> Writer {
-    Box::new(Ints(column.as_primitive::<Int32Type>().clone()))
+fn ints(column: &ArrayRef) -> BoxedWriter {
+    Box::new(IntWriter(column.as_primitive::<Int32Type>().clone()))
 }
 
-fn longs(column: &ArrayRef) -> Writer {
-    Box::new(Longs(column.as_primitive::<Int64Type>().clone()))
+fn longs(column: &ArrayRef) -> BoxedWriter {
+    Box::new(LongWriter(column.as_primitive::<Int64Type>().clone()))
 }
 
 /// Dates and times: numbers of some unit, brought to that of the Avro type.
-fn in_unit(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
+fn in_unit(ty: &Type, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
     use DataType as Ty;
     let days = 86_400_000_000_000;
     let (from, width) = match (ty, column.data_type()) {
@@ -327,8 +330,8 @@ fn in_unit(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
     };
     let numbers = cast(&cast(column, width, path)?, &Ty::Int64, path)?;
     let values = numbers.as_primitive::<Int64Type>().clone();
-    let scale = if from >= to { Scale::Up(from / to) } else { Scale::Down(to / from) };
-    Ok(Box::new(Scaled { values, scale, most, unit, path: path.to_owned() }))
+    let scale = if from >= to { UnitScale::Up(from / to) } else { UnitScale::Down(to / from) };
+    Ok(Box::new(ScaledWriter { values, scale, most, unit, path: path.to_owned() }))
 }
 
 const fn nanos(unit: TimeUnit) -> i64 {

@@ -4,12 +4,12 @@ use arrow_array::types::{Decimal256Type, DecimalType};
 use arrow_array::{ArrowNativeTypeOp, Decimal256Array};
 use arrow_buffer::i256;
 
-use super::column_writer::{ColumnWriter, Refused, Written};
+use super::column_writer::{ColumnWriter, RefusedValue, WriteResult};
 use crate::avro::binary::{shortest, write_bytes};
 use crate::avro::types::Decimal;
 
 /// `decimal`, of `bytes` or `fixed`.
-pub(super) struct Decimals {
+pub(super) struct DecimalWriter {
     values: Decimal256Array,
     ty: Decimal,
     /// What values are multiplied with, or divided by.
@@ -20,7 +20,7 @@ pub(super) struct Decimals {
     path: String,
 }
 
-impl Decimals {
+impl DecimalWriter {
     pub(super) fn new(values: Decimal256Array, ty: &Decimal, path: &str) -> Self {
         let ten = i256::from_i128(10);
         let up = i64::from(ty.scale) - i64::from(values.scale());
@@ -53,12 +53,15 @@ impl Decimals {
     }
 }
 
-impl ColumnWriter for Decimals {
-    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+impl ColumnWriter for DecimalWriter {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> WriteResult {
         let value = self.values.value(row);
         let refused = || {
             let text = Decimal256Type::format_decimal(value, Decimal256Type::MAX_PRECISION, self.values.scale());
-            Refused::new(&self.path, format!("{text} does not fit decimal({},{})", self.ty.precision, self.ty.scale))
+            RefusedValue::new(
+                &self.path,
+                format!("{text} does not fit decimal({},{})", self.ty.precision, self.ty.scale),
+            )
         };
         let unscaled = self.at_scale(value).filter(|value| self.fits(*value)).ok_or_else(refused)?;
         let bytes = unscaled.to_be_bytes();

@@ -62,7 +62,7 @@ mod tests {
     use arrow_schema::{DataType, Field};
 
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn schema(fields: &str) -> Schema {
         Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#)).unwrap()
@@ -161,7 +161,7 @@ mod tests {
         let unfit = [(bytes, decimal(100_000, 38, 2)), (bytes, decimal(1001, 10, 3)), (bytes, decimal(1000, 38, 0))];
         for (ty, value) in unfit {
             let error = column(ty, value).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(
                 error.to_string().contains("row 0, field f") && error.to_string().contains("decimal(5,2)"),
                 "{error}"
@@ -229,7 +229,7 @@ mod tests {
         ];
         for (ty, array, word) in cases {
             let error = column(&ty, array).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument, "{ty}");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{ty}");
             assert!(error.to_string().contains(word) && error.to_string().contains("field f"), "{error}");
         }
     }
@@ -245,7 +245,7 @@ mod tests {
             (twice, "column a is there more than once"),
         ] {
             let error = datums(&schema, &batch).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }
     }

@@ -142,9 +142,9 @@ mod tests {
     use arrow_schema::TimeUnit;
 
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
-    fn of(columns: Vec<ArrowField>) -> Result<Schema> {
+    fn convert(columns: Vec<ArrowField>) -> Result<Schema> {
         hudi_schema(&ArrowSchema::new(columns), "t")
     }
 
@@ -155,7 +155,7 @@ mod tests {
         let inner = ArrowField::new("d", DataType::List(Arc::new(list)), true);
         let outer = DataType::Struct(vec![inner, ArrowField::new("n", DataType::Int8, false)].into());
         let items = ArrowField::new("element", outer.clone(), true);
-        let schema = of(vec![
+        let schema = convert(vec![
             ArrowField::new("k", DataType::Utf8, false),
             ArrowField::new("price", DataType::Decimal128(10, 2), true),
             ArrowField::new("st", outer, true),
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn decimals_have_the_fewest_bytes() {
         for (precision, size) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (9, 4), (10, 5), (18, 8), (19, 9), (38, 16)] {
-            let schema = of(vec![ArrowField::new("d", DataType::Decimal128(precision, 0), false)]).unwrap();
+            let schema = convert(vec![ArrowField::new("d", DataType::Decimal128(precision, 0), false)]).unwrap();
             let Type::Decimal(Decimal { fixed: Some(fixed), .. }) = &schema.fields()[0].ty else { panic!("no fixed") };
             assert_eq!(fixed.size, size, "{precision}");
         }
@@ -207,8 +207,8 @@ mod tests {
             (ArrowField::new("x", DataType::Decimal128(5, -2), true), "decimal(5,-2)"),
             (ArrowField::new("x", DataType::Decimal256(39, 2), true), "decimal(39,2)"),
         ] {
-            let error = of(vec![column]).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument);
+            let error = convert(vec![column]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }
         assert!(hudi_schema(&ArrowSchema::empty(), "").is_err());

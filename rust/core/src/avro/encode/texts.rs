@@ -7,35 +7,35 @@ use arrow_array::{
     LargeStringArray, OffsetSizeTrait,
 };
 
-use super::column_writer::{ColumnWriter, Refused, Written};
+use super::column_writer::{ColumnWriter, RefusedValue, WriteResult};
 use crate::avro::binary::{write_bytes, write_long};
 use crate::avro::vector::VectorShape;
 
 /// `string`.
-pub(super) struct Texts<O: OffsetSizeTrait>(pub(super) GenericStringArray<O>);
+pub(super) struct StringWriter<O: OffsetSizeTrait>(pub(super) GenericStringArray<O>);
 
-impl<O: OffsetSizeTrait> ColumnWriter for Texts<O> {
-    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+impl<O: OffsetSizeTrait> ColumnWriter for StringWriter<O> {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> WriteResult {
         write_bytes(self.0.value(row).as_bytes(), out);
         Ok(())
     }
 }
 
 /// `bytes`.
-pub(super) struct Binaries<O: OffsetSizeTrait>(pub(super) GenericBinaryArray<O>);
+pub(super) struct BytesWriter<O: OffsetSizeTrait>(pub(super) GenericBinaryArray<O>);
 
-impl<O: OffsetSizeTrait> ColumnWriter for Binaries<O> {
-    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+impl<O: OffsetSizeTrait> ColumnWriter for BytesWriter<O> {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> WriteResult {
         write_bytes(self.0.value(row), out);
         Ok(())
     }
 }
 
 /// `fixed`, of the size that the type has.
-pub(super) struct Fixeds(pub(super) FixedSizeBinaryArray);
+pub(super) struct FixedWriter(pub(super) FixedSizeBinaryArray);
 
-impl ColumnWriter for Fixeds {
-    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+impl ColumnWriter for FixedWriter {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> WriteResult {
         out.extend_from_slice(self.0.value(row));
         Ok(())
     }
@@ -49,10 +49,10 @@ pub(super) struct FixedBinaries {
 }
 
 impl ColumnWriter for FixedBinaries {
-    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> WriteResult {
         let value = self.values.value(row);
         if value.len() != self.size {
-            return Err(Refused::new(&self.path, format!("{} bytes for a fixed of {}", value.len(), self.size)));
+            return Err(RefusedValue::new(&self.path, format!("{} bytes for a fixed of {}", value.len(), self.size)));
         }
         out.extend_from_slice(value);
         Ok(())
@@ -60,18 +60,18 @@ impl ColumnWriter for FixedBinaries {
 }
 
 /// `fixed` / `vector` from lists.
-pub(super) struct Vectors {
+pub(super) struct VectorWriter {
     pub(super) values: LargeListArray,
     pub(super) shape: VectorShape,
     pub(super) path: String,
 }
 
-impl ColumnWriter for Vectors {
-    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+impl ColumnWriter for VectorWriter {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> WriteResult {
         let value = self.values.value(row);
         self.shape.write(value.as_ref(), out).ok_or_else(|| {
             let nulls = value.null_count();
-            Refused::new(
+            RefusedValue::new(
                 &self.path,
                 format!("{} elements, {nulls} of them null, for a {}", value.len(), self.shape.descriptor()),
             )
@@ -80,24 +80,24 @@ impl ColumnWriter for Vectors {
 }
 
 /// `enum`, by the names of its symbols.
-pub(super) struct Symbols {
+pub(super) struct EnumWriter {
     values: LargeStringArray,
     indices: HashMap<String, i64>,
     path: String,
 }
 
-impl Symbols {
+impl EnumWriter {
     pub(super) fn new(values: LargeStringArray, symbols: &[String], path: &str) -> Self {
         let indices = symbols.iter().cloned().zip(0..).collect();
         Self { values, indices, path: path.to_owned() }
     }
 }
 
-impl ColumnWriter for Symbols {
-    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+impl ColumnWriter for EnumWriter {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> WriteResult {
         let value = self.values.value(row);
         let Some(index) = self.indices.get(value) else {
-            return Err(Refused::new(&self.path, format!("{value:?} is not a symbol of the enum")));
+            return Err(RefusedValue::new(&self.path, format!("{value:?} is not a symbol of the enum")));
         };
         write_long(*index, out);
         Ok(())

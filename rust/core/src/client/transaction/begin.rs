@@ -8,14 +8,14 @@ use bytes::Bytes;
 use super::{Target, Transaction};
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation, delete_heartbeat};
 use crate::config::TableConfig;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::{MetadataRollback, Rollbacks, remove_leftovers, roll_back_failed_writes};
-use crate::storage::{FileStore, Put, StorageOptions, open_file_store};
+use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::Action;
-use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, Metadata};
+use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;
@@ -85,7 +85,7 @@ impl Transaction {
         }
         let message =
             "other writers keep creating instants at the same times: the table has several writers without a lock";
-        Err(Error::new(Kind::AlreadyExists, message).in_file(target.uri))
+        Err(Error::new(ErrorKind::AlreadyExists, message).in_file(target.uri))
     }
 }
 
@@ -103,8 +103,8 @@ fn request(
         _ => Bytes::new(),
     };
     match files.request(instant, action, &content)? {
-        Put::Written(_) => Ok(Some(heartbeat)),
-        Put::Refused => {
+        PutOutcome::Written(_) => Ok(Some(heartbeat)),
+        PutOutcome::Refused => {
             if let Some(heartbeat) = heartbeat {
                 heartbeat.stop()?;
                 delete_heartbeat(&*target.store, instant)?;

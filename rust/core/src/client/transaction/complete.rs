@@ -7,7 +7,7 @@ use super::commit_metadata::{commit_metadata, completed_content, written_groups}
 use super::{CommitExtra, Committed, Transaction};
 use crate::avro::Schema;
 use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, delete_heartbeat};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::plan::OpenTable;
 use crate::timeline::Instant;
@@ -84,7 +84,7 @@ impl Transaction {
         match self.files.complete(&self.instant, self.action, &completion, &content) {
             CompletionOutcome::Completed(instant) => Ok(Done { instant, metadata, upkeep }),
             // Its data files may be those of the other writer.
-            CompletionOutcome::Failed(error) if error.kind() == Kind::AlreadyExists => Err(Failure::Open(error)),
+            CompletionOutcome::Failed(error) if error.kind() == ErrorKind::AlreadyExists => Err(Failure::Open(error)),
             CompletionOutcome::Failed(error) => Err(Failure::NotCommitted(error)),
             CompletionOutcome::Unknown(error) => Err(Failure::Open(error)),
         }

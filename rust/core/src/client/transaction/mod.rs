@@ -19,11 +19,11 @@ use bytes::Bytes;
 
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
 use crate::config::ReadOptions;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::{CompletionTime, RequestedTime};
 use crate::plan::OpenTable;
-use crate::storage::{FileStore, Put, StorageOptions};
+use crate::storage::{FileStore, PutOutcome, StorageOptions};
 use crate::timeline::Action;
 use crate::timeline::metadata::HoodieCommitMetadata;
 use crate::write::WriteStatus;

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::{CommitExtra, Committed, Transaction};
-use crate::Kind;
+use crate::ErrorKind;
 use crate::avro;
 use crate::commit::{NewTable, WriteOperation, create_table};
 use crate::config::{ReadOptions, TableType, TableVersion};
@@ -16,7 +16,7 @@ use crate::filter::Filter;
 use crate::names::{BaseFileName, meta_columns};
 use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
 use crate::storage::failing_store::FailingStore;
-use crate::storage::{FileStore, LocalPlace, Place, StorageOptions};
+use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions};
 use crate::timeline::metadata::HoodieCommitMetadata;
 use crate::write::{
     BaseFileOptions, CreateHandle, CreateTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
@@ -70,8 +70,8 @@ impl Table {
         self.folder.path().to_string_lossy().into_owned()
     }
 
-    fn local(&self) -> LocalPlace {
-        LocalPlace::new(&self.uri(), true)
+    fn local(&self) -> LocalStorage {
+        LocalStorage::new(&self.uri(), true)
     }
 
     fn store(&self) -> Arc<dyn FileStore> {
@@ -296,7 +296,7 @@ fn a_completion_without_an_answer_is_not_rolled_back() {
     let failing = FailingStore::new(table.local(), 5, false).remote();
     let error = table.insert(Arc::new(failing), "f", &["a"]).unwrap_err();
     assert!(error.to_string().contains("it is not known whether it is"), "{error}");
-    assert_eq!(error.kind(), Kind::Unreachable);
+    assert_eq!(error.kind(), ErrorKind::Unreachable);
     let files = table.local().list_recursively("").unwrap();
     assert!(files.iter().any(|(path, _)| path.ends_with(".parquet")));
     table.insert(table.store(), "g", &["b"]).unwrap();
@@ -315,7 +315,7 @@ fn the_first_of_two_writers_of_a_file_group_wins() {
         assert!(one.instant() < other.instant() && other.instant() < apart.instant());
         commit_rows(other, "f", &["a"], &extra).unwrap();
         let error = commit_rows(one, "f", &["b"], &extra).unwrap_err();
-        assert_eq!(error.kind(), Kind::WriteConflict, "{error}");
+        assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
         assert!(error.to_string().contains("/f-0"), "{error}");
         commit_rows(apart, "g", &["c"], &extra).unwrap();
         assert_eq!(table.keys(), set(&["a", "c"]));
@@ -334,7 +334,7 @@ fn a_writer_that_was_rolled_back_finds_out() {
         table.insert(table.store(), "g", &["b"]).unwrap();
         let error =
             late.commit(statuses, &CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() }).unwrap_err();
-        assert_eq!(error.kind(), Kind::WriteConflict, "{error}");
+        assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
         assert!(error.to_string().contains(word), "{error}");
         assert_eq!(table.keys(), set(&["b"]));
         table.insert(table.store(), "h", &["c"]).unwrap();
@@ -363,5 +363,5 @@ fn tables_that_cannot_be_written_are_refused() {
     let path = ".hoodie/timeline/20240101000000000.restore.requested";
     place.put(path, &bytes::Bytes::new(), None).unwrap();
     let error = table.begin(WriteOperation::Upsert).err().unwrap();
-    assert!(error.kind() == Kind::Unsupported && error.to_string().contains("restore"), "{error}");
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("restore"), "{error}");
 }

@@ -53,15 +53,15 @@ impl Transaction {
 /// An error that ended a write, with the one that ended its rollback.
 fn with_note(error: &Error, failed: &Error) -> Error {
     let note = format!("the write could not be rolled back either, which the next write does: {}", failed.text());
-    let place = error.place();
+    let location = error.location();
     let mut noted = Error::new(error.kind(), format!("{}; {note}", error.text()));
-    if let Some(path) = &place.path {
+    if let Some(path) = &location.path {
         noted = noted.in_file(path);
     }
-    if let Some(offset) = place.offset {
+    if let Some(offset) = location.offset {
         noted = noted.at_offset(offset);
     }
-    if let Some(instant) = &place.instant {
+    if let Some(instant) = &location.instant {
         noted = noted.at_instant(instant);
     }
     noted

@@ -10,7 +10,7 @@ const TABLE: &str = include_str!("decisions.tsv");
 
 /// What is done with an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum OptionHandling {
     /// It is followed.
     Taken,
     /// It concerns how Hudi works, not what is written: any value is accepted.
@@ -31,7 +31,7 @@ pub struct OptionDecision {
     /// The option.
     pub name: &'static str,
     /// What is done with it.
-    pub decision: Decision,
+    pub decision: OptionHandling,
     /// Why it has no effect, or what to do instead.
     pub reason: &'static str,
     /// Older names, separated by commas.
@@ -68,12 +68,12 @@ fn read_line(line: &'static str) -> Option<OptionDecision> {
     let [name, word, value, reason, other_names] = std::array::from_fn(|_| cells.next());
     let value = value?;
     let decision = match word? {
-        "taken" => Decision::Taken,
-        "no_effect" => Decision::NoEffect,
-        "only" => Decision::Only(value),
-        "warn" => Decision::Warn(value),
-        "property" => Decision::Property(value),
-        "operation" => Decision::Operation,
+        "taken" => OptionHandling::Taken,
+        "no_effect" => OptionHandling::NoEffect,
+        "only" => OptionHandling::Only(value),
+        "warn" => OptionHandling::Warn(value),
+        "property" => OptionHandling::Property(value),
+        "operation" => OptionHandling::Operation,
         _ => return None,
     };
     Some(OptionDecision { name: name?, decision, reason: reason?, other_names: other_names? })

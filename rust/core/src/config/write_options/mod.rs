@@ -11,5 +11,5 @@ mod agreement;
 mod decisions;
 mod parse;
 
-pub use decisions::{Decision, OptionDecision, decisions};
+pub use decisions::{OptionDecision, OptionHandling, decisions};
 pub use parse::{WriteOptions, is_commit_metadata};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::agreement::contradicted;
-use super::decisions::{Decision, OptionDecision, decision_for, decisions};
+use super::decisions::{OptionDecision, OptionHandling, decision_for, decisions};
 use crate::config::TableConfig;
 use crate::edit_distance::edit_distance;
 use crate::error::{Error, Result};
@@ -58,21 +58,23 @@ impl WriteOptions {
         let OptionDecision { name, reason, .. } = option;
         let is_listed = |listed: &str| listed.split(',').any(|one| one.eq_ignore_ascii_case(value.trim()));
         match option.decision {
-            Decision::Taken | Decision::NoEffect => Ok(()),
-            Decision::Only(listed) if is_listed(listed) => Ok(()),
-            Decision::Only(_) => Err(Error::unsupported(format!("option {name}={value} is not supported: {reason}"))),
-            Decision::Warn(listed) => {
+            OptionHandling::Taken | OptionHandling::NoEffect => Ok(()),
+            OptionHandling::Only(listed) if is_listed(listed) => Ok(()),
+            OptionHandling::Only(_) => {
+                Err(Error::unsupported(format!("option {name}={value} is not supported: {reason}")))
+            }
+            OptionHandling::Warn(listed) => {
                 if !is_listed(listed) {
                     self.warnings.push(format!("option {name}={value} has no effect: {reason}"));
                 }
                 Ok(())
             }
-            Decision::Operation if value.trim().eq_ignore_ascii_case(operation) => Ok(()),
-            Decision::Operation => {
+            OptionHandling::Operation if value.trim().eq_ignore_ascii_case(operation) => Ok(()),
+            OptionHandling::Operation => {
                 let message = format!("option {name}={value} contradicts the operation {operation}: leave it out");
                 Err(Error::invalid_argument(message))
             }
-            Decision::Property(property) => match contradicted(table, property, value) {
+            OptionHandling::Property(property) => match contradicted(table, property, value) {
                 None => Ok(()),
                 Some(stored) => Err(Error::invalid_argument(format!(
                     "option {name}={value} contradicts the table, whose {property} is {stored}: leave the option out"

@@ -38,7 +38,7 @@ pub const fn most_records(len: u64) -> u64 {
 
 /// Finds all records. Hudi reads by count, so bytes after the last record are ignored.
 pub fn records(content: &[u8]) -> Result<AvroRecords> {
-    let (mut frames, mut datums) = (Frames::new(content)?, Vec::new());
+    let (mut frames, mut datums) = (RecordFrames::new(content)?, Vec::new());
     datums.reserve_exact(frames.left());
     frames.next(usize::MAX, &mut datums)?;
     Ok(AvroRecords { version: frames.version, datums })
@@ -46,7 +46,7 @@ pub fn records(content: &[u8]) -> Result<AvroRecords> {
 
 /// An incremental scan of the records, so that found bytes are still cached when they are decoded.
 #[derive(Debug)]
-pub struct Frames<C> {
+pub struct RecordFrames<C> {
     content: C,
     version: i32,
     /// The number of records that are not found yet.
@@ -56,7 +56,7 @@ pub struct Frames<C> {
     fetched: usize,
 }
 
-impl<C: Deref<Target = [u8]>> Frames<C> {
+impl<C: Deref<Target = [u8]>> RecordFrames<C> {
     /// The prefetch distance, and its step: a cache line.
     const AHEAD: usize = 4096;
     const LINE: usize = 64;
@@ -167,7 +167,7 @@ mod tests {
     fn steps_of_any_length_find_the_same() {
         let bytes = content(&[b"a", b"bc", &[7; 9000], b"", b"d"]);
         for most in 1..7 {
-            let (mut frames, mut found) = (Frames::new(bytes.as_slice()).unwrap(), Vec::new());
+            let (mut frames, mut found) = (RecordFrames::new(bytes.as_slice()).unwrap(), Vec::new());
             while frames.left() > 0 {
                 frames.next(most, &mut found).unwrap();
             }
@@ -187,9 +187,9 @@ mod tests {
     fn counts_and_lengths_are_not_believed() {
         let mut bytes = content(&[b"abc"]);
         bytes[4] = 0x7f;
-        assert_eq!(records(&bytes).unwrap_err().place().offset, Some(4));
+        assert_eq!(records(&bytes).unwrap_err().location().offset, Some(4));
         let mut bytes = content(&[b"abc"]);
         bytes[8] = 0xff;
-        assert_eq!(records(&bytes).unwrap_err().place().offset, Some(8));
+        assert_eq!(records(&bytes).unwrap_err().location().offset, Some(8));
     }
 }

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use super::deleted::{Deleted, Ordering, twos_complement};
+use super::deleted::{DeletedKey, StoredOrdering, twos_complement};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
@@ -25,14 +25,14 @@ pub const DECIMAL_SCALE: i8 = 15;
 const BEGINS: usize = 8;
 
 /// Returns the keys of a list. Strings are ranges of a content in which the list begins at [`BEGINS`].
-pub(super) fn list(data: &[u8]) -> Result<Vec<Deleted>> {
+pub(super) fn list(data: &[u8]) -> Result<Vec<DeletedKey>> {
     let cursor = &mut Cursor::new(data);
     let mut all = Vec::new();
     items(cursor, |cursor| {
         let key = text(cursor)?;
         let partition = text(cursor)?;
         let ordering = ordering(cursor, Level::Top)?;
-        all.push(Deleted { key, partition, ordering });
+        all.push(DeletedKey { key, partition, ordering });
         Ok(())
     })?;
     Ok(all)
@@ -87,20 +87,20 @@ enum Level {
     Inside,
 }
 
-fn ordering(cursor: &mut Cursor<'_>, level: Level) -> Result<Ordering> {
+fn ordering(cursor: &mut Cursor<'_>, level: Level) -> Result<StoredOrdering> {
     Ok(match (cursor.varint()?, level) {
-        (0, _) => Ordering::None,
-        (1, _) => Ordering::Boolean(cursor.u8()? == 1),
-        (2, _) => Ordering::Int(int(cursor)?),
-        (3, _) => Ordering::Long(cursor.varint()?),
-        (4, _) => Ordering::Float(f32::from_le_bytes(cursor.array()?)),
-        (5, _) => Ordering::Double(f64::from_le_bytes(cursor.array()?)),
-        (6, _) => Ordering::Bytes(bytes(cursor)?),
-        (7, _) => Ordering::Text(bytes(cursor)?),
-        (8, _) | (12, Level::Inside) => Ordering::Date(int(cursor)?),
-        (9, _) => Ordering::Decimal { unscaled: decimal(cursor)?, scale: i32::from(DECIMAL_SCALE) },
-        (10, _) => Ordering::TimeMicros(cursor.varint()?),
-        (11, _) => Ordering::TimestampMicros(cursor.varint()?),
+        (0, _) => StoredOrdering::None,
+        (1, _) => StoredOrdering::Boolean(cursor.u8()? == 1),
+        (2, _) => StoredOrdering::Int(int(cursor)?),
+        (3, _) => StoredOrdering::Long(cursor.varint()?),
+        (4, _) => StoredOrdering::Float(f32::from_le_bytes(cursor.array()?)),
+        (5, _) => StoredOrdering::Double(f64::from_le_bytes(cursor.array()?)),
+        (6, _) => StoredOrdering::Bytes(bytes(cursor)?),
+        (7, _) => StoredOrdering::Text(bytes(cursor)?),
+        (8, _) | (12, Level::Inside) => StoredOrdering::Date(int(cursor)?),
+        (9, _) => StoredOrdering::Decimal { unscaled: decimal(cursor)?, scale: i32::from(DECIMAL_SCALE) },
+        (10, _) => StoredOrdering::TimeMicros(cursor.varint()?),
+        (11, _) => StoredOrdering::TimestampMicros(cursor.varint()?),
         (12, Level::Top) => {
             let mut values = Vec::new();
             match cursor.varint()? {
@@ -111,7 +111,7 @@ fn ordering(cursor: &mut Cursor<'_>, level: Level) -> Result<Ordering> {
                 })?,
                 other => return Err(bad_index(cursor, other)),
             }
-            Ordering::Array(values)
+            StoredOrdering::Array(values)
         }
         (other, _) => return Err(bad_index(cursor, other)),
     })

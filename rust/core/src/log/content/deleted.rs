@@ -6,27 +6,27 @@ use bytes::Bytes;
 
 /// The deleted keys of a block, in order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Deletes {
+pub struct DeletedKeys {
     /// The bytes with all strings: the content itself, or strings decoded from it.
     pub text: Bytes,
     /// The keys.
-    pub deleted: Vec<Deleted>,
+    pub deleted: Vec<DeletedKey>,
 }
 
-/// One deleted key. Strings are ranges of [`Deletes::text`], so that keys are not copied.
+/// One deleted key. Strings are ranges of [`DeletedKeys::text`], so that keys are not copied.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Deleted {
+pub struct DeletedKey {
     /// The record key.
     pub key: Option<Range<u32>>,
     /// The partition path.
     pub partition: Option<Range<u32>>,
     /// The ordering value.
-    pub ordering: Ordering,
+    pub ordering: StoredOrdering,
 }
 
 /// An ordering value as stored in the block.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ordering {
+pub enum StoredOrdering {
     /// Null: unordered.
     None,
     /// A boolean.
@@ -57,7 +57,7 @@ pub enum Ordering {
     /// Microseconds since the epoch.
     TimestampMicros(i64),
     /// The values of several ordering fields.
-    Array(Vec<Ordering>),
+    Array(Vec<StoredOrdering>),
 }
 
 /// Parses an integer in the format of Java's `BigInteger`, big-endian; `None` for no bytes or more than 16.

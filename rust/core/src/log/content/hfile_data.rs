@@ -17,30 +17,30 @@ use arrow_array::{Array, UInt64Array};
 use bytes::Bytes;
 
 use super::avro_data;
-use crate::avro::{Datum, Decoder, Program, Schema, Type, Types, Want};
+use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema, Type};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::hfile::{Cell, Cells, HFile};
-use crate::storage::{Section, Source};
+use crate::storage::{FileSource, SectionSource};
 
 /// The log block version of converted contents; readers ignore it.
 const VERSION: i32 = 3;
 
 /// Returns the record count of a block; reads only the trailer and the metadata that it refers to.
-pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64> {
+pub fn record_count(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<u64> {
     if content.is_empty() { Ok(0) } else { Ok(open(file, content)?.entry_count()) }
 }
 
 /// Returns the records as the content of an Avro data block; if the block can be searched by key, only those with
 /// required keys. `key` is the field with the record key.
 pub fn as_avro(
-    file: &Arc<dyn Source>,
+    file: &Arc<dyn FileSource>,
     content: &Range<u64>,
     schema: &Schema,
     key: Option<&str>,
     wanted: &KeyFilter,
 ) -> Result<Bytes> {
-    let mut converted = Converted::new(schema, key)?;
+    let mut converted = ConvertedContent::new(schema, key)?;
     if !content.is_empty() {
         let hfile = open(file, content)?;
         let seeking = *wanted != KeyFilter::All && converted.is_keyed(&hfile)?;
@@ -56,24 +56,24 @@ pub fn as_avro(
     converted.finish()
 }
 
-fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<HFile> {
-    HFile::open(Arc::new(Section::new(Arc::clone(file), content.clone())?))
+fn open(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<HFile> {
+    HFile::open(Arc::new(SectionSource::new(Arc::clone(file), content.clone())?))
 }
 
 /// A growing Avro content.
-struct Converted {
+struct ConvertedContent {
     content: Vec<u8>,
     count: i32,
     /// Locates the key field in a value; `None` if there is no such string field.
-    key: Option<Arc<Program>>,
+    key: Option<Arc<DecodeProgram>>,
 }
 
-impl Converted {
+impl ConvertedContent {
     fn new(schema: &Schema, key: Option<&str>) -> Result<Self> {
         let field = key.and_then(|key| schema.field(key)).filter(|field| *field.ty.non_null() == Type::String);
         let key = field.map(|field| {
-            let place = [Want::Place(field.name.clone())];
-            Program::compile(schema, schema, &place, Types::File).map(Arc::new)
+            let place = [RequestedColumn::Position(field.name.clone())];
+            DecodeProgram::compile(schema, schema, &place, ArrowMapping::File).map(Arc::new)
         });
         let content = [VERSION.to_be_bytes(), 0_i32.to_be_bytes()].concat();
         Ok(Self { content, count: 0, key: key.transpose()? })

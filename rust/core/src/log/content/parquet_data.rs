@@ -8,29 +8,29 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 
-use crate::base_file::{self, BaseFile, Batches};
-use crate::error::{Error, Kind, Result};
+use crate::base_file::{self, BaseBatches, BaseFile};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::FieldNames;
-use crate::storage::{Section, Source};
+use crate::storage::{FileSource, SectionSource};
 
 /// Returns the record count of a block; reads only the footer.
-pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64> {
+pub fn record_count(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<u64> {
     Ok(open(file, content)?.map_or(0, |file| file.row_count()))
 }
 
 /// Returns the records in batches of at most `batch_rows`, with the columns and types of `wanted`; `names` are the
 /// column names in the block.
 pub fn batches(
-    file: &Arc<dyn Source>,
+    file: &Arc<dyn FileSource>,
     content: &Range<u64>,
     wanted: &SchemaRef,
     names: &FieldNames,
     batch_rows: usize,
-) -> Result<Batches> {
+) -> Result<BaseBatches> {
     let Some(file) = open(file, content)? else { return Ok(Box::new(std::iter::empty())) };
     let file = base_file::renamed(file, names);
     let rows = file.row_count();
-    let batches = file.batches(wanted, batch_rows).map_err(of_log)?;
+    let batches = file.batches(wanted, batch_rows).map_err(as_log_error)?;
     let mut read = 0_u64;
     // The row count of the footer is compared with the rows that were read: no row of a block may be lost silently.
     Ok(Box::new(batches.map(Some).chain(std::iter::once(None)).filter_map(move |batch| match batch {
@@ -40,7 +40,7 @@ pub fn batches(
         }
         Some(Err(error)) => {
             read = rows;
-            Some(Err(of_log(error)))
+            Some(Err(as_log_error(error)))
         }
         None if read == rows => None,
         None => Some(Err(Error::corrupt(format!("a parquet block of {rows} rows gave {read}")))),
@@ -48,20 +48,20 @@ pub fn batches(
 }
 
 /// Returns all records as one batch.
-pub fn records(file: &Arc<dyn Source>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
+pub fn records(file: &Arc<dyn FileSource>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
     let all = batches(file, content, wanted, FieldNames::identity(), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
     concat_batches(wanted, &all).map_err(|error| Error::corrupt("batches of a parquet block").caused_by(error))
 }
 
-fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<Option<Box<dyn BaseFile>>> {
+fn open(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<Option<Box<dyn BaseFile>>> {
     if content.is_empty() {
         return Ok(None);
     }
-    let section = Arc::new(Section::new(Arc::clone(file), content.clone())?);
-    base_file::open_parquet(section).map(Some).map_err(of_log)
+    let section = Arc::new(SectionSource::new(Arc::clone(file), content.clone())?);
+    base_file::open_parquet(section).map(Some).map_err(as_log_error)
 }
 
 /// Damage in this file is damage of a log.
-fn of_log(error: Error) -> Error {
-    if error.kind() == Kind::InvalidTable { error.with_kind(Kind::CorruptLog) } else { error }
+fn as_log_error(error: Error) -> Error {
+    if error.kind() == ErrorKind::InvalidTable { error.with_kind(ErrorKind::CorruptLog) } else { error }
 }

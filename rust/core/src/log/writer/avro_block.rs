@@ -119,7 +119,7 @@ mod tests {
     use arrow_array::{Int32Array, StringArray};
 
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     const SCHEMA: &str = r#"{"type":"record","name":"r","fields":[{"name":"k","type":"string"},{"name":"v","type":["null","int"],"default":null}]}"#;
 
@@ -189,7 +189,7 @@ mod tests {
         let batch = [records(&["a", "b"], &[None; 2])];
         assert_eq!(blocks(&batch, &header, 100).unwrap().len(), 1);
         let error = blocks(&batch, &header, 8).unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("RECORD_POSITIONS"), "{error}");
     }
 
@@ -200,6 +200,6 @@ mod tests {
         let schema = Schema::parse(SCHEMA).unwrap();
         let batches = &mut std::iter::once(Ok(batch.clone()));
         let error = avro_blocks(&batch.schema(), batches, &schema, &header(), 100).unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
 }

@@ -1,4 +1,4 @@
-//! The frame around a content, the inverse of [`crate::log::Forward`]; `log::layout` has the layout.
+//! The frame around a content, the inverse of [`crate::log::ForwardScan`]; `log::layout` has the layout.
 //!
 //! A block is composed completely, with its lengths, before any of it is written to a file. Hudi writes the magic
 //! before it serializes the content, so that a failure leaves a single magic; here it leaves nothing.
@@ -159,7 +159,7 @@ mod tests {
         // Zeroed pages are not touched: the memory is reserved, not used.
         block.bytes = vec![0; LIMIT - BEHIND_CONTENT];
         let error = block.finish(Some(1)).unwrap_err();
-        assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+        assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("AVRO_DATA_BLOCK of 2147483647 bytes"), "{error}");
     }
 }

@@ -189,7 +189,7 @@ mod tests {
         assert!(two.check_positions(2).is_ok());
         assert!(BlockHeader::new(&"001".into()).check_positions(7).is_ok());
         for (header, records) in [(&two, 1), (&two, 3), (&of("3,5"), 2)] {
-            assert_eq!(header.check_positions(records).unwrap_err().kind(), crate::Kind::InvalidArgument);
+            assert_eq!(header.check_positions(records).unwrap_err().kind(), crate::ErrorKind::InvalidArgument);
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
             (&[("BLOCK_IDENTIFIER", "0,x")], "such as 0,1"),
         ] {
             let error = extras(entries).unwrap_err();
-            assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }
     }

@@ -62,7 +62,7 @@ pub fn delete_block(
     let mut entries = Vec::new();
     // A batch without rows has columns, too: they are validated although nothing is deleted.
     for batch in std::iter::once(Ok(RecordBatch::new_empty(Arc::clone(schema)))).chain(batches) {
-        let keys = Keys::of(&batch?, columns, count)?;
+        let keys = Keys::from_batch(&batch?, columns, count)?;
         for row in 0..keys.record_keys.len() {
             keys.write(row, &mut entries);
         }
@@ -106,12 +106,12 @@ enum Partitions {
 
 impl Keys {
     /// `before` is the number of rows in earlier batches: rows in messages count from the first batch.
-    fn of(batch: &RecordBatch, columns: &DeleteColumns, before: usize) -> Result<Self> {
+    fn from_batch(batch: &RecordBatch, columns: &DeleteColumns, before: usize) -> Result<Self> {
         let partitions = match &columns.partition_path {
             PartitionPath::Column(name) => Partitions::Column(texts(batch, name, before)?),
             PartitionPath::Constant(path) => Partitions::Constant(path.clone()),
         };
-        let ordering = columns.ordering.iter().map(|name| OrderingColumn::of(name, column(batch, name)?));
+        let ordering = columns.ordering.iter().map(|name| OrderingColumn::from_column(name, column(batch, name)?));
         Ok(Self {
             record_keys: texts(batch, &columns.record_key, before)?,
             partitions,
@@ -190,11 +190,11 @@ mod tests {
     use arrow_buffer::i256;
 
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::log::content::delete::deletes;
-    use crate::log::content::deleted::{Deleted, Ordering};
+    use crate::log::content::deleted::{DeletedKey, StoredOrdering};
 
-    fn deleted(content: &[u8]) -> Result<Vec<Deleted>> {
+    fn deleted(content: &[u8]) -> Result<Vec<DeletedKey>> {
         Ok(deletes(&bytes::Bytes::copy_from_slice(content))?.deleted)
     }
 
@@ -217,7 +217,7 @@ mod tests {
         &block.bytes()[6 + 8 + 8 + 4 + 8 + 17 + 8..block.bytes().len() - 12]
     }
 
-    fn ordering(column: ArrayRef) -> Result<Vec<Ordering>> {
+    fn ordering(column: ArrayRef) -> Result<Vec<StoredOrdering>> {
         let block = compose(vec![("o", column)], &["o"])?;
         let found = deleted(content(&block)).unwrap();
         assert_eq!(block.records(), Some(found.len() as u64));
@@ -265,37 +265,40 @@ mod tests {
     fn without_ordering_columns_deletes_go_by_commit_time() {
         let block = compose(vec![("o", Arc::new(Int64Array::from(vec![1, 2])))], &[]).unwrap();
         let found: Vec<_> = deleted(content(&block)).unwrap().into_iter().map(|one| one.ordering).collect();
-        assert_eq!(found, [Ordering::Int(0), Ordering::Int(0)]);
+        assert_eq!(found, [StoredOrdering::Int(0), StoredOrdering::Int(0)]);
     }
 
     #[test]
     fn every_type_has_the_wrapper_that_hudi_would_take() {
         let dictionary: DictionaryArray<Int32Type> = vec!["s"].into_iter().collect();
-        let cases: [(ArrayRef, Ordering); 21] = [
-            (Arc::new(BooleanArray::from(vec![true])), Ordering::Boolean(true)),
-            (Arc::new(Int8Array::from(vec![-7])), Ordering::Int(-7)),
-            (Arc::new(Time32SecondArray::from(vec![7])), Ordering::Int(7000)),
-            (Arc::new(Int64Array::from(vec![i64::MIN])), Ordering::Long(i64::MIN)),
-            (Arc::new(UInt64Array::from(vec![7])), Ordering::Long(7)),
-            (Arc::new(Time64NanosecondArray::from(vec![7000])), Ordering::Long(7)),
-            (Arc::new(Float32Array::from(vec![-0.5])), Ordering::Float(-0.5)),
-            (Arc::new(Float64Array::from(vec![f64::INFINITY])), Ordering::Double(f64::INFINITY)),
-            (Arc::new(BinaryArray::from(vec![&b"\xff"[..]])), Ordering::Bytes(17..18)),
-            (Arc::new(LargeStringArray::from(vec!["s"])), Ordering::Text(17..18)),
-            (Arc::new(StringViewArray::from(vec!["s"])), Ordering::Text(17..18)),
-            (Arc::new(dictionary), Ordering::Text(17..18)),
-            (Arc::new(Date32Array::from(vec![-1])), Ordering::Date(-1)),
-            (Arc::new(Date64Array::from(vec![-86_400_000])), Ordering::Date(-1)),
-            (decimal(1234, 10, 2), Ordering::Decimal { unscaled: 12_340_000_000_000_000, scale: 15 }),
-            (decimal(-5, 38, 15), Ordering::Decimal { unscaled: -5, scale: 15 }),
-            (decimal(-2000, 38, 18), Ordering::Decimal { unscaled: -2, scale: 15 }),
+        let cases: [(ArrayRef, StoredOrdering); 21] = [
+            (Arc::new(BooleanArray::from(vec![true])), StoredOrdering::Boolean(true)),
+            (Arc::new(Int8Array::from(vec![-7])), StoredOrdering::Int(-7)),
+            (Arc::new(Time32SecondArray::from(vec![7])), StoredOrdering::Int(7000)),
+            (Arc::new(Int64Array::from(vec![i64::MIN])), StoredOrdering::Long(i64::MIN)),
+            (Arc::new(UInt64Array::from(vec![7])), StoredOrdering::Long(7)),
+            (Arc::new(Time64NanosecondArray::from(vec![7000])), StoredOrdering::Long(7)),
+            (Arc::new(Float32Array::from(vec![-0.5])), StoredOrdering::Float(-0.5)),
+            (Arc::new(Float64Array::from(vec![f64::INFINITY])), StoredOrdering::Double(f64::INFINITY)),
+            (Arc::new(BinaryArray::from(vec![&b"\xff"[..]])), StoredOrdering::Bytes(17..18)),
+            (Arc::new(LargeStringArray::from(vec!["s"])), StoredOrdering::Text(17..18)),
+            (Arc::new(StringViewArray::from(vec!["s"])), StoredOrdering::Text(17..18)),
+            (Arc::new(dictionary), StoredOrdering::Text(17..18)),
+            (Arc::new(Date32Array::from(vec![-1])), StoredOrdering::Date(-1)),
+            (Arc::new(Date64Array::from(vec![-86_400_000])), StoredOrdering::Date(-1)),
+            (decimal(1234, 10, 2), StoredOrdering::Decimal { unscaled: 12_340_000_000_000_000, scale: 15 }),
+            (decimal(-5, 38, 15), StoredOrdering::Decimal { unscaled: -5, scale: 15 }),
+            (decimal(-2000, 38, 18), StoredOrdering::Decimal { unscaled: -2, scale: 15 }),
             (
                 wide("-10000000000000000000000000000000000000000", 40),
-                Ordering::Decimal { unscaled: -1_000_000_000_000_000, scale: 15 },
+                StoredOrdering::Decimal { unscaled: -1_000_000_000_000_000, scale: 15 },
             ),
-            (Arc::new(TimestampMicrosecondArray::from(vec![-7])), Ordering::TimestampMicros(-7)),
-            (Arc::new(TimestampSecondArray::from(vec![7]).with_timezone("UTC")), Ordering::TimestampMicros(7_000_000)),
-            (Arc::new(TimestampNanosecondArray::from(vec![7000])), Ordering::TimestampMicros(7)),
+            (Arc::new(TimestampMicrosecondArray::from(vec![-7])), StoredOrdering::TimestampMicros(-7)),
+            (
+                Arc::new(TimestampSecondArray::from(vec![7]).with_timezone("UTC")),
+                StoredOrdering::TimestampMicros(7_000_000),
+            ),
+            (Arc::new(TimestampNanosecondArray::from(vec![7000])), StoredOrdering::TimestampMicros(7)),
         ];
         for (column, expected) in cases {
             let name = column.data_type().to_string();
@@ -337,7 +340,7 @@ mod tests {
             (Arc::new(list), "no ordering values of type List"),
         ] {
             let error = ordering(column).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.to_string().contains("ordering column \"o\""), "{error}");
             assert!(error.to_string().contains(word), "{error}");
         }
@@ -364,7 +367,7 @@ mod tests {
         ] {
             let batches = &mut std::iter::once(Ok(batch.clone()));
             let error = delete_block(&batch.schema(), batches, &columns, &header).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }
         let whole = delete_block(&batch.schema(), &mut std::iter::once(Ok(batch.clone())), &names("p", "p"), &header);

@@ -37,9 +37,9 @@ mod tests {
     use super::*;
     use crate::avro::Schema;
     use crate::filter::KeyFilter;
-    use crate::log::Forward;
+    use crate::log::ForwardScan;
     use crate::log::content::hfile_data::as_avro;
-    use crate::storage::{MemoryFile, Source};
+    use crate::storage::{FileSource, MemoryFile};
 
     const SCHEMA: &str =
         r#"{"type":"record","name":"r","fields":[{"name":"key","type":"string"},{"name":"n","type":"int"}]}"#;
@@ -49,8 +49,8 @@ mod tests {
         let header = BlockHeader::new(&"20240101000000000".into());
         let block = hfile_block([("a", &[0, 2][..]), ("b", &[0, 4])], SCHEMA, &header).unwrap();
         assert_eq!((block.kind(), block.records()), (BlockType::HfileData, Some(2)));
-        let source: Arc<dyn Source> = Arc::new(MemoryFile::new("log", block.bytes().to_vec()));
-        let found = Forward::new(Arc::clone(&source)).next().unwrap().unwrap();
+        let source: Arc<dyn FileSource> = Arc::new(MemoryFile::new("log", block.bytes().to_vec()));
+        let found = ForwardScan::new(Arc::clone(&source)).next().unwrap().unwrap();
         let schema = Schema::parse(SCHEMA).unwrap();
         let content = as_avro(&source, &found.content, &schema, Some("key"), &KeyFilter::All).unwrap();
         assert_eq!(&content[..], b"\0\0\0\x03\0\0\0\x02\0\0\0\x03\x02a\x02\0\0\0\x03\x02b\x04");

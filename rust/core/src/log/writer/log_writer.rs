@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use super::block_bytes::BlockBytes;
 use crate::cursor::Cursor;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::layout::MAGIC;
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Appendable, Entry, Sink, Source, WritablePlace};
+use crate::storage::{Appendable, FileSink, FileSource, FolderEntry, WritableStorage};
 
 /// Hudi's default size limit of a log file (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
 const DEFAULT_MAX_FILE_BYTES: u64 = 512 * 1024 * 1024;
@@ -73,10 +73,10 @@ pub struct WrittenBlock {
 
 /// A writer of log blocks.
 pub struct LogWriter {
-    place: Arc<dyn WritablePlace>,
+    storage: Arc<dyn WritableStorage>,
     options: LogWriterOptions,
-    next: Next,
-    sink: Option<Box<dyn Sink>>,
+    next: NextFile,
+    sink: Option<Box<dyn FileSink>>,
     paths: Vec<String>,
     finished: bool,
     /// A file whose earlier blocks were lost when a write failed.
@@ -84,29 +84,29 @@ pub struct LogWriter {
 }
 
 /// The file to try when one is needed.
-struct Next {
+struct NextFile {
     version: i64,
     write_token: String,
     append: bool,
 }
 
 impl LogWriter {
-    /// Creates a writer to the root folder of `place`: the partition of the slice. No file is created yet.
+    /// Creates a writer to the root folder of `storage`: the partition of the slice. No file is created yet.
     ///
     /// # Errors
     /// `InvalidArgument` for values that no log file name can have; `NotFound` if the folder does not exist;
     /// `Unsupported` for `append` on an object store.
-    pub fn new(place: Arc<dyn WritablePlace>, options: LogWriterOptions) -> Result<Self> {
+    pub fn new(storage: Arc<dyn WritableStorage>, options: LogWriterOptions) -> Result<Self> {
         if options.max_file_bytes == 0 {
             return Err(Error::invalid_argument("a limit of 0 bytes a log file"));
         }
-        if options.append && place.is_object_store() {
+        if options.append && storage.is_object_store() {
             let message = "an object store cannot append to a file: leave append out, and a new version of the log file is written";
-            return Err(Error::unsupported(message).in_file(place.root()));
+            return Err(Error::unsupported(message).in_file(storage.root()));
         }
-        let next = next_of(place.as_ref(), &options)?;
+        let next = next_of(storage.as_ref(), &options)?;
         LogFileName::compose(&options.file_id, &options.instant, next.version, &next.write_token)?;
-        Ok(Self { place, options, next, sink: None, paths: Vec::new(), finished: false, lost: None })
+        Ok(Self { storage, options, next, sink: None, paths: Vec::new(), finished: false, lost: None })
     }
 
     /// Appends blocks in one write to one file, and returns their locations.
@@ -174,7 +174,7 @@ impl LogWriter {
     }
 
     /// Records that the earlier blocks of a file are lost, if an operation failed and they are.
-    fn checked(&mut self, sink: &dyn Sink, done: Result<()>) -> Result<()> {
+    fn checked(&mut self, sink: &dyn FileSink, done: Result<()>) -> Result<()> {
         if done.is_err() && !sink.keeps_earlier_writes() && sink.position() > 0 {
             self.lost = Some(sink.path().to_owned());
         }
@@ -184,18 +184,18 @@ impl LogWriter {
     fn check_lost(&self) -> Result<()> {
         let Some(path) = &self.lost else { return Ok(()) };
         let message = "the blocks of this log file are lost, as a write to the object store failed; write them again with a new writer";
-        Err(Error::new(Kind::Io, message).in_file(path))
+        Err(Error::new(ErrorKind::Io, message).in_file(path))
     }
 
     /// Opens the file for the next block: one to append to, or the first free version.
-    fn open(&mut self) -> Result<Box<dyn Sink>> {
+    fn open(&mut self) -> Result<Box<dyn FileSink>> {
         loop {
-            let Next { version, write_token, append } = &self.next;
+            let NextFile { version, write_token, append } = &self.next;
             let name = LogFileName::compose(&self.options.file_id, &self.options.instant, *version, write_token)?.name;
             let opened = if *append { self.open_to_append(&name)? } else { None };
             let opened = match opened {
                 Some(sink) => Some(sink),
-                None => self.place.create_new(&name)?,
+                None => self.storage.create_new(&name)?,
             };
             self.next.version += 1;
             self.next.append = false;
@@ -207,9 +207,9 @@ impl LogWriter {
     }
 
     /// Opens the existing file if it can be appended to.
-    fn open_to_append(&self, name: &str) -> Result<Option<Box<dyn Sink>>> {
-        let Appendable::Opened(sink) = self.place.append_to(name)? else { return Ok(None) };
-        if sink.position() > self.options.max_file_bytes || !ends_soundly(self.place.open(name)?.as_ref())? {
+    fn open_to_append(&self, name: &str) -> Result<Option<Box<dyn FileSink>>> {
+        let Appendable::Opened(sink) = self.storage.append_to(name)? else { return Ok(None) };
+        if sink.position() > self.options.max_file_bytes || !ends_soundly(self.storage.open(name)?.as_ref())? {
             return Ok(None);
         }
         Ok(Some(sink))
@@ -217,20 +217,20 @@ impl LogWriter {
 }
 
 /// Returns the first file to try, depending on the slice's files in the folder.
-fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next> {
-    let entries = match place.list("")? {
+fn next_of(storage: &dyn WritableStorage, options: &LogWriterOptions) -> Result<NextFile> {
+    let entries = match storage.list("")? {
         Some(entries) => entries,
-        None if place.is_object_store() => Vec::new(),
-        None => return Err(Error::not_found("the folder to write to does not exist").in_file(place.root())),
+        None if storage.is_object_store() => Vec::new(),
+        None => return Err(Error::not_found("the folder to write to does not exist").in_file(storage.root())),
     };
-    let of_slice = |entry: &Entry| match entry {
-        Entry::File(file) => LogFileName::parse(&file.name).filter(|name| {
+    let of_slice = |entry: &FolderEntry| match entry {
+        FolderEntry::File(file) => LogFileName::parse(&file.name).filter(|name| {
             name.file_id == options.file_id
                 && name.instant == options.instant
                 && !name.cdc
                 && options.version.is_none_or(|version| name.version == version)
         }),
-        Entry::Folder(_) => None,
+        FolderEntry::Folder(_) => None,
     };
     let latest = entries.iter().filter_map(of_slice).max_by(LogFileName::slice_order);
     // A file with another token belongs to another task.
@@ -244,13 +244,13 @@ fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next
     };
     let append = token.is_some();
     let write_token = options.write_token.clone().or(token).unwrap_or_else(|| UNKNOWN_WRITE_TOKEN.to_owned());
-    Ok(Next { version: options.version.unwrap_or(version), write_token, append })
+    Ok(NextFile { version: options.version.unwrap_or(version), write_token, append })
 }
 
 /// Returns true if a file ends with a complete block, so that another may follow. After other bytes (left by a writer
 /// that crashed) a magic could be read as part of them, or up to five stray bytes would make the previous block
 /// corrupt.
-fn ends_soundly(source: &dyn Source) -> Result<bool> {
+fn ends_soundly(source: &dyn FileSource) -> Result<bool> {
     let len = source.len();
     if len == 0 {
         return Ok(true);
@@ -274,11 +274,11 @@ mod tests {
     use super::super::rollback_block;
     use super::*;
     use crate::log::{BlockKind, BlockType, LogFile};
-    use crate::storage::{LocalPlace, Place, StorageOptions};
+    use crate::storage::{LocalStorage, Storage, StorageOptions};
 
-    struct Folder(PathBuf);
+    struct LogFolder(PathBuf);
 
-    impl Folder {
+    impl LogFolder {
         fn new() -> Self {
             static COUNT: AtomicU32 = AtomicU32::new(0);
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -288,14 +288,14 @@ mod tests {
             Self(path)
         }
 
-        fn place(&self) -> Arc<LocalPlace> {
-            Arc::new(LocalPlace::new(&self.0.to_string_lossy(), true))
+        fn storage(&self) -> Arc<LocalStorage> {
+            Arc::new(LocalStorage::new(&self.0.to_string_lossy(), true))
         }
 
         fn writer(&self, change: impl FnOnce(&mut LogWriterOptions)) -> LogWriter {
             let mut options = LogWriterOptions::new("f-0", &"001".into());
             change(&mut options);
-            LogWriter::new(self.place(), options).unwrap()
+            LogWriter::new(self.storage(), options).unwrap()
         }
 
         fn names(&self) -> Vec<String> {
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for LogFolder {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_file_comes_with_its_first_block() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let mut writer = folder.writer(|_| {});
         assert!(writer.append::<BlockBytes>(&[]).unwrap().is_empty());
         assert_eq!(folder.names(), [""; 0]);
@@ -352,12 +352,12 @@ mod tests {
         assert_eq!((first[0].offset, more[0].offset, more[1].offset, more[1].len), (0, len, 2 * len, len));
         assert_eq!(writer.paths(), [first[0].path.clone()]);
         writer.finish().unwrap();
-        assert_eq!(writer.append(&[block("4")]).unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(writer.append(&[block("4")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 
     #[test]
     fn a_name_that_is_taken_is_left_alone() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let mut one = folder.writer(|options| options.version = Some(1));
         let mut other = folder.writer(|options| options.version = Some(1));
         one.append(&[block("1")]).unwrap();
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_file_beyond_its_limit_is_followed_by_the_next() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let len = block("1").bytes().len() as u64;
         let mut writer = folder.writer(|options| options.max_file_bytes = 2 * len);
         for instant in ["1", "2", "3", "4"] {
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn appending_goes_on_with_the_latest_file() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let append = |options: &mut LogWriterOptions| options.append = true;
         folder.writer(|options| options.write_token = Some("0-1-2".into())).append(&[block("1")]).unwrap();
         folder.writer(append).append(&[block("2")]).unwrap();
@@ -415,14 +415,14 @@ mod tests {
     fn a_torn_end_is_not_written_on() {
         let whole = block("1").bytes().to_vec();
         for tail in [&b"#HU"[..], b"#HUDI#", &whole[..50], &[0; 20]] {
-            let folder = Folder::new();
+            let folder = LogFolder::new();
             let name = ".f-0_001.log.1_1-0-1";
             std::fs::write(folder.0.join(name), [&whole[..], tail].concat()).unwrap();
             folder.writer(|options| options.append = true).append(&[block("2")]).unwrap();
             assert_eq!(std::fs::read(folder.0.join(name)).unwrap().len(), whole.len() + tail.len());
             assert_eq!(folder.instants(".f-0_001.log.2_1-0-1"), "2");
         }
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         std::fs::write(folder.0.join(".f-0_001.log.1_1-0-1"), b"").unwrap();
         folder.writer(|options| options.append = true).append(&[block("2")]).unwrap();
         assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "2");
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn other_slices_and_change_logs_do_not_count() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         for name in
             [".f-0_002.log.7_1-0-1", ".f-1_001.log.7_1-0-1", ".f-0_001.log.7_1-0-1.cdc", ".f-0_001.archive.7_1-0-1"]
         {
@@ -442,31 +442,31 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_refused_before_anything_is() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         let refused = |change: fn(&mut LogWriterOptions)| {
             let mut options = LogWriterOptions::new("f-0", &"001".into());
             change(&mut options);
-            LogWriter::new(folder.place(), options).err().unwrap().kind()
+            LogWriter::new(folder.storage(), options).err().unwrap().kind()
         };
-        assert_eq!(refused(|options| options.file_id = "a/b".into()), Kind::InvalidArgument);
-        assert_eq!(refused(|options| options.version = Some(0)), Kind::InvalidArgument);
-        assert_eq!(refused(|options| options.write_token = Some("1".into())), Kind::InvalidArgument);
-        assert_eq!(refused(|options| options.max_file_bytes = 0), Kind::InvalidArgument);
+        assert_eq!(refused(|options| options.file_id = "a/b".into()), ErrorKind::InvalidArgument);
+        assert_eq!(refused(|options| options.version = Some(0)), ErrorKind::InvalidArgument);
+        assert_eq!(refused(|options| options.write_token = Some("1".into())), ErrorKind::InvalidArgument);
+        assert_eq!(refused(|options| options.max_file_bytes = 0), ErrorKind::InvalidArgument);
         assert_eq!(folder.names(), [""; 0]);
-        let missing = Arc::new(LocalPlace::new(&folder.0.join("none").to_string_lossy(), true));
+        let missing = Arc::new(LocalStorage::new(&folder.0.join("none").to_string_lossy(), true));
         let error = LogWriter::new(missing, LogWriterOptions::new("f-0", &"001".into())).err().unwrap();
-        assert_eq!(error.kind(), Kind::NotFound);
+        assert_eq!(error.kind(), ErrorKind::NotFound);
     }
 
     /// A storage that cannot append, and fails from some write on.
     struct Store {
-        local: Arc<LocalPlace>,
+        local: Arc<LocalStorage>,
         writes: Arc<AtomicU32>,
     }
 
-    struct FullSink(Box<dyn Sink>, Arc<AtomicU32>);
+    struct FullSink(Box<dyn FileSink>, Arc<AtomicU32>);
 
-    impl Sink for FullSink {
+    impl FileSink for FullSink {
         fn path(&self) -> &str {
             self.0.path()
         }
@@ -488,24 +488,24 @@ mod tests {
         }
     }
 
-    impl Place for Store {
+    impl Storage for Store {
         fn root(&self) -> &str {
             self.local.root()
         }
 
-        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
             self.local.list(folder)
         }
 
-        fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
             self.local.open(path)
         }
     }
 
-    impl WritablePlace for Store {
-        fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
+    impl WritableStorage for Store {
+        fn create_new(&self, path: &str) -> Result<Option<Box<dyn FileSink>>> {
             let sink = self.local.create_new(path)?;
-            Ok(sink.map(|sink| Box::new(FullSink(sink, Arc::clone(&self.writes))) as Box<dyn Sink>))
+            Ok(sink.map(|sink| Box::new(FullSink(sink, Arc::clone(&self.writes))) as Box<dyn FileSink>))
         }
 
         fn append_to(&self, _: &str) -> Result<Appendable> {
@@ -515,14 +515,14 @@ mod tests {
 
     #[test]
     fn a_store_that_cannot_append_gets_new_files_and_a_torn_write_is_left_behind() {
-        let folder = Folder::new();
+        let folder = LogFolder::new();
         folder.writer(|_| {}).append(&[block("1")]).unwrap();
-        let store = Store { local: folder.place(), writes: Arc::default() };
+        let store = Store { local: folder.storage(), writes: Arc::default() };
         let mut options = LogWriterOptions::new("f-0", &"001".into());
         options.append = true;
         let mut writer = LogWriter::new(Arc::new(store), options).unwrap();
         writer.append(&[block("2")]).unwrap();
-        assert_eq!(writer.append(&[block("3")]).unwrap_err().kind(), Kind::Io);
+        assert_eq!(writer.append(&[block("3")]).unwrap_err().kind(), ErrorKind::Io);
         writer.append(&[block("4")]).unwrap();
         writer.finish().unwrap();
         assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "1");

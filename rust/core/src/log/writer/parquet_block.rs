@@ -72,7 +72,7 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     fn block(schema: &str, batch: &RecordBatch, codec: ParquetCodec) -> Result<BlockBytes> {
         let schema = Schema::parse(schema)?;
@@ -134,9 +134,9 @@ mod tests {
     fn the_same_records_are_refused_as_in_avro_blocks() {
         let numbers = RecordBatch::try_from_iter([("k", Arc::new(Int64Array::from(vec![1])) as ArrayRef)]).unwrap();
         let error = block(SCHEMA, &numbers, ParquetCodec::Gzip).unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("field k: a column of type Int64"), "{error}");
         let union = r#"{"type":"record","name":"r","fields":[{"name":"k","type":["long","string"]}]}"#;
-        assert_eq!(block(union, &numbers, ParquetCodec::Gzip).unwrap_err().kind(), Kind::Unsupported);
+        assert_eq!(block(union, &numbers, ParquetCodec::Gzip).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 }

@@ -64,19 +64,21 @@ pub fn record_blocks(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     #[test]
     fn what_is_not_written_is_refused_by_name() {
         let parse = |name| RecordFormat::parse(name, 1, ParquetCodec::Gzip);
         assert_eq!(parse("parquet").unwrap(), RecordFormat::Parquet(ParquetCodec::Gzip));
-        for (name, kind) in [("hfile", Kind::Unsupported), ("cdc", Kind::Unsupported), ("orc", Kind::InvalidArgument)] {
+        for (name, kind) in
+            [("hfile", ErrorKind::Unsupported), ("cdc", ErrorKind::Unsupported), ("orc", ErrorKind::InvalidArgument)]
+        {
             let error = parse(name).unwrap_err();
             assert_eq!(error.kind(), kind);
             assert!(error.to_string().contains(name), "{error}");
         }
-        assert_eq!(RecordFormat::parse("avro", 0, ParquetCodec::Gzip).unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(RecordFormat::parse("avro", 0, ParquetCodec::Gzip).unwrap_err().kind(), ErrorKind::InvalidArgument);
         assert_eq!(ParquetCodec::parse("GZIP").unwrap(), ParquetCodec::Gzip);
-        assert_eq!(ParquetCodec::parse("brotli").unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(ParquetCodec::parse("brotli").unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 }

@@ -33,7 +33,7 @@ pub trait SpilledGroups: Send {
 }
 
 /// Where the log records of a base row are found.
-enum Source {
+enum LogRecordSource {
     /// In an index of all keys.
     Index(Box<BuildSide>),
     /// Among what the passes over hash ranges have spilled.
@@ -41,14 +41,14 @@ enum Source {
 }
 
 /// What was found for keys without a base row.
-enum Unmatched {
+enum UnmatchedRecords {
     Outcomes(Vec<MergeOutcome>),
     Groups(RecordGroups),
 }
 
 /// Merges the log records and base rows of one file slice.
 pub struct MergeEngine {
-    source: Source,
+    source: LogRecordSource,
     /// Makes rows of record groups; `None` if the winning record of a key is the row.
     fold: Option<Box<dyn Fold>>,
     deleted_rows: DeletedRows,
@@ -63,16 +63,16 @@ impl MergeEngine {
     /// A merge with an index of all log records. `fold` makes rows of [`BuildSide::Grouped`] records.
     #[must_use]
     pub fn new(build: BuildSide, fold: Option<Box<dyn Fold>>, deleted_rows: DeletedRows) -> Self {
-        Self::with_source(Source::Index(Box::new(build)), fold, deleted_rows)
+        Self::with_source(LogRecordSource::Index(Box::new(build)), fold, deleted_rows)
     }
 
     /// A merge with what passes have spilled. `fold` makes rows of what [`BuildSide::Grouped`] records have left.
     #[must_use]
     pub fn spilled(groups: Box<dyn SpilledGroups>, fold: Option<Box<dyn Fold>>, deleted_rows: DeletedRows) -> Self {
-        Self::with_source(Source::Spilled(groups), fold, deleted_rows)
+        Self::with_source(LogRecordSource::Spilled(groups), fold, deleted_rows)
     }
 
-    fn with_source(source: Source, fold: Option<Box<dyn Fold>>, deleted_rows: DeletedRows) -> Self {
+    fn with_source(source: LogRecordSource, fold: Option<Box<dyn Fold>>, deleted_rows: DeletedRows) -> Self {
         Self { source, fold, deleted_rows, next_row: 0, next_insert: Some(0), counts: MergeCounts::default() }
     }
 
@@ -85,21 +85,21 @@ impl MergeEngine {
     /// Whether what the passes have spilled is merged.
     #[must_use]
     pub const fn is_spilled(&self) -> bool {
-        matches!(self.source, Source::Spilled(_))
+        matches!(self.source, LogRecordSource::Spilled(_))
     }
 
     /// Returns true if a further base row may match log records.
     #[must_use]
     pub fn may_match(&self) -> bool {
         match &self.source {
-            Source::Index(build) => build.has_unmatched_keys(),
-            Source::Spilled(_) => true,
+            LogRecordSource::Index(build) => build.has_unmatched_keys(),
+            LogRecordSource::Spilled(_) => true,
         }
     }
 
     /// The winning records, if they are the build side.
     pub fn winning_records(&mut self) -> Option<&mut WinningRecords> {
-        let Source::Index(build) = &mut self.source else { return None };
+        let LogRecordSource::Index(build) = &mut self.source else { return None };
         match build.as_mut() {
             BuildSide::Winning(records) => Some(records),
             BuildSide::Grouped(_) => None,
@@ -118,14 +118,14 @@ impl MergeEngine {
     /// `Internal` if the base rows are given by position and the log records are not.
     pub fn skip_base(&mut self, rows: &BaseRows) -> Result<()> {
         match &mut self.source {
-            Source::Index(build) => build.skip_base(rows),
-            Source::Spilled(_) => Ok(()),
+            LogRecordSource::Index(build) => build.skip_base(rows),
+            LogRecordSource::Spilled(_) => Ok(()),
         }
     }
 
     /// Leaves unmatched keys outside a hash range to other parts of the slice. Passes do this before they spill.
     pub fn restrict_inserts(&mut self, share: HashRange) {
-        if let Source::Index(build) = &mut self.source {
+        if let LogRecordSource::Index(build) = &mut self.source {
             build.restrict_inserts(share);
         }
     }
@@ -171,7 +171,7 @@ impl MergeEngine {
         fetcher: &mut dyn RecordFetcher,
     ) -> Result<Option<BatchOutcomes>> {
         let groups = match &mut self.source {
-            Source::Index(build) => {
+            LogRecordSource::Index(build) => {
                 if !build.has_unmatched_keys() {
                     return Ok(None);
                 }
@@ -187,7 +187,7 @@ impl MergeEngine {
                 build.probe_into(&mut groups, &rows, &OrderingColumn::Unordered, first)?;
                 groups
             }
-            Source::Spilled(spilled) => spilled.base_groups(self.next_row)?,
+            LogRecordSource::Spilled(spilled) => spilled.base_groups(self.next_row)?,
         };
         match &self.fold {
             Some(fold) => base.folded(fold.as_ref(), &groups, first, fetcher),
@@ -210,11 +210,11 @@ impl MergeEngine {
     pub fn inserts(&mut self, limit: usize, fetcher: &mut dyn RecordFetcher) -> Result<Option<RecordBatch>> {
         let Some(unmatched) = self.unmatched(limit.max(1))? else { return Ok(None) };
         match unmatched {
-            Unmatched::Outcomes(outcomes) => {
+            UnmatchedRecords::Outcomes(outcomes) => {
                 self.counts.add_unmatched(outcomes.iter().copied());
                 fetch_rows(&outcomes, fetcher, self.deleted_rows).map(Some)
             }
-            Unmatched::Groups(groups) => {
+            UnmatchedRecords::Groups(groups) => {
                 let fold = self.fold.as_ref().ok_or_else(no_fold)?;
                 let mut folded = fold.fold(&groups, None, fetcher)?;
                 self.counts.add_unmatched(folded.outcomes.iter().copied());
@@ -224,26 +224,26 @@ impl MergeEngine {
     }
 
     /// What was found for the next keys without a base row; `None` after the last.
-    fn unmatched(&mut self, limit: usize) -> Result<Option<Unmatched>> {
+    fn unmatched(&mut self, limit: usize) -> Result<Option<UnmatchedRecords>> {
         let Some(from) = self.next_insert else { return Ok(None) };
         let unmatched = match &mut self.source {
-            Source::Index(build) => match build.as_mut() {
+            LogRecordSource::Index(build) => match build.as_mut() {
                 BuildSide::Winning(records) => {
                     let (outcomes, next) = records.inserts(from, limit);
                     self.next_insert = next;
-                    Unmatched::Outcomes(outcomes)
+                    UnmatchedRecords::Outcomes(outcomes)
                 }
                 grouped @ BuildSide::Grouped(_) => {
                     let mut groups = RecordGroups::default();
                     self.next_insert = grouped.inserts_into(&mut groups, from, limit)?;
-                    Unmatched::Groups(groups)
+                    UnmatchedRecords::Groups(groups)
                 }
             },
-            Source::Spilled(spilled) => match (spilled.insert_groups()?, &self.fold) {
-                (Some(groups), Some(_)) => Unmatched::Groups(groups),
+            LogRecordSource::Spilled(spilled) => match (spilled.insert_groups()?, &self.fold) {
+                (Some(groups), Some(_)) => UnmatchedRecords::Groups(groups),
                 (Some(groups), None) => {
                     let outcomes = groups.outcomes().map(|outcome| outcome.map(|(_, outcome)| outcome));
-                    Unmatched::Outcomes(outcomes.collect::<Result<_>>()?)
+                    UnmatchedRecords::Outcomes(outcomes.collect::<Result<_>>()?)
                 }
                 (None, _) => {
                     self.next_insert = None;
@@ -252,8 +252,8 @@ impl MergeEngine {
             },
         };
         let is_empty = match &unmatched {
-            Unmatched::Outcomes(outcomes) => outcomes.is_empty(),
-            Unmatched::Groups(groups) => groups.is_empty(),
+            UnmatchedRecords::Outcomes(outcomes) => outcomes.is_empty(),
+            UnmatchedRecords::Groups(groups) => groups.is_empty(),
         };
         Ok((!is_empty).then_some(unmatched))
     }
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use crate::filter::KeyFilter;
     use crate::merge::fold::{CustomFold, RowMerger};
-    use crate::merge::{GroupedRecords, LogBatch, LogKind, LogSink, RecordBatches, Rules};
+    use crate::merge::{GroupedRecords, LogBatch, LogKind, LogSink, RecordBatches, RecordMergeRules};
 
     /// Key, ordering value, value.
     type Row = (u8, i64, i64);
@@ -311,7 +311,7 @@ mod tests {
         }
 
         fn ordering(&self, rows: &RecordBatch) -> Result<OrderingColumn> {
-            OrderingColumn::of(rows.column(1))
+            OrderingColumn::from_array(rows.column(1))
         }
     }
 
@@ -330,7 +330,7 @@ mod tests {
     }
 
     fn winning() -> BuildSide {
-        BuildSide::Winning(WinningRecords::new(Rules::EventTime { int_ordering: false }))
+        BuildSide::Winning(WinningRecords::new(RecordMergeRules::EventTime { int_ordering: false }))
     }
 
     fn grouped() -> BuildSide {
@@ -341,7 +341,7 @@ mod tests {
         for records in log {
             let records_of = |(row, _): &Record| *row;
             let keys = batch(&records.iter().map(records_of).collect::<Vec<_>>());
-            let ordering = OrderingColumn::of(keys.column(1)).unwrap();
+            let ordering = OrderingColumn::from_array(keys.column(1)).unwrap();
             let keys = keys.column(0).as_string::<i32>().clone();
             let places = keys
                 .offsets()

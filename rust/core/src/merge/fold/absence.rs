@@ -25,7 +25,7 @@ pub enum Absence {
 
 impl Absence {
     /// The rows whose value is absent; `None` if there are none.
-    pub(super) fn of(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
+    pub(super) fn absent_rows(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
         let is = |array: BooleanArray| match array.nulls() {
             Some(there) => array.values() & there.inner(),
             None => array.values().clone(),

@@ -11,13 +11,13 @@ use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave;
 
-use super::super::input::{Fetched, RecordFetcher, RowRef};
+use super::super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
-use super::super::record_groups::{Record, RecordGroups};
-use super::super::rules::Deleted;
+use super::super::record_groups::{GroupRecord, RecordGroups};
+use super::super::rules::DeleteState;
 use super::folded_rows::FoldedRows;
-use super::folder::{Fold, FoldBase, Folded};
+use super::folder::{Fold, FoldBase, FoldResult};
 use crate::error::{Error, Result};
 
 /// Merges records of one key (`HoodieRecordMerger`), many keys at once.
@@ -39,19 +39,19 @@ pub struct CustomFold {
     pub deleted_rows: DeletedRows,
 }
 
-/// A row: which batch of the pool, and where there.
-type Place = (usize, usize);
+/// The position of a row: the batch of the pool, and the row in it.
+type RowPosition = (usize, usize);
 
 /// The merged records of a key so far.
 #[derive(Debug, Clone, Copy)]
-enum State {
-    Row(Place),
+enum MergedRow {
+    Row(RowPosition),
     /// Deleted, with the row of the delete if it has one.
-    Deleted(Option<Place>),
+    Deleted(Option<RowPosition>),
 }
 
 /// All rows: those that were fetched, and those that the merger made.
-struct Pool {
+struct RowPool {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
@@ -62,13 +62,13 @@ impl Fold for CustomFold {
         groups: &RecordGroups,
         base: Option<FoldBase<'_>>,
         fetcher: &mut dyn RecordFetcher,
-    ) -> Result<Folded> {
+    ) -> Result<FoldResult> {
         let wanted = groups.records().filter(|record| self.has_row(record)).map(|record| record.row);
-        let Fetched { batches, picks } = fetcher.fetch(&wanted.collect::<Vec<_>>())?;
-        let mut pool = Pool { schema: fetcher.schema(), batches };
+        let FetchedRows { batches, picks } = fetcher.fetch(&wanted.collect::<Vec<_>>())?;
+        let mut pool = RowPool { schema: fetcher.schema(), batches };
         let mut picks = picks.into_iter();
         let records = groups.records().map(|record| self.state_of(&record, &mut picks));
-        let records = records.collect::<Result<Vec<State>>>()?;
+        let records = records.collect::<Result<Vec<MergedRow>>>()?;
         let mut states = vec![None; groups.len()];
         for round in 0..groups.ranges().map(|records| records.len()).max().unwrap_or_default() {
             let newer = groups.ranges().map(|of_key| records.get(of_key)?.get(round).copied());
@@ -78,7 +78,7 @@ impl Fold for CustomFold {
             base.check(groups.len())?;
             pool.batches.push(base.batch.clone());
             let batch = pool.batches.len() - 1;
-            let older = base.rows.iter().map(|row| Some(State::Row((batch, *row)))).collect();
+            let older = base.rows.iter().map(|row| Some(MergedRow::Row((batch, *row)))).collect();
             states = self.merged(older, states, &mut pool)?;
         }
         self.folded(&states, &pool)
@@ -86,30 +86,30 @@ impl Fold for CustomFold {
 }
 
 impl CustomFold {
-    fn has_row(&self, record: &Record<'_>) -> bool {
-        record.side.deleted == Deleted::No || self.deleted_rows == DeletedRows::Delivered
+    fn has_row(&self, record: &GroupRecord<'_>) -> bool {
+        record.side.deleted == DeleteState::No || self.deleted_rows == DeletedRows::Delivered
     }
 
-    fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = Place>) -> Result<State> {
+    fn state_of(&self, record: &GroupRecord<'_>, picks: &mut impl Iterator<Item = RowPosition>) -> Result<MergedRow> {
         if !self.has_row(record) {
-            return Ok(State::Deleted(None));
+            return Ok(MergedRow::Deleted(None));
         }
         let place = picks.next().ok_or_else(|| Error::internal("fewer rows were fetched than asked for"))?;
-        Ok(if record.side.deleted == Deleted::No { State::Row(place) } else { State::Deleted(Some(place)) })
+        Ok(if record.side.deleted == DeleteState::No { MergedRow::Row(place) } else { MergedRow::Deleted(Some(place)) })
     }
 
     /// Merges the states of each key. If both are rows, the merger is called.
     fn merged(
         &self,
-        older: Vec<Option<State>>,
-        newer: Vec<Option<State>>,
-        pool: &mut Pool,
-    ) -> Result<Vec<Option<State>>> {
-        let pairs: Vec<(Place, Place)> = older
+        older: Vec<Option<MergedRow>>,
+        newer: Vec<Option<MergedRow>>,
+        pool: &mut RowPool,
+    ) -> Result<Vec<Option<MergedRow>>> {
+        let pairs: Vec<(RowPosition, RowPosition)> = older
             .iter()
             .zip(&newer)
             .filter_map(|pair| match pair {
-                (Some(State::Row(older)), Some(State::Row(newer))) => Some((*older, *newer)),
+                (Some(MergedRow::Row(older)), Some(MergedRow::Row(newer))) => Some((*older, *newer)),
                 _ => None,
             })
             .collect();
@@ -117,10 +117,10 @@ impl CustomFold {
         let batch = pool.batches.len().saturating_sub(1);
         let mut made = kept.into_iter().enumerate().map(|(row, is_kept)| {
             let place = (batch, row);
-            if is_kept { State::Row(place) } else { State::Deleted(Some(place)) }
+            if is_kept { MergedRow::Row(place) } else { MergedRow::Deleted(Some(place)) }
         });
         let states = older.into_iter().zip(newer).map(|pair| match pair {
-            (Some(State::Row(_)), Some(State::Row(_))) => made.next(),
+            (Some(MergedRow::Row(_)), Some(MergedRow::Row(_))) => made.next(),
             (older, None) => older,
             (_, newer) => newer,
         });
@@ -128,7 +128,7 @@ impl CustomFold {
     }
 
     /// Calls the merger and adds its rows to the pool. Returns which of them are kept.
-    fn call_merger(&self, pairs: &[(Place, Place)], pool: &mut Pool) -> Result<Vec<bool>> {
+    fn call_merger(&self, pairs: &[(RowPosition, RowPosition)], pool: &mut RowPool) -> Result<Vec<bool>> {
         let in_table_order = |rows: RecordBatch| rows.project(&self.columns).map_err(failed);
         let older = in_table_order(pool.rows(pairs.iter().map(|pair| pair.0).collect())?)?;
         let newer = in_table_order(pool.rows(pairs.iter().map(|pair| pair.1).collect())?)?;
@@ -165,26 +165,26 @@ impl CustomFold {
         RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect::<Result<_>>()?, &options).map_err(failed)
     }
 
-    fn folded(&self, states: &[Option<State>], pool: &Pool) -> Result<Folded> {
+    fn folded(&self, states: &[Option<MergedRow>], pool: &RowPool) -> Result<FoldResult> {
         let (mut places, mut outcomes) = (Vec::new(), Vec::with_capacity(states.len()));
         for state in states {
             let at = u32::try_from(places.len()).map_err(|_| Error::unsupported("4 billion rows in a batch"))?;
             let row = RowRef { source: 0, at };
             outcomes.push(match state {
-                Some(State::Row(_)) => MergeOutcome::Replace(row),
-                Some(State::Deleted(_)) => MergeOutcome::Delete(row),
+                Some(MergedRow::Row(_)) => MergeOutcome::Replace(row),
+                Some(MergedRow::Deleted(_)) => MergeOutcome::Delete(row),
                 None => return Err(Error::internal("a key without a record")),
             });
-            if let Some(State::Row(place) | State::Deleted(Some(place))) = state {
+            if let Some(MergedRow::Row(place) | MergedRow::Deleted(Some(place))) = state {
                 places.push(*place);
             }
         }
-        Ok(Folded { rows: FoldedRows::Whole(pool.rows(places)?), outcomes })
+        Ok(FoldResult { rows: FoldedRows::Whole(pool.rows(places)?), outcomes })
     }
 }
 
-impl Pool {
-    fn rows(&self, places: Vec<Place>) -> Result<RecordBatch> {
+impl RowPool {
+    fn rows(&self, places: Vec<RowPosition>) -> Result<RecordBatch> {
         if places.is_empty() {
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
         }

@@ -9,10 +9,10 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::interleave::interleave;
 
-use super::super::input::{Fetched, RecordFetcher, RowRef};
+use super::super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::super::outcome::MergeOutcome;
-use super::super::output::{DeletedRows, Placed, apply_outcomes};
-use super::super::patch::{Patch, patched_column};
+use super::super::output::{DeletedRows, PlacedRows, apply_outcomes};
+use super::super::patch::{RowPatch, patched_column};
 use crate::error::{Error, Result};
 
 /// Rows that a fold has made, by ordinal ([`RowRef::at`]).
@@ -24,7 +24,7 @@ pub enum FoldedRows {
 }
 
 /// Where a value is: the batch, and the row there.
-pub(super) type Pick = (usize, usize);
+pub(super) type RowPick = (usize, usize);
 
 /// Rows as references to the values that they are made of.
 pub struct PickedRows {
@@ -34,7 +34,7 @@ pub struct PickedRows {
     /// The batch of the base rows, if there are any. A row takes no values from the base row of another.
     pub(super) base: Option<usize>,
     /// Row by row, where the value of each column is.
-    pub(super) picks: Vec<Pick>,
+    pub(super) picks: Vec<RowPick>,
 }
 
 impl FoldedRows {
@@ -63,7 +63,7 @@ impl PickedRows {
         outcomes: &[(usize, MergeOutcome)],
         deleted_rows: DeletedRows,
     ) -> Result<RecordBatch> {
-        let placed = Placed::new(base, outcomes, deleted_rows)?;
+        let placed = PlacedRows::new(base, outcomes, deleted_rows)?;
         let mut patches = Vec::with_capacity(placed.rows.len());
         let columns = placed.base.columns().iter().enumerate().map(|(column, values)| {
             patches.clear();
@@ -71,7 +71,7 @@ impl PickedRows {
                 let (batch, from) = self.pick(made.at as usize, column)?;
                 // Values of the base row are in place already.
                 if self.base != Some(batch) {
-                    patches.push(Patch { row: *row, batch, from });
+                    patches.push(RowPatch { row: *row, batch, from });
                 }
             }
             if patches.is_empty() {
@@ -83,7 +83,7 @@ impl PickedRows {
         placed.batch(&self.schema, columns)
     }
 
-    fn pick(&self, row: usize, column: usize) -> Result<Pick> {
+    fn pick(&self, row: usize, column: usize) -> Result<RowPick> {
         let at = row.checked_mul(self.schema.fields().len()).and_then(|first| first.checked_add(column));
         let (batch, from) = at.and_then(|at| self.picks.get(at)).copied().ok_or_else(|| no_row(row))?;
         if self.batches.get(batch).is_none_or(|batch| from >= batch.num_rows()) {
@@ -126,13 +126,13 @@ impl RecordFetcher for FoldedRows {
         }
     }
 
-    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<FetchedRows> {
         match self {
             Self::Whole(made) => {
                 let picks = rows.iter().map(|row| (0, row.at as usize)).collect();
-                Ok(Fetched { batches: vec![made.clone()], picks })
+                Ok(FetchedRows { batches: vec![made.clone()], picks })
             }
-            Self::ByColumn(made) => Ok(Fetched {
+            Self::ByColumn(made) => Ok(FetchedRows {
                 batches: vec![made.gathered(rows)?],
                 picks: (0..rows.len()).map(|row| (0, row)).collect(),
             }),

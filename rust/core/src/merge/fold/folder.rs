@@ -7,20 +7,20 @@ use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 
-use super::super::input::{Fetched, RecordFetcher, RowRef};
+use super::super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::super::ordering::OrderingColumn;
 use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
 use super::super::record_groups::RecordGroups;
-use super::super::rules::{Deleted, Side};
+use super::super::rules::{DeleteState, MergeSide};
 use super::absence::Absence;
-use super::folded_rows::{FoldedRows, Pick, PickedRows};
+use super::folded_rows::{FoldedRows, PickedRows, RowPick};
 use super::missing::MissingColumns;
-use super::rules::{FoldRules, MergeStep, Overlay};
+use super::rules::{FoldRules, MergeStep, OverlayResult};
 use crate::error::{Error, Result};
 
 /// A fold by rules: what it must know of the projected columns.
-pub struct Folder {
+pub struct RuleFold {
     /// How records are merged.
     pub rules: FoldRules,
     /// When values of each column are filled from the other record.
@@ -29,7 +29,7 @@ pub struct Folder {
     pub is_meta: Vec<bool>,
     /// The column whose record gives the ordering value of the result. `None` if that is always the winning record's.
     pub ordering_column: Option<usize>,
-    /// The column that marks deletes, if it may be filled like any other, or come from a base row ([`Deleted::Flagged`]).
+    /// The column that marks deletes, if it may be filled like any other, or come from a base row ([`DeleteState::Flagged`]).
     pub flag_column: Option<usize>,
     /// Whether deleted keys become rows, too.
     pub deleted_rows: DeletedRows,
@@ -38,7 +38,7 @@ pub struct Folder {
 }
 
 /// The result of a fold.
-pub struct Folded {
+pub struct FoldResult {
     /// The rows that were made.
     pub rows: FoldedRows,
     /// The outcome of each key. A [`RowRef`] refers to the rows that were made: [`RowRef::at`] is the ordinal. The row of a delete
@@ -48,7 +48,7 @@ pub struct Folded {
 
 /// A row from which values may be taken.
 struct Candidate<'a> {
-    side: Side<'a>,
+    side: MergeSide<'a>,
     /// `None` for a base row.
     source: Option<u32>,
     /// The columns that its block does not have.
@@ -58,23 +58,23 @@ struct Candidate<'a> {
 }
 
 /// The merged records of a key so far.
-struct State {
+struct MergedCandidates {
     /// The candidate that gives the ordering value; for a delete by block, too.
     top: u32,
-    deleted: Deleted,
-    picks: Picks,
+    deleted: DeleteState,
+    picks: CandidatePicks,
 }
 
 /// The candidates that give the values of a row.
-enum Picks {
+enum CandidatePicks {
     /// One gives all of them.
     All(u32),
     /// Of each column, the candidate that gives its value.
     ByColumn(Vec<u32>),
 }
 
-impl Picks {
-    fn of(&self, column: usize) -> Option<u32> {
+impl CandidatePicks {
+    fn candidate(&self, column: usize) -> Option<u32> {
         match self {
             Self::All(candidate) => Some(*candidate),
             Self::ByColumn(candidates) => candidates.get(column).copied(),
@@ -125,20 +125,20 @@ pub trait Fold: Send {
         groups: &RecordGroups,
         base: Option<FoldBase<'_>>,
         fetcher: &mut dyn RecordFetcher,
-    ) -> Result<Folded>;
+    ) -> Result<FoldResult>;
 }
 
-impl Fold for Folder {
+impl Fold for RuleFold {
     fn fold(
         &self,
         groups: &RecordGroups,
         base: Option<FoldBase<'_>>,
         fetcher: &mut dyn RecordFetcher,
-    ) -> Result<Folded> {
+    ) -> Result<FoldResult> {
         let (rows, candidates) = self.candidates(groups, base, fetcher)?;
         let masks = rows.masks(|column| self.absence.get(column));
         let flags = self.flag_column.map(|column| rows.mask_of(column, &Absence::Boolean(true)));
-        let folding = Folding {
+        let folding = RunningFold {
             folder: self,
             candidates,
             masks,
@@ -152,7 +152,7 @@ impl Fold for Folder {
 }
 
 /// The batches that the rows of the candidates are in.
-struct Rows {
+struct CandidateRows {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
@@ -163,7 +163,7 @@ const BASE: usize = 1;
 /// Of each batch, the rows whose value is filled; `None` if none is.
 type Mask = Vec<Option<BooleanBuffer>>;
 
-impl Rows {
+impl CandidateRows {
     /// Of each column, the rows whose values are filled.
     fn masks<'a>(&self, absence: impl Fn(usize) -> Option<&'a Absence>) -> Vec<Mask> {
         let columns = 0..self.schema.fields().len();
@@ -172,13 +172,13 @@ impl Rows {
 
     /// Empty if no row of any batch is filled.
     fn mask_of(&self, column: usize, absence: &Absence) -> Mask {
-        let of_batch = |batch: &RecordBatch| absence.of(batch.columns().get(column)?);
+        let of_batch = |batch: &RecordBatch| absence.absent_rows(batch.columns().get(column)?);
         let mask: Mask = self.batches.iter().map(of_batch).collect();
         if mask.iter().all(Option::is_none) { Mask::new() } else { mask }
     }
 }
 
-impl Folder {
+impl RuleFold {
     /// Base rows, then the log records of all groups, with the batches that they are in. Deletes by block have a row of nulls, unless
     /// they are delivered.
     fn candidates<'a>(
@@ -186,7 +186,7 @@ impl Folder {
         groups: &'a RecordGroups,
         base: Option<FoldBase<'a>>,
         fetcher: &mut dyn RecordFetcher,
-    ) -> Result<(Rows, Vec<Candidate<'a>>)> {
+    ) -> Result<(CandidateRows, Vec<Candidate<'a>>)> {
         let schema = fetcher.schema();
         let nulls = schema.fields().iter().map(|field| new_null_array(field.data_type(), 1));
         let options = RecordBatchOptions::new().with_row_count(Some(1));
@@ -197,18 +197,18 @@ impl Folder {
             base.check(groups.len())?;
             batches.push(base.batch.clone());
             candidates.extend(base.rows.iter().map(|row| Candidate {
-                side: Side { ordering: base.ordering.value(*row), is_foreign: false, deleted: Deleted::No },
+                side: MergeSide { ordering: base.ordering.value(*row), is_foreign: false, deleted: DeleteState::No },
                 source: None,
                 missing: None,
                 at: (BASE, *row),
             }));
         }
         let all = self.deleted_rows == DeletedRows::Delivered;
-        let has_row = |side: &Side<'_>| all || side.deleted != Deleted::ByBlock;
+        let has_row = |side: &MergeSide<'_>| all || side.deleted != DeleteState::ByBlock;
         let with_rows = groups.records().filter(|record| has_row(&record.side)).map(|record| record.row);
         let with_rows: Vec<RowRef> = with_rows.collect();
         let first = batches.len();
-        let Fetched { batches: fetched, picks } = fetcher.fetch(&with_rows)?;
+        let FetchedRows { batches: fetched, picks } = fetcher.fetch(&with_rows)?;
         if picks.len() != with_rows.len() {
             let message = format_args!("{} rows were fetched for {} log records", picks.len(), with_rows.len());
             return Err(Error::internal(message));
@@ -218,18 +218,18 @@ impl Folder {
         for record in groups.records() {
             let pick = if has_row(&record.side) { picks.next() } else { None };
             let at = pick.map_or((0, 0), |(batch, row)| (batch + first, row));
-            let (source, missing) = (Some(record.row.source), self.missing.of(record.row.source));
+            let (source, missing) = (Some(record.row.source), self.missing.columns(record.row.source));
             candidates.push(Candidate { side: record.side, source, missing, at });
         }
         if u32::try_from(candidates.len()).is_err() {
             return Err(Error::unsupported("more than 4 billion records of the keys of one batch"));
         }
-        Ok((Rows { schema, batches }, candidates))
+        Ok((CandidateRows { schema, batches }, candidates))
     }
 }
 
-struct Folding<'a> {
-    folder: &'a Folder,
+struct RunningFold<'a> {
+    folder: &'a RuleFold,
     candidates: Vec<Candidate<'a>>,
     /// Of each column, the candidates whose values are filled.
     masks: Vec<Mask>,
@@ -241,10 +241,10 @@ struct Folding<'a> {
     idle: Vec<Vec<u32>>,
 }
 
-impl Folding<'_> {
-    fn all(mut self, groups: &RecordGroups, has_base: bool, rows: Rows) -> Result<Folded> {
+impl RunningFold<'_> {
+    fn all(mut self, groups: &RecordGroups, has_base: bool, rows: CandidateRows) -> Result<FoldResult> {
         let mut outcomes = Vec::with_capacity(groups.len());
-        let mut made: Vec<Pick> = Vec::new();
+        let mut made: Vec<RowPick> = Vec::new();
         let mut count = 0_u32;
         let bases = if has_base { groups.len() } else { 0 };
         for (key, records) in (0_u32..).zip(groups.ranges()) {
@@ -253,9 +253,9 @@ impl Folding<'_> {
             let row = RowRef { source: 0, at: count };
             let stays = base.is_some_and(|base| state.top == base && state.picks.are_all(base));
             let outcome = match state.deleted {
-                Deleted::No if stays => MergeOutcome::Keep,
-                Deleted::No => MergeOutcome::Replace(row),
-                Deleted::Flagged | Deleted::ByRow | Deleted::ByBlock => MergeOutcome::Delete(row),
+                DeleteState::No if stays => MergeOutcome::Keep,
+                DeleteState::No => MergeOutcome::Replace(row),
+                DeleteState::Flagged | DeleteState::ByRow | DeleteState::ByBlock => MergeOutcome::Delete(row),
             };
             let is_made = match outcome {
                 MergeOutcome::Keep => false,
@@ -264,10 +264,10 @@ impl Folding<'_> {
             };
             if is_made {
                 match &state.picks {
-                    Picks::All(candidate) => {
+                    CandidatePicks::All(candidate) => {
                         made.extend(std::iter::repeat_n(self.candidate(*candidate)?.at, self.columns));
                     }
-                    Picks::ByColumn(candidates) => {
+                    CandidatePicks::ByColumn(candidates) => {
                         for candidate in candidates {
                             made.push(self.candidate(*candidate)?.at);
                         }
@@ -281,23 +281,23 @@ impl Folding<'_> {
         if count as usize * self.columns != made.len() {
             return Err(Error::internal(format_args!("{} values for {count} rows of {}", made.len(), self.columns)));
         }
-        let Rows { schema, batches } = rows;
+        let CandidateRows { schema, batches } = rows;
         let base = has_base.then_some(BASE);
-        Ok(Folded { rows: FoldedRows::ByColumn(PickedRows { schema, batches, base, picks: made }), outcomes })
+        Ok(FoldResult { rows: FoldedRows::ByColumn(PickedRows { schema, batches, base, picks: made }), outcomes })
     }
 
     /// Merges the records of one key, and then its base row.
-    fn key(&mut self, mut records: Range<usize>, base: Option<u32>) -> Result<State> {
+    fn key(&mut self, mut records: Range<usize>, base: Option<u32>) -> Result<MergedCandidates> {
         let first = records.next().ok_or_else(|| Error::internal("a key without a record"))?;
         let mut log = self.state_of(first)?;
         for at in records {
             let newer = self.state_of(at)?;
-            let step = if newer.deleted == Deleted::ByBlock { MergeStep::Delete } else { MergeStep::Data };
+            let step = if newer.deleted == DeleteState::ByBlock { MergeStep::Delete } else { MergeStep::Data };
             log = self.merged(step, log, newer)?;
         }
         let Some(base) = base else { return Ok(log) };
-        let deleted = if self.is_flagged(base)? { Deleted::Flagged } else { Deleted::No };
-        let older = State { deleted, ..self.state_of(base as usize)? };
+        let deleted = if self.is_flagged(base)? { DeleteState::Flagged } else { DeleteState::No };
+        let older = MergedCandidates { deleted, ..self.state_of(base as usize)? };
         self.merged(MergeStep::Base, older, log)
     }
 
@@ -305,13 +305,19 @@ impl Folding<'_> {
         self.candidates.get(at as usize).ok_or_else(|| no_candidate(at))
     }
 
-    fn state_of(&self, at: usize) -> Result<State> {
+    fn state_of(&self, at: usize) -> Result<MergedCandidates> {
         let top = u32::try_from(at).map_err(|_| Error::internal("a candidate beyond 2^32"))?;
-        Ok(State { top, deleted: self.candidate(top)?.side.deleted, picks: Picks::All(top) })
+        Ok(MergedCandidates { top, deleted: self.candidate(top)?.side.deleted, picks: CandidatePicks::All(top) })
     }
 
-    fn merged(&mut self, step: MergeStep, older: State, newer: State) -> Result<State> {
-        let side = |state: &State| Ok(Side { deleted: state.deleted, ..self.candidate(state.top)?.side });
+    fn merged(
+        &mut self,
+        step: MergeStep,
+        older: MergedCandidates,
+        newer: MergedCandidates,
+    ) -> Result<MergedCandidates> {
+        let side =
+            |state: &MergedCandidates| Ok(MergeSide { deleted: state.deleted, ..self.candidate(state.top)?.side });
         let newest = self.candidate(newer.top)?.source;
         let partial = self
             .first_partial
@@ -319,28 +325,28 @@ impl Folding<'_> {
         let overlay = self.folder.rules.merge(step, side(&older)?, side(&newer)?);
         let merged = match overlay {
             // What the flag deletes at this step leaves no row.
-            Overlay::Older if older.deleted == Deleted::Flagged => {
+            OverlayResult::Older if older.deleted == DeleteState::Flagged => {
                 self.recycle(newer.picks);
-                return Ok(State { deleted: Deleted::ByBlock, ..older });
+                return Ok(MergedCandidates { deleted: DeleteState::ByBlock, ..older });
             }
-            Overlay::Older => {
+            OverlayResult::Older => {
                 self.recycle(newer.picks);
                 return Ok(older);
             }
-            Overlay::Newer => {
+            OverlayResult::Newer => {
                 self.recycle(older.picks);
                 return Ok(newer);
             }
-            Overlay::NewerOverOlder => self.overlaid(newer, older, partial, false)?,
-            Overlay::OlderOverNewer { newer_meta } => self.overlaid(older, newer, partial, newer_meta)?,
+            OverlayResult::NewerOverOlder => self.overlaid(newer, older, partial, false)?,
+            OverlayResult::OlderOverNewer { newer_meta } => self.overlaid(older, newer, partial, newer_meta)?,
         };
         // After the base row there is no further step that would read the flag.
-        let flag = self.folder.flag_column.filter(|_| step != MergeStep::Base && merged.deleted == Deleted::No);
-        let flagged = match flag.and_then(|flag| merged.picks.of(flag)) {
+        let flag = self.folder.flag_column.filter(|_| step != MergeStep::Base && merged.deleted == DeleteState::No);
+        let flagged = match flag.and_then(|flag| merged.picks.candidate(flag)) {
             Some(candidate) => self.is_flagged(candidate)?,
             None => false,
         };
-        Ok(if flagged { State { deleted: Deleted::Flagged, ..merged } } else { merged })
+        Ok(if flagged { MergedCandidates { deleted: DeleteState::Flagged, ..merged } } else { merged })
     }
 
     fn is_flagged(&self, candidate: u32) -> Result<bool> {
@@ -348,10 +354,16 @@ impl Folding<'_> {
     }
 
     /// The row of `high`, with its absent values filled from `low`; meta columns are from `low` too if `low_meta`.
-    fn overlaid(&mut self, mut high: State, low: State, partial: bool, low_meta: bool) -> Result<State> {
+    fn overlaid(
+        &mut self,
+        mut high: MergedCandidates,
+        low: MergedCandidates,
+        partial: bool,
+        low_meta: bool,
+    ) -> Result<MergedCandidates> {
         let mut picks = match high.picks {
-            Picks::ByColumn(picks) => picks,
-            Picks::All(candidate) => {
+            CandidatePicks::ByColumn(picks) => picks,
+            CandidatePicks::All(candidate) => {
                 let mut picks = self.idle.pop().unwrap_or_default();
                 picks.clear();
                 picks.resize(self.columns, candidate);
@@ -361,14 +373,15 @@ impl Folding<'_> {
         for (column, pick) in picks.iter_mut().enumerate() {
             let is_low_meta = low_meta && self.folder.is_meta.get(column).is_some_and(|is_meta| *is_meta);
             if is_low_meta || self.is_absent(*pick, column, partial)? {
-                *pick = low.picks.of(column).ok_or_else(|| Error::internal("a row without all of its columns"))?;
+                *pick =
+                    low.picks.candidate(column).ok_or_else(|| Error::internal("a row without all of its columns"))?;
             }
         }
         self.recycle(low.picks);
         if let Some(column) = self.folder.ordering_column {
             high.top = *picks.get(column).ok_or_else(|| Error::internal("no such ordering column"))?;
         }
-        Ok(State { picks: Picks::ByColumn(picks), ..high })
+        Ok(MergedCandidates { picks: CandidatePicks::ByColumn(picks), ..high })
     }
 
     fn is_absent(&self, candidate: u32, column: usize, partial: bool) -> Result<bool> {
@@ -384,8 +397,8 @@ impl Folding<'_> {
         Ok(self.masks.get(column).is_some_and(|mask| is_set(mask, candidate.at)))
     }
 
-    fn recycle(&mut self, picks: Picks) {
-        if let Picks::ByColumn(picks) = picks {
+    fn recycle(&mut self, picks: CandidatePicks) {
+        if let CandidatePicks::ByColumn(picks) = picks {
             self.idle.push(picks);
         }
     }

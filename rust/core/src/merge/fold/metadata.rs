@@ -19,7 +19,7 @@ use arrow_schema::DataType;
 use arrow_select::interleave::interleave;
 
 use super::custom::RowMerger;
-use super::metadata_bounds::{Bounds, misshapen};
+use super::metadata_bounds::{BoundsPairs, misshapen};
 use crate::error::{Error, Result};
 
 /// The field with the type of a record.
@@ -32,7 +32,7 @@ pub struct MetadataMerger;
 
 /// How an older and a newer record are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MergeKind {
     /// The entries of both.
     Files,
     /// The bounds and counts of both.
@@ -50,8 +50,8 @@ impl RowMerger for MetadataMerger {
                 return Err(Error::internal("records of the metadata table with other columns"));
             };
             match field.name().as_str() {
-                FILES if kinds.contains(&Kind::Files) => files(old, new, &kinds),
-                COLUMN_STATS if kinds.contains(&Kind::Stats) => stats(old, new, &kinds),
+                FILES if kinds.contains(&MergeKind::Files) => files(old, new, &kinds),
+                COLUMN_STATS if kinds.contains(&MergeKind::Stats) => stats(old, new, &kinds),
                 _ => Ok(Arc::clone(new)),
             }
         });
@@ -63,7 +63,7 @@ impl RowMerger for MetadataMerger {
 }
 
 /// How each pair of rows is merged.
-fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<Kind>> {
+fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<MergeKind>> {
     let types =
         |batch: &RecordBatch| batch.column_by_name(TYPE).and_then(|c| c.as_primitive_opt::<Int32Type>().cloned());
     let (Some(old), Some(new)) = (types(older), types(newer)) else {
@@ -72,9 +72,9 @@ fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<Kind>> {
     old.iter()
         .zip(&new)
         .map(|(old, new)| match (old, new) {
-            (Some(1 | 2), Some(1 | 2)) if old == new => Ok(Kind::Files),
-            (Some(3 | 6), Some(3 | 6)) if old == new => Ok(Kind::Stats),
-            (Some(4 | 5 | 7), Some(4 | 5 | 7)) if old == new => Ok(Kind::Newer),
+            (Some(1 | 2), Some(1 | 2)) if old == new => Ok(MergeKind::Files),
+            (Some(3 | 6), Some(3 | 6)) if old == new => Ok(MergeKind::Stats),
+            (Some(4 | 5 | 7), Some(4 | 5 | 7)) if old == new => Ok(MergeKind::Newer),
             (Some(old), Some(new)) if old == new => {
                 Err(Error::unsupported(format!("records of type {new} in a metadata table")))
             }
@@ -86,20 +86,22 @@ fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<Kind>> {
 }
 
 /// The maps from file names to sizes: merged in rows that list files, the newer ones elsewhere.
-fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[Kind]) -> Result<ArrayRef> {
+fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<ArrayRef> {
     let (Some(old), Some(new)) = (older.as_map_opt(), newer.as_map_opt()) else {
         return Err(Error::invalid_table("the file list of a metadata table's record is no map"));
     };
-    let (old_entries, new_entries) = (Entries::of(old)?, Entries::of(new)?);
+    let (old_entries, new_entries) = (Entries::from_map(old)?, Entries::from_map(new)?);
     let (mut picks, mut lengths, mut there) = (Vec::new(), Vec::with_capacity(kinds.len()), Vec::new());
     for (row, kind) in kinds.iter().enumerate() {
         let before = picks.len();
         match kind {
-            Kind::Files => union(&old_entries, &new_entries, row, &mut picks),
-            Kind::Stats | Kind::Newer => picks.extend(new_entries.of_row(row).map(|entry| (1, entry))),
+            MergeKind::Files => union(&old_entries, &new_entries, row, &mut picks),
+            MergeKind::Stats | MergeKind::Newer => {
+                picks.extend(new_entries.entries_of_row(row).map(|entry| (1, entry)))
+            }
         }
         lengths.push(picks.len() - before);
-        there.push(*kind == Kind::Files || new.is_valid(row));
+        there.push(*kind == MergeKind::Files || new.is_valid(row));
     }
     let entries = interleave(&[old.entries() as &dyn Array, new.entries()], &picks).map_err(misshapen)?;
     let DataType::Map(field, sorted) = new.data_type() else { return Ok(Arc::clone(newer)) };
@@ -118,7 +120,7 @@ struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    fn of(map: &'a MapArray) -> Result<Self> {
+    fn from_map(map: &'a MapArray) -> Result<Self> {
         let infos = map.values().as_struct_opt();
         let child = |name| infos.and_then(|infos| infos.column_by_name(name));
         let names = map.keys().as_string_opt::<i32>();
@@ -131,7 +133,7 @@ impl<'a> Entries<'a> {
     }
 
     /// The ordinals of the entries of a row.
-    fn of_row(&self, row: usize) -> std::ops::Range<usize> {
+    fn entries_of_row(&self, row: usize) -> std::ops::Range<usize> {
         let ends = self.map.value_offsets();
         let end = |at: usize| ends.get(at).and_then(|end| usize::try_from(*end).ok()).unwrap_or_default();
         if self.map.is_valid(row) { end(row)..end(row + 1) } else { 0..0 }
@@ -140,8 +142,9 @@ impl<'a> Entries<'a> {
 
 /// The entries of two file lists: those of the older list in its order, then the new ones.
 fn union(old: &Entries<'_>, new: &Entries<'_>, row: usize, picks: &mut Vec<(usize, usize)>) {
-    let mut newer: HashMap<&str, usize> = new.of_row(row).map(|entry| (new.names.value(entry), entry)).collect();
-    for entry in old.of_row(row) {
+    let mut newer: HashMap<&str, usize> =
+        new.entries_of_row(row).map(|entry| (new.names.value(entry), entry)).collect();
+    for entry in old.entries_of_row(row) {
         match newer.remove(old.names.value(entry)) {
             None => picks.push((0, entry)),
             Some(other) if new.deleted.value(other) => {
@@ -154,12 +157,12 @@ fn union(old: &Entries<'_>, new: &Entries<'_>, row: usize, picks: &mut Vec<(usiz
             Some(_) => picks.push((0, entry)),
         }
     }
-    let added = new.of_row(row).filter(|entry| newer.get(new.names.value(*entry)) == Some(entry));
+    let added = new.entries_of_row(row).filter(|entry| newer.get(new.names.value(*entry)) == Some(entry));
     picks.extend(added.map(|entry| (1, entry)));
 }
 
 /// The statistics of rows of stats, put together where they are; elsewhere the newer ones.
-fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[Kind]) -> Result<ArrayRef> {
+fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<ArrayRef> {
     let (Some(old), Some(new)) = (older.as_struct_opt(), newer.as_struct_opt()) else {
         return Err(Error::invalid_table("the statistics of a metadata table's record are no record"));
     };
@@ -172,7 +175,7 @@ fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[Kind]) -> Result<ArrayRef>
         .enumerate()
         .map(|(row, kind)| {
             let decided = is(new, "isTightBound", row) || is(new, "isDeleted", row) || is(old, "isDeleted", row);
-            *kind == Kind::Stats && old.is_valid(row) && new.is_valid(row) && !decided
+            *kind == MergeKind::Stats && old.is_valid(row) && new.is_valid(row) && !decided
         })
         .collect();
     let columns = new.fields().iter().zip(new.columns()).map(|(field, column)| {
@@ -196,7 +199,7 @@ fn outer(
     merged: &[bool],
     is_outer: fn(std::cmp::Ordering, std::cmp::Ordering) -> bool,
 ) -> Result<ArrayRef> {
-    let mut bounds = Bounds::new(older, newer)?;
+    let mut bounds = BoundsPairs::new(older, newer)?;
     let picks = merged.iter().enumerate().map(|(row, is_merged)| {
         let takes_older = *is_merged
             && match bounds.compare(row)? {
@@ -232,7 +235,7 @@ mod tests {
     use arrow_schema::{Field, Fields, Schema};
 
     use super::*;
-    use crate::error::Kind as ErrorKind;
+    use crate::error::ErrorKind;
 
     type Files<'a> = &'a [(&'a str, i64, bool)];
 
@@ -259,9 +262,9 @@ mod tests {
 
     fn lists_of(batch: &RecordBatch) -> Vec<Vec<(String, i64, bool)>> {
         let map = batch.column_by_name(FILES).unwrap().as_map();
-        let entries = Entries::of(map).unwrap();
+        let entries = Entries::from_map(map).unwrap();
         let entry = |at| (entries.names.value(at).to_owned(), entries.sizes.value(at), entries.deleted.value(at));
-        (0..map.len()).map(|row| entries.of_row(row).map(entry).collect()).collect()
+        (0..map.len()).map(|row| entries.entries_of_row(row).map(entry).collect()).collect()
     }
 
     fn merged(older: &RecordBatch, newer: &RecordBatch) -> RecordBatch {

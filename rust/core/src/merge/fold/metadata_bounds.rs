@@ -10,14 +10,14 @@ use arrow_schema::{ArrowError, SortOptions};
 use crate::error::{Error, Result};
 
 /// Older and newer bounds, row by row.
-pub(super) struct Bounds<'a> {
+pub(super) struct BoundsPairs<'a> {
     older: &'a StructArray,
     newer: &'a StructArray,
     /// By member, made when it is first needed.
     comparators: Vec<Option<DynComparator>>,
 }
 
-impl<'a> Bounds<'a> {
+impl<'a> BoundsPairs<'a> {
     pub(super) fn new(older: &'a ArrayRef, newer: &'a ArrayRef) -> Result<Self> {
         let (Some(older), Some(newer)) = (older.as_struct_opt(), newer.as_struct_opt()) else {
             return Err(Error::invalid_table("a bound of a metadata table's record is no union"));

@@ -12,7 +12,7 @@ pub struct MissingColumns {
 impl MissingColumns {
     /// Every one of `sources` sources lacks the columns that are true in `missing`.
     #[must_use]
-    pub fn of_all(sources: usize, missing: &Arc<[bool]>) -> Self {
+    pub fn from_all(sources: usize, missing: &Arc<[bool]>) -> Self {
         Self { by_source: vec![Some(Arc::clone(missing)); sources] }
     }
 
@@ -27,7 +27,7 @@ impl MissingColumns {
 
     /// The columns that a source lacks; `None` if its records are whole.
     #[must_use]
-    pub fn of(&self, source: u32) -> Option<&[bool]> {
+    pub fn columns(&self, source: u32) -> Option<&[bool]> {
         self.by_source.get(source as usize)?.as_deref()
     }
 
@@ -45,14 +45,14 @@ mod tests {
     #[test]
     fn sources_between_partial_ones_are_whole() {
         let mut missing = MissingColumns::default();
-        assert_eq!((missing.first_source(), missing.of(0)), (None, None));
+        assert_eq!((missing.first_source(), missing.columns(0)), (None, None));
         missing.insert(2, [true, false].into());
         missing.insert(4, [false, true].into());
         assert_eq!(missing.first_source(), Some(2));
         assert_eq!(
-            [1, 2, 3, 4, 5].map(|source| missing.of(source).map(<[bool]>::to_vec)),
+            [1, 2, 3, 4, 5].map(|source| missing.columns(source).map(<[bool]>::to_vec)),
             [None, Some(vec![true, false]), None, Some(vec![false, true]), None]
         );
-        assert_eq!(MissingColumns::of_all(2, &[true].into()).of(1), Some(&[true][..]));
+        assert_eq!(MissingColumns::from_all(2, &[true].into()).columns(1), Some(&[true][..]));
     }
 }

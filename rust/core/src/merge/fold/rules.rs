@@ -12,15 +12,15 @@
 use std::cmp::Ordering;
 
 use super::super::ordering::OrderingValue;
-use super::super::rules::{Deleted, Side};
+use super::super::rules::{DeleteState, MergeSide};
 
 /// How records of one key are folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoldRules {
     /// A partial update mode of the table.
-    Fill(Mode),
+    Fill(FoldMode),
     /// Blocks of partial records.
-    Partial(Mode),
+    Partial(FoldMode),
     /// A payload class, by the rules of 1.x; whether the ordering field is an int or a date, whose 0 is the default.
     Payload(PayloadFold, bool),
     /// A payload class, by the rules of 0.x; the same.
@@ -29,7 +29,7 @@ pub enum FoldRules {
 
 /// A merge mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum FoldMode {
     /// COMMIT_TIME_ORDERING.
     CommitTime,
     /// EVENT_TIME_ORDERING; whether the ordering field is an int or a date, whose 0 is the default.
@@ -57,7 +57,7 @@ pub enum PayloadFold {
 
 /// What a pair of records becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overlay {
+pub(super) enum OverlayResult {
     /// The older record, as it is.
     Older,
     /// The newer one, as it is.
@@ -84,7 +84,7 @@ pub(super) enum MergeStep {
 
 impl FoldRules {
     /// What `older` and `newer` become.
-    pub(super) fn merge(self, step: MergeStep, older: Side<'_>, newer: Side<'_>) -> Overlay {
+    pub(super) fn merge(self, step: MergeStep, older: MergeSide<'_>, newer: MergeSide<'_>) -> OverlayResult {
         match self {
             Self::Fill(mode) | Self::Partial(mode) => mode.merge(step, older, newer),
             Self::Payload(class, int_ordering) => class.merge_1_x(int_ordering, older, newer),
@@ -93,8 +93,8 @@ impl FoldRules {
     }
 }
 
-impl Mode {
-    fn merge(self, step: MergeStep, older: Side<'_>, newer: Side<'_>) -> Overlay {
+impl FoldMode {
+    fn merge(self, step: MergeStep, older: MergeSide<'_>, newer: MergeSide<'_>) -> OverlayResult {
         let newer_wins = match (self, step) {
             (Self::CommitTime, _) => true,
             (Self::EventTime { .. }, MergeStep::Data) => {
@@ -106,84 +106,91 @@ impl Mode {
             (Self::EventTime { .. }, MergeStep::Base) => self.unordered_delete(newer) || not_lower(newer, older),
         };
         match (newer_wins, is_delete(older) || is_delete(newer)) {
-            (true, true) => Overlay::Newer,
-            (false, true) => Overlay::Older,
-            (true, false) => Overlay::NewerOverOlder,
-            (false, false) => Overlay::OlderOverNewer { newer_meta: false },
+            (true, true) => OverlayResult::Newer,
+            (false, true) => OverlayResult::Older,
+            (true, false) => OverlayResult::NewerOverOlder,
+            (false, false) => OverlayResult::OlderOverNewer { newer_meta: false },
         }
     }
 
-    fn unordered_delete(self, side: Side<'_>) -> bool {
+    fn unordered_delete(self, side: MergeSide<'_>) -> bool {
         is_delete(side) && is_default(side, self == Self::EventTime { int_ordering: true })
     }
 }
 
 impl PayloadFold {
     /// At every step the newer record's `combineAndGetUpdateValue` (`CustomPayloadRecordMerger`).
-    fn merge_1_x(self, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
-        let unordered =
-            |side: Side<'_>| !matches!(side.deleted, Deleted::No | Deleted::Flagged) && is_default(side, int_ordering);
+    fn merge_1_x(self, int_ordering: bool, older: MergeSide<'_>, newer: MergeSide<'_>) -> OverlayResult {
+        let unordered = |side: MergeSide<'_>| {
+            !matches!(side.deleted, DeleteState::No | DeleteState::Flagged) && is_default(side, int_ordering)
+        };
         if unordered(older)
             || unordered(newer)
-            || older.deleted == Deleted::ByBlock
-            || newer.deleted == Deleted::ByBlock
+            || older.deleted == DeleteState::ByBlock
+            || newer.deleted == DeleteState::ByBlock
         {
-            return Overlay::Newer;
+            return OverlayResult::Newer;
         }
         self.combine(int_ordering, older, newer)
     }
 
-    fn merge_0_x(self, step: MergeStep, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
+    fn merge_0_x(
+        self,
+        step: MergeStep,
+        int_ordering: bool,
+        older: MergeSide<'_>,
+        newer: MergeSide<'_>,
+    ) -> OverlayResult {
         let unordered = is_default(newer, int_ordering);
         let (older, newer) =
             (older.null_is_zero(int_ordering && step != MergeStep::Base), newer.null_is_zero(int_ordering));
         match step {
-            MergeStep::Base if newer.deleted == Deleted::ByBlock => Overlay::Newer,
+            MergeStep::Base if newer.deleted == DeleteState::ByBlock => OverlayResult::Newer,
             MergeStep::Base => self.combine(int_ordering, older, newer),
-            MergeStep::Delete if unordered || newer.deletes(older) => Overlay::Newer,
-            MergeStep::Delete => Overlay::Older,
-            MergeStep::Data if older.deleted == Deleted::ByBlock => Overlay::Newer,
+            MergeStep::Delete if unordered || newer.deletes(older) => OverlayResult::Newer,
+            MergeStep::Delete => OverlayResult::Older,
+            MergeStep::Data if older.deleted == DeleteState::ByBlock => OverlayResult::Newer,
             MergeStep::Data => match (self, not_lower(newer, older)) {
                 // A delete that is not late is not filled.
-                (Self::PartialUpdate { .. }, true) if !is_delete(newer) => Overlay::NewerOverOlder,
-                (Self::PartialUpdate { .. }, false) => Overlay::OlderOverNewer { newer_meta: true },
-                (_, true) => Overlay::Newer,
-                (_, false) => Overlay::Older,
+                (Self::PartialUpdate { .. }, true) if !is_delete(newer) => OverlayResult::NewerOverOlder,
+                (Self::PartialUpdate { .. }, false) => OverlayResult::OlderOverNewer { newer_meta: true },
+                (_, true) => OverlayResult::Newer,
+                (_, false) => OverlayResult::Older,
             },
         }
     }
 
     /// `combineAndGetUpdateValue` of two rows. An older one without an ordering value is never preferred.
-    fn combine(self, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
+    fn combine(self, int_ordering: bool, older: MergeSide<'_>, newer: MergeSide<'_>) -> OverlayResult {
         let ordered = newer.null_is_zero(int_ordering);
         let comparable = older.ordering != OrderingValue::Default && ordered.ordering != OrderingValue::Default;
         let older_is_greater = comparable && !not_lower(ordered, older);
         match self {
-            Self::NonDefaults if is_delete(newer) => Overlay::Newer,
-            Self::NonDefaults => Overlay::NewerOverOlder,
+            Self::NonDefaults if is_delete(newer) => OverlayResult::Newer,
+            Self::NonDefaults => OverlayResult::NewerOverOlder,
             // A late delete deletes all the same.
-            Self::PartialUpdate { .. } if is_delete(newer) => Overlay::Newer,
-            Self::PartialUpdate { compares } if !(compares && older_is_greater) => Overlay::NewerOverOlder,
-            Self::PartialUpdate { .. } if is_delete(older) => Overlay::Older,
-            Self::PartialUpdate { .. } => Overlay::OlderOverNewer { newer_meta: true },
-            Self::Postgres if older_is_greater => Overlay::Older,
-            Self::Postgres if is_delete(newer) => Overlay::Newer,
-            Self::Postgres => Overlay::NewerOverOlder,
+            Self::PartialUpdate { .. } if is_delete(newer) => OverlayResult::Newer,
+            Self::PartialUpdate { compares } if !(compares && older_is_greater) => OverlayResult::NewerOverOlder,
+            Self::PartialUpdate { .. } if is_delete(older) => OverlayResult::Older,
+            Self::PartialUpdate { .. } => OverlayResult::OlderOverNewer { newer_meta: true },
+            Self::Postgres if older_is_greater => OverlayResult::Older,
+            Self::Postgres if is_delete(newer) => OverlayResult::Newer,
+            Self::Postgres => OverlayResult::NewerOverOlder,
         }
     }
 }
 
-fn is_delete(side: Side<'_>) -> bool {
-    side.deleted != Deleted::No
+fn is_delete(side: MergeSide<'_>) -> bool {
+    side.deleted != DeleteState::No
 }
 
 /// Whether the ordering is none: not there, or the 0 of an int field, which is Hudi's default.
-fn is_default(side: Side<'_>, int_ordering: bool) -> bool {
+fn is_default(side: MergeSide<'_>, int_ordering: bool) -> bool {
     side.ordering == OrderingValue::Default
         || int_ordering && !side.is_foreign && side.ordering == OrderingValue::Fixed(0)
 }
 
-fn not_lower(newer: Side<'_>, older: Side<'_>) -> bool {
+fn not_lower(newer: MergeSide<'_>, older: MergeSide<'_>) -> bool {
     newer.ordering.compare(&older.ordering) != Ordering::Less
 }
 
@@ -191,48 +198,48 @@ fn not_lower(newer: Side<'_>, older: Side<'_>) -> bool {
 mod tests {
     use super::*;
 
-    fn row(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::No }
+    fn row(ordering: i64) -> MergeSide<'static> {
+        MergeSide { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::No }
     }
 
-    fn delete(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByBlock }
+    fn delete(ordering: i64) -> MergeSide<'static> {
+        MergeSide { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: DeleteState::ByBlock }
     }
 
-    const UNORDERED: Side<'static> =
-        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::ByBlock };
+    const UNORDERED: MergeSide<'static> =
+        MergeSide { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::ByBlock };
     const PARTIAL_UPDATE: PayloadFold = PayloadFold::PartialUpdate { compares: true };
-    const EVENT: FoldRules = FoldRules::Fill(Mode::EventTime { int_ordering: false });
-    const OLDER_ON_TOP: Overlay = Overlay::OlderOverNewer { newer_meta: false };
+    const EVENT: FoldRules = FoldRules::Fill(FoldMode::EventTime { int_ordering: false });
+    const OLDER_ON_TOP: OverlayResult = OverlayResult::OlderOverNewer { newer_meta: false };
 
     #[test]
     fn the_winner_lies_over_the_loser() {
         for (step, older, newer, expected) in [
-            (MergeStep::Data, row(10), row(20), Overlay::NewerOverOlder),
-            (MergeStep::Data, row(20), row(20), Overlay::NewerOverOlder),
+            (MergeStep::Data, row(10), row(20), OverlayResult::NewerOverOlder),
+            (MergeStep::Data, row(20), row(20), OverlayResult::NewerOverOlder),
             (MergeStep::Data, row(20), row(10), OLDER_ON_TOP),
             (MergeStep::Base, row(20), row(10), OLDER_ON_TOP),
-            (MergeStep::Delete, row(20), delete(10), Overlay::Older),
-            (MergeStep::Delete, row(20), delete(20), Overlay::Newer),
-            (MergeStep::Data, delete(20), row(10), Overlay::Older),
-            (MergeStep::Data, UNORDERED, row(10), Overlay::Newer),
-            (MergeStep::Delete, UNORDERED, delete(99), Overlay::Older),
-            (MergeStep::Base, row(20), UNORDERED, Overlay::Newer),
+            (MergeStep::Delete, row(20), delete(10), OverlayResult::Older),
+            (MergeStep::Delete, row(20), delete(20), OverlayResult::Newer),
+            (MergeStep::Data, delete(20), row(10), OverlayResult::Older),
+            (MergeStep::Data, UNORDERED, row(10), OverlayResult::Newer),
+            (MergeStep::Delete, UNORDERED, delete(99), OverlayResult::Older),
+            (MergeStep::Base, row(20), UNORDERED, OverlayResult::Newer),
         ] {
             assert_eq!(EVENT.merge(step, older, newer), expected, "{step:?} {older:?} {newer:?}");
         }
-        let commit = FoldRules::Partial(Mode::CommitTime);
-        assert_eq!(commit.merge(MergeStep::Data, row(20), row(10)), Overlay::NewerOverOlder);
-        assert_eq!(commit.merge(MergeStep::Delete, row(20), UNORDERED), Overlay::Newer);
+        let commit = FoldRules::Partial(FoldMode::CommitTime);
+        assert_eq!(commit.merge(MergeStep::Data, row(20), row(10)), OverlayResult::NewerOverOlder);
+        assert_eq!(commit.merge(MergeStep::Delete, row(20), UNORDERED), OverlayResult::Newer);
     }
 
     #[test]
     fn payloads_of_1_x() {
         for (class, older, newer, expected) in [
-            (PayloadFold::NonDefaults, row(20), row(10), Overlay::NewerOverOlder),
-            (PARTIAL_UPDATE, row(20), row(10), Overlay::OlderOverNewer { newer_meta: true }),
-            (PARTIAL_UPDATE, row(10), row(10), Overlay::NewerOverOlder),
-            (PARTIAL_UPDATE, delete(20), row(10), Overlay::Newer),
+            (PayloadFold::NonDefaults, row(20), row(10), OverlayResult::NewerOverOlder),
+            (PARTIAL_UPDATE, row(20), row(10), OverlayResult::OlderOverNewer { newer_meta: true }),
+            (PARTIAL_UPDATE, row(10), row(10), OverlayResult::NewerOverOlder),
+            (PARTIAL_UPDATE, delete(20), row(10), OverlayResult::Newer),
         ] {
             assert_eq!(
                 FoldRules::Payload(class, false).merge(MergeStep::Data, older, newer),
@@ -245,14 +252,14 @@ mod tests {
     /// Nulls, and classes that Hudi was seen not to compare.
     #[test]
     fn partial_updates_that_do_not_compare() {
-        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::No };
-        let older_on_top = Overlay::OlderOverNewer { newer_meta: true };
+        let null = MergeSide { ordering: OrderingValue::Default, is_foreign: false, deleted: DeleteState::No };
+        let older_on_top = OverlayResult::OlderOverNewer { newer_meta: true };
         for (compares, int_ordering, older, newer, expected) in [
-            (false, false, row(20), row(10), Overlay::NewerOverOlder),
-            (true, true, null, row(-1), Overlay::NewerOverOlder),
-            (true, true, row(-1), null, Overlay::NewerOverOlder),
+            (false, false, row(20), row(10), OverlayResult::NewerOverOlder),
+            (true, true, null, row(-1), OverlayResult::NewerOverOlder),
+            (true, true, row(-1), null, OverlayResult::NewerOverOlder),
             (true, true, row(1), null, older_on_top),
-            (true, false, row(1), null, Overlay::NewerOverOlder),
+            (true, false, row(1), null, OverlayResult::NewerOverOlder),
             (true, false, row(20), row(10), older_on_top),
         ] {
             let rules = FoldRules::Payload(PayloadFold::PartialUpdate { compares }, int_ordering);
@@ -264,18 +271,24 @@ mod tests {
     #[test]
     fn payloads_of_0_x_combine_among_logs_by_ordering() {
         let non_defaults = FoldRules::Payload0x(PayloadFold::NonDefaults, false);
-        assert_eq!(non_defaults.merge(MergeStep::Data, row(20), row(15)), Overlay::Older);
-        assert_eq!(non_defaults.merge(MergeStep::Data, row(15), row(20)), Overlay::Newer);
-        assert_eq!(non_defaults.merge(MergeStep::Base, row(20), row(15)), Overlay::NewerOverOlder);
-        assert_eq!(non_defaults.merge(MergeStep::Data, delete(20), row(15)), Overlay::Newer);
-        assert_eq!(non_defaults.merge(MergeStep::Base, row(20), delete(15)), Overlay::Newer);
+        assert_eq!(non_defaults.merge(MergeStep::Data, row(20), row(15)), OverlayResult::Older);
+        assert_eq!(non_defaults.merge(MergeStep::Data, row(15), row(20)), OverlayResult::Newer);
+        assert_eq!(non_defaults.merge(MergeStep::Base, row(20), row(15)), OverlayResult::NewerOverOlder);
+        assert_eq!(non_defaults.merge(MergeStep::Data, delete(20), row(15)), OverlayResult::Newer);
+        assert_eq!(non_defaults.merge(MergeStep::Base, row(20), delete(15)), OverlayResult::Newer);
         let postgres = FoldRules::Payload0x(PayloadFold::Postgres, false);
-        assert_eq!(postgres.merge(MergeStep::Data, row(10), row(20)), Overlay::Newer);
-        assert_eq!(postgres.merge(MergeStep::Base, row(10), row(20)), Overlay::NewerOverOlder);
-        assert_eq!(postgres.merge(MergeStep::Base, row(20), row(10)), Overlay::Older);
-        assert_eq!(postgres.merge(MergeStep::Base, row(20), delete(10)), Overlay::Newer);
+        assert_eq!(postgres.merge(MergeStep::Data, row(10), row(20)), OverlayResult::Newer);
+        assert_eq!(postgres.merge(MergeStep::Base, row(10), row(20)), OverlayResult::NewerOverOlder);
+        assert_eq!(postgres.merge(MergeStep::Base, row(20), row(10)), OverlayResult::Older);
+        assert_eq!(postgres.merge(MergeStep::Base, row(20), delete(10)), OverlayResult::Newer);
         let partial = FoldRules::Payload0x(PARTIAL_UPDATE, false);
-        assert_eq!(partial.merge(MergeStep::Data, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
-        assert_eq!(partial.merge(MergeStep::Base, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
+        assert_eq!(
+            partial.merge(MergeStep::Data, row(20), row(10)),
+            OverlayResult::OlderOverNewer { newer_meta: true }
+        );
+        assert_eq!(
+            partial.merge(MergeStep::Base, row(20), row(10)),
+            OverlayResult::OlderOverNewer { newer_meta: true }
+        );
     }
 }

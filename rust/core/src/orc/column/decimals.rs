@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Decimal128Array};
 
-use super::values::Values;
+use super::values::ValueReader;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 use crate::orc::stream::Stream;
 
 /// Decimals, brought to the column's scale.
-pub(super) struct Decimals {
+pub(super) struct DecimalValues {
     pub(super) digits: Stream,
     pub(super) scales: IntRuns,
     pub(super) precision: u8,
     pub(super) scale: i8,
 }
 
-impl Values for Decimals {
+impl ValueReader for DecimalValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let scales = self.scales.read(count)?;
         let to = i64::from(self.scale);

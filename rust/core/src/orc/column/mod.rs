@@ -24,4 +24,4 @@ mod timestamps;
 mod values;
 
 pub(super) use open::open;
-pub(super) use present::Column;
+pub(super) use present::StripeColumn;

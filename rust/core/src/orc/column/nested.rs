@@ -5,19 +5,19 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, ListArray, MapArray, StructArray};
 use arrow_schema::{DataType, Field, Fields};
 
-use super::present::Column;
+use super::present::StripeColumn;
 use super::texts::{end_of, offsets};
-use super::values::Values;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 
 /// Structs: their children, side by side.
-pub(super) struct Structs {
+pub(super) struct StructValues {
     pub(super) fields: Fields,
-    pub(super) children: Vec<Column>,
+    pub(super) children: Vec<StripeColumn>,
 }
 
-impl Values for Structs {
+impl ValueReader for StructValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let children = self.children.iter_mut().map(|child| child.read(count)).collect::<Result<_>>()?;
         let array = StructArray::try_new_with_length(self.fields.clone(), children, None, count);
@@ -26,12 +26,12 @@ impl Values for Structs {
 }
 
 /// Lists: how long each is, and all their items.
-pub(super) struct Lists {
+pub(super) struct ListValues {
     pub(super) lengths: IntRuns,
-    pub(super) items: Column,
+    pub(super) items: StripeColumn,
 }
 
-impl Values for Lists {
+impl ValueReader for ListValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let offsets = offsets(&self.lengths.read(count)?)?;
         let items = self.items.read(end_of(&offsets))?;
@@ -41,14 +41,14 @@ impl Values for Lists {
 }
 
 /// Maps: how many pairs each has, all keys and all values.
-pub(super) struct Maps {
+pub(super) struct MapValues {
     pub(super) lengths: IntRuns,
-    pub(super) keys: Column,
-    pub(super) items: Column,
+    pub(super) keys: StripeColumn,
+    pub(super) items: StripeColumn,
     pub(super) arrow: DataType,
 }
 
-impl Values for Maps {
+impl ValueReader for MapValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let offsets = offsets(&self.lengths.read(count)?)?;
         let count = end_of(&offsets);

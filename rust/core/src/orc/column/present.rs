@@ -5,20 +5,20 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use arrow_select::take::take;
 
-use super::values::Values;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::byte_runs::BitRuns;
 
 /// A column of a stripe.
-pub(in crate::orc) struct Column {
+pub(in crate::orc) struct StripeColumn {
     /// None where all rows have a value.
     present: Option<BitRuns>,
-    values: Box<dyn Values>,
+    values: Box<dyn ValueReader>,
     arrow: DataType,
 }
 
-impl Column {
-    pub(super) fn new(present: Option<BitRuns>, values: Box<dyn Values>, arrow: DataType) -> Self {
+impl StripeColumn {
+    pub(super) fn new(present: Option<BitRuns>, values: Box<dyn ValueReader>, arrow: DataType) -> Self {
         Self { present, values, arrow }
     }
 

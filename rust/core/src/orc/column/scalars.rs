@@ -6,7 +6,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
 };
 
-use super::values::Values;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::byte_runs::{BitRuns, ByteRuns};
 use crate::orc::int_runs::IntRuns;
@@ -14,30 +14,30 @@ use crate::orc::stream::Stream;
 use crate::orc::types::OrcKind;
 
 /// Booleans: bits.
-pub(super) struct Booleans(BitRuns);
+pub(super) struct BooleanValues(BitRuns);
 
-impl Booleans {
+impl BooleanValues {
     pub(super) fn new(stream: Stream) -> Self {
         Self(BitRuns::new(stream))
     }
 }
 
-impl Values for Booleans {
+impl ValueReader for BooleanValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         Ok(Arc::new(BooleanArray::new(self.0.read(count)?, None)))
     }
 }
 
 /// Whole numbers of eight bits: bytes.
-pub(super) struct Bytes(ByteRuns);
+pub(super) struct ByteValues(ByteRuns);
 
-impl Bytes {
+impl ByteValues {
     pub(super) fn new(stream: Stream) -> Self {
         Self(ByteRuns::new(stream))
     }
 }
 
-impl Values for Bytes {
+impl ValueReader for ByteValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let bytes = self.0.read(count)?;
         Ok(Arc::new(bytes.into_iter().map(u8::cast_signed).collect::<Int8Array>()))
@@ -45,18 +45,18 @@ impl Values for Bytes {
 }
 
 /// Wider whole numbers and dates.
-pub(super) struct Ints {
+pub(super) struct IntValues {
     runs: IntRuns,
     kind: OrcKind,
 }
 
-impl Ints {
+impl IntValues {
     pub(super) const fn new(runs: IntRuns, kind: OrcKind) -> Self {
         Self { runs, kind }
     }
 }
 
-impl Values for Ints {
+impl ValueReader for IntValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let numbers = self.runs.read(count)?;
         Ok(match self.kind {
@@ -77,12 +77,12 @@ fn narrowed<T: TryFrom<i64>>(numbers: &[i64]) -> Result<Vec<T>> {
 }
 
 /// Floats: their bytes, little-endian.
-pub(super) struct Floats {
+pub(super) struct FloatValues {
     stream: Stream,
     double: bool,
 }
 
-impl Floats {
+impl FloatValues {
     pub(super) const fn single(stream: Stream) -> Self {
         Self { stream, double: false }
     }
@@ -92,7 +92,7 @@ impl Floats {
     }
 }
 
-impl Values for Floats {
+impl ValueReader for FloatValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         if self.double {
             let bytes = self.stream.take(count.saturating_mul(8))?;

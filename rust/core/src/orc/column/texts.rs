@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, BinaryArray, Int64Array, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_select::take::{TakeOptions, take};
 
-use super::values::Values;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 use crate::orc::stream::Stream;
@@ -14,13 +14,13 @@ use crate::orc::stripe::{Stripe, kind};
 use crate::orc::types::{OrcKind, OrcType};
 
 /// Bytes one after the other, and how many belong to each.
-pub(super) struct Texts {
+pub(super) struct TextValues {
     bytes: Stream,
     lengths: IntRuns,
     binary: bool,
 }
 
-impl Texts {
+impl TextValues {
     pub(super) fn open(stripe: &Stripe, of: &OrcType) -> Result<Self> {
         Ok(Self {
             bytes: stripe.stream(of.column, kind::DATA)?,
@@ -30,7 +30,7 @@ impl Texts {
     }
 }
 
-impl Values for Texts {
+impl ValueReader for TextValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let offsets = offsets(&self.lengths.read(count)?)?;
         let bytes = Buffer::from(self.bytes.take(end_of(&offsets))?);
@@ -51,7 +51,7 @@ pub(super) struct DictionaryTexts {
 
 impl DictionaryTexts {
     pub(super) fn open(stripe: &Stripe, of: &OrcType, size: u64) -> Result<Self> {
-        let mut texts = Texts {
+        let mut texts = TextValues {
             bytes: stripe.stream(of.column, kind::DICTIONARY)?,
             lengths: stripe.ints(of.column, kind::LENGTH, false)?,
             binary: of.kind == OrcKind::Binary,
@@ -61,7 +61,7 @@ impl DictionaryTexts {
     }
 }
 
-impl Values for DictionaryTexts {
+impl ValueReader for DictionaryTexts {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let places = Int64Array::from(self.places.read(count)?);
         take(&self.dictionary, &places, Some(TakeOptions { check_bounds: true })).map_err(unsound)

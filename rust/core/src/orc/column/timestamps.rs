@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, TimestampMicrosecondArray};
 
-use super::values::Values;
+use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 use crate::orc::stripe::{Stripe, kind};
@@ -15,14 +15,14 @@ use crate::orc::types::{OrcKind, OrcType};
 use crate::orc::zone;
 
 /// Times in microseconds from 1970 in UTC.
-pub(super) struct Timestamps {
+pub(super) struct TimestampValues {
     seconds: IntRuns,
     nanos: IntRuns,
     /// What seconds count from.
     epoch: i64,
 }
 
-impl Timestamps {
+impl TimestampValues {
     pub(super) fn open(stripe: &Stripe, of: &OrcType) -> Result<Self> {
         Ok(Self {
             seconds: stripe.ints(of.column, kind::DATA, true)?,
@@ -32,7 +32,7 @@ impl Timestamps {
     }
 }
 
-impl Values for Timestamps {
+impl ValueReader for TimestampValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let (seconds, nanos) = (self.seconds.read(count)?, self.nanos.read(count)?);
         let times = seconds.iter().zip(&nanos).map(|(seconds, nanos)| {

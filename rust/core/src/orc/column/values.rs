@@ -5,7 +5,7 @@ use arrow_array::ArrayRef;
 use crate::error::Result;
 
 /// Values of one kind, read on from where the last read ended.
-pub(super) trait Values: Send {
+pub(super) trait ValueReader: Send {
     /// The next `count` values.
     fn read(&mut self, count: usize) -> Result<ArrayRef>;
 }

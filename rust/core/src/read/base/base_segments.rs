@@ -8,11 +8,11 @@ use std::ops::Range;
 use crate::base_file::BaseFile;
 use crate::error::Result;
 use crate::merge::HashRange;
-use crate::split::Part;
+use crate::split::SlicePart;
 
 /// A segment of a base file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) enum Segment {
+pub(in crate::read) enum BaseSegment {
     /// The rows before those of the part.
     Before,
     /// The rows that the part returns.
@@ -24,15 +24,15 @@ pub(in crate::read) enum Segment {
 /// The segments of one part. For a whole file, only `rows` has rows.
 #[derive(Debug, Default)]
 pub(in crate::read) struct BaseSegments {
-    part: Option<Part>,
+    part: Option<SlicePart>,
     /// The number of rows of each row group, if the file is divided.
     rows: Vec<u64>,
 }
 
 impl BaseSegments {
     /// Returns the segments of a part; `None` if the slice has fewer parts than planned and this one does not exist.
-    pub(in crate::read) fn of(
-        part: Option<Part>,
+    pub(in crate::read) fn from_part(
+        part: Option<SlicePart>,
         open: impl FnOnce() -> Result<Option<Box<dyn BaseFile>>>,
     ) -> Result<Option<Self>> {
         let Some(part) = part else { return Ok(Some(Self::default())) };
@@ -42,27 +42,27 @@ impl BaseSegments {
     }
 
     /// Returns the row groups of a segment; `None` for the whole file.
-    pub(in crate::read) fn row_groups(&self, segment: Segment) -> Option<Range<usize>> {
+    pub(in crate::read) fn row_groups(&self, segment: BaseSegment) -> Option<Range<usize>> {
         let (part, count) = (self.part?, self.rows.len());
         let own = part.range(count);
         let groups = match segment {
-            Segment::Before => 0..own.start,
-            Segment::Own => own,
-            Segment::After => own.end..count,
+            BaseSegment::Before => 0..own.start,
+            BaseSegment::Own => own,
+            BaseSegment::After => own.end..count,
         };
         (count > 0 && groups != (0..count)).then_some(groups)
     }
 
     /// Returns true if the segment has rows.
-    pub(in crate::read) fn has(&self, segment: Segment) -> bool {
+    pub(in crate::read) fn has(&self, segment: BaseSegment) -> bool {
         match self.row_groups(segment) {
             Some(groups) => !groups.is_empty(),
-            None => segment == Segment::Own,
+            None => segment == BaseSegment::Own,
         }
     }
 
     /// Returns the row numbers of a segment in the file.
-    pub(in crate::read) fn row_numbers(&self, segment: Segment) -> Range<u64> {
+    pub(in crate::read) fn row_numbers(&self, segment: BaseSegment) -> Range<u64> {
         let sum = |groups: &[u64]| groups.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
         let before = |end| sum(self.rows.get(..end).unwrap_or_default());
         self.row_groups(segment).map_or(0..0, |groups| before(groups.start)..before(groups.end))
@@ -84,24 +84,27 @@ mod tests {
     use super::*;
 
     fn segments(index: u32, of: u32, rows: &[u64]) -> BaseSegments {
-        BaseSegments { part: Some(Part { index, of }), rows: rows.to_vec() }
+        BaseSegments { part: Some(SlicePart { index, of }), rows: rows.to_vec() }
     }
 
     #[test]
     fn a_file_in_stretches() {
         let middle = segments(1, 3, &[10, 20, 30]);
         let numbers = |segment| middle.row_numbers(segment);
-        assert_eq!([numbers(Segment::Before), numbers(Segment::Own), numbers(Segment::After)], [0..10, 10..30, 30..60]);
+        assert_eq!(
+            [numbers(BaseSegment::Before), numbers(BaseSegment::Own), numbers(BaseSegment::After)],
+            [0..10, 10..30, 30..60]
+        );
         let first = segments(0, 2, &[10, 20, 30]);
-        assert!(!first.has(Segment::Before) && first.has(Segment::Own) && first.has(Segment::After));
-        assert_eq!(first.row_groups(Segment::After), Some(1..3));
+        assert!(!first.has(BaseSegment::Before) && first.has(BaseSegment::Own) && first.has(BaseSegment::After));
+        assert_eq!(first.row_groups(BaseSegment::After), Some(1..3));
     }
 
     #[test]
     fn all_of_a_file() {
         for whole in [BaseSegments::default(), segments(0, 1, &[10])] {
-            assert_eq!(whole.row_groups(Segment::Own), None);
-            assert!(!whole.has(Segment::Before) && whole.has(Segment::Own) && !whole.has(Segment::After));
+            assert_eq!(whole.row_groups(BaseSegment::Own), None);
+            assert!(!whole.has(BaseSegment::Before) && whole.has(BaseSegment::Own) && !whole.has(BaseSegment::After));
         }
     }
 }

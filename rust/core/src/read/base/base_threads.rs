@@ -14,8 +14,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::base_file::{Batches, batches_until_end};
-use crate::error::{Error, Kind, Result};
+use crate::base_file::{BaseBatches, batches_until_end};
+use crate::error::{Error, ErrorKind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
 
 /// The number of batches that wait for the consumer, per thread; another one is being decoded meanwhile.
@@ -43,10 +43,11 @@ pub(in crate::read) fn shares(wanted: &SchemaRef, weights: &[u64], threads: usiz
 }
 
 /// Returns batches with all columns of `wanted`. Each share of the columns is read by its own thread.
-pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, Batches)>, wanted: &SchemaRef) -> Result<Batches> {
+pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, BaseBatches)>, wanted: &SchemaRef) -> Result<BaseBatches> {
     let places = wanted.fields().iter().map(|field| {
-        let of =
-            |(share, (schema, _)): (usize, &(SchemaRef, Batches))| Some((share, schema.index_of(field.name()).ok()?));
+        let of = |(share, (schema, _)): (usize, &(SchemaRef, BaseBatches))| {
+            Some((share, schema.index_of(field.name()).ok()?))
+        };
         shares.iter().enumerate().find_map(of)
     });
     let Some(places) = places.collect::<Option<Vec<_>>>() else {
@@ -74,7 +75,7 @@ struct SideBySide {
 }
 
 impl SideBySide {
-    fn start(&mut self, ordinal: usize, batches: Batches) -> Result<()> {
+    fn start(&mut self, ordinal: usize, batches: BaseBatches) -> Result<()> {
         let (sender, receiver) = sync_channel(AHEAD);
         let read = move || {
             for batch in batches {
@@ -94,7 +95,7 @@ impl SideBySide {
         let mut parts = Vec::with_capacity(self.queues.len());
         for queue in &self.queues {
             let Ok(message) = reader_threads::received(queue)? else {
-                return Err(Error::new(Kind::Io, "a reader thread ended before its columns did"));
+                return Err(Error::new(ErrorKind::Io, "a reader thread ended before its columns did"));
             };
             parts.push(message.transpose()?);
         }
@@ -138,11 +139,11 @@ mod tests {
         RecordBatch::try_from_iter_with_nullable(of.iter().map(|name| (*name, column(name), true))).unwrap()
     }
 
-    type Given = Vec<Result<RecordBatch>>;
+    type ReadBatches = Vec<Result<RecordBatch>>;
 
-    fn read(shares: Vec<(&[&str], Given)>) -> Vec<Result<RecordBatch>> {
-        let share = |(columns, batches): (&[&str], Given)| {
-            (batch(columns, 0).schema(), Box::new(batches.into_iter()) as Batches)
+    fn read(shares: Vec<(&[&str], ReadBatches)>) -> Vec<Result<RecordBatch>> {
+        let share = |(columns, batches): (&[&str], ReadBatches)| {
+            (batch(columns, 0).schema(), Box::new(batches.into_iter()) as BaseBatches)
         };
         side_by_side(shares.into_iter().map(share).collect(), &wanted()).unwrap().collect()
     }
@@ -160,21 +161,21 @@ mod tests {
         let failed = || vec![Ok(batch(&["b"], 3)), Err(Error::corrupt("torn")), Ok(batch(&["b"], 3))];
         let sound = || (0..9).map(|_| Ok(batch(&["a", "c"], 3))).collect();
         let all = read(vec![(&["b"], failed()), (&["a", "c"], sound())]);
-        assert_eq!((all.len(), all[1].as_ref().unwrap_err().kind()), (2, Kind::CorruptLog));
+        assert_eq!((all.len(), all[1].as_ref().unwrap_err().kind()), (2, ErrorKind::CorruptLog));
     }
 
     #[test]
     fn columns_of_different_lengths_are_an_error() {
         for other in [vec![Ok(batch(&["b"], 2))], vec![], vec![Ok(batch(&["b"], 3)), Ok(batch(&["b"], 1))]] {
             let all = read(vec![(&["a", "c"], vec![Ok(batch(&["a", "c"], 3))]), (&["b"], other)]);
-            assert_eq!(all.last().unwrap().as_ref().unwrap_err().kind(), Kind::InvalidTable);
+            assert_eq!(all.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::InvalidTable);
         }
     }
 
     #[test]
     fn a_consumer_that_stops_early_does_not_wait() {
         let endless = std::iter::repeat_with(|| Ok(batch(&["a", "b", "c"], 1)));
-        let share = (wanted(), Box::new(endless) as Batches);
+        let share = (wanted(), Box::new(endless) as BaseBatches);
         let mut batches = side_by_side(vec![share], &wanted()).unwrap();
         assert!(batches.next().unwrap().is_ok());
         drop(batches);

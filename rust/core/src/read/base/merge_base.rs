@@ -3,8 +3,8 @@
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, SchemaRef};
 
-use super::base_segments::{BaseSegments, Segment};
-use crate::base_file::Batches;
+use super::base_segments::{BaseSegment, BaseSegments};
+use crate::base_file::BaseBatches;
 use crate::error::Result;
 use crate::names::RequestedTime;
 
@@ -24,5 +24,5 @@ pub(in crate::read) trait MergeBase: Send + Sync {
     }
 
     /// Returns the columns of the rows of a segment.
-    fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches>;
+    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<BaseBatches>;
 }

@@ -16,12 +16,12 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::Error;
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::names::RequestedTime;
 use crate::read::logs::log_blocks::LogBlocks;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// Returns true if records can be merged by row number with the base file that this instant wrote.
 pub(in crate::read) fn are_known(blocks: &LogBlocks, base_instant: Option<&RequestedTime>) -> bool {
@@ -29,7 +29,7 @@ pub(in crate::read) fn are_known(blocks: &LogBlocks, base_instant: Option<&Reque
     blocks.blocks.iter().all(|found| blocks.files.get(found.file).is_some_and(|file| are_of(file, found, base_instant)))
 }
 
-fn are_of(file: &Arc<dyn Source>, found: &BlockRef, base_instant: &RequestedTime) -> bool {
+fn are_of(file: &Arc<dyn FileSource>, found: &BlockRef, base_instant: &RequestedTime) -> bool {
     let header = &found.block.header;
     // Positions are in ascending order, the records of an HFile block in the order of their keys.
     found.block.kind != BlockKind::Sound(BlockType::HfileData)
@@ -39,7 +39,7 @@ fn are_of(file: &Arc<dyn Source>, found: &BlockRef, base_instant: &RequestedTime
 }
 
 /// Appends row numbers to the columns of batches. `rows` are the numbers of their rows, in order.
-pub(in crate::read) fn numbered(batches: Batches, rows: Vec<Range<u64>>, wanted: SchemaRef) -> Batches {
+pub(in crate::read) fn numbered(batches: BaseBatches, rows: Vec<Range<u64>>, wanted: SchemaRef) -> BaseBatches {
     let mut numbers = rows.into_iter().flatten();
     Box::new(batches.map(move |batch| {
         let batch = batch?;

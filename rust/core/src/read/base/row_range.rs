@@ -18,15 +18,15 @@ pub(in crate::read) struct RowRange(Option<InstantRange>);
 
 impl RowRange {
     /// Returns the predicate of a query; without a range all rows match.
-    pub(in crate::read) fn of(query: &Query) -> Self {
+    pub(in crate::read) fn from_query(query: &Query) -> Self {
         Self(query.range.as_ref().map(|range| range.rows.clone()))
     }
 
     /// Returns the predicate for the base file that a commit wrote.
-    pub(in crate::read) fn of_base(query: &Query, instant: &RequestedTime) -> Self {
+    pub(in crate::read) fn for_base_file(query: &Query, instant: &RequestedTime) -> Self {
         match &query.range {
             Some(range) if range.own_base_rows => Self(Some(InstantRange::ExactMatch([instant.clone()].into()))),
-            _ => Self::of(query),
+            _ => Self::from_query(query),
         }
     }
 

@@ -5,29 +5,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{Field, SchemaRef};
 
-use super::base_segments::{BaseSegments, Segment};
+use super::base_segments::{BaseSegment, BaseSegments};
 use super::base_threads;
 use super::merge_base::MergeBase;
 use super::row_numbers;
 use super::row_range::RowRange;
-use crate::base_file::{self, BaseFile, Batches};
-use crate::error::{Error, Kind, Result};
+use crate::base_file::{self, BaseBatches, BaseFile};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_group;
 use crate::filter::BoundFilter;
 use crate::keys::without_row_numbers;
 use crate::names::RequestedTime;
 use crate::read::logs::log_blocks::{known_base, open_planned};
 use crate::split::{Query, Split};
-use crate::storage::{self, Place};
+use crate::storage::{self, Storage};
 
 /// The number of additional threads of a read, and the memory in bytes for the batches that they decode ahead.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::read) struct Threads {
+pub(in crate::read) struct ReadThreads {
     pub(in crate::read) count: usize,
     pub(in crate::read) bytes: u64,
 }
 
-impl Threads {
+impl ReadThreads {
     fn have_room_for(self, batch: u64) -> bool {
         self.count > 0 && batch.saturating_mul(base_threads::BATCHES_AHEAD) <= self.bytes
     }
@@ -36,7 +36,7 @@ impl Threads {
 /// The base file of a split, if it has one, and the rows of the split.
 pub(in crate::read) struct SplitBase {
     split: Split,
-    place: Arc<dyn Place>,
+    storage: Arc<dyn Storage>,
     segments: BaseSegments,
     /// The open file, without pruning, for the next read.
     next: Mutex<Option<Box<dyn BaseFile>>>,
@@ -44,9 +44,10 @@ pub(in crate::read) struct SplitBase {
 
 impl SplitBase {
     /// Returns `None` if the split is a part without rows.
-    pub(in crate::read) fn of(split: &Split, place: &Arc<dyn Place>) -> Result<Option<Self>> {
-        let segments = BaseSegments::of(split.part, || opened(split, place.as_ref()))?;
-        let base = |segments| Self { split: split.clone(), place: Arc::clone(place), segments, next: Mutex::new(None) };
+    pub(in crate::read) fn open(split: &Split, storage: &Arc<dyn Storage>) -> Result<Option<Self>> {
+        let segments = BaseSegments::from_part(split.part, || opened(split, storage.as_ref()))?;
+        let base =
+            |segments| Self { split: split.clone(), storage: Arc::clone(storage), segments, next: Mutex::new(None) };
         Ok(segments.map(base))
     }
 
@@ -55,7 +56,7 @@ impl SplitBase {
         let mut next = self.next();
         let file = match next.take() {
             Some(file) => Some(file),
-            None => opened(&self.split, self.place.as_ref())?,
+            None => opened(&self.split, self.storage.as_ref())?,
         };
         *next = file.as_ref().and_then(|file| file.again());
         Ok(file)
@@ -67,7 +68,7 @@ impl SplitBase {
 
     /// Returns the path of the file in the storage.
     pub(in crate::read) fn path(&self) -> Option<String> {
-        self.split.slice.base_file.as_ref().map(|base| self.place.full_path(&base.path))
+        self.split.slice.base_file.as_ref().map(|base| self.storage.full_path(&base.path))
     }
 
     /// Reads the matching rows of the split, without row groups that contain no row of the filter; returns also their
@@ -76,9 +77,9 @@ impl SplitBase {
         &self,
         wanted: &SchemaRef,
         filter: &BoundFilter,
-        threads: Threads,
-    ) -> Result<(Batches, u64)> {
-        let Some((file, pruned)) = self.pruned(Segment::Own, wanted, Some(filter))? else { return Ok((none(), 0)) };
+        threads: ReadThreads,
+    ) -> Result<(BaseBatches, u64)> {
+        let Some((file, pruned)) = self.pruned(BaseSegment::Own, wanted, Some(filter))? else { return Ok((none(), 0)) };
         let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| {
             let weights =
                 file.column_bytes(wanted).filter(|weights| threads.have_room_for(self.batch_bytes(weights, &*file)));
@@ -91,7 +92,7 @@ impl SplitBase {
     }
 
     /// Reads the same rows, the columns of each share with their own thread.
-    fn by_threads(&self, file: &dyn BaseFile, wanted: &SchemaRef, shares: Vec<SchemaRef>) -> Result<Batches> {
+    fn by_threads(&self, file: &dyn BaseFile, wanted: &SchemaRef, shares: Vec<SchemaRef>) -> Result<BaseBatches> {
         let read = |share: SchemaRef| {
             let again = file.again().ok_or_else(|| Error::unsupported("a base file that can be read only once"))?;
             let batches = again.batches(&share, self.batch_rows())?;
@@ -111,16 +112,16 @@ impl SplitBase {
     }
 
     /// Removes the rows of commits outside the range.
-    fn in_range(&self, batches: Batches) -> Batches {
+    fn in_range(&self, batches: BaseBatches) -> BaseBatches {
         let Some(base) = &self.split.slice.base_file else { return batches };
-        let range = RowRange::of_base(&self.split.query, &base.instant);
+        let range = RowRange::for_base_file(&self.split.query, &base.instant);
         Box::new(batches.map(move |batch| range.keep(batch?)))
     }
 
     /// Returns the base file with pruned row groups, and their number; `None` if there are no rows.
     fn pruned(
         &self,
-        segment: Segment,
+        segment: BaseSegment,
         wanted: &SchemaRef,
         filter: Option<&BoundFilter>,
     ) -> Result<Option<(Box<dyn BaseFile>, u64)>> {
@@ -135,7 +136,7 @@ impl SplitBase {
         if let Some(groups) = groups {
             file.keep_row_groups(groups);
         }
-        let range = RowRange::of_base(query, &base.instant);
+        let range = RowRange::for_base_file(query, &base.instant);
         let mut pruned = 0;
         if query.options.prune {
             pruned = range.bounds(wanted)?.map_or(Ok(0), |bounds| file.prune(wanted, &bounds))?;
@@ -165,7 +166,7 @@ impl MergeBase for SplitBase {
         Ok((!has_nulls && !bounds.greatest.is_empty()).then_some(bounds.greatest))
     }
 
-    fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
+    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<BaseBatches> {
         let Some((file, _)) = self.pruned(segment, wanted, None)? else { return Ok(none()) };
         let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| file.batches(wanted, self.batch_rows());
         Ok(self.in_range(with_numbers(file, wanted, read)?))
@@ -176,31 +177,31 @@ impl MergeBase for SplitBase {
 fn with_numbers(
     file: Box<dyn BaseFile>,
     wanted: &SchemaRef,
-    read: impl FnOnce(Box<dyn BaseFile>, &SchemaRef) -> Result<Batches>,
-) -> Result<Batches> {
+    read: impl FnOnce(Box<dyn BaseFile>, &SchemaRef) -> Result<BaseBatches>,
+) -> Result<BaseBatches> {
     let Some(columns) = without_row_numbers(wanted) else { return read(file, wanted) };
     let rows = file.kept_rows();
     Ok(row_numbers::numbered(read(file, &columns)?, rows, Arc::clone(wanted)))
 }
 
-fn none() -> Batches {
+fn none() -> BaseBatches {
     Box::new(std::iter::empty())
 }
 
-fn opened(split: &Split, place: &dyn Place) -> Result<Option<Box<dyn BaseFile>>> {
+fn opened(split: &Split, storage: &dyn Storage) -> Result<Option<Box<dyn BaseFile>>> {
     let Some(base) = &split.slice.base_file else { return Ok(None) };
-    let file = open_file(base, place, &split.query).map_err(|error| error.at_instant(&base.instant))?;
+    let file = open_file(base, storage, &split.query).map_err(|error| error.at_instant(&base.instant))?;
     Ok(Some(base_file::renamed(file, split.query.names_at(&base.instant))))
 }
 
 /// Opens a base file; a skeleton file together with its source file.
-fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> Result<Box<dyn BaseFile>> {
-    let file = base_file::open(open_planned(place, &base.path, &known_base(base), query)?)?;
+fn open_file(base: &file_group::BaseFile, storage: &dyn Storage, query: &Query) -> Result<Box<dyn BaseFile>> {
+    let file = base_file::open(open_planned(storage, &base.path, &known_base(base), query)?)?;
     let Some(source) = &base.source else { return Ok(file) };
     let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
-    let opened = storage::open_beside(place, folder, &query.storage, query.options.mmap)?.open(name).map_err(|error| match error.kind() {
-        Kind::NotFound => Error::new(
-            Kind::FileCleaned,
+    let opened = storage::open_beside(storage, folder, &query.storage, query.options.mmap)?.open(name).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::new(
+            ErrorKind::FileCleaned,
             "a file that this table was bootstrapped from does not exist, and its rows are stored nowhere else. If the source was moved, set hoodie.bootstrap.base.path in hoodie.properties to its new path",
         )
         .in_file(&source.path),

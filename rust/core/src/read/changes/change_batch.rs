@@ -11,13 +11,13 @@ use crate::split::change_schema;
 
 /// The operation on a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) enum Operation {
+pub(in crate::read) enum ChangeOperation {
     Insert,
     Update,
     Delete,
 }
 
-impl Operation {
+impl ChangeOperation {
     pub(in crate::read) const fn text(self) -> &'static str {
         match self {
             Self::Insert => "i",
@@ -28,20 +28,20 @@ impl Operation {
 }
 
 /// Changes of one commit. Images are strings, one per operation; `None` if no change has that image.
-pub(in crate::read) struct Changes {
+pub(in crate::read) struct ChangeBatch {
     pub(in crate::read) operations: StringArray,
     pub(in crate::read) before: Option<ArrayRef>,
     pub(in crate::read) after: Option<ArrayRef>,
 }
 
-impl Changes {
+impl ChangeBatch {
     /// Returns changes with the same operation for all rows: inserts or deletes.
-    pub(in crate::read) fn all(operation: Operation, images: StringArray) -> Self {
+    pub(in crate::read) fn all(operation: ChangeOperation, images: StringArray) -> Self {
         let operations = std::iter::repeat_n(Some(operation.text()), images.len()).collect();
         let images: ArrayRef = Arc::new(images);
         match operation {
-            Operation::Insert | Operation::Update => Self { operations, before: None, after: Some(images) },
-            Operation::Delete => Self { operations, before: Some(images), after: None },
+            ChangeOperation::Insert | ChangeOperation::Update => Self { operations, before: None, after: Some(images) },
+            ChangeOperation::Delete => Self { operations, before: Some(images), after: None },
         }
     }
 

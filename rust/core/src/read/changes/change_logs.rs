@@ -16,21 +16,21 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use bytes::Bytes;
 
-use super::change_batch::{Changes, Operation};
+use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::image_text::ImageFormat;
-use crate::avro::{self, Datum, Decoder, Field, Program, Type, Types};
+use crate::avro::{self, ArrowMapping, Datum, DecodeProgram, Decoder, Field, Type};
 use crate::config::CdcMode;
 use crate::error::{Error, Result};
 use crate::file_group::LogFile;
 use crate::filter::{Filter, Literal, Operator, Term};
 use crate::log::content::avro_data;
-use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
+use crate::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
 use crate::names::meta_columns;
 use crate::read::logs::log_blocks::{note, open_log};
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
-use crate::storage::{self, Place, Prefix, Source};
+use crate::storage::{self, FileSource, PrefixSource, Storage};
 
 const RECORD_KEY: &str = "record_key";
 /// The string of an image if the record has no value.
@@ -47,9 +47,9 @@ pub(in crate::read) struct KnownImages {
 
 /// The remaining changes of change logs.
 pub(in crate::read) struct ChangeLogs {
-    place: Arc<dyn Place>,
+    storage: Arc<dyn Storage>,
     files: VecDeque<LogFile>,
-    blocks: VecDeque<(Arc<dyn Source>, Block)>,
+    blocks: VecDeque<(Arc<dyn FileSource>, Block)>,
     records: Option<Records>,
     mode: CdcMode,
     images: KnownImages,
@@ -65,7 +65,7 @@ pub(in crate::read) struct ChangeLogs {
 struct Records {
     content: Bytes,
     datums: VecDeque<Datum>,
-    program: Arc<Program>,
+    program: Arc<DecodeProgram>,
     schema: avro::Schema,
     path: String,
     content_at: u64,
@@ -89,7 +89,7 @@ impl ChangeLogs {
         let most = usize::try_from(memory_limit / 4 / IMAGES).unwrap_or(usize::MAX);
         let rows = query.options.batch_rows.max(1);
         Ok(Self {
-            place: storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?,
+            storage: storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?,
             files: files.iter().cloned().collect(),
             blocks: VecDeque::new(),
             records: None,
@@ -104,7 +104,7 @@ impl ChangeLogs {
     }
 
     /// Returns the next changes; `None` after the last.
-    pub(in crate::read) fn next(&mut self) -> Result<Option<Changes>> {
+    pub(in crate::read) fn next(&mut self) -> Result<Option<ChangeBatch>> {
         loop {
             if let Some(records) = &mut self.records
                 && let Some(decoded) = records.next(self.at_once)?
@@ -118,18 +118,18 @@ impl ChangeLogs {
                 self.frame(&file)?;
                 continue;
             };
-            let place = (block.content.start, block.index);
-            let marked = |error: Error| error.offset_from(place.0).in_block(place.1).in_file(source.path());
-            self.records = Some(Records::of(source.as_ref(), &block).map_err(marked)?);
+            let storage = (block.content.start, block.index);
+            let marked = |error: Error| error.offset_from(storage.0).in_block(storage.1).in_file(source.path());
+            self.records = Some(Records::read(source.as_ref(), &block).map_err(marked)?);
         }
     }
 
     /// Finds the blocks of a file.
     fn frame(&mut self, file: &LogFile) -> Result<()> {
-        let source: Arc<dyn Source> =
-            Arc::new(Prefix::new(open_log(self.place.as_ref(), file, &self.query)?, file.len)?);
+        let source: Arc<dyn FileSource> =
+            Arc::new(PrefixSource::new(open_log(self.storage.as_ref(), file, &self.query)?, file.len)?);
         self.report.edit().files += 1;
-        for block in Forward::new(Arc::clone(&source)) {
+        for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
             note(&block, source.path(), self.query.options.on_corrupt, &self.report)?;
             if matches!(block.kind, BlockKind::Sound(BlockType::CdcData)) && !block.content.is_empty() {
@@ -139,34 +139,35 @@ impl ChangeLogs {
         Ok(())
     }
 
-    fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<Changes> {
+    fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<ChangeBatch> {
         let text = |name: &str| {
             let column = records.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
             column.ok_or_else(|| Error::corrupt(format!("a change log whose records have no string field {name}")))
         };
         let operations = text(OPERATION)?;
-        let happened =
-            |operation: Operation, row: usize| operations.is_valid(row) && operations.value(row) == operation.text();
+        let happened = |operation: ChangeOperation, row: usize| {
+            operations.is_valid(row) && operations.value(row) == operation.text()
+        };
         let (before, after) = match self.mode {
             CdcMode::DataBeforeAfter => (Some(images(schema, records, BEFORE)?), Some(images(schema, records, AFTER)?)),
             CdcMode::DataBefore => {
                 let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, text(RECORD_KEY)?, |row| {
-                    !happened(Operation::Delete, row)
+                    !happened(ChangeOperation::Delete, row)
                 })?;
                 (Some(images(schema, records, BEFORE)?), Some(after))
             }
             CdcMode::OpKeyOnly => {
                 let keys = text(RECORD_KEY)?;
-                let is_new = |row| happened(Operation::Insert, row);
+                let is_new = |row| happened(ChangeOperation::Insert, row);
                 let before =
                     self.looked_up(self.images.before.as_ref(), self.images.form_before, keys, |row| !is_new(row))?;
                 let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, keys, |row| {
-                    !happened(Operation::Delete, row)
+                    !happened(ChangeOperation::Delete, row)
                 })?;
                 (Some(before), Some(after))
             }
         };
-        Ok(Changes { operations: operations.clone(), before, after })
+        Ok(ChangeBatch { operations: operations.clone(), before, after })
     }
 
     /// Returns the images of the records whose images are not stored, by key; null for the others.
@@ -186,7 +187,7 @@ impl ChangeLogs {
             let split = Split { query: Arc::new(query), ..split.clone() };
             for rows in SliceReader::new(split, self.report.clone())?.within(self.memory_limit / 2) {
                 let rows = rows?;
-                let images = form.of_batch(&self.table, &rows)?;
+                let images = form.images_of_batch(&self.table, &rows)?;
                 let column = rows.column_by_name(meta_columns::RECORD_KEY);
                 let Some(keys) = column.and_then(|column| column.as_string_opt::<i32>()) else { continue };
                 for (key, image) in keys.iter().zip(images.iter()) {
@@ -210,14 +211,14 @@ impl ChangeLogs {
 }
 
 impl Records {
-    fn of(source: &dyn Source, block: &Block) -> Result<Self> {
+    fn read(source: &dyn FileSource, block: &Block) -> Result<Self> {
         let Some(text) = block.header.get(HeaderKey::Schema) else {
             return Err(Error::corrupt("a block of a change log has no SCHEMA in its header"));
         };
         let schema = avro::Schema::parse(&text)?;
         let content = source.read(block.content.clone())?;
         let datums = avro_data::records(&content)?.datums.into();
-        let program = Arc::new(Program::compile_all(&schema, &schema, Types::File)?);
+        let program = Arc::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::File)?);
         let (path, content_at) = (source.path().to_owned(), block.content.start);
         Ok(Self { content, datums, program, schema, path, content_at })
     }
@@ -241,7 +242,7 @@ fn images(schema: &avro::Schema, records: &RecordBatch, name: &str) -> Result<Ar
         _ => return Err(wrong()),
     };
     let column = records.column_by_name(name).and_then(|column| column.as_struct_opt()).ok_or_else(wrong)?;
-    let texts = ImageFormat::Record.of_records(fields, column)?;
+    let texts = ImageFormat::Record.images_of_records(fields, column)?;
     if texts.null_count() == 0 {
         return Ok(Arc::new(texts));
     }

@@ -5,25 +5,25 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::change_batch::{Changes, Operation};
+use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::change_logs::{ChangeLogs, KnownImages};
 use super::image_text::ImageFormat;
 use super::log_changes::LogChanges;
-use crate::avro::{self, Types};
-use crate::config::{CdcMode, Semantics};
+use crate::avro::{self, ArrowMapping};
+use crate::config::{CdcMode, MergeSemantics};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::read::columns::projection::Projection;
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
-use crate::split::{Change, ChangeSource, Query, Split, change_schema};
+use crate::split::{ChangeSource, FileGroupChange, Query, Split, change_schema};
 
 /// Reads the changes of a split in batches. Ends after an error.
 pub(in crate::read) struct ChangeReader {
     /// The split of the rows, with all columns of the table.
     rows: Split,
-    change: Change,
+    change: FileGroupChange,
     projection: Projection,
     memory_limit: u64,
     report: SharedReport,
@@ -34,7 +34,7 @@ pub(in crate::read) struct ChangeReader {
 
 enum State {
     Planned,
-    Whole(Box<SliceReader>, Operation),
+    Whole(Box<SliceReader>, ChangeOperation),
     Logs(Box<LogChanges>),
     ChangeLogs(Box<ChangeLogs>),
     Done,
@@ -48,7 +48,7 @@ impl ChangeReader {
         };
         let query = split.query;
         let projection = Projection::new(&change_schema(), &query.columns, &query.filter, &[], &[])?;
-        let types = avro::arrow_schema(&avro::Schema::parse(&query.schema)?, Types::Table)?;
+        let types = avro::arrow_schema(&avro::Schema::parse(&query.schema)?, ArrowMapping::Table)?;
         let columns = types.fields().iter().map(|field| field.name().clone()).collect();
         let rows = Query { columns, filter: Filter::default(), ..Query::clone(&query) };
         let memory_limit = query.options.memory_limit;
@@ -71,8 +71,8 @@ impl ChangeReader {
         };
         let instant = &self.change.instant;
         Ok(match &self.change.source {
-            ChangeSource::Inserted => State::Whole(slice()?, Operation::Insert),
-            ChangeSource::Deleted => State::Whole(slice()?, Operation::Delete),
+            ChangeSource::Inserted => State::Whole(slice()?, ChangeOperation::Insert),
+            ChangeSource::Deleted => State::Whole(slice()?, ChangeOperation::Delete),
             ChangeSource::Logs(logs) => {
                 let form = self.form_of_merged();
                 match LogChanges::open(&self.rows, logs, instant, form, self.memory_limit, &self.report)? {
@@ -96,12 +96,12 @@ impl ChangeReader {
     /// Hudi 0.x merges records, 1.x rows.
     fn form_of_merged(&self) -> ImageFormat {
         match self.rows.query.options.semantics {
-            Semantics::V0x => ImageFormat::Record,
-            Semantics::V1x => ImageFormat::Row,
+            MergeSemantics::V0x => ImageFormat::Record,
+            MergeSemantics::V1x => ImageFormat::Row,
         }
     }
 
-    fn changes(&mut self) -> Result<Option<Changes>> {
+    fn changes(&mut self) -> Result<Option<ChangeBatch>> {
         if let State::Planned = self.state {
             self.state = self.open()?;
         }
@@ -110,7 +110,7 @@ impl ChangeReader {
             State::Whole(reader, operation) => {
                 let Some(rows) = reader.next() else { return Ok(None) };
                 let table = avro::Schema::parse(&self.rows.query.schema)?;
-                Ok(Some(Changes::all(*operation, ImageFormat::Row.of_batch(&table, &rows?)?)))
+                Ok(Some(ChangeBatch::all(*operation, ImageFormat::Row.images_of_batch(&table, &rows?)?)))
             }
             State::Logs(changes) => changes.next(),
             State::ChangeLogs(logs) => logs.next(),

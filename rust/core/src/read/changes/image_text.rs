@@ -30,7 +30,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::avro::{self, Field, Type, shortest};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The maximum size of a string column, given by Arrow's offsets.
 const MOST_BYTES: usize = i32::MAX as usize;
@@ -46,7 +46,7 @@ pub(in crate::read) enum ImageFormat {
 
 impl ImageFormat {
     /// Returns the rows of a batch, whose columns are fields of the table.
-    pub(in crate::read) fn of_batch(self, table: &avro::Schema, rows: &RecordBatch) -> Result<StringArray> {
+    pub(in crate::read) fn images_of_batch(self, table: &avro::Schema, rows: &RecordBatch) -> Result<StringArray> {
         let schema = rows.schema();
         let columns = schema.fields().iter().zip(rows.columns()).map(|(column, array)| {
             let field = table.field(column.name()).ok_or_else(|| misfit(column.name()))?;
@@ -60,7 +60,7 @@ impl ImageFormat {
     }
 
     /// Returns the records of a column; null for a null record.
-    pub(in crate::read) fn of_records(self, fields: &[Field], records: &StructArray) -> Result<StringArray> {
+    pub(in crate::read) fn images_of_records(self, fields: &[Field], records: &StructArray) -> Result<StringArray> {
         let columns = self.fields(fields, records)?;
         self.texts(records.len(), |row, out| {
             let is_there = records.is_valid(row);
@@ -79,14 +79,14 @@ impl ImageFormat {
             let is_there = write(row, &mut text)?;
             if texts.values_slice().len().saturating_add(text.len()) > MOST_BYTES {
                 let message = "the images of a batch of changes exceed 2 GiB; use fewer rows per batch (batch_rows)";
-                return Err(Error::new(Kind::MemoryLimit, message));
+                return Err(Error::new(ErrorKind::MemoryLimit, message));
             }
             texts.append_option(is_there.then_some(&text));
         }
         Ok(texts.finish())
     }
 
-    fn fields<'a>(self, fields: &[Field], records: &'a StructArray) -> Result<Vec<(String, Bound<'a>)>> {
+    fn fields<'a>(self, fields: &[Field], records: &'a StructArray) -> Result<Vec<(String, BoundColumn<'a>)>> {
         let bound = fields.iter().map(|field| {
             let array = records.column_by_name(&field.name).ok_or_else(|| misfit(&field.name))?;
             Ok((name_of(&field.name), self.bind(&field.ty, array.as_ref())?))
@@ -94,84 +94,86 @@ impl ImageFormat {
         bound.collect()
     }
 
-    fn bind<'a>(self, ty: &Type, array: &'a dyn Array) -> Result<Bound<'a>> {
+    fn bind<'a>(self, ty: &Type, array: &'a dyn Array) -> Result<BoundColumn<'a>> {
         let ty = ty.non_null();
         if let Type::Vector(vector) = ty {
-            return Err(of_vector(vector.shape.descriptor()));
+            return Err(unsupported_vector(vector.shape.descriptor()));
         }
         let cells = match array.data_type() {
-            DataType::Null => Some(Cells::Nothing),
-            DataType::Boolean => array.as_boolean_opt().map(Cells::Booleans),
-            DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(|array| Cells::Ints(array.clone())),
+            DataType::Null => Some(ImageValues::Nothing),
+            DataType::Boolean => array.as_boolean_opt().map(ImageValues::Booleans),
+            DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(|array| ImageValues::Ints(array.clone())),
             DataType::Date32 => {
-                array.as_primitive_opt::<Date32Type>().map(|array| Cells::Ints(array.reinterpret_cast()))
+                array.as_primitive_opt::<Date32Type>().map(|array| ImageValues::Ints(array.reinterpret_cast()))
             }
-            DataType::Int64 => array.as_primitive_opt::<Int64Type>().map(|array| Cells::Longs(array.clone(), 1)),
+            DataType::Int64 => array.as_primitive_opt::<Int64Type>().map(|array| ImageValues::Longs(array.clone(), 1)),
             DataType::Timestamp(TimeUnit::Microsecond, _) => {
                 let stored = matches!(ty, Type::TimestampMillis | Type::LocalTimestampMillis);
                 let unit = if self == Self::Record && stored { 1000 } else { 1 };
                 array
                     .as_primitive_opt::<TimestampMicrosecondType>()
-                    .map(|array| Cells::Longs(array.reinterpret_cast(), unit))
+                    .map(|array| ImageValues::Longs(array.reinterpret_cast(), unit))
             }
             DataType::Timestamp(TimeUnit::Millisecond, _) => array
                 .as_primitive_opt::<TimestampMillisecondType>()
-                .map(|array| Cells::Longs(array.reinterpret_cast(), 1)),
-            DataType::Float32 => array.as_primitive_opt::<Float32Type>().map(Cells::Floats),
-            DataType::Float64 => array.as_primitive_opt::<Float64Type>().map(Cells::Doubles),
-            DataType::Utf8 => array.as_string_opt::<i32>().map(Cells::Texts),
+                .map(|array| ImageValues::Longs(array.reinterpret_cast(), 1)),
+            DataType::Float32 => array.as_primitive_opt::<Float32Type>().map(ImageValues::Floats),
+            DataType::Float64 => array.as_primitive_opt::<Float64Type>().map(ImageValues::Doubles),
+            DataType::Utf8 => array.as_string_opt::<i32>().map(ImageValues::Texts),
             DataType::Binary => {
                 let is_fixed = matches!(ty, Type::Fixed(_));
-                array.as_binary_opt::<i32>().map(|array| Cells::Bytes(array, is_fixed))
+                array.as_binary_opt::<i32>().map(|array| ImageValues::Bytes(array, is_fixed))
             }
-            DataType::FixedSizeBinary(_) => array.as_fixed_size_binary_opt().map(Cells::Fixed),
+            DataType::FixedSizeBinary(_) => array.as_fixed_size_binary_opt().map(ImageValues::Fixed),
             DataType::Decimal128(_, scale) => {
                 let width = match ty {
                     Type::Decimal(decimal) => decimal.fixed.as_ref().map(|fixed| fixed.size),
                     _ => None,
                 };
                 let scale = u32::try_from(*scale).map_err(|_| misfit(&array.data_type().to_string()))?;
-                array.as_primitive_opt::<Decimal128Type>().map(|array| Cells::Decimals(array, scale, width))
+                array.as_primitive_opt::<Decimal128Type>().map(|array| ImageValues::Decimals(array, scale, width))
             }
             DataType::List(_) => match (ty, array.as_list_opt::<i32>()) {
                 (Type::Array(items), Some(list)) => {
-                    Some(Cells::List(list, Box::new(self.bind(items, list.values().as_ref())?)))
+                    Some(ImageValues::List(list, Box::new(self.bind(items, list.values().as_ref())?)))
                 }
                 _ => None,
             },
             DataType::Map(..) => match (ty, array.as_map_opt()) {
                 (Type::Map(values), Some(map)) => {
                     let bound = self.bind(values, map.values().as_ref())?;
-                    map.keys().as_string_opt::<i32>().map(|keys| Cells::Map(map, keys, Box::new(bound)))
+                    map.keys().as_string_opt::<i32>().map(|keys| ImageValues::Map(map, keys, Box::new(bound)))
                 }
                 _ => None,
             },
             DataType::Struct(_) => match (ty, array.as_struct_opt()) {
-                (Type::Record(record), Some(records)) => Some(Cells::Struct(self.fields(&record.fields, records)?)),
+                (Type::Record(record), Some(records)) => {
+                    Some(ImageValues::Struct(self.fields(&record.fields, records)?))
+                }
                 (Type::Union(branches), Some(members)) => Some(self.union(branches, members)?),
                 _ => None,
             },
             _ => None,
         };
         let cells = cells.ok_or_else(|| misfit(&array.data_type().to_string()))?;
-        Ok(Bound { array, cells })
+        Ok(BoundColumn { array, cells })
     }
 
     /// A union of several types: one member of a struct has the value. Spark writes the struct, Avro the value.
-    fn union<'a>(self, branches: &[Type], members: &'a StructArray) -> Result<Cells<'a>> {
+    fn union<'a>(self, branches: &[Type], members: &'a StructArray) -> Result<ImageValues<'a>> {
         let branches = branches.iter().filter(|branch| **branch != Type::Null);
         let bound = branches.zip(members.columns()).map(|(branch, array)| self.bind(branch, array.as_ref()));
         let bound = bound.collect::<Result<Vec<_>>>()?;
         Ok(match self {
             Self::Row => {
                 let named = bound.into_iter().enumerate().map(|(at, bound)| (name_of(&format!("member{at}")), bound));
-                Cells::Struct(named.collect())
+                ImageValues::Struct(named.collect())
             }
-            Self::Record => Cells::OneOf(bound),
+            Self::Record => ImageValues::OneOf(bound),
         })
     }
 
-    fn write_fields(self, fields: &[(String, Bound<'_>)], row: usize, out: &mut String) -> Result<()> {
+    fn write_fields(self, fields: &[(String, BoundColumn<'_>)], row: usize, out: &mut String) -> Result<()> {
         out.push('{');
         let mut is_first = true;
         for (name, bound) in fields {
@@ -188,7 +190,7 @@ impl ImageFormat {
         Ok(())
     }
 
-    fn write(self, bound: &Bound<'_>, row: usize, out: &mut String) -> Result<()> {
+    fn write(self, bound: &BoundColumn<'_>, row: usize, out: &mut String) -> Result<()> {
         if bound.is_null(row) {
             out.push_str("null");
             return Ok(());
@@ -198,22 +200,22 @@ impl ImageFormat {
             let _ = write!(out, "{value}");
         };
         match &bound.cells {
-            Cells::Nothing => out.push_str("null"),
-            Cells::Booleans(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
-            Cells::Ints(array) => number(out, array.value(row).into()),
-            Cells::Longs(array, unit) => number(out, array.value(row).div_euclid(*unit)),
-            Cells::Floats(array) => {
+            ImageValues::Nothing => out.push_str("null"),
+            ImageValues::Booleans(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
+            ImageValues::Ints(array) => number(out, array.value(row).into()),
+            ImageValues::Longs(array, unit) => number(out, array.value(row).div_euclid(*unit)),
+            ImageValues::Floats(array) => {
                 let value = array.value(row);
                 quoted_unless(value.is_finite(), out, |out| avro::write_float(value, out));
             }
-            Cells::Doubles(array) => {
+            ImageValues::Doubles(array) => {
                 let value = array.value(row);
                 quoted_unless(value.is_finite(), out, |out| avro::write_double(value, out));
             }
-            Cells::Texts(array) => write_text(array.value(row).chars(), out),
-            Cells::Bytes(array, is_fixed) => self.write_bytes(array.value(row), *is_fixed, out),
-            Cells::Fixed(array) => self.write_bytes(array.value(row), true, out),
-            Cells::Decimals(array, scale, width) => match self {
+            ImageValues::Texts(array) => write_text(array.value(row).chars(), out),
+            ImageValues::Bytes(array, is_fixed) => self.write_bytes(array.value(row), *is_fixed, out),
+            ImageValues::Fixed(array) => self.write_bytes(array.value(row), true, out),
+            ImageValues::Decimals(array, scale, width) => match self {
                 Self::Row => avro::write_decimal(array.value(row), *scale, out),
                 Self::Record => {
                     let bytes = array.value(row).to_be_bytes();
@@ -223,23 +225,25 @@ impl ImageFormat {
                     }
                 }
             },
-            Cells::List(array, items) => {
+            ImageValues::List(array, items) => {
                 written(array.value_offsets(), row, ['[', ']'], out, |item, out| {
                     self.write(items, item, out)?;
                     Ok(true)
                 })?;
             }
-            Cells::Map(array, keys, values) => written(array.value_offsets(), row, ['{', '}'], out, |entry, out| {
-                if self == Self::Row && values.is_null(entry) {
-                    return Ok(false);
-                }
-                write_text(keys.value(entry).chars(), out);
-                out.push(':');
-                self.write(values, entry, out)?;
-                Ok(true)
-            })?,
-            Cells::Struct(fields) => self.write_fields(fields, row, out)?,
-            Cells::OneOf(members) => match members.iter().find(|member| !member.is_null(row)) {
+            ImageValues::Map(array, keys, values) => {
+                written(array.value_offsets(), row, ['{', '}'], out, |entry, out| {
+                    if self == Self::Row && values.is_null(entry) {
+                        return Ok(false);
+                    }
+                    write_text(keys.value(entry).chars(), out);
+                    out.push(':');
+                    self.write(values, entry, out)?;
+                    Ok(true)
+                })?
+            }
+            ImageValues::Struct(fields) => self.write_fields(fields, row, out)?,
+            ImageValues::OneOf(members) => match members.iter().find(|member| !member.is_null(row)) {
                 Some(member) => self.write(member, row, out)?,
                 None => out.push_str("null"),
             },
@@ -268,18 +272,18 @@ impl ImageFormat {
 }
 
 /// A column with the information that is needed to write its values.
-struct Bound<'a> {
+struct BoundColumn<'a> {
     array: &'a dyn Array,
-    cells: Cells<'a>,
+    cells: ImageValues<'a>,
 }
 
-impl Bound<'_> {
+impl BoundColumn<'_> {
     fn is_null(&self, row: usize) -> bool {
-        matches!(self.cells, Cells::Nothing) || self.array.is_null(row)
+        matches!(self.cells, ImageValues::Nothing) || self.array.is_null(row)
     }
 }
 
-enum Cells<'a> {
+enum ImageValues<'a> {
     Nothing,
     Booleans(&'a BooleanArray),
     Ints(Int32Array),
@@ -293,11 +297,11 @@ enum Cells<'a> {
     Fixed(&'a FixedSizeBinaryArray),
     /// Decimals, their scale, and the size of the `fixed` that stores them.
     Decimals(&'a Decimal128Array, u32, Option<usize>),
-    List(&'a ListArray, Box<Bound<'a>>),
-    Map(&'a MapArray, &'a StringArray, Box<Bound<'a>>),
+    List(&'a ListArray, Box<BoundColumn<'a>>),
+    Map(&'a MapArray, &'a StringArray, Box<BoundColumn<'a>>),
     /// Members, with their names as they are written, including the colon.
-    Struct(Vec<(String, Bound<'a>)>),
-    OneOf(Vec<Bound<'a>>),
+    Struct(Vec<(String, BoundColumn<'a>)>),
+    OneOf(Vec<BoundColumn<'a>>),
 }
 
 /// Writes the items of one list or map between brackets; `item` returns whether it wrote one.
@@ -370,7 +374,7 @@ fn widened(bytes: &[u8], width: usize) -> Vec<u8> {
 
 /// Hudi 1.2 fails on them too: it reads the columns of an image as nested ones.
 #[cold]
-fn of_vector(descriptor: String) -> Error {
+fn unsupported_vector(descriptor: String) -> Error {
     let message = format!(
         "changes of a table with a column of type {descriptor}, for which Hudi writes no image; use an incremental query"
     );
@@ -396,7 +400,7 @@ mod tests {
         let schema = avro::Schema::parse(&text).unwrap();
         let rows = RecordBatch::try_from_iter_with_nullable([("f", values, true)]).unwrap();
         [ImageFormat::Row, ImageFormat::Record].map(|form| {
-            let texts = form.of_batch(&schema, &rows).unwrap();
+            let texts = form.images_of_batch(&schema, &rows).unwrap();
             let value = |text: &str| text.strip_prefix("{\"f\":").unwrap().strip_suffix('}').unwrap().to_owned();
             texts.iter().map(|text| value(text.unwrap())).collect()
         })
@@ -480,7 +484,7 @@ mod tests {
         let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(2)])]));
         for name in ["f", "g"] {
             let rows = RecordBatch::try_from_iter_with_nullable([(name, Arc::clone(&lists), true)]).unwrap();
-            assert_eq!(ImageFormat::Row.of_batch(&schema, &rows).unwrap_err().kind(), Kind::InvalidTable);
+            assert_eq!(ImageFormat::Row.images_of_batch(&schema, &rows).unwrap_err().kind(), ErrorKind::InvalidTable);
         }
     }
 }

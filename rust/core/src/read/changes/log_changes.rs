@@ -16,16 +16,16 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
-use super::change_batch::{Changes, Operation};
+use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::image_text::ImageFormat;
-use crate::avro::{self, Types};
-use crate::base_file::Batches;
+use crate::avro::{self, ArrowMapping};
+use crate::base_file::BaseBatches;
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, LogFile};
 use crate::merge::engine::RowChanges;
 use crate::names::RequestedTime;
 use crate::names::instant_range::InstantRange;
-use crate::read::base::base_segments::{BaseSegments, Segment};
+use crate::read::base::base_segments::{BaseSegment, BaseSegments};
 use crate::read::base::merge_base::MergeBase;
 use crate::read::columns::constant_columns::RowQuery;
 use crate::read::columns::path_values::PathValues;
@@ -44,7 +44,7 @@ pub(in crate::read) struct LogChanges {
     form: ImageFormat,
     projection: Projection,
     path_values: PathValues,
-    before: Batches,
+    before: BaseBatches,
     merge: SliceMerge,
     batch_rows: usize,
 }
@@ -62,9 +62,9 @@ impl LogChanges {
     ) -> Result<Option<Self>> {
         let query = split.query.as_ref();
         let table = avro::Schema::parse(&query.schema)?;
-        let types = avro::arrow_schema(&table, Types::Table)?;
-        let place = storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?;
-        let blocks = scan(&of_commit(split, logs, instant), place.as_ref(), report)?;
+        let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
+        let storage = storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?;
+        let blocks = scan(&split_of_commit(split, logs, instant), storage.as_ref(), report)?;
         if blocks.blocks.is_empty() {
             return Ok(None);
         }
@@ -87,35 +87,35 @@ impl LogChanges {
             deletes_win: true,
             report,
         })?;
-        let before = base.rows(Segment::Own, &projection.base)?;
-        let path_values = PathValues::of(query, &split.slice.partition)?;
+        let before = base.rows(BaseSegment::Own, &projection.base)?;
+        let path_values = PathValues::from_path(query, &split.slice.partition)?;
         let batch_rows = query.options.batch_rows.max(1);
         Ok(Some(Self { table, form, projection, path_values, before, merge, batch_rows }))
     }
 
     /// Returns the next changes; `None` after the last.
-    pub(in crate::read) fn next(&mut self) -> Result<Option<Changes>> {
+    pub(in crate::read) fn next(&mut self) -> Result<Option<ChangeBatch>> {
         while let Some(rows) = self.before.next() {
             let rows = rows?;
             let projected = self.projection.projected_of(&rows)?;
             let Some(found) = self.merge.changes(&rows, &projected)? else { continue };
-            if let Some(changes) = self.of_rows(found)? {
+            if let Some(changes) = self.changes_of_rows(found)? {
                 return Ok(Some(changes));
             }
         }
         while let Some(rows) = self.merge.inserts(self.batch_rows)? {
             if rows.num_rows() > 0 {
-                return Ok(Some(Changes::all(Operation::Insert, self.images(rows)?)));
+                return Ok(Some(ChangeBatch::all(ChangeOperation::Insert, self.images(rows)?)));
             }
         }
         Ok(None)
     }
 
     fn images(&self, rows: RecordBatch) -> Result<StringArray> {
-        self.form.of_batch(&self.table, &self.path_values.put_into(rows)?)
+        self.form.images_of_batch(&self.table, &self.path_values.put_into(rows)?)
     }
 
-    fn of_rows(&self, RowChanges { before, deleted, after }: RowChanges) -> Result<Option<Changes>> {
+    fn changes_of_rows(&self, RowChanges { before, deleted, after }: RowChanges) -> Result<Option<ChangeBatch>> {
         let (before, after) = (self.images(before)?, self.images(after)?);
         if deleted.len() != before.len() || after.len() != deleted.iter().filter(|deleted| !**deleted).count() {
             return Err(Error::invalid_table("changed rows without their images"));
@@ -128,7 +128,7 @@ impl LogChanges {
             if !deleted && made == image {
                 continue;
             }
-            let operation = if deleted { Operation::Delete } else { Operation::Update };
+            let operation = if deleted { ChangeOperation::Delete } else { ChangeOperation::Update };
             operations.push(Some(operation.text()));
             befores.push(image);
             afters.push(made);
@@ -137,13 +137,13 @@ impl LogChanges {
             return Ok(None);
         }
         let column = |images: Vec<Option<&str>>| -> Option<ArrayRef> { Some(Arc::new(StringArray::from(images))) };
-        Ok(Some(Changes { operations: operations.into(), before: column(befores), after: column(afters) }))
+        Ok(Some(ChangeBatch { operations: operations.into(), before: column(befores), after: column(afters) }))
     }
 }
 
 /// Returns a split of the logs only, restricted to blocks of the commit: up to table version 7 commits may share a log
 /// file.
-fn of_commit(split: &Split, logs: &[LogFile], instant: &RequestedTime) -> Split {
+fn split_of_commit(split: &Split, logs: &[LogFile], instant: &RequestedTime) -> Split {
     let mut query = Query::clone(&split.query);
     if query.commits_by_block {
         let blocks = InstantRange::ExactMatch([instant.clone()].into());
@@ -180,9 +180,9 @@ impl MergeBase for RowsBefore {
         None
     }
 
-    fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
+    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<BaseBatches> {
         let slice = &self.split.slice;
-        if segment != Segment::Own || slice.base_file.is_none() && slice.log_files.is_empty() {
+        if segment != BaseSegment::Own || slice.base_file.is_none() && slice.log_files.is_empty() {
             return Ok(Box::new(std::iter::empty()));
         }
         let columns = wanted.fields().iter().map(|field| field.name().clone()).collect();

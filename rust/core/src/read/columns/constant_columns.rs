@@ -132,6 +132,6 @@ mod tests {
     fn a_column_that_was_not_read_is_an_error() {
         let mut columns = ConstantColumns::new(&constants(), output(&["area", "a"]));
         let rows = RecordBatch::new_empty(output(&[]));
-        assert_eq!(columns.insert_into(rows).unwrap_err().kind(), crate::Kind::Internal);
+        assert_eq!(columns.insert_into(rows).unwrap_err().kind(), crate::ErrorKind::Internal);
     }
 }

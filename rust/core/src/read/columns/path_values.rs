@@ -28,9 +28,9 @@ pub(in crate::read) struct PathValues {
 }
 
 impl PathValues {
-    /// Returns the values of a query in the partition at a path. [`crate::Kind::Unsupported`] if neither rows nor the
+    /// Returns the values of a query in the partition at a path. [`crate::ErrorKind::Unsupported`] if neither rows nor the
     /// path have the values.
-    pub(in crate::read) fn of(query: &Query, partition: &str) -> Result<Self> {
+    pub(in crate::read) fn from_path(query: &Query, partition: &str) -> Result<Self> {
         let PathColumns { in_path, taken, as_they_stand, alone, .. } = &query.path_columns;
         if taken.is_empty() {
             return Ok(Self::default());
@@ -145,20 +145,20 @@ mod tests {
         .unwrap()
     }
 
-    fn of(values: &[(&str, Option<&str>)], alone: bool) -> PathValues {
+    fn path_values(values: &[(&str, Option<&str>)], alone: bool) -> PathValues {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned)));
         PathValues { values: values.collect(), alone }
     }
 
     fn put(values: &[(&str, Option<&str>)], alone: bool) -> Result<RecordBatch> {
-        of(values, alone).put_into(rows())
+        path_values(values, alone).put_into(rows())
     }
 
     #[test]
     fn constants_are_the_values_that_rows_would_get() {
         let values = [("day", Some("-7")), ("date", Some("2024-02-29")), ("area", None), ("other", Some("x"))];
         for alone in [false, true] {
-            let constants = of(&values, alone).take_constants(rows().schema_ref()).unwrap();
+            let constants = path_values(&values, alone).take_constants(rows().schema_ref()).unwrap();
             let names: Vec<_> = constants.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
             assert_eq!(names, ["day", "date", "area"]);
             let put = put(&values, alone).unwrap();
@@ -176,12 +176,12 @@ mod tests {
             Field::new("date", DataType::Date32, false),
         ]);
         let given = [("area", None), ("day", Some("x")), ("date", Some("yesterday"))];
-        let mut values = of(&given, false);
+        let mut values = path_values(&given, false);
         assert_eq!(values.take_constants(&schema).unwrap().num_columns(), 0);
         assert_eq!(values.put_into(rows()).unwrap(), put(&given, false).unwrap());
-        let dates = of(&given, false).take_constants(rows().schema_ref()).unwrap();
+        let dates = path_values(&given, false).take_constants(rows().schema_ref()).unwrap();
         assert_eq!(dates.column_by_name("date").map(|column| column.null_count()), Some(1));
-        let alone = of(&given[1..], true).take_constants(rows().schema_ref()).unwrap();
+        let alone = path_values(&given[1..], true).take_constants(rows().schema_ref()).unwrap();
         assert_eq!(alone.num_columns(), 0, "the error is that of `put_into`");
     }
 

@@ -17,19 +17,19 @@ use arrow_select::take::take_record_batch;
 
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
-use crate::log::content::deleted::{Deleted, Deletes};
+use crate::log::content::deleted::{DeletedKey, DeletedKeys};
 use crate::names::meta_columns;
 
 /// Converts deleted keys to rows.
 #[derive(Debug, Clone)]
-pub(in crate::read) struct DeletedKeys {
+pub(in crate::read) struct DeletedKeyRows {
     projected: SchemaRef,
     keys: KeyColumns,
     /// The field that is the record key.
     key_field: Option<String>,
 }
 
-impl DeletedKeys {
+impl DeletedKeyRows {
     pub(in crate::read) fn new(projected: SchemaRef, keys: KeyColumns, key_fields: &[String]) -> Self {
         let key_field = match key_fields {
             [only] => Some(only.clone()),
@@ -39,7 +39,7 @@ impl DeletedKeys {
     }
 
     /// Returns the values of a block, one row per delete: the projected columns for which it has values.
-    pub(in crate::read) fn of_block(&self, deletes: &Deletes, instant: Option<&str>) -> Result<RecordBatch> {
+    pub(in crate::read) fn rows_of_block(&self, deletes: &DeletedKeys, instant: Option<&str>) -> Result<RecordBatch> {
         let rows = deletes.deleted.len();
         let keys = texts(deletes, |one| one.key.as_ref())?;
         let mut fields = Vec::new();
@@ -62,7 +62,7 @@ impl DeletedKeys {
     }
 }
 
-/// Returns the given rows of [`DeletedKeys::of_block`], with all projected columns.
+/// Returns the given rows of [`DeletedKeyRows::rows_of_block`], with all projected columns.
 pub(in crate::read) fn deleted_rows(known: &RecordBatch, rows: &[u32], projected: &SchemaRef) -> Result<RecordBatch> {
     let known = take_record_batch(known, &UInt32Array::from(rows.to_vec())).map_err(failed)?;
     let columns = projected.fields().iter().map(|field| match known.column_by_name(field.name()) {
@@ -80,8 +80,8 @@ pub(in crate::read) fn nullable(schema: &Schema) -> Schema {
 }
 
 fn texts<'a>(
-    deletes: &'a Deletes,
-    of: impl Fn(&'a Deleted) -> Option<&'a std::ops::Range<u32>>,
+    deletes: &'a DeletedKeys,
+    of: impl Fn(&'a DeletedKey) -> Option<&'a std::ops::Range<u32>>,
 ) -> Result<StringArray> {
     let text = |at: &std::ops::Range<u32>| {
         let bytes = deletes.text.get(at.start as usize..at.end as usize);

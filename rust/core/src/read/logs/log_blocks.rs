@@ -2,45 +2,45 @@
 
 use std::sync::Arc;
 
-use crate::config::{LogScan, OnCorrupt, Semantics};
-use crate::error::{Error, Kind, Result};
+use crate::config::{LogScan, MergeSemantics, OnCorrupt};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{BaseFile, LogFile};
-use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
+use crate::log::{BlockKind, BlockRef, ForwardScan, ScanControl, ScanOrder, ScanRules, ValidBlocks};
 use crate::names::{LogFileName, RequestedTime};
-use crate::read::report::{Corrupt, SharedReport};
+use crate::read::report::{CorruptRange, SharedReport};
 use crate::split::{Query, Split};
-use crate::storage::{KnownFile, Place, Prefix, Source};
+use crate::storage::{FileSource, KnownFile, PrefixSource, Storage};
 
 /// The open log files of a slice, and the valid blocks, oldest first.
 pub(in crate::read) struct LogBlocks {
-    pub(in crate::read) files: Vec<Arc<dyn Source>>,
+    pub(in crate::read) files: Vec<Arc<dyn FileSource>>,
     pub(in crate::read) blocks: Vec<BlockRef>,
 }
 
 /// Frames all log files of a split. The contents of blocks are not read.
-pub(in crate::read) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> Result<LogBlocks> {
+pub(in crate::read) fn scan(split: &Split, storage: &dyn Storage, report: &SharedReport) -> Result<LogBlocks> {
     let instants = &split.query.instants;
     let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
     let mut rules = match (split.query.options.semantics, split.query.options.log_scan) {
-        (Semantics::V0x, _) => ScanRules::of_0_x(instants.latest.as_ref()),
-        (Semantics::V1x, LogScan::ByInstant) => ScanRules::of_1_x(instants.latest.as_ref()),
-        (Semantics::V1x, LogScan::ByBlock) => {
-            ScanRules { order: ScanOrder::ByBlock, ..ScanRules::of_1_x(instants.latest.as_ref()) }
+        (MergeSemantics::V0x, _) => ScanRules::hudi_0_x(instants.latest.as_ref()),
+        (MergeSemantics::V1x, LogScan::ByInstant) => ScanRules::hudi_1_x(instants.latest.as_ref()),
+        (MergeSemantics::V1x, LogScan::ByBlock) => {
+            ScanRules { order: ScanOrder::ByBlock, ..ScanRules::hudi_1_x(instants.latest.as_ref()) }
         }
     };
     if split.query.commits_by_block {
         rules.is_committed = Some(&is_committed);
     }
     rules.range = split.query.range.as_ref().map(|range| &range.blocks);
-    let mut files: Vec<Arc<dyn Source>> = Vec::new();
+    let mut files: Vec<Arc<dyn FileSource>> = Vec::new();
     let mut valid = ValidBlocks::new(rules);
     'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
-        let source: Arc<dyn Source> = Arc::new(Prefix::new(open_log(place, log, &split.query)?, log.len)?);
+        let source: Arc<dyn FileSource> = Arc::new(PrefixSource::new(open_log(storage, log, &split.query)?, log.len)?);
         files.push(Arc::clone(&source));
-        for block in Forward::new(Arc::clone(&source)) {
+        for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;
             note(&block, source.path(), split.query.options.on_corrupt, report)?;
-            if valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))? == Scan::Ended {
+            if valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))? == ScanControl::Ended {
                 break 'files;
             }
         }
@@ -53,8 +53,8 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Place, report: &SharedRep
     Ok(LogBlocks { files, blocks: valid.finish()? })
 }
 
-pub(in crate::read) fn open_log(place: &dyn Place, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
-    open_planned(place, &log.path, &known_log(log), query).map_err(|error| match LogFileName::parse(&log.name) {
+pub(in crate::read) fn open_log(storage: &dyn Storage, log: &LogFile, query: &Query) -> Result<Arc<dyn FileSource>> {
+    open_planned(storage, &log.path, &known_log(log), query).map_err(|error| match LogFileName::parse(&log.name) {
         Some(name) => error.at_instant(name.instant),
         None => error,
     })
@@ -70,15 +70,15 @@ pub(in crate::read) fn known_base(base: &BaseFile) -> KnownFile {
     KnownFile { len: base.len, etag: base.etag.clone(), may_have_grown: false }
 }
 
-/// Opens a file of a plan; if it does not exist, the error is [`Kind::FileCleaned`].
+/// Opens a file of a plan; if it does not exist, the error is [`ErrorKind::FileCleaned`].
 pub(in crate::read) fn open_planned(
-    place: &dyn Place,
+    storage: &dyn Storage,
     path: &str,
     known: &KnownFile,
     query: &Query,
-) -> Result<Arc<dyn Source>> {
-    place.open_known(path, known).map_err(|error| {
-        if error.kind() != Kind::NotFound {
+) -> Result<Arc<dyn FileSource>> {
+    storage.open_known(path, known).map_err(|error| {
+        if error.kind() != ErrorKind::NotFound {
             return error;
         }
         let message = match query.range {
@@ -86,7 +86,7 @@ pub(in crate::read) fn open_planned(
             // Planned from commit metadata, which is kept longer than the files.
             Some(_) => "a commit of the range wrote this file, and the cleaner has removed it; begin the range later, or let the query fall back to a full table scan, which returns the rows that still exist",
         };
-        Error::new(Kind::FileCleaned, message).in_file(place.full_path(path))
+        Error::new(ErrorKind::FileCleaned, message).in_file(storage.full_path(path))
     })
 }
 
@@ -102,6 +102,6 @@ pub(in crate::read) fn note(
     if on_corrupt == OnCorrupt::Raise {
         return Err(Error::corrupt(damage.reason.clone()).at_offset(damage.offset).in_block(block.index).in_file(path));
     }
-    edited.corrupt.push(Corrupt { file: path.to_owned(), offset: block.offset, reason: damage.reason.clone() });
+    edited.corrupt.push(CorruptRange { file: path.to_owned(), offset: block.offset, reason: damage.reason.clone() });
     Ok(())
 }

@@ -9,24 +9,24 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 
-use super::deleted_rows::DeletedKeys;
+use super::deleted_rows::DeletedKeyRows;
 use super::log_blocks::LogBlocks;
 use super::log_records::LogRecords;
-use super::log_source::{BlockPlace, LogSource, ParquetBlock, RowSource};
-use crate::avro::{self, Decoder, Program, Types, Want};
+use super::log_source::{BlockLocation, LogSource, ParquetBlock, RowSource};
+use crate::avro::{self, ArrowMapping, DecodeProgram, Decoder, RequestedColumn};
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
 use crate::keys::RecordKey;
-use crate::log::content::avro_data::Frames;
-use crate::log::content::deleted::Deletes;
+use crate::log::content::avro_data::RecordFrames;
+use crate::log::content::deleted::DeletedKeys;
 use crate::log::content::{delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::merge::{LogBatch, LogKind, LogSink};
 use crate::names::FieldNames;
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
-use crate::schema::{Evolution, in_tables_names};
-use crate::storage::Source;
+use crate::schema::{SchemaEvolution, in_tables_names};
+use crate::storage::FileSource;
 
 /// The number of records whose keys are decoded at a time: few enough for their bytes to stay cached until the keys are
 /// probed.
@@ -37,20 +37,20 @@ pub(in crate::read) struct LogLoader<'a> {
     pub(in crate::read) table: &'a avro::Schema,
     pub(in crate::read) types: &'a arrow_schema::Schema,
     /// The column names in blocks.
-    pub(in crate::read) evolution: Option<&'a Evolution>,
+    pub(in crate::read) evolution: Option<&'a SchemaEvolution>,
     pub(in crate::read) keys: &'a KeyColumns,
     /// The columns to fetch of winning records.
     pub(in crate::read) projected: &'a SchemaRef,
     /// Converts deleted keys to rows, if they are returned.
-    pub(in crate::read) deleted: Option<DeletedKeys>,
+    pub(in crate::read) deleted: Option<DeletedKeyRows>,
     pub(in crate::read) report: SharedReport,
 }
 
 /// The compiled decoders of one writer schema.
 #[derive(Clone)]
-struct Compiled {
+struct CompiledDecoders {
     /// Decodes the keys.
-    keys: Arc<Program>,
+    keys: Arc<DecodeProgram>,
     /// The ordinal of the program that decodes the projected columns.
     projected: usize,
     /// The projected columns that the schema does not have; `None` for blocks of complete records.
@@ -69,16 +69,16 @@ struct CompiledFor {
 }
 
 /// The state of a load.
-struct Loading<'m> {
+struct LoadState<'m> {
     merger: &'m mut dyn LogSink,
     records: LogRecords,
     memory: &'m mut SliceMemory,
-    compiled: HashMap<CompiledFor, Compiled>,
+    compiled: HashMap<CompiledFor, CompiledDecoders>,
     /// The row numbers of base rows that the remaining records of the block update; empty if records are merged by key.
     numbers: VecDeque<u64>,
 }
 
-impl Loading<'_> {
+impl LoadState<'_> {
     /// Returns the positions of the next records; empty if records are merged by key.
     fn next_numbers(&mut self, key: &RecordKey, records: usize) -> Result<Vec<u64>> {
         if *key != RecordKey::Number {
@@ -103,7 +103,7 @@ impl<'a> LogLoader<'a> {
     ) -> Result<LogRecords> {
         let is_first = memory.begin_pass();
         let records = LogRecords::new(Arc::clone(self.projected), self.report.clone());
-        let mut loading = Loading { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
+        let mut loading = LoadState { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
         let mut read_in_all = 0;
         let count = blocks.blocks.len();
         let some_blocks = blocks.blocks.get(some.clone());
@@ -111,8 +111,8 @@ impl<'a> LogLoader<'a> {
         for found in some_blocks.ok_or_else(no_blocks)? {
             let no_file = || Error::internal(format_args!("a log block of file {}, which was not opened", found.file));
             let file = blocks.files.get(found.file).ok_or_else(no_file)?;
-            let place = BlockPlace::of(file.as_ref(), &found.block, false);
-            let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;
+            let location = BlockLocation::new(file.as_ref(), &found.block, false);
+            let read = self.load_block(found, file, &location, &mut loading).map_err(|error| location.mark(error))?;
             read_in_all += read as u64;
         }
         // Each record is counted once, even if the logs are read several times.
@@ -124,9 +124,9 @@ impl<'a> LogLoader<'a> {
     fn load_block(
         &self,
         found: &BlockRef,
-        file: &Arc<dyn Source>,
-        place: &BlockPlace,
-        loading: &mut Loading<'_>,
+        file: &Arc<dyn FileSource>,
+        location: &BlockLocation,
+        loading: &mut LoadState<'_>,
     ) -> Result<usize> {
         if self.keys.key == RecordKey::Number {
             let positions = block_positions(file, &found.block)?;
@@ -137,15 +137,15 @@ impl<'a> LogLoader<'a> {
         match &found.block.kind {
             BlockKind::Sound(BlockType::Delete) => {
                 let content = content()?;
-                self.load_deletes(content, place, loading)
+                self.load_deletes(content, location, loading)
             }
             _ if found.block.content.is_empty() => Ok(0),
             BlockKind::Sound(BlockType::AvroData) => {
                 let content = content()?;
-                self.load_avro(found, content, place, loading)
+                self.load_avro(found, content, location, loading)
             }
             BlockKind::Sound(BlockType::HfileData) => self.load_hfile(found, file, loading),
-            BlockKind::Sound(BlockType::ParquetData) => self.load_parquet(found, file, place, loading),
+            BlockKind::Sound(BlockType::ParquetData) => self.load_parquet(found, file, location, loading),
             _ => Err(Error::unsupported(format!(
                 "a log block of type {}, which has no rows of a snapshot",
                 found.block.type_name()
@@ -153,7 +153,7 @@ impl<'a> LogLoader<'a> {
         }
     }
 
-    fn compile(&self, found: &BlockRef, loading: &mut Loading<'_>) -> Result<Compiled> {
+    fn compile(&self, found: &BlockRef, loading: &mut LoadState<'_>) -> Result<CompiledDecoders> {
         let text = found.block.header.bytes(HeaderKey::Schema).ok_or_else(no_schema)?;
         let of = CompiledFor {
             schema: text.clone(),
@@ -165,12 +165,13 @@ impl<'a> LogLoader<'a> {
         }
         let writer = self.writer(found)?;
         let reader = if of.is_partial { &optional_where_missing(self.table, &writer)? } else { self.table };
-        let keys = Program::compile(&writer, reader, &self.keys.wants(), Types::Table)?;
-        let projected: Vec<Want> =
-            self.projected.fields().iter().map(|field| Want::Value(field.name().clone())).collect();
-        let projected = Program::compile(&writer, reader, &projected, Types::Table)?;
+        let keys = DecodeProgram::compile(&writer, reader, &self.keys.wants(), ArrowMapping::Table)?;
+        let projected: Vec<RequestedColumn> =
+            self.projected.fields().iter().map(|field| RequestedColumn::Value(field.name().clone())).collect();
+        let projected = DecodeProgram::compile(&writer, reader, &projected, ArrowMapping::Table)?;
         let missing = of.is_partial.then(|| self.missing(&writer));
-        let compiled = Compiled { keys: Arc::new(keys), projected: loading.records.add_program(projected), missing };
+        let compiled =
+            CompiledDecoders { keys: Arc::new(keys), projected: loading.records.add_program(projected), missing };
         loading.compiled.insert(of, compiled.clone());
         Ok(compiled)
     }
@@ -192,11 +193,11 @@ impl<'a> LogLoader<'a> {
         &self,
         block: &BlockRef,
         content: Bytes,
-        place: &BlockPlace,
-        loading: &mut Loading<'_>,
+        location: &BlockLocation,
+        loading: &mut LoadState<'_>,
     ) -> Result<usize> {
-        let Compiled { keys, projected: program, missing } = self.compile(block, loading)?;
-        let mut frames = Frames::new(content.as_ref())?;
+        let CompiledDecoders { keys, projected: program, missing } = self.compile(block, loading)?;
+        let mut frames = RecordFrames::new(content.as_ref())?;
         let records = frames.left();
         let (mut decoder, mut found) = (Decoder::new(keys), Vec::new());
         while frames.left() > 0 {
@@ -209,28 +210,28 @@ impl<'a> LogLoader<'a> {
                 loading.records.add_missing(Arc::clone(missing));
             }
             let rows = RowSource::Avro { content: content.clone(), program };
-            loading.records.add_source(LogSource { rows, place: place.clone() });
+            loading.records.add_source(LogSource { rows, location: location.clone() });
         }
         Ok(records)
     }
 
     /// A decompressed HFile block is an Avro block.
-    fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn Source>, loading: &mut Loading<'_>) -> Result<usize> {
+    fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn FileSource>, loading: &mut LoadState<'_>) -> Result<usize> {
         let schema = self.writer(found)?;
         let content = &found.block.content;
         let wanted = loading.merger.wanted();
         let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key_column(), wanted);
         let decompressed = loading.memory.converted(file.as_ref(), content.start, unpack)?;
-        let place = BlockPlace::of(file.as_ref(), &found.block, true);
-        self.load_avro(found, decompressed, &place, loading).map_err(|error| place.mark(error))
+        let location = BlockLocation::new(file.as_ref(), &found.block, true);
+        self.load_avro(found, decompressed, &location, loading).map_err(|error| location.mark(error))
     }
 
     fn load_parquet(
         &self,
         found: &BlockRef,
-        file: &Arc<dyn Source>,
-        place: &BlockPlace,
-        loading: &mut Loading<'_>,
+        file: &Arc<dyn FileSource>,
+        location: &BlockLocation,
+        loading: &mut LoadState<'_>,
     ) -> Result<usize> {
         let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.projected));
         let mut read = 0;
@@ -245,7 +246,9 @@ impl<'a> LogLoader<'a> {
             if let Some(missing) = &missing {
                 loading.records.add_missing(Arc::clone(missing));
             }
-            loading.records.add_source(LogSource { rows: RowSource::Parquet { block, batch }, place: place.clone() });
+            loading
+                .records
+                .add_source(LogSource { rows: RowSource::Parquet { block, batch }, location: location.clone() });
         }
         Ok(read)
     }
@@ -256,7 +259,7 @@ impl<'a> LogLoader<'a> {
         decoded: &RecordBatch,
         content: &Bytes,
         places: &[u32],
-        loading: &mut Loading<'_>,
+        loading: &mut LoadState<'_>,
     ) -> Result<()> {
         let numbers = loading.next_numbers(&self.keys.key, places.len())?;
         let Some(wanted) = self.keys.are_wanted(decoded, content)? else {
@@ -278,12 +281,12 @@ impl<'a> LogLoader<'a> {
         content: &Bytes,
         places: &[u32],
         numbers: &[u64],
-        loading: &mut Loading<'_>,
+        loading: &mut LoadState<'_>,
     ) -> Result<()> {
-        let (keys, rest) = self.keys.of_log(decoded, content, numbers)?;
+        let (keys, rest) = self.keys.split_keys(decoded, content, numbers)?;
         let batch = self.keys.batch(rest, decoded.num_rows())?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
-        let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, content)?)?;
+        let source = loading.merger.add_source(loading.memory.hold_for_pass(keys.bytes, content)?)?;
         let records =
             LogBatch { kind: LogKind::Data, keys: keys_at, ordering, deleted: batch.deleted.as_ref(), places };
         loading.merger.add(source, &records)
@@ -294,15 +297,15 @@ impl<'a> LogLoader<'a> {
         self.projected.fields().iter().map(|field| writer.field(field.name()).is_none()).collect()
     }
 
-    fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
+    fn load_deletes(&self, content: Bytes, location: &BlockLocation, loading: &mut LoadState<'_>) -> Result<usize> {
         let deletes = delete::deletes(&content)?;
-        let known = self.deleted.as_ref().map(|keys| keys.of_block(&deletes, place.instant())).transpose()?;
-        let Deletes { text, deleted } = deletes;
+        let known = self.deleted.as_ref().map(|keys| keys.rows_of_block(&deletes, location.instant())).transpose()?;
+        let DeletedKeys { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
         let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
         let numbers = loading.next_numbers(&self.keys.key, deleted.len())?;
         let keys = self.keys.deleted_keys(&deleted, &text, &numbers);
-        let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, &content)?)?;
+        let source = loading.merger.add_source(loading.memory.hold_for_pass(keys.bytes, &content)?)?;
         loading.merger.add(
             source,
             &LogBatch {
@@ -313,7 +316,7 @@ impl<'a> LogLoader<'a> {
                 places: &places,
             },
         )?;
-        loading.records.add_source(LogSource { rows: RowSource::Deletes(known), place: place.clone() });
+        loading.records.add_source(LogSource { rows: RowSource::Deletes(known), location: location.clone() });
         Ok(deleted.len())
     }
 }

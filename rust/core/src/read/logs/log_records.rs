@@ -8,11 +8,11 @@ use bytes::Bytes;
 
 use super::deleted_rows::deleted_rows;
 use super::log_source::{LogSource, ParquetBlock, RowSource};
-use crate::avro::{Decoder, Program};
+use crate::avro::{DecodeProgram, Decoder};
 use crate::error::{Error, Result};
 use crate::log::content::avro_data;
 use crate::merge::fold::MissingColumns;
-use crate::merge::{Fetched, RecordFetcher, RowRef};
+use crate::merge::{FetchedRows, RecordFetcher, RowRef};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 
@@ -29,7 +29,7 @@ pub(in crate::read) struct LogRecords {
 /// The compiled programs of blocks, and their decoders.
 #[derive(Default)]
 struct Decoders {
-    programs: Vec<Arc<Program>>,
+    programs: Vec<Arc<DecodeProgram>>,
     /// Idle decoders, with the ordinals of their programs, for reuse of their memory.
     idle: Vec<(usize, Box<Decoder>)>,
 }
@@ -47,7 +47,7 @@ impl LogRecords {
     }
 
     /// The ordinal of the program.
-    pub(in crate::read) fn add_program(&mut self, program: Program) -> usize {
+    pub(in crate::read) fn add_program(&mut self, program: DecodeProgram) -> usize {
         self.decoders.programs.push(Arc::new(program));
         self.decoders.programs.len() - 1
     }
@@ -75,29 +75,29 @@ impl LogRecords {
 
 /// Batches under construction: Avro datums of many blocks are decoded by one decoder, batches of Parquet blocks exist
 /// already.
-enum Growing {
+enum BatchBuilder {
     Decoding { program: usize, decoder: Box<Decoder> },
     Decoded { source: usize, batch: RecordBatch },
 }
 
 /// Records whose rows are fetched, with the memory of their slice.
-pub(in crate::read) struct Fetching<'a> {
+pub(in crate::read) struct RowFetcher<'a> {
     pub(in crate::read) records: &'a mut LogRecords,
     pub(in crate::read) memory: &'a mut SliceMemory,
 }
 
-impl RecordFetcher for Fetching<'_> {
+impl RecordFetcher for RowFetcher<'_> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.records.projected)
     }
 
-    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<FetchedRows> {
         // Rows of one block are decoded together, in any requested order.
         let mut order: Vec<(RowRef, usize)> = rows.iter().copied().zip(0..).collect();
         // As one number, which compares without a branch.
         order.sort_unstable_by_key(|(row, _)| u64::from(row.source) << 32 | u64::from(row.at));
         let mut picks = vec![(0, 0); rows.len()];
-        let mut growing: Vec<Growing> = Vec::new();
+        let mut growing: Vec<BatchBuilder> = Vec::new();
         let mut rest = order.as_slice();
         while let [(first, _), ..] = rest {
             let end = rest.iter().position(|(row, _)| !self.records.in_one_block(*first, *row)).unwrap_or(rest.len());
@@ -118,15 +118,15 @@ impl RecordFetcher for Fetching<'_> {
         let mut batches = Vec::with_capacity(growing.len());
         for one in growing {
             batches.push(match one {
-                Growing::Decoding { program, mut decoder } => {
+                BatchBuilder::Decoding { program, mut decoder } => {
                     let batch = decoder.finish()?;
                     self.records.decoders.idle.push((program, decoder));
                     batch
                 }
-                Growing::Decoded { batch, .. } => batch,
+                BatchBuilder::Decoded { batch, .. } => batch,
             });
         }
-        Ok(Fetched { batches, picks })
+        Ok(FetchedRows { batches, picks })
     }
 }
 
@@ -136,7 +136,7 @@ impl LogRecords {
         &mut self,
         source: usize,
         wanted: &[u32],
-        growing: &mut Vec<Growing>,
+        growing: &mut Vec<BatchBuilder>,
         memory: &mut SliceMemory,
     ) -> Result<(usize, Vec<usize>)> {
         let Some(found) = self.sources.get(source) else {
@@ -145,16 +145,17 @@ impl LogRecords {
         match &found.rows {
             RowSource::Avro { content, program } => {
                 let decoded = self.decoders.decode(content, *program, wanted, growing);
-                decoded.map_err(|error| found.place.mark(error))
+                decoded.map_err(|error| found.location.mark(error))
             }
             RowSource::Parquet { block, batch } => {
-                let known =
-                    growing.iter().position(|one| matches!(one, Growing::Decoded { source: of, .. } if *of == source));
+                let known = growing
+                    .iter()
+                    .position(|one| matches!(one, BatchBuilder::Decoded { source: of, .. } if *of == source));
                 let at = match (known, self.parquet.get_mut(*block)) {
                     (Some(at), _) => at,
                     (None, Some(block)) => {
-                        let batch = block.batch(*batch, memory).map_err(|error| found.place.mark(error))?;
-                        growing.push(Growing::Decoded { source, batch });
+                        let batch = block.batch(*batch, memory).map_err(|error| found.location.mark(error))?;
+                        growing.push(BatchBuilder::Decoded { source, batch });
                         growing.len() - 1
                     }
                     (None, None) => return Err(Error::internal("a row of a parquet block that was not read")),
@@ -162,7 +163,7 @@ impl LogRecords {
                 Ok((at, wanted.iter().map(|row| *row as usize).collect()))
             }
             RowSource::Deletes(Some(known)) => {
-                growing.push(Growing::Decoded { source, batch: deleted_rows(known, wanted, &self.projected)? });
+                growing.push(BatchBuilder::Decoded { source, batch: deleted_rows(known, wanted, &self.projected)? });
                 Ok((growing.len() - 1, (0..wanted.len()).collect()))
             }
             RowSource::Deletes(None) => Err(Error::internal("a row of a block that has none")),
@@ -191,16 +192,16 @@ impl Decoders {
         content: &Bytes,
         ordinal: usize,
         wanted: &[u32],
-        growing: &mut Vec<Growing>,
+        growing: &mut Vec<BatchBuilder>,
     ) -> Result<(usize, Vec<usize>)> {
         let datums = avro_data::datums_at(content, wanted).collect::<Result<Vec<_>>>()?;
         let known =
-            growing.iter().position(|one| matches!(one, Growing::Decoding { program, .. } if *program == ordinal));
+            growing.iter().position(|one| matches!(one, BatchBuilder::Decoding { program, .. } if *program == ordinal));
         let batch = known.unwrap_or(growing.len());
         if known.is_none() {
-            growing.push(Growing::Decoding { program: ordinal, decoder: self.idle_decoder(ordinal)? });
+            growing.push(BatchBuilder::Decoding { program: ordinal, decoder: self.idle_decoder(ordinal)? });
         }
-        let Some(Growing::Decoding { decoder, .. }) = growing.get_mut(batch) else {
+        let Some(BatchBuilder::Decoding { decoder, .. }) = growing.get_mut(batch) else {
             return Err(Error::internal("no decoder for the rows of a log block"));
         };
         let first = decoder.len();

@@ -12,7 +12,7 @@ use crate::log::content::parquet_data;
 use crate::log::{Block, BlockRef};
 use crate::names::FieldNames;
 use crate::read::memory::SliceMemory;
-use crate::storage::Source;
+use crate::storage::FileSource;
 
 /// The number of rows of a Parquet block that are decoded at a time, as one source of the merge.
 pub(in crate::read) const PARQUET_ROWS: usize = 64 * 1024;
@@ -20,7 +20,7 @@ pub(in crate::read) const PARQUET_ROWS: usize = 64 * 1024;
 /// One source of the merge.
 pub(in crate::read) struct LogSource {
     pub(in crate::read) rows: RowSource,
-    pub(in crate::read) place: BlockPlace,
+    pub(in crate::read) location: BlockLocation,
 }
 
 /// The location of rows.
@@ -35,7 +35,7 @@ pub(in crate::read) enum RowSource {
 
 /// The location of a block, for messages.
 #[derive(Clone)]
-pub(in crate::read) struct BlockPlace {
+pub(in crate::read) struct BlockLocation {
     path: String,
     content_at: u64,
     index: u64,
@@ -44,8 +44,8 @@ pub(in crate::read) struct BlockPlace {
     converted: bool,
 }
 
-impl BlockPlace {
-    pub(in crate::read) fn of(file: &dyn Source, block: &Block, converted: bool) -> Self {
+impl BlockLocation {
+    pub(in crate::read) fn new(file: &dyn FileSource, block: &Block, converted: bool) -> Self {
         Self {
             path: file.path().to_owned(),
             content_at: block.content.start,
@@ -73,7 +73,7 @@ impl BlockPlace {
 /// A Parquet block. Winning rows are rarely adjacent, and Parquet cannot be decoded row by row: when the first row is
 /// fetched, the projected columns of the whole block are decoded and kept.
 pub(in crate::read) struct ParquetBlock {
-    file: Arc<dyn Source>,
+    file: Arc<dyn FileSource>,
     content: Range<u64>,
     names: FieldNames,
     projected: SchemaRef,
@@ -83,7 +83,7 @@ pub(in crate::read) struct ParquetBlock {
 impl ParquetBlock {
     /// `names` are the column names in the block.
     pub(in crate::read) fn new(
-        file: Arc<dyn Source>,
+        file: Arc<dyn FileSource>,
         found: &BlockRef,
         names: &FieldNames,
         projected: SchemaRef,
@@ -92,7 +92,7 @@ impl ParquetBlock {
     }
 
     /// Returns batches of the columns `wanted`, with the same boundaries in each read of the block.
-    pub(in crate::read) fn batches(&self, wanted: &SchemaRef) -> Result<crate::base_file::Batches> {
+    pub(in crate::read) fn batches(&self, wanted: &SchemaRef) -> Result<crate::base_file::BaseBatches> {
         parquet_data::batches(&self.file, &self.content, wanted, &self.names, PARQUET_ROWS)
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::deleted_rows::DeletedKeys;
+use super::deleted_rows::DeletedKeyRows;
 use super::log_blocks::LogBlocks;
 use super::log_loader::LogLoader;
 use super::log_records::LogRecords;
@@ -14,19 +14,19 @@ use crate::keys::KeyColumns;
 use crate::merge::{EveryRow, MergeOutcome};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
-use crate::schema::Evolution;
+use crate::schema::SchemaEvolution;
 
 /// The size of contents that are loaded at a time, unless a block is larger.
 const AT_ONCE: u64 = 8 << 20;
 
 /// The remaining log rows of a slice.
-pub(in crate::read) struct Unmerged {
+pub(in crate::read) struct UnmergedRows {
     pub(in crate::read) table: avro::Schema,
     pub(in crate::read) types: Schema,
-    pub(in crate::read) evolution: Option<Evolution>,
+    pub(in crate::read) evolution: Option<SchemaEvolution>,
     pub(in crate::read) keys: KeyColumns,
     pub(in crate::read) projected: SchemaRef,
-    pub(in crate::read) deleted: Option<DeletedKeys>,
+    pub(in crate::read) deleted: Option<DeletedKeyRows>,
     pub(in crate::read) report: SharedReport,
     pub(in crate::read) blocks: LogBlocks,
     /// Whether deletes are returned as rows, as in a change log.
@@ -38,7 +38,7 @@ pub(in crate::read) struct Unmerged {
     pub(in crate::read) next_row: Option<usize>,
 }
 
-impl Unmerged {
+impl UnmergedRows {
     /// Returns the next rows, at most `limit`, which are in `records`; `None` after the last.
     pub(in crate::read) fn next(
         &mut self,

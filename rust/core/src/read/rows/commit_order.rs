@@ -40,7 +40,7 @@ fn columns(batch: &RecordBatch, by: &[String]) -> Result<Vec<OrderingColumn>> {
         let column = batch.column_by_name(name).ok_or_else(|| {
             Error::invalid_argument(format!("the newer rows have no column {name:?}, which gives their commit order"))
         })?;
-        OrderingColumn::of(&as_type(column, &table_type(column.data_type()), name)?)
+        OrderingColumn::from_array(&as_type(column, &table_type(column.data_type()), name)?)
     };
     by.iter().map(column).collect()
 }

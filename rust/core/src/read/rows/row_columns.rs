@@ -265,7 +265,7 @@ mod tests {
     fn a_value_that_does_not_fit_is_an_error_and_no_null() {
         let wide: ArrayRef = Arc::new(Int32Array::from(vec![1, 70_000]));
         let error = as_type(&wide, &DataType::Int16, "n").unwrap_err();
-        assert!(error.kind() == crate::Kind::InvalidArgument && error.to_string().contains("\"n\""), "{error}");
+        assert!(error.kind() == crate::ErrorKind::InvalidArgument && error.to_string().contains("\"n\""), "{error}");
         let narrow: ArrayRef = Arc::new(Int16Array::from(vec![1]));
         assert_eq!(as_type(&narrow, &DataType::Int32, "n").unwrap().data_type(), &DataType::Int32);
     }

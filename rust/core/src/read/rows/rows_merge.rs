@@ -15,8 +15,8 @@ use bytes::Bytes;
 use super::commit_order::in_commit_order;
 use super::row_columns::{RowColumns, as_type, avro_schema, conformed, in_table_types, marks_deletes, named};
 use crate::avro;
-use crate::config::{MergeConfig, Properties, Semantics, TableConfig};
-use crate::error::{Error, Kind, Result};
+use crate::config::{MergeConfig, MergeSemantics, Properties, TableConfig};
+use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, KeyFilter};
 use crate::keys::{KeyBatch, KeyColumns, LogKeys};
 use crate::merge::engine::{BaseBatch, MergeEngine};
@@ -37,7 +37,7 @@ pub struct RowsMergeOptions {
     /// Table properties (`hoodie.properties`) that configure the merge.
     pub properties: Properties,
     /// The release whose semantics are used.
-    pub semantics: Semantics,
+    pub semantics: MergeSemantics,
     /// An Avro schema with defaults of columns. Without it, the default of nullable columns is null.
     pub schema: Option<avro::Schema>,
     /// Columns of the newer rows that order them by commit. Without them, the order is that of the rows.
@@ -90,7 +90,7 @@ impl RowsMerge {
         asked.check()?;
         let (output, all) = (Arc::new(asked.output()), asked.all());
         let table = avro_schema(&all, options.schema.as_ref())?;
-        let keys = KeyColumns::of(
+        let keys = KeyColumns::new(
             &table,
             &in_table_types(&all, |_| true),
             &merge,
@@ -105,7 +105,7 @@ impl RowsMerge {
         let is_read = |name: &str| plan.folds() || key_columns.iter().any(|one| one == name);
         let types = Arc::new(in_table_types(&all, is_read));
         let columns: Vec<String> = output.fields().iter().map(|field| field.name().clone()).collect();
-        let projection = Projection::new(&types, &columns, &Filter::default(), &keys.of_base(), &fold_columns)?;
+        let projection = Projection::new(&types, &columns, &Filter::default(), &keys.base_columns(), &fold_columns)?;
         let lacked: Vec<&str> = asked.lacked().collect();
         let is_missing = |field: &FieldRef| lacked.contains(&field.name().as_str());
         let missing = options.partial.then(|| projection.projected.fields().iter().map(is_missing).collect());
@@ -165,7 +165,7 @@ impl RowsMerge {
             keys: &self.keys,
             deleted_rows: self.deleted_rows(),
         };
-        let missing = self.missing.as_ref().map(|missing| MissingColumns::of_all(batches, missing));
+        let missing = self.missing.as_ref().map(|missing| MissingColumns::from_all(batches, missing));
         plan.fold(&of, missing.unwrap_or_default())
     }
 
@@ -176,7 +176,7 @@ impl RowsMerge {
     /// Returns the keys of newer rows, with their ordering values and delete markers.
     fn probed(&self, batch: &RecordBatch) -> Result<(LogKeys, KeyBatch)> {
         let probed = named(batch, self.keys.wants().iter().map(|want| want.name().to_owned()))?;
-        let (keys, rest) = self.keys.key.of_log(&probed, &Bytes::new(), &[])?;
+        let (keys, rest) = self.keys.key.split_keys(&probed, &Bytes::new(), &[])?;
         Ok((keys, self.keys.batch(rest, batch.num_rows())?))
     }
 
@@ -229,7 +229,7 @@ impl RowsMerge {
 /// Converts an error in properties, which are arguments here and not those of a table.
 fn misused(error: Error) -> Error {
     match error.kind() {
-        Kind::InvalidTable => Error::invalid_argument(error.text()),
+        ErrorKind::InvalidTable => Error::invalid_argument(error.text()),
         _ => error,
     }
 }
@@ -258,7 +258,7 @@ mod tests {
         RowsMergeOptions {
             record_key: vec!["id".into()],
             properties: version.iter().chain(properties).copied().collect(),
-            semantics: Semantics::V1x,
+            semantics: MergeSemantics::V1x,
             schema: None,
             commit_order: Vec::new(),
             partial: false,
@@ -314,7 +314,7 @@ mod tests {
         let partial = RowsMergeOptions { partial: true, ..options(&[EVENT]) };
         assert_eq!(describe(&merged(&older, &newer, partial).unwrap()), ["a 2 a", "b 2 -"]);
         let error = merged(&older, &newer, options(&[EVENT])).unwrap_err();
-        assert!(error.kind() == Kind::InvalidArgument && error.to_string().contains("\"x\""), "{error}");
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("\"x\""), "{error}");
     }
 
     #[test]
@@ -361,18 +361,22 @@ mod tests {
         let ordered = RowsMergeOptions { commit_order: vec!["seq".into()], ..options(&[EVENT]) };
         let payload = ("hoodie.compaction.payload.class", "com.acme.Own");
         for (error, kind, word) in [
-            (refused(&older, &newer, other_key), Kind::InvalidArgument, "\"key\""),
-            (refused(&older, &more.unwrap(), options(&[EVENT])), Kind::InvalidArgument, "\"y\""),
-            (refused(&older, &newer, ordered), Kind::InvalidArgument, "\"seq\""),
+            (refused(&older, &newer, other_key), ErrorKind::InvalidArgument, "\"key\""),
+            (refused(&older, &more.unwrap(), options(&[EVENT])), ErrorKind::InvalidArgument, "\"y\""),
+            (refused(&older, &newer, ordered), ErrorKind::InvalidArgument, "\"seq\""),
             (
                 refused(&older, &newer, options(&[("hoodie.record.merge.mode", "CUSTOM"), payload])),
-                Kind::Unsupported,
+                ErrorKind::Unsupported,
                 "com.acme.Own",
             ),
-            (refused(&older, &newer, options(&[("hoodie.record.merge.mode", "NEWEST")])), Kind::Unsupported, "NEWEST"),
+            (
+                refused(&older, &newer, options(&[("hoodie.record.merge.mode", "NEWEST")])),
+                ErrorKind::Unsupported,
+                "NEWEST",
+            ),
             (
                 refused(&older, &newer, options(&[EVENT, ("hoodie.payload.delete.field", "x")])),
-                Kind::InvalidArgument,
+                ErrorKind::InvalidArgument,
                 "marker",
             ),
         ] {

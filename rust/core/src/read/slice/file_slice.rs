@@ -12,19 +12,19 @@ use super::base_filter::base_filter;
 use super::merge_input::MergeInput;
 use super::slice_files;
 use super::slice_merge::SliceMerge;
-use crate::avro::{self, Types};
-use crate::base_file::Batches;
+use crate::avro::{self, ArrowMapping};
+use crate::base_file::BaseBatches;
 use crate::error::Result;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::base::row_range::RowRange;
-use crate::read::base::split_base::{SplitBase, Threads};
+use crate::read::base::split_base::{ReadThreads, SplitBase};
 use crate::read::columns::constant_columns::{ConstantColumns, RowQuery};
 use crate::read::columns::path_values::PathValues;
 use crate::read::columns::projection::{Projection, select};
 use crate::read::logs::log_blocks::scan;
 use crate::read::report::SharedReport;
 use crate::split::Split;
-use crate::storage::{self, Place, Source};
+use crate::storage::{self, FileSource, Storage};
 
 /// The share of the memory limit for the first requests of a slice: half of the fetch budget, as those of the next
 /// slice are sent at the same time.
@@ -39,9 +39,9 @@ pub(in crate::read) struct SliceReader {
     /// The number of additional threads.
     threads: usize,
     /// The table's storage, if it is already open.
-    place: Option<Arc<dyn Place>>,
+    storage: Option<Arc<dyn Storage>>,
     /// Its files, if their first bytes were already requested.
-    begun: Vec<Arc<dyn Source>>,
+    begun: Vec<Arc<dyn FileSource>>,
     state: State,
 }
 
@@ -57,7 +57,7 @@ struct Reading {
     range: RowRange,
     path_values: PathValues,
     constants: ConstantColumns,
-    base: Batches,
+    base: BaseBatches,
     merge: Option<SliceMerge>,
     batch_rows: usize,
     report: SharedReport,
@@ -74,7 +74,7 @@ impl SliceReader {
             report,
             memory_limit,
             threads: 0,
-            place: None,
+            storage: None,
             begun: Vec::new(),
             state: State::Planned,
         })
@@ -91,8 +91,8 @@ impl SliceReader {
     }
 
     /// Reads from a storage that is already open.
-    pub(in crate::read) fn in_place(self, place: Arc<dyn Place>) -> Self {
-        Self { place: Some(place), ..self }
+    pub(in crate::read) fn with_storage(self, storage: Arc<dyn Storage>) -> Self {
+        Self { storage: Some(storage), ..self }
     }
 
     /// Starts to fetch the bytes that a read of the slice needs first, if the storage is remote. The read waits for
@@ -104,16 +104,16 @@ impl SliceReader {
         if !self.begun.is_empty() || !matches!(self.state, State::Planned) {
             return Ok(());
         }
-        let place = self.opened_place()?;
-        self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / BEGUN_SHARE)?;
-        self.place = Some(place);
+        let storage = self.opened_place()?;
+        self.begun = slice_files::begin(&self.split, storage.as_ref(), self.memory_limit / BEGUN_SHARE)?;
+        self.storage = Some(storage);
         Ok(())
     }
 
-    fn opened_place(&mut self) -> Result<Arc<dyn Place>> {
+    fn opened_place(&mut self) -> Result<Arc<dyn Storage>> {
         let query = &self.split.query;
         let open = || storage::open_counted(&query.uri, &query.storage, query.options.mmap, self.report.requests());
-        self.place.take().map_or_else(open, Ok)
+        self.storage.take().map_or_else(open, Ok)
     }
 
     /// Returns the schema of all batches.
@@ -123,21 +123,21 @@ impl SliceReader {
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let State::Planned = self.state {
-            let place = self.opened_place()?;
+            let storage = self.opened_place()?;
             if self.begun.is_empty() {
-                self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / BEGUN_SHARE)?;
+                self.begun = slice_files::begin(&self.split, storage.as_ref(), self.memory_limit / BEGUN_SHARE)?;
             }
-            let reading = self.open(&place)?;
+            let reading = self.open(&storage)?;
             self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
         reading.next_batch()
     }
 
-    fn open(&self, place: &Arc<dyn Place>) -> Result<Option<Reading>> {
+    fn open(&self, storage: &Arc<dyn Storage>) -> Result<Option<Reading>> {
         // A quarter of the memory is for batches that wait for the consumer.
-        let threads = Threads { count: self.threads, bytes: self.memory_limit / 4 };
-        Reading::open(&self.split, place, self.memory_limit, threads, &self.report)
+        let threads = ReadThreads { count: self.threads, bytes: self.memory_limit / 4 };
+        Reading::open(&self.split, storage, self.memory_limit, threads, &self.report)
     }
 }
 
@@ -157,20 +157,20 @@ impl Reading {
     /// Returns `None` if the split is a part without rows, or if the values of its path do not pass the filter.
     fn open(
         split: &Split,
-        place: &Arc<dyn Place>,
+        storage: &Arc<dyn Storage>,
         memory_limit: u64,
-        threads: Threads,
+        threads: ReadThreads,
         report: &SharedReport,
     ) -> Result<Option<Self>> {
         let query = &split.query;
-        let Some(base) = SplitBase::of(split, place)? else { return Ok(None) };
+        let Some(base) = SplitBase::open(split, storage)? else { return Ok(None) };
         let base = Arc::new(base);
         let table = avro::Schema::parse(&query.schema)?;
-        let types = avro::arrow_schema(&table, Types::Table)?;
-        let mut path_values = PathValues::of(query, &split.slice.partition)?;
+        let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
+        let mut path_values = PathValues::from_path(query, &split.slice.partition)?;
         let constants = path_values.take_constants(&types)?;
         let Some(rows) = RowQuery::new(query, &constants)? else { return Ok(None) };
-        let blocks = scan(split, place.as_ref(), report)?;
+        let blocks = scan(split, storage.as_ref(), report)?;
         let (projection, merge) = if blocks.blocks.is_empty() {
             (Projection::new(&types, &rows.columns, &rows.filter, &RowRange::columns(query), &[])?, None)
         } else {
@@ -199,7 +199,7 @@ impl Reading {
         Ok(Some(Self {
             path: base.path(),
             projection,
-            range: RowRange::of(query),
+            range: RowRange::from_query(query),
             path_values,
             constants: ConstantColumns::new(&constants, select(&types, &query.columns, &[])?),
             base: rows,

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::merge_columns::MergeColumns;
 use super::merge_input::MergeInput;
 use super::spilled_merge::SpilledMerge;
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::Result;
 use crate::merge::engine::{BuildSide, MergeEngine};
 use crate::merge::{DeletedRows, HashRange};
 use crate::merge_plan::{FoldColumns, MergePlan};
-use crate::read::base::base_segments::Segment;
-use crate::read::logs::deleted_rows::DeletedKeys;
+use crate::read::base::base_segments::BaseSegment;
+use crate::read::logs::deleted_rows::DeletedKeyRows;
 use crate::read::logs::log_loader::LogLoader;
 use crate::read::logs::log_records::LogRecords;
-use crate::read::logs::unmerged::Unmerged;
+use crate::read::logs::unmerged::UnmergedRows;
 use crate::read::memory::SliceMemory;
 
 /// The log rows of a slice.
@@ -23,7 +23,7 @@ pub(super) enum LogRows {
     /// Merged by key, with base rows if these are merged.
     Merged(Box<MergeEngine>),
     /// Returned without merging, in addition to the base rows.
-    Unmerged(Box<Unmerged>),
+    Unmerged(Box<UnmergedRows>),
 }
 
 /// Reads the keys of the logs. `plan` is `None` if records are returned without merging.
@@ -36,7 +36,7 @@ pub(super) fn read_logs(
     let MergeColumns { keys, deleted_rows, .. } = columns;
     let (query, table, types, projected) = (from.query, from.table, from.types, &columns.projection.projected);
     let deleted = (*deleted_rows == DeletedRows::Delivered)
-        .then(|| DeletedKeys::new(Arc::clone(projected), keys.clone(), &query.key_fields));
+        .then(|| DeletedKeyRows::new(Arc::clone(projected), keys.clone(), &query.key_fields));
     let evolution = query.evolution.as_ref();
     let loader = LogLoader { table, types, evolution, keys, projected, deleted, report: from.report.clone() };
     let Some(plan) = plan else {
@@ -47,7 +47,7 @@ pub(super) fn read_logs(
     let (mut records, index) = index(&plan, &loader, &from, columns, memory)?;
     let of = FoldColumns { table, types, projected, keys, deleted_rows: *deleted_rows };
     let fold = plan.fold(&of, records.take_missing())?;
-    let first = from.base.segments().row_numbers(Segment::Own).start;
+    let first = from.base.segments().row_numbers(BaseSegment::Own).start;
     let engine = match index {
         Index::Whole(build) => MergeEngine::new(*build, fold, *deleted_rows),
         Index::Spilled(spilled) => MergeEngine::spilled(Box::new(spilled), fold, *deleted_rows),
@@ -80,10 +80,10 @@ fn index(
     if build.hash_range() == HashRange::ALL {
         return Ok((records, Index::Whole(Box::new(build))));
     }
-    let pass_columns = columns.of_passes(from.types, from.query)?;
+    let pass_columns = columns.pass_columns(from.types, from.query)?;
     let base = |segment| match from.query.over_base {
         true => from.base.rows(segment, &pass_columns),
-        false => Ok(Box::new(std::iter::empty()) as Batches),
+        false => Ok(Box::new(std::iter::empty()) as BaseBatches),
     };
     let mut spilled = SpilledMerge::default();
     loop {

@@ -10,7 +10,7 @@ use crate::merge::DeletedRows;
 use crate::merge_plan::MergePlan;
 use crate::read::base::row_range::RowRange;
 use crate::read::columns::projection::{Projection, select};
-use crate::split::{Deletes, Query};
+use crate::split::{DeleteOutput, Query};
 
 /// The columns that a merge reads, and the keys and rows that it needs.
 pub(super) struct MergeColumns {
@@ -35,7 +35,7 @@ impl MergeColumns {
         let fold_columns = plan.map_or(Ok(Vec::new()), |plan| plan.record_columns(types, &keys))?;
         let keeps_values = plan.is_none_or(MergePlan::keeps_values);
         let key_column = keys.key.text_column(types).filter(|_| keeps_values);
-        let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::of(&rows.filter, column));
+        let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::from_filter(&rows.filter, column));
         let by_number = plan.is_some() && from.has_positions();
         let carries_numbers = by_number && from.filters_base_rows(key_column);
         let (keys, wanted) = match by_number {
@@ -43,12 +43,12 @@ impl MergeColumns {
             false => (keys, wanted),
         };
         // Base rows that are not merged need no keys.
-        let merge_columns = if query.over_base { keys.of_base() } else { Vec::new() };
+        let merge_columns = if query.over_base { keys.base_columns() } else { Vec::new() };
         let needed = [fold_columns, RowRange::columns(query)].concat();
         let projection = Projection::new(types, &rows.columns, &rows.filter, &merge_columns, &needed)?;
         let projection = if carries_numbers { projection.with_row_numbers() } else { projection };
         let deleted_rows =
-            if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
+            if query.deletes == DeleteOutput::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
         Ok(Self { keys, wanted, projection, deleted_rows, keeps_values, by_number, carries_numbers })
     }
 
@@ -60,13 +60,13 @@ impl MergeColumns {
     }
 
     /// Returns the columns of base rows that other parts of the slice merge: their keys.
-    pub(super) fn of_keys(&self, types: &Schema, query: &Query) -> Result<SchemaRef> {
+    pub(super) fn key_columns(&self, types: &Schema, query: &Query) -> Result<SchemaRef> {
         self.base_columns(types, &self.keys.key.columns(), query)
     }
 
     /// Returns the columns of base rows that a pass reads: keys and ordering values.
-    pub(super) fn of_passes(&self, types: &Schema, query: &Query) -> Result<SchemaRef> {
-        self.base_columns(types, &self.keys.of_base(), query)
+    pub(super) fn pass_columns(&self, types: &Schema, query: &Query) -> Result<SchemaRef> {
+        self.base_columns(types, &self.keys.base_columns(), query)
     }
 
     fn base_columns(&self, types: &Schema, names: &[String], query: &Query) -> Result<SchemaRef> {

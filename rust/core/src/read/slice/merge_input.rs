@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use crate::avro;
-use crate::config::Semantics;
+use crate::config::MergeSemantics;
 use crate::error::Result;
 use crate::keys::KeyColumns;
 use crate::merge::EveryRow;
@@ -14,11 +14,11 @@ use crate::names::meta_columns;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::base::row_numbers;
 use crate::read::columns::constant_columns::RowQuery;
-use crate::read::logs::deleted_rows::DeletedKeys;
+use crate::read::logs::deleted_rows::DeletedKeyRows;
 use crate::read::logs::log_blocks::LogBlocks;
-use crate::read::logs::unmerged::Unmerged;
+use crate::read::logs::unmerged::UnmergedRows;
 use crate::read::report::SharedReport;
-use crate::split::{Deletes, MergerHandle, Query};
+use crate::split::{DeleteOutput, MergerHandle, Query};
 
 /// The input of the merge of one slice.
 pub(in crate::read) struct MergeInput<'a> {
@@ -43,11 +43,11 @@ impl MergeInput<'_> {
         let Self { query, table, types, blocks, .. } = self;
         let virtual_key = query.virtual_key.as_deref();
         // With skip merge, Hudi 1.x merges nothing; 0.x merges the logs among themselves.
-        if !query.over_base && !query.changelog && query.options.semantics == Semantics::V1x {
+        if !query.over_base && !query.changelog && query.options.semantics == MergeSemantics::V1x {
             return Ok((KeyColumns::unordered(virtual_key)?, None));
         }
-        let keys = KeyColumns::of(table, types, &query.merge, virtual_key, query.options.semantics)?;
-        let keys = if query.deletes == Deletes::InAddedColumn { keys.without_operation() } else { keys };
+        let keys = KeyColumns::new(table, types, &query.merge, virtual_key, query.options.semantics)?;
+        let keys = if query.deletes == DeleteOutput::InAddedColumn { keys.without_operation() } else { keys };
         if query.changelog {
             return Ok((keys, None));
         }
@@ -73,8 +73,13 @@ impl MergeInput<'_> {
     }
 
     /// Returns the log rows, without merging.
-    pub(super) fn unmerged(self, keys: KeyColumns, projected: &SchemaRef, deleted: Option<DeletedKeys>) -> Unmerged {
-        Unmerged {
+    pub(super) fn unmerged(
+        self,
+        keys: KeyColumns,
+        projected: &SchemaRef,
+        deleted: Option<DeletedKeyRows>,
+    ) -> UnmergedRows {
+        UnmergedRows {
             table: self.table.clone(),
             types: self.types.clone(),
             evolution: self.query.evolution.clone(),

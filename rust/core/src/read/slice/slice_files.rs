@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::read::logs::log_blocks::{known_base, known_log};
 use crate::split::Split;
-use crate::storage::{KnownFile, Place, ReadFrom, Source};
+use crate::storage::{FileSource, KnownFile, ReadFrom, Storage};
 
 /// The maximum number of bytes that the first request for a file fetches.
 const FIRST: u64 = 8 << 20;
@@ -16,8 +16,8 @@ const FIRST: u64 = 8 << 20;
 ///
 /// # Errors
 /// Errors of opening a file.
-pub(super) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<Arc<dyn Source>>> {
-    if !place.is_remote() {
+pub(super) fn begin(split: &Split, storage: &dyn Storage, limit: u64) -> Result<Vec<Arc<dyn FileSource>>> {
+    if !storage.is_remote() {
         return Ok(Vec::new());
     }
     let slice = &split.slice;
@@ -31,7 +31,7 @@ pub(super) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<
         if len == 0 || (bytes > limit && !begun.is_empty()) {
             continue;
         }
-        let file = place.open_known(path, &known)?;
+        let file = storage.open_known(path, &known)?;
         file.begin(from)?;
         begun.push(file);
     }

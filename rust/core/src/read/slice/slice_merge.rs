@@ -14,10 +14,10 @@ use crate::keys::{KeyColumns, RecordKey};
 use crate::merge::engine::{BaseBatch, RowChanges};
 use crate::merge::{BaseRows, DeletedRows, HashRange, fetch_rows};
 use crate::read::base::base_bounds::beats_base;
-use crate::read::base::base_segments::Segment;
+use crate::read::base::base_segments::BaseSegment;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::columns::projection::Projection;
-use crate::read::logs::log_records::{Fetching, LogRecords};
+use crate::read::logs::log_records::{LogRecords, RowFetcher};
 use crate::read::memory::SliceMemory;
 
 /// A slice whose logs are indexed.
@@ -58,7 +58,7 @@ impl SliceMerge {
         {
             columns = columns.without_ordering(types)?;
         }
-        let key_columns = columns.of_keys(types, query)?;
+        let key_columns = columns.key_columns(types, query)?;
         let mut merge = Self {
             keys: columns.keys,
             records,
@@ -73,7 +73,7 @@ impl SliceMerge {
             has_all_numbers: columns.by_number && query.range.is_none(),
             carries_numbers: columns.carries_numbers,
         };
-        merge.skip_segment(Segment::Before)?;
+        merge.skip_segment(BaseSegment::Before)?;
         Ok((columns.projection, merge))
     }
 
@@ -102,7 +102,7 @@ impl SliceMerge {
             return Ok(projected);
         }
         let base = BaseBatch { rows, projected: &projected, keys: &self.keys };
-        let mut fetcher = Fetching { records: &mut self.records, memory: &mut self.memory };
+        let mut fetcher = RowFetcher { records: &mut self.records, memory: &mut self.memory };
         let merged = engine.merge(&base, &mut fetcher)?;
         Ok(merged.unwrap_or(projected))
     }
@@ -119,11 +119,11 @@ impl SliceMerge {
             return Ok(None);
         }
         let base = BaseBatch { rows, projected, keys: &self.keys };
-        engine.changes(&base, &mut Fetching { records: &mut self.records, memory: &mut self.memory })
+        engine.changes(&base, &mut RowFetcher { records: &mut self.records, memory: &mut self.memory })
     }
 
     /// Skips the base rows of a segment that another part merges, and the log records that they match.
-    fn skip_segment(&mut self, segment: Segment) -> Result<()> {
+    fn skip_segment(&mut self, segment: BaseSegment) -> Result<()> {
         let segments = self.base.segments();
         let LogRows::Merged(engine) = &mut self.rows else { return Ok(()) };
         if engine.is_spilled() || !self.merges_base || !engine.may_match() || !segments.has(segment) {
@@ -143,7 +143,7 @@ impl SliceMerge {
         if !std::mem::replace(&mut self.is_before_inserts, false) {
             return Ok(());
         }
-        self.skip_segment(Segment::After)?;
+        self.skip_segment(BaseSegment::After)?;
         let share = self.base.segments().share();
         match &mut self.rows {
             LogRows::Merged(engine) if share != HashRange::ALL => engine.restrict_inserts(share),
@@ -156,7 +156,7 @@ impl SliceMerge {
     /// Returns rows of keys that no base row has, about `limit` of them; `None` after the last.
     pub(in crate::read) fn inserts(&mut self, limit: usize) -> Result<Option<RecordBatch>> {
         self.begin_inserts()?;
-        let mut fetcher = Fetching { records: &mut self.records, memory: &mut self.memory };
+        let mut fetcher = RowFetcher { records: &mut self.records, memory: &mut self.memory };
         match &mut self.rows {
             LogRows::Merged(engine) => engine.inserts(limit, &mut fetcher),
             LogRows::Unmerged(rows) => {

@@ -12,12 +12,12 @@ use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
 
-use crate::base_file::Batches;
+use crate::base_file::BaseBatches;
 use crate::error::Result;
 use crate::keys::KeyColumns;
 use crate::merge::RecordGroups;
 use crate::merge::engine::{BuildSide, SpilledGroups};
-use crate::read::base::base_segments::{BaseSegments, Segment};
+use crate::read::base::base_segments::{BaseSegment, BaseSegments};
 use crate::read::memory::SliceMemory;
 use crate::spill::{BatchReader, BatchWriter};
 
@@ -37,12 +37,12 @@ impl SpilledMerge {
         &mut self,
         build: &mut BuildSide,
         keys: &KeyColumns,
-        base: &dyn Fn(Segment) -> Result<Batches>,
+        base: &dyn Fn(BaseSegment) -> Result<BaseBatches>,
         segments: &BaseSegments,
         memory: &SliceMemory,
     ) -> Result<()> {
         let mut run = RunWriter::new(memory);
-        for segment in [Segment::Before, Segment::Own, Segment::After] {
+        for segment in [BaseSegment::Before, BaseSegment::Own, BaseSegment::After] {
             if !segments.has(segment) {
                 continue;
             }
@@ -50,7 +50,7 @@ impl SpilledMerge {
             for batch in base(segment)? {
                 let batch = batch?;
                 let rows = keys.key.base_rows(&batch, number)?;
-                if segment == Segment::Own {
+                if segment == BaseSegment::Own {
                     build.probe_into(&mut run.groups, &rows, &keys.base_ordering(&batch)?, number)?;
                     run.write_full()?;
                 } else {

@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The bytes of waiting batches.
 #[derive(Debug)]
-pub(in crate::read) struct Ahead {
+pub(in crate::read) struct WaitingBytes {
     limit: u64,
     state: Mutex<State>,
     changed: Condvar,
@@ -21,7 +21,7 @@ struct State {
     closed: bool,
 }
 
-impl Ahead {
+impl WaitingBytes {
     pub(in crate::read) fn new(limit: u64) -> Self {
         Self { limit, state: Mutex::default(), changed: Condvar::new() }
     }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn only_the_front_split_passes_a_full_queue() {
-        let ahead = Arc::new(Ahead::new(10));
+        let ahead = Arc::new(WaitingBytes::new(10));
         assert!(ahead.admit(0, 8) && ahead.admit(1, 2) && ahead.admit(0, 100));
         let (sender, admitted) = channel();
         let waiting = std::thread::spawn({
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn who_waits_is_let_go_when_the_consumer_goes() {
-        let ahead = Arc::new(Ahead::new(0));
+        let ahead = Arc::new(WaitingBytes::new(0));
         let waiting = std::thread::spawn({
             let ahead = Arc::clone(&ahead);
             move || ahead.admit(1, 1)

@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::ahead::Ahead;
+use super::ahead::WaitingBytes;
 use super::split_reader::SplitReader;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
-use crate::read::report::{Report, SharedReport};
+use crate::read::report::{ReadReport, SharedReport};
 use crate::split::Split;
 
 /// The number of batches that a split's reader may be ahead of the consumer.
@@ -38,7 +38,7 @@ enum State {
     Idle,
     /// The reader of a split, and that of the next one, which is already fetching.
     Inline(Box<SplitReader>, Option<Box<SplitReader>>),
-    Pooled(Pool),
+    Pooled(ReaderPool),
     Done,
 }
 
@@ -56,7 +56,7 @@ impl Stream {
     }
 
     /// Returns the batches of one split, without its first `start_row` rows. It is read in the caller's thread.
-    pub fn of_split(split: Split, start_row: u64) -> Result<Self> {
+    pub fn from_split(split: Split, start_row: u64) -> Result<Self> {
         let schema = SplitReader::new(split.clone(), SharedReport::default())?.schema();
         let mut stream = Self::new(schema, vec![split], 1);
         stream.skip = start_row;
@@ -78,7 +78,7 @@ impl Stream {
 
     /// Returns the statistics so far.
     #[must_use]
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> ReadReport {
         self.report.snapshot()
     }
 
@@ -106,7 +106,7 @@ impl Stream {
             match &mut self.state {
                 State::Idle if self.threads > 1 && !self.splits.is_empty() => {
                     let splits = std::mem::take(&mut self.splits);
-                    self.state = State::Pooled(Pool::start(splits, self.threads, &self.report)?);
+                    self.state = State::Pooled(ReaderPool::start(splits, self.threads, &self.report)?);
                 }
                 State::Idle => match self.splits.pop_front() {
                     Some(split) => {
@@ -174,7 +174,7 @@ struct SplitTask {
 /// The state that readers share.
 struct SharedWork {
     tasks: Mutex<VecDeque<SplitTask>>,
-    ahead: Ahead,
+    ahead: WaitingBytes,
     /// The memory limit in bytes for each split that is read.
     share: u64,
     /// The number of threads for all splits.
@@ -184,13 +184,13 @@ struct SharedWork {
     report: SharedReport,
 }
 
-struct Pool {
+struct ReaderPool {
     queues: VecDeque<Receiver<Message>>,
     work: Arc<SharedWork>,
     threads: ReaderThreads,
 }
 
-impl Pool {
+impl ReaderPool {
     fn start(splits: VecDeque<Split>, threads: usize, report: &SharedReport) -> Result<Self> {
         let limit = splits.front().map_or(0, |split| split.query.options.memory_limit);
         let (mut queues, mut tasks) = (VecDeque::new(), VecDeque::new());
@@ -202,7 +202,7 @@ impl Pool {
         let readers = threads.min(tasks.len()).max(1);
         let share = limit / u64::try_from(readers).unwrap_or(1);
         let unfinished = AtomicUsize::new(tasks.len());
-        let (tasks, ahead) = (Mutex::new(tasks), Ahead::new(limit / 4));
+        let (tasks, ahead) = (Mutex::new(tasks), WaitingBytes::new(limit / 4));
         let work = Arc::new(SharedWork { tasks, ahead, share, threads, unfinished, report: report.clone() });
         let mut pool = Self { queues, work, threads: ReaderThreads::default() };
         for ordinal in 0..readers {
@@ -230,14 +230,14 @@ impl Pool {
                     self.queues.pop_front();
                     self.work.ahead.next_split();
                 }
-                Err(_) => return Err(Error::new(Kind::Io, "a reader thread ended before its split did")),
+                Err(_) => return Err(Error::new(ErrorKind::Io, "a reader thread ended before its split did")),
             }
         }
         Ok(None)
     }
 }
 
-impl Drop for Pool {
+impl Drop for ReaderPool {
     fn drop(&mut self) {
         // Readers that wait for space in a queue see that it is closed, and end. In a forked child there are none, and
         // a lock that one of them held would stay locked.

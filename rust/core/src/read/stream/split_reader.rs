@@ -10,7 +10,7 @@ use crate::read::changes::change_reader::ChangeReader;
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::Split;
-use crate::storage::Place;
+use crate::storage::Storage;
 
 /// Reads a split in batches. Ends after an error.
 pub struct SplitReader {
@@ -56,9 +56,9 @@ impl SplitReader {
 
     /// Reads a slice from a storage that is already open.
     #[must_use]
-    pub fn in_place(self, place: Arc<dyn Place>) -> Self {
+    pub fn with_storage(self, storage: Arc<dyn Storage>) -> Self {
         let reader = match self.reader {
-            Reader::Slice(reader) => Reader::Slice(Box::new(reader.in_place(place))),
+            Reader::Slice(reader) => Reader::Slice(Box::new(reader.with_storage(storage))),
             changes @ Reader::Changes(_) => changes,
         };
         Self { reader, ..self }

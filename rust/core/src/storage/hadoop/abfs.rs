@@ -1,7 +1,7 @@
 //! Converts `fs.azure.*`: settings of Hadoop's Azure connector. `X.ACCOUNT.dfs.core.windows.net` takes precedence over
 //! `X.ACCOUNT`, and that over `X`.
 
-use super::conf::{Conf, Options, invalid, refused};
+use super::conf::{HadoopConf, Options, invalid, refused};
 use crate::error::Result;
 
 const OAUTH: &str = "org.apache.hadoop.fs.azurebfs.oauth2.";
@@ -11,7 +11,7 @@ const FIXED_SAS: &str = "org.apache.hadoop.fs.azurebfs.services.FixedSASTokenPro
 
 /// The settings of one container.
 struct AccountConf<'a> {
-    conf: Conf<'a>,
+    conf: HadoopConf<'a>,
     account: &'a str,
     suffix: &'a str,
     container: &'a str,
@@ -43,7 +43,7 @@ impl<'a> AccountConf<'a> {
 /// # Errors
 /// As for [`super::s3a::options`].
 pub(crate) fn options(
-    conf: Conf<'_>,
+    conf: HadoopConf<'_>,
     account: &str,
     suffix: &str,
     container: &str,
@@ -88,7 +88,7 @@ fn shared_key(conf: &AccountConf<'_>) -> Result<Option<Options>> {
     let Some(key) = conf.get("account.key") else {
         // Shared keys of blob containers, as in `wasb`.
         if let Some(sas) = conf.get(&format!("sas.{}", conf.container)) {
-            return Ok(Some(of_sas(sas)));
+            return Ok(Some(sas_options(sas)));
         }
         conf.conf.refuse_keystore()?;
         return Ok(None);
@@ -102,10 +102,10 @@ fn sas(conf: &AccountConf<'_>) -> Result<Options> {
         return Err(refused("fs.azure.sas.token.provider.type", &what, "give sas_token as a storage option"));
     }
     let token = conf.get_of_container("sas.fixed.token").or_else(|| conf.get(&format!("sas.{}", conf.container)));
-    token.map(of_sas).map_or_else(|| missing(conf, "sas.fixed.token", "SAS"), Ok)
+    token.map(sas_options).map_or_else(|| missing(conf, "sas.fixed.token", "SAS"), Ok)
 }
 
-fn of_sas(token: &str) -> Options {
+fn sas_options(token: &str) -> Options {
     let token = token.trim_start_matches('?').to_owned();
     Options::from([("sas_token", token), ("credential_type", "sas_token".to_owned())])
 }
@@ -182,7 +182,7 @@ mod tests {
     fn translated(settings: &[(&str, &str)]) -> Result<(Options, bool)> {
         let map: BTreeMap<String, String> =
             settings.iter().map(|(name, value)| (format!("fs.azure.{name}"), (*value).to_owned())).collect();
-        options(Conf::new(&map), "acc", "dfs.core.windows.net", "c", false)
+        options(HadoopConf::new(&map), "acc", "dfs.core.windows.net", "c", false)
     }
 
     fn shown(options: &Options) -> String {
@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn keys_in_a_keystore_are_refused() {
         let map = BTreeMap::from([("hadoop.security.credential.provider.path".to_owned(), "jceks://x".to_owned())]);
-        let error = options(Conf::new(&map), "acc", "dfs.core.windows.net", "c", false).unwrap_err().to_string();
+        let error = options(HadoopConf::new(&map), "acc", "dfs.core.windows.net", "c", false).unwrap_err().to_string();
         assert!(error.contains("hadoop.security.credential.provider.path"), "{error}");
-        assert!(options(Conf::new(&map), "acc", "dfs.core.windows.net", "c", true).unwrap().0.is_empty());
+        assert!(options(HadoopConf::new(&map), "acc", "dfs.core.windows.net", "c", true).unwrap().0.is_empty());
     }
 }

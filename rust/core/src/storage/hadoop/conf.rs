@@ -13,11 +13,11 @@ const KEYSTORES: [&str; 2] = ["hadoop.security.credential.provider.path", "fs.s3
 
 /// Settings by name.
 #[derive(Clone, Copy)]
-pub(crate) struct Conf<'a> {
+pub(crate) struct HadoopConf<'a> {
     settings: &'a BTreeMap<String, String>,
 }
 
-impl<'a> Conf<'a> {
+impl<'a> HadoopConf<'a> {
     /// A view of settings.
     #[must_use]
     pub(crate) fn new(settings: &'a BTreeMap<String, String>) -> Self {
@@ -48,7 +48,7 @@ impl<'a> Conf<'a> {
     /// Returns an error for a setting of a credentials location that only Hadoop can read.
     ///
     /// # Errors
-    /// [`crate::Kind::Unsupported`], which names the setting.
+    /// [`crate::ErrorKind::Unsupported`], which names the setting.
     pub(crate) fn refuse_keystore(&self) -> Result<()> {
         match KEYSTORES.into_iter().find(|name| self.get(name).is_some()) {
             Some(name) => {
@@ -74,7 +74,7 @@ pub(crate) fn invalid(name: &str, expected: &str, got: &str) -> Error {
 /// Converts a duration of Hadoop to an option's value. A number without a unit is in milliseconds.
 ///
 /// # Errors
-/// [`crate::Kind::InvalidArgument`] if it is not a duration.
+/// [`crate::ErrorKind::InvalidArgument`] if it is not a duration.
 pub(crate) fn millis(name: &str, value: &str) -> Result<String> {
     parse_duration(value, Duration::from_millis(1))
         .map(|duration| format!("{}ms", duration.as_millis()))
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn values_are_trimmed_and_empty_ones_are_missing() {
         let settings = BTreeMap::from([("a".to_owned(), " x ".to_owned()), ("b".to_owned(), "  ".to_owned())]);
-        let conf = Conf::new(&settings);
+        let conf = HadoopConf::new(&settings);
         assert_eq!((conf.get("a"), conf.get("b"), conf.get("c")), (Some("x"), None, None));
         assert_eq!(conf.names().collect::<Vec<_>>(), ["a"]);
         assert!(conf.get_bool("a", true) && !conf.get_bool("a", false));

@@ -1,6 +1,6 @@
 //! Converts `fs.gs.*`: settings of Google's connector for Hadoop. Older names begin with `google.cloud.auth.`.
 
-use super::conf::{Conf, Options, invalid, millis, proxy_url, refused};
+use super::conf::{HadoopConf, Options, invalid, millis, proxy_url, refused};
 use crate::error::Result;
 
 /// Settings that change the data or the identity and that mortice does not support.
@@ -22,7 +22,7 @@ const KEY_FILES: [&str; 2] =
 ///
 /// # Errors
 /// As for [`super::s3a::options`].
-pub(crate) fn options(conf: Conf<'_>, has_credentials: bool) -> Result<(Options, bool)> {
+pub(crate) fn options(conf: HadoopConf<'_>, has_credentials: bool) -> Result<(Options, bool)> {
     let mut options = Options::new();
     if let Some(url) = conf.get("fs.gs.storage.root.url") {
         options.insert("base_url", url.trim_end_matches('/').to_owned());
@@ -56,7 +56,7 @@ pub(crate) fn options(conf: Conf<'_>, has_credentials: bool) -> Result<(Options,
     Ok((options, is_decided))
 }
 
-fn credentials(conf: Conf<'_>) -> Result<Option<Options>> {
+fn credentials(conf: HadoopConf<'_>) -> Result<Option<Options>> {
     let by_prefix = |name: &&str| name.starts_with("fs.gs.auth.impersonation.");
     if let Some(name) =
         REFUSED.iter().copied().find(|name| conf.get(name).is_some()).or_else(|| conf.names().find(by_prefix))
@@ -105,7 +105,7 @@ mod tests {
     fn translated(settings: &[(&str, &str)]) -> Result<(Options, bool)> {
         let map: BTreeMap<String, String> =
             settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        options(Conf::new(&map), false)
+        options(HadoopConf::new(&map), false)
     }
 
     fn shown(options: &Options) -> String {

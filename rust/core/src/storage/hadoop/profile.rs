@@ -12,7 +12,7 @@ const NOT_KEYS: [&str; 6] =
 /// profile.
 ///
 /// # Errors
-/// [`crate::Kind::Unsupported`] if the profile assumes a role, signs in by SSO or runs a process.
+/// [`crate::ErrorKind::Unsupported`] if the profile assumes a role, signs in by SSO or runs a process.
 pub(crate) fn keys_of_profile(
     name: Option<&str>,
     file: Option<&str>,

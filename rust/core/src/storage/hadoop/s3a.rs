@@ -2,8 +2,8 @@
 //! every X except `impl`.
 
 use super::super::environment::Environment;
-use super::conf::{Conf, Options, invalid, millis, proxy_url, refused};
-use super::s3a_providers::Sources;
+use super::conf::{HadoopConf, Options, invalid, millis, proxy_url, refused};
+use super::s3a_providers::KeySources;
 use crate::error::Result;
 
 /// Settings that change the data or the identity and that mortice does not support.
@@ -19,7 +19,7 @@ const REFUSED: &[(&str, &str)] = &[
 
 /// The settings of one bucket.
 struct BucketConf<'a> {
-    conf: Conf<'a>,
+    conf: HadoopConf<'a>,
     bucket: &'a str,
 }
 
@@ -42,12 +42,12 @@ impl<'a> BucketConf<'a> {
 /// no errors. The bool is true if the settings select credentials, so that those of the environment are ignored.
 ///
 /// # Errors
-/// [`crate::Kind::Unsupported`] for an unsupported setting or class, [`crate::Kind::InvalidArgument`] for an invalid
+/// [`crate::ErrorKind::Unsupported`] for an unsupported setting or class, [`crate::ErrorKind::InvalidArgument`] for an invalid
 /// value; both name the setting.
 pub(crate) fn options(
-    conf: Conf<'_>,
+    conf: HadoopConf<'_>,
     bucket: &str,
-    explicit: Explicit,
+    explicit: ExplicitOptions,
     environment: &Environment,
 ) -> Result<(Options, bool)> {
     let conf = BucketConf { conf, bucket };
@@ -79,7 +79,7 @@ pub(crate) fn options(
 
 /// The decisions made by the options that were given to mortice.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Explicit {
+pub(crate) struct ExplicitOptions {
     /// The credentials.
     pub has_credentials: bool,
     /// The server.
@@ -87,7 +87,7 @@ pub(crate) struct Explicit {
 }
 
 fn credentials(conf: &BucketConf<'_>, environment: &Environment) -> Result<Option<Options>> {
-    let sources = Sources {
+    let sources = KeySources {
         setting: &|name| conf.get(name),
         environment,
         refuse_keystore: &|| {
@@ -239,7 +239,7 @@ mod tests {
         ]);
         let map: BTreeMap<String, String> =
             settings.iter().map(|(name, value)| (format!("fs.s3a.{name}"), (*value).to_owned())).collect();
-        options(Conf::new(&map), bucket, Explicit::default(), &environment)
+        options(HadoopConf::new(&map), bucket, ExplicitOptions::default(), &environment)
     }
 
     fn shown(options: &Options) -> String {
@@ -447,8 +447,8 @@ mod tests {
             ("fs.s3a.aws.credentials.provider".to_owned(), "com.acme.Vault".to_owned()),
             ("fs.s3a.endpoint".to_owned(), "http://h".to_owned()),
         ]);
-        let explicit = Explicit { has_credentials: true, has_endpoint: true };
-        let (options, is_decided) = options(Conf::new(&map), "b", explicit, &Environment::default()).unwrap();
+        let explicit = ExplicitOptions { has_credentials: true, has_endpoint: true };
+        let (options, is_decided) = options(HadoopConf::new(&map), "b", explicit, &Environment::default()).unwrap();
         assert_eq!((shown(&options).as_str(), is_decided), ("", false));
     }
 }

@@ -74,7 +74,7 @@ fn provider(class: &str) -> Option<Provider> {
 }
 
 /// The sources that classes read.
-pub(super) struct Sources<'a> {
+pub(super) struct KeySources<'a> {
     /// Reads `fs.s3a.NAME`, with precedence for that of the bucket.
     pub setting: &'a dyn Fn(&str) -> Option<&'a str>,
     /// The environment variables of this process.
@@ -83,12 +83,12 @@ pub(super) struct Sources<'a> {
     pub refuse_keystore: &'a dyn Fn() -> Result<()>,
 }
 
-impl Sources<'_> {
+impl KeySources<'_> {
     /// Returns the credentials of the first class of `list` that has any.
     ///
     /// # Errors
-    /// [`crate::Kind::Unsupported`], with the name of the class, if an unknown one is reached;
-    /// [`crate::Kind::InvalidArgument`] if no class has credentials.
+    /// [`crate::ErrorKind::Unsupported`], with the name of the class, if an unknown one is reached;
+    /// [`crate::ErrorKind::InvalidArgument`] if no class has credentials.
     pub(super) fn first_of(&self, list: &str) -> Result<Options> {
         for class in list.split(',').map(str::trim).filter(|class| !class.is_empty()) {
             let Some(provider) = provider(class) else {
@@ -105,7 +105,7 @@ impl Sources<'_> {
     /// Returns the keys of the configuration, with or without their token; `None` if there are none.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] if a part is missing, [`crate::Kind::Unsupported`] if they are in a keystore.
+    /// [`crate::ErrorKind::InvalidArgument`] if a part is missing, [`crate::ErrorKind::Unsupported`] if they are in a keystore.
     pub(super) fn configured(&self) -> Result<Option<Options>> {
         match self.temporary()? {
             Some(keys) => Ok(Some(keys)),

@@ -9,12 +9,12 @@ use crate::error::Error;
 
 /// A value that is not of the type that a field has, with the path to it.
 #[derive(Debug)]
-pub struct Mismatch {
+pub struct FieldMismatch {
     path: String,
     message: String,
 }
 
-impl Mismatch {
+impl FieldMismatch {
     /// Describes a value of another kind than expected.
     #[must_use]
     pub fn new(expected: &str, found: &Value<'_>) -> Self {
@@ -34,12 +34,12 @@ impl Mismatch {
 }
 
 /// A type of a field of metadata.
-pub trait Field: Sized {
+pub trait MetadataField: Sized {
     /// Converts the value of the field.
     ///
     /// # Errors
-    /// [`Mismatch`] if it is a value of another type.
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch>;
+    /// [`FieldMismatch`] if it is a value of another type.
+    fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch>;
 
     /// Returns the value of the field, borrowing from it.
     fn to_value(&self) -> Value<'_>;
@@ -56,8 +56,8 @@ fn without_branch(value: Value<'_>) -> Value<'_> {
     }
 }
 
-impl<T: Field> Field for Option<T> {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
+impl<T: MetadataField> MetadataField for Option<T> {
+    fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match value {
             Value::Null => Ok(None),
             value => T::from_value(value).map(Some),
@@ -73,11 +73,11 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-impl Field for String {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
+impl MetadataField for String {
+    fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {
             Value::String(text) => Ok(text.into_owned()),
-            other => Err(Mismatch::new("a string", &other)),
+            other => Err(FieldMismatch::new("a string", &other)),
         }
     }
 
@@ -90,11 +90,11 @@ impl Field for String {
     }
 }
 
-impl Field for bool {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
+impl MetadataField for bool {
+    fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {
             Value::Boolean(value) => Ok(value),
-            other => Err(Mismatch::new("a boolean", &other)),
+            other => Err(FieldMismatch::new("a boolean", &other)),
         }
     }
 
@@ -107,11 +107,11 @@ impl Field for bool {
     }
 }
 
-impl Field for i64 {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
+impl MetadataField for i64 {
+    fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {
             Value::Int(value) => Ok(value),
-            other => Err(Mismatch::new("an integer", &other)),
+            other => Err(FieldMismatch::new("an integer", &other)),
         }
     }
 
@@ -124,12 +124,14 @@ impl Field for i64 {
     }
 }
 
-impl Field for i32 {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
+impl MetadataField for i32 {
+    fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {
-            Value::Int(value) => Self::try_from(value)
-                .map_err(|_| Mismatch { path: String::new(), message: format!("{value} does not fit into 32 bits") }),
-            other => Err(Mismatch::new("an integer", &other)),
+            Value::Int(value) => Self::try_from(value).map_err(|_| FieldMismatch {
+                path: String::new(),
+                message: format!("{value} does not fit into 32 bits"),
+            }),
+            other => Err(FieldMismatch::new("an integer", &other)),
         }
     }
 
@@ -142,18 +144,18 @@ impl Field for i32 {
     }
 }
 
-impl Field for f64 {
+impl MetadataField for f64 {
     /// Writers of JSON other than Hudi may write a whole number without a point. Jackson writes what JSON has no number for
     /// as a string.
     #[expect(clippy::cast_precision_loss, reason = "a metric")]
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
+    fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {
             Value::Double(value) => Ok(value),
             Value::Int(value) => Ok(value as Self),
             Value::String(text) if text == "NaN" => Ok(Self::NAN),
             Value::String(text) if text == "Infinity" => Ok(Self::INFINITY),
             Value::String(text) if text == "-Infinity" => Ok(Self::NEG_INFINITY),
-            other => Err(Mismatch::new("a number", &other)),
+            other => Err(FieldMismatch::new("a number", &other)),
         }
     }
 
@@ -166,11 +168,11 @@ impl Field for f64 {
     }
 }
 
-impl<T: Field> Field for Vec<T> {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
+impl<T: MetadataField> MetadataField for Vec<T> {
+    fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         let items = match without_branch(value) {
             Value::Array(items) => items,
-            other => return Err(Mismatch::new("an array", &other)),
+            other => return Err(FieldMismatch::new("an array", &other)),
         };
         let item = |(at, item)| T::from_value(item).map_err(|error| error.within(format_args!("[{at}]")));
         items.into_iter().enumerate().map(item).collect()
@@ -185,11 +187,11 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
-impl<T: Field> Field for OrderedMap<T> {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
+impl<T: MetadataField> MetadataField for OrderedMap<T> {
+    fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         let members = match without_branch(value) {
             Value::Object(members) => members,
-            other => return Err(Mismatch::new("an object", &other)),
+            other => return Err(FieldMismatch::new("an object", &other)),
         };
         let entry = |(key, value): (Cow<'_, str>, Value<'_>)| match Option::from_value(value) {
             Ok(value) => Ok((key.into_owned(), value)),

@@ -8,7 +8,7 @@
 
 use md5::{Digest as _, Md5};
 
-use super::field::Field;
+use super::field::MetadataField;
 use super::json;
 use crate::avro::{Container, ContainerHeader, Schema, UnknownMembers, Value, decode_value, encode_value};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 const AVRO_MAGIC: &[u8] = b"Obj\x01";
 
 /// A kind of metadata of the timeline.
-pub trait Metadata: Field {
+pub trait TimelineMetadata: MetadataField {
     /// The name of Hudi's class, for messages.
     const NAME: &'static str;
 
@@ -47,7 +47,7 @@ pub trait Metadata: Field {
         MetadataFile::from_avro(bytes).map(|file| file.value)
     }
 
-    /// Writes the Avro format with [`Metadata::SCHEMA`]. Fields without a value get the default of the schema. Unknown fields,
+    /// Writes the Avro format with [`TimelineMetadata::SCHEMA`]. Fields without a value get the default of the schema. Unknown fields,
     /// which only files of other releases have, are left out, as Hudi does when it upgrades a table. [`MetadataFile::to_bytes`]
     /// keeps them.
     ///
@@ -64,13 +64,13 @@ pub trait Metadata: Field {
     /// Reads either format, which the first bytes show; `None` if the file is empty, as many files of pending instants are.
     ///
     /// # Errors
-    /// As for [`Metadata::from_json`] and [`Metadata::from_avro`].
+    /// As for [`TimelineMetadata::from_json`] and [`TimelineMetadata::from_avro`].
     fn from_bytes(bytes: &[u8]) -> Result<Option<Self>> {
         Ok(MetadataFile::parse(bytes)?.map(|file| file.value))
     }
 }
 
-fn typed<T: Metadata>(value: Value<'_>) -> Result<T> {
+fn typed<T: TimelineMetadata>(value: Value<'_>) -> Result<T> {
     T::from_value(value).map_err(|error| error.within(T::NAME).into_error())
 }
 
@@ -90,11 +90,11 @@ pub struct MetadataFile<T> {
     form: FileFormat,
 }
 
-impl<T: Metadata> MetadataFile<T> {
+impl<T: TimelineMetadata> MetadataFile<T> {
     /// Reads a file of either format; `None` if it is empty.
     ///
     /// # Errors
-    /// As for [`Metadata::from_json`] and [`Metadata::from_avro`].
+    /// As for [`TimelineMetadata::from_json`] and [`TimelineMetadata::from_avro`].
     pub fn parse(bytes: &[u8]) -> Result<Option<Self>> {
         if bytes.is_empty() {
             return Ok(None);
@@ -127,7 +127,7 @@ impl<T: Metadata> MetadataFile<T> {
     ///
     /// # Errors
     /// `InvalidArgument` if a field has a value that the schema of the file has no field for, which an older release wrote:
-    /// use [`Metadata::to_avro`].
+    /// use [`TimelineMetadata::to_avro`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         match &self.form {
             FileFormat::Json => Ok(self.value.to_json()),
@@ -143,7 +143,7 @@ impl<T: Metadata> MetadataFile<T> {
 /// Makes a record a kind of metadata, with the schema of its name.
 macro_rules! metadata {
     ($record:ident) => {
-        impl $crate::timeline::metadata::Metadata for $record {
+        impl $crate::timeline::metadata::TimelineMetadata for $record {
             const NAME: &'static str = stringify!($record);
             const SCHEMA: &'static str = include_str!(concat!("schemas/", stringify!($record), ".avsc"));
         }
@@ -156,7 +156,7 @@ pub(super) use metadata;
 mod tests {
     use super::super::*;
     use crate::avro::{ContainerHeader, Schema, UnknownMembers, Value, decode_value, encode_value};
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     const COMMIT: &str = r#"{
   "newest" : [ 1.5, { } ],
@@ -200,7 +200,7 @@ mod tests {
     fn errors_have_the_path_to_the_field() {
         let wrong = COMMIT.replace("\"numWrites\" : 3", "\"numWrites\" : \"3\"");
         let error = HoodieCommitMetadata::from_json(wrong.as_bytes()).unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
         let path =
             "HoodieCommitMetadata.partitionToWriteStats[\"p\"][0].numWrites: expected an integer, found a string";
         assert!(error.to_string().contains(path), "{error}");
@@ -236,7 +236,7 @@ mod tests {
         let schema = HoodieSavepointMetadata::SCHEMA.replacen(r#""fields":["#, more, 1);
         let mut newer = savepoint();
         newer.extra.insert("newer", Value::Branch(2, Box::new(Value::Int(7))));
-        let bytes = container(&schema, &Field::to_value(&newer));
+        let bytes = container(&schema, &MetadataField::to_value(&newer));
         let mut file = MetadataFile::<HoodieSavepointMetadata>::parse(&bytes).unwrap().unwrap();
         assert!(!file.is_json());
         assert_eq!(file.value.extra.iter().count(), 1);
@@ -253,12 +253,12 @@ mod tests {
     fn a_field_that_the_schema_of_the_file_lacks_is_not_lost() {
         let start = HoodieSavepointMetadata::SCHEMA.find(r#",{"name":"version""#).unwrap();
         let older = format!("{}]}}", &HoodieSavepointMetadata::SCHEMA[..start]);
-        let bytes = container(&older, &Field::to_value(&savepoint()));
+        let bytes = container(&older, &MetadataField::to_value(&savepoint()));
         let mut file = MetadataFile::<HoodieSavepointMetadata>::parse(&bytes).unwrap().unwrap();
         assert_eq!(file.to_bytes().unwrap(), bytes);
         file.value.version = Some(1);
         let error = file.to_bytes().unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("no field version"), "{error}");
         assert_eq!(HoodieSavepointMetadata::from_avro(&file.value.to_avro().unwrap()).unwrap().version, Some(1));
     }
@@ -313,7 +313,7 @@ mod tests {
     fn a_null_in_an_avro_map_is_an_error() {
         let file = HoodieCommitMetadata::from_json(COMMIT.as_bytes()).unwrap();
         let error = file.to_avro().unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("partitionToWriteStats"), "{error}");
     }
 
@@ -330,10 +330,10 @@ mod tests {
         }
         assert_eq!(HoodieSavepointMetadata::from_bytes(b"").unwrap(), None);
         let other = HoodieRestorePlan::default().to_avro().unwrap();
-        assert_eq!(HoodieSavepointMetadata::from_avro(&other).unwrap_err().kind(), Kind::InvalidTable);
+        assert_eq!(HoodieSavepointMetadata::from_avro(&other).unwrap_err().kind(), ErrorKind::InvalidTable);
         let two = [whole.as_slice(), &whole[whole.len() - 60..]].concat();
         assert!(HoodieSavepointMetadata::from_avro(&two).is_err());
         let schema = Schema::parse(r#"{"type":"record","name":"r","fields":[]}"#).unwrap();
-        assert_eq!(decode_value(schema.root(), b"x").unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(decode_value(schema.root(), b"x").unwrap_err().kind(), ErrorKind::CorruptLog);
     }
 }

@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn text_that_is_not_json_is_refused() {
         for wrong in ["", "{", "{\"a\":1}x", "{a:1}", "\u{feff}{}", "{\"a\":01}"] {
-            assert_eq!(parse(wrong.as_bytes()).unwrap_err().kind(), crate::Kind::InvalidTable, "{wrong}");
+            assert_eq!(parse(wrong.as_bytes()).unwrap_err().kind(), crate::ErrorKind::InvalidTable, "{wrong}");
         }
         let deep = "[".repeat(100_000);
-        assert_eq!(parse(deep.as_bytes()).unwrap_err().kind(), crate::Kind::InvalidTable);
+        assert_eq!(parse(deep.as_bytes()).unwrap_err().kind(), crate::ErrorKind::InvalidTable);
     }
 }

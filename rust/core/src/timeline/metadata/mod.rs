@@ -17,7 +17,7 @@
 //! | indexing | requested, completed | [`HoodieIndexPlan`], [`HoodieIndexCommitMetadata`] |
 //!
 //! ```
-//! use mortice::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, Metadata, OrderedMap};
+//! use mortice::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, TimelineMetadata, OrderedMap};
 //!
 //! let stat = HoodieWriteStat { file_id: Some("f-0".into()), path: Some("p/f-0_0-1-2_1.parquet".into()), ..Default::default() };
 //! let stats = OrderedMap::from_iter([("p", vec![stat])]);
@@ -53,12 +53,12 @@ pub use clean::{HoodieCleanMetadata, HoodieCleanPartitionMetadata};
 pub use cleaner_plan::{HoodieActionInstant, HoodieCleanFileInfo, HoodieCleanerPlan};
 pub use commit::{HoodieCommitMetadata, HoodieRuntimeStats, HoodieWriteStat};
 pub use compaction_plan::{HoodieCompactionOperation, HoodieCompactionPlan, HoodieCompactionStrategy};
-pub use field::{Field, Mismatch};
-pub use file::{Metadata, MetadataFile};
+pub use field::{FieldMismatch, MetadataField};
+pub use file::{MetadataFile, TimelineMetadata};
 pub use index_commit::HoodieIndexCommitMetadata;
 pub use index_plan::{HoodieIndexPartitionInfo, HoodieIndexPlan};
 pub use ordered_map::OrderedMap;
-pub use record::Extra;
+pub use record::ExtraFields;
 pub use replace_commit::HoodieReplaceCommitMetadata;
 pub use requested_replace::{
     HoodieClusteringGroup, HoodieClusteringPlan, HoodieClusteringStrategy, HoodieRequestedReplaceMetadata,

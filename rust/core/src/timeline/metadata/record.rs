@@ -8,7 +8,7 @@ use crate::avro::Value;
 ///
 /// Two records are equal if their fields are, in any order.
 #[derive(Debug, Clone, Default)]
-pub struct Extra {
+pub struct ExtraFields {
     /// Fields of the file in their order; `None` for the next unknown one. No list for a record that was not read.
     order: Option<Vec<Option<&'static str>>>,
     unknown: Vec<(String, Value<'static>)>,
@@ -16,13 +16,13 @@ pub struct Extra {
     nulls: Vec<&'static str>,
 }
 
-impl PartialEq for Extra {
+impl PartialEq for ExtraFields {
     fn eq(&self, other: &Self) -> bool {
         self.unknown == other.unknown
     }
 }
 
-impl Extra {
+impl ExtraFields {
     /// Returns the unknown field of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value<'static>> {
@@ -113,32 +113,32 @@ macro_rules! record {
         pub struct $record {
             $($(#[$doc])* pub $field: $type,)*
             /// Fields that this type does not name.
-            pub extra: $crate::timeline::metadata::Extra,
+            pub extra: $crate::timeline::metadata::ExtraFields,
         }
 
-        impl $crate::timeline::metadata::Field for $record {
+        impl $crate::timeline::metadata::MetadataField for $record {
             fn from_value(
                 value: $crate::avro::Value<'_>,
-            ) -> std::result::Result<Self, $crate::timeline::metadata::Mismatch> {
-                use $crate::timeline::metadata::{Extra, Field, Mismatch};
+            ) -> std::result::Result<Self, $crate::timeline::metadata::FieldMismatch> {
+                use $crate::timeline::metadata::{ExtraFields, MetadataField, FieldMismatch};
                 let members = match value {
                     $crate::avro::Value::Object(members) => members,
                     $crate::avro::Value::Branch(_, value) => return Self::from_value(*value),
-                    other => return Err(Mismatch::new("an object", &other)),
+                    other => return Err(FieldMismatch::new("an object", &other)),
                 };
-                let mut record = Self { extra: Extra::for_reading(members.len()), ..Self::default() };
+                let mut record = Self { extra: ExtraFields::for_reading(members.len()), ..Self::default() };
                 for (name, value) in members {
                     match &*name {
                         $($name => {
                             record.extra.note($name);
                             if value == $crate::avro::Value::Null {
                                 record.$field = Default::default();
-                                if Field::to_value(&record.$field) != value {
+                                if MetadataField::to_value(&record.$field) != value {
                                     record.extra.note_null($name);
                                 }
                             } else {
                                 record.$field =
-                                    Field::from_value(value).map_err(|error| error.within(concat!(".", $name)))?;
+                                    MetadataField::from_value(value).map_err(|error| error.within(concat!(".", $name)))?;
                             }
                         })*
                         _ => record.extra.insert(name, value.into_owned()),
@@ -148,9 +148,9 @@ macro_rules! record {
             }
 
             fn to_value(&self) -> $crate::avro::Value<'_> {
-                use $crate::timeline::metadata::Field;
+                use $crate::timeline::metadata::MetadataField;
                 self.extra.members(&[$($name),*], |name| match name {
-                    $($name => (Field::to_value(&self.$field), Field::is_absent(&self.$field)),)*
+                    $($name => (MetadataField::to_value(&self.$field), MetadataField::is_absent(&self.$field)),)*
                     _ => ($crate::avro::Value::Null, true),
                 })
             }

@@ -126,7 +126,7 @@ impl AppendHandle {
         let encoder = Encoder::new(&self.schema, complete.schema_ref())?;
         for start in (0..count).step_by(ROWS) {
             let len = ROWS.min(count - start);
-            let part = Part {
+            let part = BatchRows {
                 rows: complete.slice(start, len),
                 stored: stored.slice(start, len),
                 inserts: rows.inserts.map(|inserts| inserts.slice(start, len)),
@@ -179,7 +179,7 @@ impl AppendHandle {
     }
 
     /// Adds rows to those that wait; before, writes these if the block would be too large with both.
-    fn push(&mut self, part: &Part, encoder: &Encoder) -> Result<()> {
+    fn push(&mut self, part: &BatchRows, encoder: &Encoder) -> Result<()> {
         let (mut datums, mut ends) = (Vec::new(), Vec::new());
         let bytes = match self.options.format {
             LogFormat::Avro => {
@@ -301,14 +301,14 @@ impl AppendHandle {
 }
 
 /// Rows of one batch, complete and in both forms.
-struct Part {
+struct BatchRows {
     rows: RecordBatch,
     stored: RecordBatch,
     inserts: Option<BooleanArray>,
     positions: Option<UInt64Array>,
 }
 
-impl Part {
+impl BatchRows {
     fn halves(&self) -> (Self, Self) {
         let half = self.rows.num_rows() / 2;
         let part = |start: usize, len: usize| Self {
@@ -340,7 +340,7 @@ mod tests {
     use crate::log::writer::PartitionPath;
     use crate::log::{BlockKind, BlockType, LogFile};
     use crate::names::meta_columns;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
     use crate::write::column_range::ColumnValue;
     use crate::write::{MarkerKind, WriteToken};
 
@@ -352,7 +352,7 @@ mod tests {
         }
 
         fn store(&self) -> Arc<dyn FileStore> {
-            Arc::new(LocalPlace::new(&self.0.path().to_string_lossy(), true))
+            Arc::new(LocalStorage::new(&self.0.path().to_string_lossy(), true))
         }
 
         fn handle(&self, naming: LogNaming, base: Option<&str>, options: AppendOptions) -> AppendHandle {

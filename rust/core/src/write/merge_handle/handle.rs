@@ -10,7 +10,7 @@ use super::incoming::{IncomingRecords, nullable};
 use super::merged_rows::{MergeRows, MergeRules};
 use super::new_meta::{WrittenRows, with_new_meta};
 use super::target::MergeTarget;
-use crate::avro::{Schema, Types, arrow_schema};
+use crate::avro::{ArrowMapping, Schema, arrow_schema};
 use crate::error::{Error, Result};
 use crate::merge::engine::MergeCounts;
 use crate::names::meta_columns;
@@ -69,7 +69,7 @@ impl MergeHandle {
             let message = format!("the schema of the new file {verb} the meta columns, unlike the table");
             return Err(Error::invalid_argument(message));
         }
-        let types = nullable(&arrow_schema(schema, Types::Table)?);
+        let types = nullable(&arrow_schema(schema, ArrowMapping::Table)?);
         let rules = MergeRules {
             merge: table.merge.clone(),
             semantics: table.options.semantics,

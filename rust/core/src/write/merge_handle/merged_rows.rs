@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::incoming::{Incoming, in_types};
 use super::new_meta::WrittenRows;
 use crate::avro::Schema;
-use crate::config::{MergeConfig, Semantics};
+use crate::config::{MergeConfig, MergeSemantics};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::keys::{KeyBatch, KeyColumns, LogKeys, RecordKey};
@@ -27,7 +27,7 @@ const INSERTS: usize = 8192;
 /// By what rules rows are merged.
 pub(super) struct MergeRules {
     pub(super) merge: MergeConfig,
-    pub(super) semantics: Semantics,
+    pub(super) semantics: MergeSemantics,
     /// The key fields, if files hold no meta columns.
     pub(super) virtual_key: Option<Vec<String>>,
     pub(super) merger: Option<MergerHandle>,
@@ -54,7 +54,7 @@ impl MergeRows<'_> {
         if rules.merger.is_none() {
             rules.merge.check_supported(rules.semantics)?;
         }
-        let keys = KeyColumns::of(schema, types, &rules.merge, rules.virtual_key.as_deref(), rules.semantics)?;
+        let keys = KeyColumns::new(schema, types, &rules.merge, rules.virtual_key.as_deref(), rules.semantics)?;
         let merger = rules.merger.as_ref().map(|handle| &handle.0);
         let plan = MergePlan::new(&rules.merge, rules.semantics, &keys, false, merger)?;
         let build = indexed(&plan, &keys, &records)?;
@@ -143,7 +143,7 @@ fn probed(rows: &RecordBatch, keys: &KeyColumns) -> Result<(LogKeys, Vec<ArrayRe
     let columns = columns.and_then(|columns| rows.project(&columns)).map_err(|error| {
         Error::invalid_argument("the schema of the file lacks a column that rows are merged by").caused_by(error)
     })?;
-    let (key, rest) = keys.key.of_log(&columns, &Bytes::new(), &[])?;
+    let (key, rest) = keys.key.split_keys(&columns, &Bytes::new(), &[])?;
     Ok((key, rest.to_vec()))
 }
 
@@ -152,7 +152,7 @@ fn keys_of_deletes(deleted: &StringArray) -> Result<LogKeys> {
     let column: ArrayRef = Arc::new(deleted.clone());
     let column = RecordBatch::try_from_iter([(meta_columns::RECORD_KEY, column)])
         .map_err(|error| Error::internal(format!("keys of deletes: {error}")))?;
-    Ok(RecordKey::Stored.of_log(&column, &Bytes::new(), &[])?.0)
+    Ok(RecordKey::Stored.split_keys(&column, &Bytes::new(), &[])?.0)
 }
 
 /// Which rows of a merged batch of `rows` base rows replace a base row; deleted ones are not among them.

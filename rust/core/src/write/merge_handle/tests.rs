@@ -9,15 +9,15 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, Record
 use super::{MergeHandle, MergeTarget};
 use crate::avro::Schema;
 use crate::config::ReadOptions;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::file_group::{FileSlice, LogFile};
 use crate::filter::Filter;
 use crate::merge::fold::RowMerger;
 use crate::names::meta_columns;
 use crate::plan::OpenTable;
 use crate::split::MergerHandle;
-use crate::storage::{FileStore, LocalPlace, StorageOptions};
-use crate::timeline::metadata::{HoodieCommitMetadata, Metadata, OrderedMap};
+use crate::storage::{FileStore, LocalStorage, StorageOptions};
+use crate::timeline::metadata::{HoodieCommitMetadata, OrderedMap, TimelineMetadata};
 use crate::write::write_token::WriteToken;
 use crate::write::{
     BaseFileOptions, CreateHandle, CreateTarget, Marker, MarkerKind, Markers, MetaColumns, WriteStatus,
@@ -80,7 +80,7 @@ impl TestTable {
     }
 
     fn store(&self) -> Arc<dyn FileStore> {
-        Arc::new(LocalPlace::new(&self.folder.path().to_string_lossy(), true))
+        Arc::new(LocalStorage::new(&self.folder.path().to_string_lossy(), true))
     }
 
     fn schema(&self) -> Schema {
@@ -324,7 +324,7 @@ fn columns_that_the_file_lacks_are_null() {
     let (data, keys) = rows(&[row("b", 6, "b1")]);
     let mut handle = table.handle().unwrap();
     let error = handle.add(&data, &keys, None).unwrap_err();
-    assert!(error.kind() == Kind::InvalidArgument && error.to_string().contains("\"y\""), "{error}");
+    assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("\"y\""), "{error}");
     let schema = data.schema();
     let columns = schema.fields().iter().map(|field| field.name().clone()).zip(data.columns().iter().cloned());
     // Another order and another type, which fits.
@@ -389,7 +389,7 @@ fn a_user_defined_merger_is_called_and_required() {
     let mut refused = table.handle().unwrap();
     refused.add(&data, &keys, None).unwrap();
     let error = refused.finish().unwrap_err();
-    assert!(error.kind() == Kind::Unsupported && error.to_string().contains("com.acme.Own"), "{error}");
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("com.acme.Own"), "{error}");
     let mut handle = table.handle().unwrap().with_merger(MergerHandle(Arc::new(Joined)));
     handle.add(&data, &keys, None).unwrap();
     table.finish(handle);
@@ -408,7 +408,7 @@ fn appended_rows_are_not_merged() {
     assert_eq!(counts(&status), [3, 2, 0, 0]);
     let mut handle = table.handle().unwrap().appending();
     handle.add(&data, &keys, Some(&BooleanArray::from(vec![true, false]))).unwrap();
-    assert_eq!(handle.finish().unwrap_err().kind(), Kind::Internal);
+    assert_eq!(handle.finish().unwrap_err().kind(), ErrorKind::Internal);
 }
 
 #[test]
@@ -435,11 +435,11 @@ fn what_cannot_be_merged_is_refused_and_leaves_no_file() {
     let mut with_changes = TestTable::new(9, &[event, ("hoodie.table.cdc.enabled", "true")]);
     with_changes.create(&[row("a", 5, "a")]);
     let error = with_changes.handle().err().unwrap();
-    assert!(error.kind() == Kind::Unsupported && error.to_string().contains("cdc"), "{error}");
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("cdc"), "{error}");
     let (data, keys) = rows(&[row("a", 6, "x"), row("b", 6, "x")]);
     let mut handle = table.handle().unwrap();
     let is_refused = |error: crate::Error, word: &str| {
-        assert!(error.kind() == Kind::InvalidArgument && error.to_string().contains(word), "{error}");
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(word), "{error}");
     };
     is_refused(handle.add(&data, &StringArray::from(vec![Some("a"), None]), None).unwrap_err(), "row 1");
     is_refused(handle.add(&data, &keys.slice(0, 1), None).unwrap_err(), "1 record keys for 2 rows");

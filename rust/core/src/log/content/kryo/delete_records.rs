@@ -9,16 +9,16 @@
 
 use bytes::Bytes;
 
-use super::super::deleted::{Deleted, Deletes, Ordering};
+use super::super::deleted::{DeletedKey, DeletedKeys, StoredOrdering};
 use super::input::{Class, Input, Object, Reference};
 use super::ordering::{self, Utf8Fields};
 use crate::error::{Error, Result};
 
 /// The keys of version 1. Hudi gives such deletes the ordering value `Integer` 0, which means none.
-pub(in super::super) fn keys(data: &[u8]) -> Result<Deletes> {
+pub(in super::super) fn keys(data: &[u8]) -> Result<DeletedKeys> {
     let mut records = Records::new(data, Utf8Fields::default());
     records.array("[Lorg.apache.hudi.common.model.HoodieKey;", |records| {
-        Ok(records.key()?.map(|key| Deleted { ordering: Ordering::Int(0), ..key }))
+        Ok(records.key()?.map(|key| DeletedKey { ordering: StoredOrdering::Int(0), ..key }))
     })?;
     records.finish()
 }
@@ -27,7 +27,7 @@ pub(in super::super) fn keys(data: &[u8]) -> Result<Deletes> {
 ///
 /// Hudi 0.11 writes Avro's `Utf8` with its fields, which depend on the Avro version at runtime, and nothing records
 /// that version: a block that is invalid without the field of newer versions is read again with it.
-pub(in super::super) fn delete_records(data: &[u8]) -> Result<Deletes> {
+pub(in super::super) fn delete_records(data: &[u8]) -> Result<DeletedKeys> {
     let (plain, found) = delete_records_with(data, Utf8Fields::default());
     match plain {
         Err(first) if found => {
@@ -39,7 +39,7 @@ pub(in super::super) fn delete_records(data: &[u8]) -> Result<Deletes> {
 }
 
 /// Returns the records, and whether there was a `Utf8` written with its fields.
-fn delete_records_with(data: &[u8], utf8: Utf8Fields) -> (Result<Deletes>, bool) {
+fn delete_records_with(data: &[u8], utf8: Utf8Fields) -> (Result<DeletedKeys>, bool) {
     let mut records = Records::new(data, utf8);
     let all = records.array("[Lorg.apache.hudi.common.model.DeleteRecord;", Records::record);
     let found = records.utf8.found;
@@ -48,12 +48,12 @@ fn delete_records_with(data: &[u8], utf8: Utf8Fields) -> (Result<Deletes>, bool)
 
 /// Returns the error with the larger offset: of two attempts, that one parsed more.
 fn further(one: Error, two: Error) -> Error {
-    if one.place().offset > two.place().offset { one } else { two }
+    if one.location().offset > two.location().offset { one } else { two }
 }
 
 struct Records<'a> {
     input: Input<'a>,
-    deleted: Vec<Deleted>,
+    deleted: Vec<DeletedKey>,
     utf8: Utf8Fields,
 }
 
@@ -62,12 +62,12 @@ impl<'a> Records<'a> {
         Self { input: Input::new(data), deleted: Vec::new(), utf8 }
     }
 
-    fn finish(self) -> Result<Deletes> {
-        Ok(Deletes { text: Bytes::from(self.input.finish()?), deleted: self.deleted })
+    fn finish(self) -> Result<DeletedKeys> {
+        Ok(DeletedKeys { text: Bytes::from(self.input.finish()?), deleted: self.deleted })
     }
 
     /// Reads an array of objects. A null array is empty, null elements are ignored.
-    fn array(&mut self, class: &str, one: impl Fn(&mut Self) -> Result<Option<Deleted>>) -> Result<()> {
+    fn array(&mut self, class: &str, one: impl Fn(&mut Self) -> Result<Option<DeletedKey>>) -> Result<()> {
         let found = self.input.class()?;
         if found == Class::Null {
             return Ok(());
@@ -107,7 +107,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    fn record(&mut self) -> Result<Option<Deleted>> {
+    fn record(&mut self) -> Result<Option<DeletedKey>> {
         let ordinal = match self.object("DeleteRecord")? {
             None | Some(Reference::Null) => return Ok(None),
             Some(Reference::Earlier(ordinal)) => match *self.input.earlier(ordinal) {
@@ -119,16 +119,16 @@ impl<'a> Records<'a> {
         let Some(key) = self.key()? else { return Err(self.input.fault("a delete record without a key")) };
         let ordering = ordering::read(&mut self.input, &self.deleted, &mut self.utf8)?;
         self.input.keep(ordinal, Object::Record(self.deleted.len()));
-        Ok(Some(Deleted { ordering, ..key }))
+        Ok(Some(DeletedKey { ordering, ..key }))
     }
 
-    fn key(&mut self) -> Result<Option<Deleted>> {
+    fn key(&mut self) -> Result<Option<DeletedKey>> {
         let ordinal = match self.object("HoodieKey")? {
             None | Some(Reference::Null) => return Ok(None),
             Some(Reference::Earlier(ordinal)) => match *self.input.earlier(ordinal) {
                 Object::Key(of) => {
-                    let Deleted { key, partition, .. } = self.past(of, ordinal)?.clone();
-                    return Ok(Some(Deleted { key, partition, ordering: Ordering::None }));
+                    let DeletedKey { key, partition, .. } = self.past(of, ordinal)?.clone();
+                    return Ok(Some(DeletedKey { key, partition, ordering: StoredOrdering::None }));
                 }
                 _ => return Err(self.no_such("key", ordinal)),
             },
@@ -137,11 +137,11 @@ impl<'a> Records<'a> {
         let partition = self.input.shared_text()?;
         let key = self.input.shared_text()?;
         self.input.keep(ordinal, Object::Key(self.deleted.len()));
-        Ok(Some(Deleted { key, partition, ordering: Ordering::None }))
+        Ok(Some(DeletedKey { key, partition, ordering: StoredOrdering::None }))
     }
 
     /// Returns a delete that has been read.
-    fn past(&self, of: usize, ordinal: usize) -> Result<&Deleted> {
+    fn past(&self, of: usize, ordinal: usize) -> Result<&DeletedKey> {
         self.deleted.get(of).ok_or_else(|| self.no_such("finished object", ordinal))
     }
 

@@ -19,7 +19,7 @@
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
-use super::super::deleted::{Deleted, Ordering, twos_complement};
+use super::super::deleted::{DeletedKey, StoredOrdering, twos_complement};
 use super::input::{Class, Input, Object, Reference};
 use crate::error::{Error, Result};
 
@@ -42,14 +42,14 @@ pub(super) struct Utf8Fields {
 }
 
 /// Reads the class and the value, which may be a reference to that of an earlier delete.
-pub(super) fn read(input: &mut Input<'_>, past: &[Deleted], utf8: &mut Utf8Fields) -> Result<Ordering> {
+pub(super) fn read(input: &mut Input<'_>, past: &[DeletedKey], utf8: &mut Utf8Fields) -> Result<StoredOrdering> {
     let class = match input.class()? {
-        Class::Null => return Ok(Ordering::None),
-        Class::Registered(id) if id < FIRST_REGISTRATION => return of_java(input, id),
+        Class::Null => return Ok(StoredOrdering::None),
+        Class::Registered(id) if id < FIRST_REGISTRATION => return java_object(input, id),
         other => other,
     };
     match input.reference()? {
-        Reference::Null => Ok(Ordering::None),
+        Reference::Null => Ok(StoredOrdering::None),
         // The constants of BigDecimal, for example, are always the same object.
         Reference::Earlier(ordinal) => match *input.earlier(ordinal) {
             Object::Value(same, of) if same == class => match past.get(of) {
@@ -73,16 +73,16 @@ fn no_such(input: &Input<'_>, class: Class, ordinal: usize) -> Error {
     input.fault(format!("a reference to object {ordinal}, which is not a {}", input.name(class)))
 }
 
-fn of_java(input: &mut Input<'_>, id: u32) -> Result<Ordering> {
+fn java_object(input: &mut Input<'_>, id: u32) -> Result<StoredOrdering> {
     Ok(match id {
-        0 => Ordering::Int(input.int()?),
-        1 => input.shared_text()?.map_or(Ordering::None, Ordering::Text),
-        2 => Ordering::Float(f32::from_be_bytes(input.array()?)),
-        3 => Ordering::Boolean(input.byte()? == 1),
-        4 => Ordering::Int(i32::from(input.byte()?.cast_signed())),
-        6 => Ordering::Int(i32::from(i16::from_be_bytes(input.array()?))),
-        7 => Ordering::Long(input.long()?),
-        8 => Ordering::Double(f64::from_be_bytes(input.array()?)),
+        0 => StoredOrdering::Int(input.int()?),
+        1 => input.shared_text()?.map_or(StoredOrdering::None, StoredOrdering::Text),
+        2 => StoredOrdering::Float(f32::from_be_bytes(input.array()?)),
+        3 => StoredOrdering::Boolean(input.byte()? == 1),
+        4 => StoredOrdering::Int(i32::from(input.byte()?.cast_signed())),
+        6 => StoredOrdering::Int(i32::from(i16::from_be_bytes(input.array()?))),
+        7 => StoredOrdering::Long(input.long()?),
+        8 => StoredOrdering::Double(f64::from_be_bytes(input.array()?)),
         other => return Err(unknown(input, Class::Registered(other))),
     })
 }
@@ -91,12 +91,14 @@ fn unknown(input: &Input<'_>, class: Class) -> Error {
     input.unsupported(format!("an ordering value of the Java class {}", input.name(class)))
 }
 
-fn named(input: &mut Input<'_>, class: Class, utf8: &mut Utf8Fields) -> Result<Ordering> {
-    let read: fn(&mut Input<'_>) -> Result<Ordering> = match input.name(class) {
+fn named(input: &mut Input<'_>, class: Class, utf8: &mut Utf8Fields) -> Result<StoredOrdering> {
+    let read: fn(&mut Input<'_>) -> Result<StoredOrdering> = match input.name(class) {
         "java.sql.Date" => sql_date,
         "java.sql.Timestamp" | "java.util.Date" => timestamp,
-        "java.math.BigInteger" => |input| Ok(Ordering::Decimal { unscaled: big_integer(input)?, scale: 0 }),
-        "java.math.BigDecimal" => |input| Ok(Ordering::Decimal { unscaled: big_integer(input)?, scale: input.int()? }),
+        "java.math.BigInteger" => |input| Ok(StoredOrdering::Decimal { unscaled: big_integer(input)?, scale: 0 }),
+        "java.math.BigDecimal" => {
+            |input| Ok(StoredOrdering::Decimal { unscaled: big_integer(input)?, scale: input.int()? })
+        }
         "java.time.LocalDate" => |input| {
             let date = date(input)?;
             days(i64::from(date.to_epoch_days()), input)
@@ -104,7 +106,7 @@ fn named(input: &mut Input<'_>, class: Class, utf8: &mut Utf8Fields) -> Result<O
         "java.time.Instant" => instant,
         "java.time.LocalDateTime" => |input| {
             let (date, time) = (date(input)?, time(input)?);
-            Ok(Ordering::TimestampMicros(NaiveDateTime::new(date, time).and_utc().timestamp_micros()))
+            Ok(StoredOrdering::TimestampMicros(NaiveDateTime::new(date, time).and_utc().timestamp_micros()))
         },
         // Shaded bundles relocate the class.
         other if other.ends_with("avro.util.Utf8") => {
@@ -116,28 +118,28 @@ fn named(input: &mut Input<'_>, class: Class, utf8: &mut Utf8Fields) -> Result<O
     read(input)
 }
 
-fn sql_date(input: &mut Input<'_>) -> Result<Ordering> {
+fn sql_date(input: &mut Input<'_>) -> Result<StoredOrdering> {
     let millis = millis(input)?;
     days(millis.saturating_add(EASTERNMOST_MILLIS).div_euclid(DAY_MILLIS), input)
 }
 
-fn timestamp(input: &mut Input<'_>) -> Result<Ordering> {
+fn timestamp(input: &mut Input<'_>) -> Result<StoredOrdering> {
     let micros = millis(input)?.checked_mul(1000);
-    Ok(Ordering::TimestampMicros(micros.ok_or_else(|| input.fault("a timestamp out of range"))?))
+    Ok(StoredOrdering::TimestampMicros(micros.ok_or_else(|| input.fault("a timestamp out of range"))?))
 }
 
-fn instant(input: &mut Input<'_>) -> Result<Ordering> {
+fn instant(input: &mut Input<'_>) -> Result<StoredOrdering> {
     let (seconds, nanos) = (input.ulong()?.cast_signed(), input.uint()?);
     let micros = seconds.checked_mul(1_000_000).and_then(|micros| micros.checked_add(i64::from(nanos / 1000)));
-    Ok(Ordering::TimestampMicros(micros.ok_or_else(|| input.fault("an instant out of range"))?))
+    Ok(StoredOrdering::TimestampMicros(micros.ok_or_else(|| input.fault("an instant out of range"))?))
 }
 
 fn millis(input: &mut Input<'_>) -> Result<i64> {
     input.ulong().map(u64::cast_signed)
 }
 
-fn days(days: i64, input: &Input<'_>) -> Result<Ordering> {
-    i32::try_from(days).map(Ordering::Date).map_err(|_| input.fault(format!("a date of day {days}")))
+fn days(days: i64, input: &Input<'_>) -> Result<StoredOrdering> {
+    i32::try_from(days).map(StoredOrdering::Date).map_err(|_| input.fault(format!("a date of day {days}")))
 }
 
 /// Reads a length plus one, and that many bytes.
@@ -186,14 +188,14 @@ fn time(input: &mut Input<'_>) -> Result<NaiveTime> {
 }
 
 /// Reads a length plus one, and that many bytes.
-fn registered_utf8(input: &mut Input<'_>) -> Result<Ordering> {
+fn registered_utf8(input: &mut Input<'_>) -> Result<StoredOrdering> {
     let text = counted(input)?;
-    Ok(Ordering::Text(input.put_text(text)?))
+    Ok(StoredOrdering::Text(input.put_text(text)?))
 }
 
 /// The string has `length` bytes of `bytes`, whose end may be left from a longer string. `string` is the same string if
 /// it was computed.
-fn unregistered_utf8(input: &mut Input<'_>, hashed: bool) -> Result<Ordering> {
+fn unregistered_utf8(input: &mut Input<'_>, hashed: bool) -> Result<StoredOrdering> {
     let bytes = match input.reference()? {
         Reference::New(_) => counted(input)?,
         Reference::Null => &[],
@@ -209,8 +211,10 @@ fn unregistered_utf8(input: &mut Input<'_>, hashed: bool) -> Result<Ordering> {
         return Err(input.fault(format!("a string of length {length} in {} bytes", bytes.len())));
     };
     match input.shared_text()? {
-        None => Ok(Ordering::Text(input.put_text(text)?)),
-        Some(string) if input.text(&string) == String::from_utf8_lossy(text).as_bytes() => Ok(Ordering::Text(string)),
+        None => Ok(StoredOrdering::Text(input.put_text(text)?)),
+        Some(string) if input.text(&string) == String::from_utf8_lossy(text).as_bytes() => {
+            Ok(StoredOrdering::Text(string))
+        }
         Some(_) => Err(input.fault("a string that differs from its bytes")),
     }
 }

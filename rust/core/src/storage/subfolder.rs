@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::{Entry, FileStatus, KnownFile, Place, Requests, Source};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, RequestCounters, Storage};
 use crate::error::Result;
 
 /// The files below a folder.
-pub struct Below {
-    place: Arc<dyn Place>,
+pub struct SubfolderStorage {
+    storage: Arc<dyn Storage>,
     folder: String,
     root: String,
 }
 
-impl Below {
-    /// Returns the folder at `folder`, relative to the root of `place`.
+impl SubfolderStorage {
+    /// Returns the folder at `folder`, relative to the root of `storage`.
     #[must_use]
-    pub fn new(place: Arc<dyn Place>, folder: &str) -> Self {
-        Self { root: place.full_path(folder), folder: folder.to_owned(), place }
+    pub fn new(storage: Arc<dyn Storage>, folder: &str) -> Self {
+        Self { root: storage.full_path(folder), folder: folder.to_owned(), storage }
     }
 
     fn path(&self, path: &str) -> String {
@@ -24,29 +24,29 @@ impl Below {
     }
 }
 
-impl Place for Below {
+impl Storage for SubfolderStorage {
     fn root(&self) -> &str {
         &self.root
     }
 
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
-        self.place.list(&self.path(folder))
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
+        self.storage.list(&self.path(folder))
     }
 
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
-        self.place.open(&self.path(path))
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
+        self.storage.open(&self.path(path))
     }
 
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
-        self.place.open_known(&self.path(path), file)
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
+        self.storage.open_known(&self.path(path), file)
     }
 
     fn len_of(&self, path: &str) -> Result<u64> {
-        self.place.len_of(&self.path(path))
+        self.storage.len_of(&self.path(path))
     }
 
     fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
-        let files = self.place.list_recursively(&self.path(folder))?;
+        let files = self.storage.list_recursively(&self.path(folder))?;
         let prefix = format!("{}/", self.folder);
         let inside = |(path, status): (String, FileStatus)| Some((path.strip_prefix(&prefix)?.to_owned(), status));
         Ok(files.into_iter().filter_map(inside).collect())
@@ -56,18 +56,18 @@ impl Place for Below {
         let all = |paths: &[&str]| paths.iter().map(|path| self.path(path)).collect::<Vec<_>>();
         let (files, folders) = (all(files), all(folders));
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
-        self.place.begin(&files, &folders.iter().map(String::as_str).collect::<Vec<_>>())
+        self.storage.begin(&files, &folders.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     fn is_remote(&self) -> bool {
-        self.place.is_remote()
+        self.storage.is_remote()
     }
 
     fn requests_at_once(&self) -> usize {
-        self.place.requests_at_once()
+        self.storage.requests_at_once()
     }
 
-    fn requests(&self) -> Option<&Arc<Requests>> {
-        self.place.requests()
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
+        self.storage.requests()
     }
 }

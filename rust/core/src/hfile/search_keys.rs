@@ -1,17 +1,17 @@
 //! What is looked for: all cells, those of some keys, or those whose keys begin with a prefix. Keys are compared as unsigned bytes.
 
-use super::cell::Verdict;
+use super::cell::CellMatch;
 
 /// Keys or prefixes, sorted, each once.
 #[derive(Debug, Clone)]
-pub(super) enum Wanted {
+pub(super) enum SearchKeys {
     All,
     Keys(Vec<Vec<u8>>),
     /// None begins with another: that one would add nothing.
     Prefixes(Vec<Vec<u8>>),
 }
 
-impl Wanted {
+impl SearchKeys {
     /// Keys in any order.
     pub(super) fn keys<'a>(keys: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut keys: Vec<Vec<u8>> = keys.map(<[u8]>::to_vec).collect();
@@ -47,32 +47,32 @@ impl Wanted {
 /// Goes through wanted keys beside ascending keys of a file.
 #[derive(Debug)]
 pub(super) struct Matcher {
-    wanted: Wanted,
+    wanted: SearchKeys,
     next: usize,
 }
 
 impl Matcher {
-    pub(super) const fn new(wanted: Wanted) -> Self {
+    pub(super) const fn new(wanted: SearchKeys) -> Self {
         Self { wanted, next: 0 }
     }
 
     /// Whether the key is wanted; keys come in ascending order.
-    pub(super) fn judge(&mut self, key: &[u8]) -> Verdict {
+    pub(super) fn judge(&mut self, key: &[u8]) -> CellMatch {
         let (list, by_prefix) = match &self.wanted {
-            Wanted::All => return Verdict::Take,
-            Wanted::Keys(list) => (list, false),
-            Wanted::Prefixes(list) => (list, true),
+            SearchKeys::All => return CellMatch::Take,
+            SearchKeys::Keys(list) => (list, false),
+            SearchKeys::Prefixes(list) => (list, true),
         };
         while let Some(wanted) = list.get(self.next) {
             if if by_prefix { key.starts_with(wanted.as_slice()) } else { key == wanted.as_slice() } {
-                return Verdict::Take;
+                return CellMatch::Take;
             }
             if wanted.as_slice() > key {
-                return Verdict::Skip;
+                return CellMatch::Skip;
             }
             self.next += 1;
         }
-        Verdict::Stop
+        CellMatch::Stop
     }
 }
 
@@ -80,22 +80,22 @@ impl Matcher {
 mod tests {
     use super::*;
 
-    fn keys(keys: &[&[u8]]) -> Wanted {
-        Wanted::keys(keys.iter().copied())
+    fn keys(keys: &[&[u8]]) -> SearchKeys {
+        SearchKeys::keys(keys.iter().copied())
     }
 
-    fn prefixes(prefixes: &[&[u8]]) -> Wanted {
-        Wanted::prefixes(prefixes.iter().copied())
+    fn prefixes(prefixes: &[&[u8]]) -> SearchKeys {
+        SearchKeys::prefixes(prefixes.iter().copied())
     }
 
-    fn judged(wanted: Wanted, keys: &[&[u8]]) -> Vec<Verdict> {
+    fn judged(wanted: SearchKeys, keys: &[&[u8]]) -> Vec<CellMatch> {
         let mut matcher = Matcher::new(wanted);
         keys.iter().map(|key| matcher.judge(key)).collect()
     }
 
     #[test]
     fn keys_are_taken_where_equal_and_the_scan_ends_after_the_last() {
-        use Verdict::{Skip, Stop, Take};
+        use CellMatch::{Skip, Stop, Take};
         let wanted = keys(&[b"d", b"b", b"b"]);
         assert_eq!(judged(wanted, &[b"a", b"b", b"bb", b"d", b"e"]), [Skip, Take, Skip, Take, Stop]);
         assert_eq!(judged(keys(&[]), &[b"a"]), [Stop]);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn prefixes_take_all_that_begin_with_them() {
-        use Verdict::{Skip, Stop, Take};
+        use CellMatch::{Skip, Stop, Take};
         let wanted = prefixes(&[b"b", b"ba", b"d"]);
         assert_eq!(
             judged(wanted, &[b"a", b"b", b"ba", b"bb", b"c", b"da", b"e"]),

@@ -8,12 +8,12 @@ use super::ordering::OrderingValue;
 /// are compared as usual.
 pub(super) fn compare(one: &OrderingValue<'_>, other: &OrderingValue<'_>) -> Ordering {
     match (one, other) {
-        (OrderingValue::Bytes(one), OrderingValue::Bytes(other)) => place(one).cmp(&place(other)),
+        (OrderingValue::Bytes(one), OrderingValue::Bytes(other)) => position(one).cmp(&position(other)),
         _ => one.compare(other),
     }
 }
 
-fn place(text: &[u8]) -> Option<(u64, u64)> {
+fn position(text: &[u8]) -> Option<(u64, u64)> {
     let (file, position) = std::str::from_utf8(text).ok()?.split_once('.')?;
     Some((file.parse().ok()?, position.parse().ok()?))
 }
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_compare_as_numbers() {
+    fn positions_compare_as_numbers() {
         let ascending = ["", "00001.5", "00001.10", "2.0", "10.0"];
         for (at, one) in ascending.iter().enumerate() {
             for (other_at, other) in ascending.iter().enumerate() {
@@ -31,7 +31,7 @@ mod tests {
                 assert_eq!(compare(&one, &other), at.cmp(&other_at));
             }
         }
-        assert_eq!(["", "1", "a.b", "1.-2", "-1.2"].map(|text| place(text.as_bytes())), [None; 5]);
+        assert_eq!(["", "1", "a.b", "1.-2", "-1.2"].map(|text| position(text.as_bytes())), [None; 5]);
         assert_eq!(compare(&OrderingValue::Default, &OrderingValue::Bytes(b"1.1")), Ordering::Less);
     }
 }

@@ -2,30 +2,30 @@
 
 use std::sync::Arc;
 
-use super::{Entry, FileStatus, KnownFile, Requests, Source};
+use super::{FileSource, FileStatus, FolderEntry, KnownFile, RequestCounters};
 use crate::error::Result;
 
 /// The default number of concurrent requests: enough to hide latency, few enough to be no burden.
 const AT_ONCE: usize = 32;
 
-/// A root folder. Paths are relative to it, with parts separated by `/`, and may have any Unicode characters and
+/// A storage with a root folder. Paths are relative to it, with parts separated by `/`, and may have any Unicode characters and
 /// spaces; `""` is the root.
-pub trait Place: Send + Sync {
+pub trait Storage: Send + Sync {
     /// Returns the root's path or URI, for messages.
     fn root(&self) -> &str;
 
     /// Returns the entries of a folder, sorted by name; `None` if the folder does not exist.
-    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>>;
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>>;
 
-    /// Opens a file. [`crate::Kind::NotFound`] if it does not exist.
-    fn open(&self, path: &str) -> Result<Arc<dyn Source>>;
+    /// Opens a file. [`crate::ErrorKind::NotFound`] if it does not exist.
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>>;
 
     /// Opens a file of known size. No request is sent if the storage does not need one: a missing or changed file is
-    /// then an error of its first read ([`crate::Kind::FileCleaned`], [`crate::Kind::FileChanged`]).
+    /// then an error of its first read ([`crate::ErrorKind::FileCleaned`], [`crate::ErrorKind::FileChanged`]).
     ///
     /// # Errors
-    /// As for [`Place::open`].
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+    /// As for [`Storage::open`].
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         let _ = file;
         self.open(path)
     }
@@ -33,7 +33,7 @@ pub trait Place: Send + Sync {
     /// Returns the size of a file in bytes.
     ///
     /// # Errors
-    /// As for [`Place::open`].
+    /// As for [`Storage::open`].
     fn len_of(&self, path: &str) -> Result<u64> {
         Ok(self.open(path)?.len())
     }
@@ -41,15 +41,15 @@ pub trait Place: Send + Sync {
     /// Returns all files below a folder with their paths from the root, sorted; none if the folder does not exist.
     ///
     /// # Errors
-    /// As for [`Place::list`].
+    /// As for [`Storage::list`].
     fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
         let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
         while let Some(folder) = folders.pop() {
             let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             for entry in self.list(&folder)?.unwrap_or_default() {
                 match entry {
-                    Entry::File(status) => files.push((path(&status.name), status)),
-                    Entry::Folder(name) => folders.push(path(&name)),
+                    FolderEntry::File(status) => files.push((path(&status.name), status)),
+                    FolderEntry::Folder(name) => folders.push(path(&name)),
                 }
             }
         }
@@ -57,8 +57,8 @@ pub trait Place: Send + Sync {
         Ok(files)
     }
 
-    /// Starts to fetch small files and to list folders, all concurrently, on remote storage. The next [`Place::open`]
-    /// or [`Place::list`] of each waits for that response, which may be as old as this call.
+    /// Starts to fetch small files and to list folders, all concurrently, on remote storage. The next [`Storage::open`]
+    /// or [`Storage::list`] of each waits for that response, which may be as old as this call.
     ///
     /// # Errors
     /// `Io` if nothing can be fetched at all; the error of a request is returned by the call that waits for it.
@@ -73,7 +73,7 @@ pub trait Place: Send + Sync {
     }
 
     /// Returns this storage with its requests counted in `requests`; `None` if it does not count them itself.
-    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Place>> {
+    fn counted(&self, requests: &Arc<RequestCounters>) -> Option<Arc<dyn Storage>> {
         let _ = requests;
         None
     }
@@ -84,7 +84,7 @@ pub trait Place: Send + Sync {
     }
 
     /// Returns the counters of this storage's requests, if they are counted.
-    fn requests(&self) -> Option<&Arc<Requests>> {
+    fn requests(&self) -> Option<&Arc<RequestCounters>> {
         None
     }
 
