@@ -28,6 +28,8 @@ __all__ = [
     "create_table",
     "create_table_by_options",
     "debug_build",
+    "delete_partitions",
+    "delete_where",
     "has_hdfs",
     "merge_rows",
     "run_stage",
@@ -413,7 +415,11 @@ def merge_rows(
 _FileOfCommit = tuple[str, str, str | None, int, int, int, int, int]
 """(partition, file id, path, bytes, rows written, inserts, updates, deletes)"""
 
-_CommitOfWrite = tuple[str, str | None, str, list[_FileOfCommit], list[tuple[str | None, str]], list[str]]
+_RefusedOfCommit = tuple[int, list[tuple[str | None, str]]]
+"""(number of rows that were left out, some of them as (key, message))"""
+
+_CommitOfWrite = tuple[str, str | None, str, list[_FileOfCommit], _RefusedOfCommit, list[str]]
+"""(requested time, completion time, operation, files, rows that were left out, warnings)"""
 
 _Step = tuple[str, int, dict[str, bytes], int]
 """(name, partitions of DataFrames, stages by name, tasks that read keys)"""
@@ -461,7 +467,14 @@ def create_table_by_options(
 def write(
     uri: str, storage_options: Mapping[str, Any], operation: str, data: Any, options: Mapping[str, str]
 ) -> _CommitOfWrite:
-    """Writes Arrow data to a table, or deletes its keys.
+    """Writes Arrow data to a table, or deletes its keys."""
 
-    Returns requested time, completion time, operation, files, refused rows as (key, message), and warnings.
-    """
+def delete_partitions(
+    uri: str, storage_options: Mapping[str, Any], partitions: Sequence[str], options: Mapping[str, str]
+) -> _CommitOfWrite:
+    """Deletes partitions of a table."""
+
+def delete_where(
+    uri: str, storage_options: Mapping[str, Any], filters: _Filters, options: Mapping[str, str]
+) -> _CommitOfWrite:
+    """Deletes the rows that filters select."""

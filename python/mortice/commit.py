@@ -31,12 +31,12 @@ class FileGroupStats:
 
 @dataclass(frozen=True)
 class RowError:
-    """A row that was not written."""
+    """A row that was not written, with `hoodie.write.ignore.failed`."""
 
     record_key: str | None
     """Its record key; None if it has none."""
     message: str
-    """Why it was not written."""
+    """Why it was not written; it names the row, counted from 0, and the column."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,9 @@ class Commit:
     stats: list[FileGroupStats] = field(repr=False)
     """What was done to each file group."""
     errors: list[RowError] = field(default_factory=list, repr=False)
-    """Rows that were not written."""
+    """The first rows that were not written, at most 10,000. Without `hoodie.write.ignore.failed` there are none."""
+    error_count: int = field(default=0, repr=False)
+    """The number of rows that were not written."""
 
     @property
     def inserts(self) -> int:
@@ -82,7 +84,7 @@ class Commit:
         counts = (("inserted", self.inserts), ("updated", self.updates), ("deleted", self.deletes))
         rows = ", ".join(f"{count:,} {what}" for what, count in counts if count) or "no rows"
         files = len([stats for stats in self.stats if stats.path is not None])
-        failed = f", {len(self.errors)} not written" if self.errors else ""
+        failed = f", {self.error_count:,} not written" if self.error_count else ""
         return f"Commit({self.instant}, {self.operation}: {rows} in {files} file{'s' * (files != 1)}{failed})"
 
     def _repr_html_(self) -> str:

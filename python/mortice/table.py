@@ -183,8 +183,96 @@ class Table:
         """
         return self._write("delete", keys_or_rows, options)
 
+    def bulk_insert(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Inserts rows into new file groups as one commit: the fastest way to load a table.
+
+            table.bulk_insert(reader, options={"hoodie.bulkinsert.sort.mode": "GLOBAL_SORT"})
+
+        Neither keys nor small files are looked for. The rows are read and written as a stream, whatever their number.
+        Rows of a stream that cannot be written are found when others were written already; these are removed then.
+
+        Args:
+            data: As for `upsert`.
+            options: As for `upsert`; `hoodie.bulkinsert.sort.mode` sorts the rows or distributes them by partition.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`.
+        """
+        return self._write("bulk_insert", data, options)
+
+    def insert_overwrite(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Replaces the content of the partitions that the rows belong to by the rows, as one commit.
+
+        Other partitions stay. Without rows nothing is replaced. Time travel still shows what was replaced, until Hudi
+        cleans it. Arguments, result and errors are those of `upsert`.
+        """
+        return self._write("insert_overwrite", data, options)
+
+    def insert_overwrite_table(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Replaces the content of the whole table by the rows, as one commit; without rows the table is empty then.
+
+        Arguments, result and errors are those of `upsert`.
+        """
+        return self._write("insert_overwrite_table", data, options)
+
+    def delete_partitions(self, partitions: Sequence[str], options: Mapping[str, Any] | None = None) -> Commit:
+        """Deletes the content of partitions, as one commit.
+
+            table.delete_partitions(["2024/01/01", "2023/*"])
+
+        Args:
+            partitions: Partition paths, as `_hoodie_partition_path` has them. `*` stands for any text, `/` included. A
+                warning names paths that the table does not have.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`; `UnsupportedError` while a compaction or clustering of such a partition is pending.
+        """
+        return self._show(writes.delete_partitions(self.uri, self._storage_options, partitions, options))
+
+    def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit:
+        """Deletes the rows that filters select, as one commit.
+
+            table.delete_where([("city", "=", "oslo"), ("fare", "<", 3)])
+
+        Args:
+            filters: The filters, as those of `snapshot`.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`.
+        """
+        return self._show(writes.delete_where(self.uri, self._storage_options, filters, options))
+
+    def soft_delete(self, rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Sets all columns of rows to null but those of the record key, the partition path and the ordering value.
+
+        The rows remain, so that others can still count them. It is an upsert: by event time a row wins whose ordering
+        value is not less.
+
+        Args:
+            rows: Rows with at least the columns of the record key, the partition path and the ordering value; others
+                are not read.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`; `InvalidArgumentError` if one of the other columns is not nullable.
+        """
+        kept = {*self.record_key_fields, *self.partition_fields, *self.ordering_fields}
+        return self._write("upsert", *writes.with_nulls(rows, kept, options))
+
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
-        commit = writes.write(self.uri, self._storage_options, operation, data, options)
+        return self._show(writes.write(self.uri, self._storage_options, operation, data, options))
+
+    def _show(self, commit: Commit) -> Commit:
         self.refresh()
         return commit
 

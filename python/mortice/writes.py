@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from mortice import _mortice
 from mortice.commit import Commit, FileGroupStats, RowError
 from mortice.errors import InvalidArgumentError
+from mortice.filters import Filters, normal_form
 
-__all__ = ["checked_options", "commit_of", "write"]
+__all__ = ["checked_options", "commit_of", "delete_partitions", "delete_where", "with_nulls", "write"]
 
 
 def write(
@@ -21,7 +24,7 @@ def write(
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
-        operation: `upsert`, `insert` or `delete`.
+        operation: `upsert`, `insert`, `bulk_insert`, `insert_overwrite`, `insert_overwrite_table` or `delete`.
         data: Arrow data: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
         options: Options of the write, by Hudi's names.
 
@@ -32,6 +35,61 @@ def write(
     return commit_of(_mortice.write(uri, storage_options, operation, data, checked_options(options)), stacklevel=4)
 
 
+def delete_partitions(
+    uri: str, storage_options: Mapping[str, Any], partitions: Sequence[str], options: Mapping[str, Any] | None
+) -> Commit:
+    """Deletes partitions of the table at `uri`.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        partitions: Partition paths; `*` stands for any text.
+        options: Options of the write, by Hudi's names.
+
+    Raises as `write`.
+    """
+    if isinstance(partitions, str) or not all(isinstance(partition, str) for partition in partitions):
+        raise InvalidArgumentError(f"partitions must be a list of partition paths, got {partitions!r}")
+    return commit_of(_mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options)), stacklevel=4)
+
+
+def delete_where(
+    uri: str, storage_options: Mapping[str, Any], filters: Filters, options: Mapping[str, Any] | None
+) -> Commit:
+    """Deletes the rows of the table at `uri` that filters select.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        filters: The filters, as those of a query.
+        options: Options of the write, by Hudi's names.
+
+    Raises as `write`.
+    """
+    normal = normal_form(filters)
+    if not normal:
+        raise InvalidArgumentError("filters must select rows; insert_overwrite_table without rows deletes all of them")
+    return commit_of(_mortice.delete_where(uri, storage_options, normal, checked_options(options)), stacklevel=4)
+
+
+def with_nulls(
+    rows: Any, kept: Collection[str], options: Mapping[str, Any] | None
+) -> tuple[pa.RecordBatchReader, dict[str, str]]:
+    """Returns rows with some of their columns only, and options by which the others are written as null.
+
+    Args:
+        rows: Arrow data.
+        kept: The columns to keep; of nested ones the top-level column.
+        options: Options of the write.
+    """
+    reader = pa.RecordBatchReader.from_stream(rows) if hasattr(rows, "__arrow_c_stream__") else pa.table(rows).to_reader()
+    columns = {name.split(".")[0].split(":")[0] for name in kept}
+    names = [name for name in reader.schema.names if name in columns]
+    schema = pa.schema([reader.schema.field(name) for name in names])
+    narrow = pa.RecordBatchReader.from_batches(schema, (batch.select(names) for batch in reader))
+    return narrow, {**checked_options(options), "hoodie.write.set.null.for.missing.columns": "true"}
+
+
 def commit_of(written: _mortice._CommitOfWrite, stacklevel: int) -> Commit:
     """Returns the commit that the native module describes, and warns of options that have no effect.
 
@@ -39,11 +97,11 @@ def commit_of(written: _mortice._CommitOfWrite, stacklevel: int) -> Commit:
         written: What the native module returns.
         stacklevel: How far up the caller is that a warning is about, counted from here.
     """
-    instant, completion_time, name, stats, errors, warned = written
+    instant, completion_time, name, stats, (error_count, errors), warned = written
     for sentence in warned:
         warnings.warn(sentence, UserWarning, stacklevel=stacklevel)
     files = [FileGroupStats(*one) for one in stats]
-    return Commit(instant, completion_time, name, files, [RowError(*one) for one in errors])
+    return Commit(instant, completion_time, name, files, [RowError(*one) for one in errors], error_count)
 
 
 def checked_options(given: Mapping[str, Any] | None) -> dict[str, str]:

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mortice::client::create_table_for_write;
 use mortice::client::distributed::{
     DistributedWrite as Core, MovePlan, NextStep, StageBatches as CoreBatches, TagPlan, TaskAttempt, WritePlan,
     run_stage as run,
 };
+use mortice::client::{RefusedRows, WriteResult, create_table_for_write};
 use mortice::commit::WriteOperation;
 use mortice::{Error, ErrorKind, storage};
 use pyo3::prelude::*;
@@ -72,7 +72,8 @@ impl DistributedWrite {
         released(py, || {
             let mut write = self.lock();
             let committed = write.commit(&reports)?;
-            Ok(commit_of_write(&committed, write.warnings().to_vec()))
+            let (refused, warnings) = (RefusedRows::default(), write.warnings().to_vec());
+            Ok(commit_of_write(WriteResult { committed, refused, warnings }))
         })
     }
 

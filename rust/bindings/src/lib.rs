@@ -56,6 +56,8 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
+    module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
+    module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
     Ok(())

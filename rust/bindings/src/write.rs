@@ -2,21 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, Committed, WriteInput};
+use mortice::client::{self, WriteInput, WriteResult};
 use mortice::commit::WriteOperation;
 use mortice::storage;
 use mortice::write::WriteStatus;
 use pyo3::prelude::*;
 
-use crate::arguments::StorageArgument;
+use crate::arguments::{FilterArgument, StorageArgument, filter};
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 
 /// A written file: partition, file id, path, bytes, rows written, inserts, updates, deletes.
 type FileOfCommit = (String, String, Option<String>, u64, u64, u64, u64, u64);
-/// Requested time, completion time, operation, files, refused rows as (key, message), warnings.
-pub(crate) type CommitOfWrite =
-    (String, Option<String>, &'static str, Vec<FileOfCommit>, Vec<(Option<String>, String)>, Vec<String>);
+/// Rows that were left out: their number, and some of them as (key, message).
+type RefusedOfCommit = (u64, Vec<(Option<String>, String)>);
+/// Requested time, completion time, operation, files, rows that were left out, warnings.
+pub(crate) type CommitOfWrite = (String, Option<String>, &'static str, Vec<FileOfCommit>, RefusedOfCommit, Vec<String>);
 
 /// Writes Arrow data to a table, or deletes the keys of it.
 #[pyfunction]
@@ -28,27 +29,62 @@ pub(crate) fn write(
     data: &Bound<'_, PyAny>,
     options: BTreeMap<String, String>,
 ) -> PyResult<CommitOfWrite> {
-    let rows = ArrowInput::from_python(data)?;
+    let mut rows = ArrowInput::from_python(data)?;
     let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
-    let operation = WriteOperation::named(&operation.to_ascii_uppercase()).ok_or_else(|| raised(py, &unknown()))?;
+    let operation = WriteOperation::from_option(operation).ok_or_else(|| raised(py, &unknown()))?;
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         let schema = rows.schema();
+        if operation == WriteOperation::BulkInsert {
+            return client::bulk_insert(uri, &storage, &schema, &mut rows, &options).map(commit_of_write);
+        }
         let batches = rows.collect::<mortice::Result<Vec<_>>>()?;
-        let result = client::write(uri, &storage, operation, &WriteInput { schema, batches, options })?;
-        Ok(commit_of_write(&result.committed, result.warnings))
+        let input = WriteInput { schema, batches, options };
+        client::write(uri, &storage, operation, &input).map(commit_of_write)
+    })
+}
+
+/// Deletes partitions of a table.
+#[pyfunction]
+pub(crate) fn delete_partitions(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    partitions: Vec<String>,
+    options: BTreeMap<String, String>,
+) -> PyResult<CommitOfWrite> {
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        client::delete_partitions(uri, &storage, &partitions, &options).map(commit_of_write)
+    })
+}
+
+/// Deletes the rows that filters select.
+#[pyfunction]
+pub(crate) fn delete_where(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    filters: FilterArgument<'_>,
+    options: BTreeMap<String, String>,
+) -> PyResult<CommitOfWrite> {
+    let filter = filter(py, filters)?;
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        client::delete_where(uri, &storage, &filter, &options).map(commit_of_write)
     })
 }
 
 /// What Python is told of a commit.
-pub(crate) fn commit_of_write(committed: &Committed, warnings: Vec<String>) -> CommitOfWrite {
-    let refused = committed.statuses.iter().flat_map(|status| &status.errors);
+pub(crate) fn commit_of_write(result: WriteResult) -> CommitOfWrite {
+    let WriteResult { committed, refused, warnings } = result;
+    let errors = refused.errors.into_iter().map(|error| (error.record_key, error.message)).collect();
     (
         committed.instant.to_string(),
-        committed.completion_time.as_ref().map(ToString::to_string),
+        committed.completion_time.map(|time| time.to_string()),
         committed.operation.name(),
         committed.statuses.iter().map(file_of_commit).collect(),
-        refused.map(|error| (error.record_key.clone(), error.message.clone())).collect(),
+        (refused.total, errors),
         warnings,
     )
 }

@@ -5,28 +5,7 @@ import pytest
 
 import mortice
 from mortice import InvalidArgumentError, UnsupportedError
-
-SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64()), ("fare", pa.float64())])
-KINDS = [(version, table_type) for version in (6, 8, 9) for table_type in ("MERGE_ON_READ", "COPY_ON_WRITE")]
-NO_METADATA = {"hoodie.metadata.enable": "false"}
-
-
-def rows(*given):
-    names = SCHEMA.names
-    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in given], schema=SCHEMA)
-
-
-def new_table(path, version=9, table_type="MERGE_ON_READ", schema=SCHEMA, **arguments):
-    arguments = {"record_key": "id", "partition_by": "city", "ordering": "ts", **arguments}
-    return mortice.create_table(path, schema, name="trips", table_type=table_type, version=version, **arguments)
-
-
-def content(table, *columns):
-    """The rows of a snapshot, ordered by key."""
-    columns = columns or SCHEMA.names
-    found = table.snapshot(columns=list(columns)).to_arrow().to_pylist()
-    return sorted((tuple(row.values()) for row in found), key=str)
-
+from support.tables.written import KINDS, NO_METADATA, SCHEMA, content, new_table, rows
 
 @pytest.fixture(params=KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
 def table(request, tmp_path):

@@ -4,26 +4,44 @@
 //! |---|---|
 //! | `schema` | the columns of a write |
 //! | `conform` | a user's columns in the table's types |
+//! | `read_rows` | a user's batches in the table's types, with their keys |
+//! | `refused_rows` | rows that cannot be written, left out |
+//! | `duplicates` | inserted rows whose keys are in the table |
 //! | `combine` | rows of one write that have the same key |
 //! | `prepare` | the rows of a write before any is written |
 //! | `profile` | what a write is about to do, for other writers |
 //! | `tasks` | the rows of one file group, written |
+//! | `replaced_groups` | file groups that a write replaces |
+//! | `delete_partitions` | deletes partitions |
+//! | `delete_where` | deletes the rows that a filter selects |
+//! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
 //! | `transaction/` | one write, from its requested instant to its completed one, or back |
 
+mod bulk_insert;
 mod combine;
 mod conform;
 mod create_for_write;
+mod delete_partitions;
+mod delete_where;
 pub mod distributed;
+mod duplicates;
 mod prepare;
 mod profile;
+mod read_rows;
+mod refused_rows;
+mod replaced_groups;
 mod schema;
 mod tasks;
 mod transaction;
 mod write;
 
+pub use bulk_insert::bulk_insert;
 pub use create_for_write::create_table_for_write;
+pub use delete_partitions::delete_partitions;
+pub use delete_where::delete_where;
+pub use refused_rows::RefusedRows;
 pub use transaction::{CommitExtra, Committed, Transaction};
 pub use write::{WriteInput, WriteResult, write};

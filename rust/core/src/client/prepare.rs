@@ -10,7 +10,9 @@ use arrow_select::take::take;
 use bytes::Bytes;
 
 use super::combine::combine;
-use super::conform::conformed;
+use super::duplicates::combines_by_default;
+use super::read_rows::{FullRows, KeysAlone, read_all};
+use super::refused_rows::{RefusedRows, ignores_failed};
 use super::schema::WriteSchema;
 use crate::commit::WriteOperation;
 use crate::config::{MergeMode, MergeSemantics, option_values};
@@ -64,77 +66,74 @@ pub(super) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// Prepares rows of a write that adds rows or changes them.
+    /// Prepares rows of a write that adds rows or changes them. Rows that are left out are added to `refused`.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming row and column, for rows that cannot be written.
-    pub(super) fn rows(&self, batches: &[RecordBatch], instant: &RequestedTime) -> Result<Prepared> {
-        let prepared = self.uncombined_rows(batches, &RowOrigin { instant, task: 0, first_row: 0 })?;
-        self.combined_if_wanted(prepared)
+    /// `InvalidArgument`, naming row and column, for rows that cannot be written, unless they are left out.
+    pub(super) fn rows(
+        &self,
+        batches: &[RecordBatch],
+        instant: &RequestedTime,
+        refused: &mut RefusedRows,
+    ) -> Result<Prepared> {
+        let origin = RowOrigin { instant, task: 0, first_row: 0 };
+        self.combined_if_wanted(self.uncombined_rows(batches, &origin, refused)?)
     }
 
     /// The same, of some of the rows: those that have the same key are not combined.
     ///
     /// # Errors
     /// As for [`Self::rows`].
-    pub(super) fn uncombined_rows(&self, batches: &[RecordBatch], origin: &RowOrigin<'_>) -> Result<Prepared> {
-        let mut rows = Vec::with_capacity(batches.len());
-        let (mut record_keys, mut partitions) = (Vec::new(), Vec::new());
-        let mut first_row = origin.first_row;
-        let mut reader: Option<RowKeyReader> = None;
-        for batch in batches {
-            let row = conformed(batch, &self.schema.types, first_row)?;
-            self.check_ordering(&row, first_row)?;
-            let reader = match &mut reader {
-                Some(reader) => reader,
-                empty => {
-                    let made = RowKeyReader::new(&self.table.config, &row.schema(), self.options)?;
-                    empty.insert(made.with_instant(origin.instant, origin.task))
-                }
-            };
-            let keys = reader.read(&row, first_row)?;
-            record_keys.push(Arc::new(keys.record_keys) as ArrayRef);
-            partitions.push(Arc::new(keys.partitions) as ArrayRef);
-            first_row = first_row.saturating_add(row.num_rows() as u64);
-            rows.push(row);
-        }
-        let keys = RowKeys { record_keys: joined(&record_keys)?, partitions: joined(&partitions)? };
+    pub(super) fn uncombined_rows(
+        &self,
+        batches: &[RecordBatch],
+        origin: &RowOrigin<'_>,
+        refused: &mut RefusedRows,
+    ) -> Result<Prepared> {
+        let ignores_failed = ignores_failed(self.options)?;
+        let mut reader = FullRows::new(self, (origin.instant, origin.task), ignores_failed)?;
+        let (rows, keys) = read_all(&mut reader, batches, (ignores_failed, origin.first_row), refused)?;
         let rows = concat_batches(&self.schema.types, &rows).map_err(too_large)?;
         let deletes = self.deletes_of(&rows, &keys.record_keys)?;
         let unconditional = BooleanArray::from(vec![false; rows.num_rows()]);
         Ok(Prepared { rows, keys, deletes, unconditional })
     }
 
-    /// Prepares keys to delete: of rows with at least the columns of the key and the partition.
+    /// Prepares keys to delete: of rows with at least the columns of the key and the partition. Rows that are left out are added to
+    /// `refused`.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming row and column, for keys that cannot be read.
-    pub(super) fn keys_to_delete(&self, batches: &[RecordBatch]) -> Result<Prepared> {
-        self.combined_if_wanted(self.uncombined_keys(batches, 0)?)
+    /// `InvalidArgument`, naming row and column, for keys that cannot be read, unless they are left out.
+    pub(super) fn keys_to_delete(&self, batches: &[RecordBatch], refused: &mut RefusedRows) -> Result<Prepared> {
+        self.combined_if_wanted(self.uncombined_keys(batches, 0, refused)?)
     }
 
     /// The same, of some of the rows, of which the first has this number: keys may be there several times.
     ///
     /// # Errors
     /// As for [`Self::keys_to_delete`].
-    pub(super) fn uncombined_keys(&self, batches: &[RecordBatch], first_row: u64) -> Result<Prepared> {
-        let (mut record_keys, mut partitions) = (Vec::new(), Vec::new());
-        let mut first_row = first_row;
-        for batch in batches {
-            let schema = batch.schema();
-            let reader = RowKeyReader::for_deletes(&self.table.config, &schema, self.options, self.key_is_global)?;
-            let keys = reader.read(batch, first_row)?;
-            record_keys.push(Arc::new(keys.record_keys) as ArrayRef);
-            partitions.push(Arc::new(keys.partitions) as ArrayRef);
-            first_row = first_row.saturating_add(batch.num_rows() as u64);
-        }
-        let keys = RowKeys { record_keys: joined(&record_keys)?, partitions: joined(&partitions)? };
+    pub(super) fn uncombined_keys(
+        &self,
+        batches: &[RecordBatch],
+        first_row: u64,
+        refused: &mut RefusedRows,
+    ) -> Result<Prepared> {
+        let ignores_failed = ignores_failed(self.options)?;
+        let (_, keys) = read_all(&mut KeysAlone(self), batches, (ignores_failed, first_row), refused)?;
         let count = keys.record_keys.len();
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(count));
         let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
             .map_err(|error| Error::internal("rows without columns").caused_by(error))?;
         let all = BooleanArray::from(vec![true; count]);
         Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all })
+    }
+
+    /// The record key of a row that may have any columns, if it has one.
+    pub(super) fn key_of_row(&self, row: &RecordBatch) -> Option<String> {
+        let schema = row.schema();
+        let reader = RowKeyReader::for_deletes(&self.table.config, &schema, self.options, self.key_is_global).ok()?;
+        let keys = reader.read(row, 0).ok()?;
+        (keys.record_keys.len() == 1).then(|| keys.record_keys.value(0).to_owned())
     }
 
     /// Combines rows that have the same key, if options and operation say so. `prepared` are all rows of their keys, in order.
@@ -157,12 +156,15 @@ impl Preparation<'_> {
         match self.operation {
             WriteOperation::Upsert => option_values::boolean(self.options, "hoodie.combine.before.upsert", true),
             WriteOperation::Delete => Ok(true),
-            _ => option_values::boolean(self.options, "hoodie.combine.before.insert", false),
+            _ => {
+                let default = combines_by_default(self.options)?;
+                option_values::boolean(self.options, "hoodie.combine.before.insert", default)
+            }
         }
     }
 
     /// A row without an ordering value cannot be merged by event time; Hudi fails on it when the table is read.
-    fn check_ordering(&self, rows: &RecordBatch, first_row: u64) -> Result<()> {
+    pub(super) fn check_ordering(&self, rows: &RecordBatch, first_row: u64) -> Result<()> {
         if self.table.merge.mode != MergeMode::EventTime {
             return Ok(());
         }
@@ -181,7 +183,7 @@ impl Preparation<'_> {
     }
 
     /// Which rows are deletes, by the table's marks.
-    fn deletes_of(&self, rows: &RecordBatch, record_keys: &StringArray) -> Result<BooleanArray> {
+    pub(super) fn deletes_of(&self, rows: &RecordBatch, record_keys: &StringArray) -> Result<BooleanArray> {
         let stored = self.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
         let types = avro_types(&stored)?;
         let columns = KeyColumns::new(&stored, &types, &self.table.merge, None, MergeSemantics::default())?;
@@ -257,6 +259,20 @@ pub(super) fn taken(prepared: &Prepared, numbers: &UInt32Array) -> Result<Prepar
     Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes, unconditional })
 }
 
+/// The rows by partition and record key.
+pub(super) fn sorted(prepared: &Prepared) -> Result<Prepared> {
+    let RowKeys { record_keys, partitions } = &prepared.keys;
+    let mut order: Vec<(&str, &str, u32)> = partitions
+        .iter()
+        .flatten()
+        .zip(record_keys.iter().flatten())
+        .zip(0..)
+        .map(|((one, two), row)| (one, two, row))
+        .collect();
+    order.sort_unstable();
+    taken(prepared, &UInt32Array::from_iter_values(order.into_iter().map(|(.., row)| row)))
+}
+
 fn taken_flags(flags: &BooleanArray, numbers: &UInt32Array) -> Result<BooleanArray> {
     let values = take(flags, numbers, None).map_err(too_large)?;
     values.as_any().downcast_ref::<BooleanArray>().cloned().ok_or_else(|| Error::internal("flags are no booleans"))
@@ -275,7 +291,7 @@ pub(super) fn taken_texts(texts: &StringArray, numbers: &UInt32Array) -> Result<
     values.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("texts are no strings"))
 }
 
-fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
+pub(super) fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
     if arrays.is_empty() {
         return Ok(StringArray::from(Vec::<&str>::new()));
     }
@@ -284,6 +300,6 @@ fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
     all.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("keys are no strings"))
 }
 
-fn too_large(error: arrow_schema::ArrowError) -> Error {
+pub(super) fn too_large(error: arrow_schema::ArrowError) -> Error {
     Error::invalid_argument("the rows of one write are too large; write them in parts").caused_by(error)
 }

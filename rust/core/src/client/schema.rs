@@ -33,7 +33,7 @@ impl WriteSchema {
     /// As for the table's schema.
     pub(super) fn of_table(table: &OpenTable) -> Result<Self> {
         let (found, _) = table.schema_at(None)?;
-        Self::from_columns(table, found.schema.without_fields(&meta_columns::ALL)?)
+        Self::from_columns(table, found.files.without_fields(&meta_columns::ALL)?)
     }
 
     /// The schema of the table with these columns written to it. Columns that the table does not have are added, nullable; a column
@@ -99,7 +99,7 @@ fn own_columns(table: &OpenTable) -> Result<Option<(Schema, bool)>> {
         return Ok(None);
     }
     let (found, _) = table.schema_at(None)?;
-    Ok(Some((found.schema.without_fields(&meta_columns::ALL)?, found.internal.is_some())))
+    Ok(Some((found.files.without_fields(&meta_columns::ALL)?, found.internal.is_some())))
 }
 
 /// The columns without those that Hudi adds.

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow_schema::SchemaRef;
 
-use super::prepare::{Preparation, Prepared};
+use super::bulk_insert::SortMode;
+use super::duplicates::{DuplicatePolicy, effective_operation};
+use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
+use super::refused_rows::RefusedRows;
+use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::schema::WriteSchema;
 use super::tasks::{TaskOptions, TaskRunner};
 use super::{CommitExtra, Committed, Transaction};
@@ -15,7 +19,7 @@ use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::WriteOperation;
 use crate::config::{ReadOptions, TableConfig, WriteOptions, is_commit_metadata};
 use crate::error::{Error, Result};
-use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, tag};
+use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, present_keys, tag};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::StorageOptions;
@@ -36,15 +40,27 @@ pub struct WriteInput {
 pub struct WriteResult {
     /// The commit.
     pub committed: Committed,
+    /// Rows that were left out, as they could not be written.
+    pub refused: RefusedRows,
     /// Sentences on options that have no effect.
     pub warnings: Vec<String>,
 }
 
 /// What is known of a write before it begins.
-struct Plan {
+pub(super) struct Plan {
     schema: WriteSchema,
     index: IndexOptions,
     prepared: Prepared,
+    refused: RefusedRows,
+}
+
+/// What a write has written.
+pub(super) struct Written {
+    pub(super) statuses: Vec<WriteStatus>,
+    pub(super) schema: WriteSchema,
+    pub(super) refused: RefusedRows,
+    /// File groups that are replaced, by partition.
+    pub(super) replaced: ReplacedGroups,
 }
 
 /// Writes rows to a table, or deletes keys of it.
@@ -61,25 +77,37 @@ pub fn write(
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     check_supported(&table.config).map_err(|error| error.in_file(uri))?;
     let options = WriteOptions::parse(&input.options, &operation.name().to_ascii_lowercase(), &table.config)?;
+    let (operation, changed) = effective_operation(operation, options.values())?;
     // What cannot be written is refused before there is an instant.
     let early = plan(&table, operation, input, options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
-    let statuses = planned(early, &table, &transaction, input, options.values())
+    let written = planned(early, &table, &transaction, input, options.values())
         .and_then(|plan| written(&mut transaction, plan, options.values()));
-    let (statuses, schema) = match statuses {
+    let warnings = options.warnings().iter().cloned().chain(changed).collect();
+    committed(transaction, written, &input.options, warnings)
+}
+
+/// Commits what was written, or gives the write up.
+///
+/// # Errors
+/// That of the write; as for [`Transaction::commit`].
+pub(super) fn committed(
+    transaction: Transaction,
+    written: Result<Written>,
+    options: &BTreeMap<String, String>,
+    warnings: Vec<String>,
+) -> Result<WriteResult> {
+    let Written { statuses, schema, refused, replaced } = match written {
         Ok(done) => done,
         Err(error) => {
             transaction.abort(&error)?;
             return Err(error);
         }
     };
-    let extra = CommitExtra {
-        schema: schema.columns.json().to_owned(),
-        user_metadata: user_metadata(&input.options),
-        ..CommitExtra::default()
-    };
+    let extra =
+        CommitExtra { schema: schema.columns.json().to_owned(), user_metadata: user_metadata(options), replaced };
     let committed = transaction.commit(statuses, &extra)?;
-    Ok(WriteResult { committed, warnings: options.warnings().to_vec() })
+    Ok(WriteResult { committed, refused, warnings })
 }
 
 /// Refuses tables whose files this release does not write as Hudi does.
@@ -128,36 +156,49 @@ fn schema_of(
     }
 }
 
-fn plan(
+pub(super) fn plan(
     table: &OpenTable,
     operation: WriteOperation,
     input: &WriteInput,
     options: &BTreeMap<String, String>,
     instant: &RequestedTime,
 ) -> Result<Plan> {
+    DuplicatePolicy::of_write(operation, options)?;
     let index = IndexOptions::from_options(&table.config, options)?;
     let schema = schema_of(table, operation, input, options)?;
     let preparation = Preparation { table, schema: &schema, options, operation, key_is_global: index.kind.is_global() };
+    let mut refused = RefusedRows::default();
     let prepared = match operation {
-        WriteOperation::Delete => preparation.keys_to_delete(&input.batches)?,
-        _ => preparation.rows(&input.batches, instant)?,
+        WriteOperation::Delete => preparation.keys_to_delete(&input.batches, &mut refused)?,
+        _ => preparation.rows(&input.batches, instant, &mut refused)?,
     };
-    Ok(Plan { schema, index, prepared })
+    let prepared = match operation {
+        WriteOperation::BulkInsert if SortMode::from_options(options)?.sorts_by_key() => sorted(&prepared)?,
+        _ => prepared,
+    };
+    Ok(Plan { schema, index, prepared, refused })
 }
 
-fn written(
+pub(super) fn written(
     transaction: &mut Transaction,
     plan: Plan,
     options: &BTreeMap<String, String>,
-) -> Result<(Vec<WriteStatus>, WriteSchema)> {
+) -> Result<Written> {
     let (table, operation) = (Arc::clone(transaction.table()), transaction.operation());
     let instant = transaction.instant().clone();
-    let Plan { schema, index, prepared } = plan;
+    let Plan { schema, index, prepared, refused } = plan;
+    let policy = DuplicatePolicy::of_write(operation, options)?;
     let tagged = match operation {
-        WriteOperation::Insert if index.tags_inserts() => tag(&table, &index, &prepared.keys)?,
-        WriteOperation::Insert | WriteOperation::BulkInsert => Tagged::of_inserts(&table, &prepared.keys)?,
+        WriteOperation::Insert if policy != DuplicatePolicy::Keep => tag(&table, &index, &prepared.keys)?,
+        WriteOperation::Insert | WriteOperation::BulkInsert if !index.tags_inserts() => {
+            Tagged::of_inserts(&table, &prepared.keys)?
+        }
+        WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => {
+            Tagged::of_inserts(&table, &prepared.keys)?
+        }
         _ => tag(&table, &index, &prepared.keys)?,
     };
+    let (prepared, tagged) = without_duplicates(&table, &index, policy, prepared, tagged)?;
     let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = prepared;
     let rows = IndexedRows { rows, keys, is_delete, is_unconditional, tagged };
     let rows = match operation {
@@ -169,11 +210,14 @@ fn written(
     let inserts = match operation {
         WriteOperation::Delete => PlaceInserts::Discard,
         WriteOperation::BulkInsert => PlaceInserts::NewGroups,
+        WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => PlaceInserts::Overwrite,
         _ => PlaceInserts::SmallFiles,
     };
     let assign_options = AssignOptions::from_options(&index, options)?;
     let assignment = assign(&table, &assign_options, inserts, &prepared.keys, &tagged, &prepared.deletes)?;
     check_assigned(prepared.deletes.len(), &assignment)?;
+    let partitions = assignment.tasks.iter().map(|task| task.partition.clone()).collect();
+    let replaced = replaced_by_write(&table, operation, options, partitions)?;
     transaction.inflight(&profile(operation, task_profiles(&assignment.tasks, &prepared)))?;
     let runner = TaskRunner {
         store: transaction.store(),
@@ -187,7 +231,24 @@ fn written(
     };
     let statuses = runner.run(&assignment.tasks)?;
     refuse_failed_rows(&statuses)?;
-    Ok((statuses, schema))
+    Ok(Written { statuses, schema, refused, replaced })
+}
+
+/// The rows of an insert without those whose keys are in the table, if these are not to be written.
+fn without_duplicates(
+    table: &OpenTable,
+    index: &IndexOptions,
+    policy: DuplicatePolicy,
+    prepared: Prepared,
+    tagged: Tagged,
+) -> Result<(Prepared, Tagged)> {
+    if policy == DuplicatePolicy::Keep {
+        return Ok((prepared, tagged));
+    }
+    let present = present_keys(table, index, &prepared.keys, &tagged)?;
+    let kept = policy.kept(&present, |row| prepared.keys.record_keys.value(row))?;
+    let tagged = tagged.of_rows(&kept);
+    Ok((taken(&prepared, &UInt32Array::from(kept))?, tagged))
 }
 
 /// Makes sure that each of so many rows has a task, but for deletes of keys that are not in the table.
@@ -205,7 +266,7 @@ fn check_assigned(rows: usize, assignment: &Assignment) -> Result<()> {
 }
 
 /// A number that no other attempt to write is likely to have, also of another process.
-fn new_attempt() -> u64 {
+pub(super) fn new_attempt() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id()) >> 33
 }

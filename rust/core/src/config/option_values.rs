@@ -12,11 +12,16 @@ pub(crate) fn number<T: FromStr>(options: &BTreeMap<String, String>, name: &str,
 }
 
 /// The value of a number of at least 1.
-pub(crate) fn positive(options: &BTreeMap<String, String>, name: &str, default: u64) -> Result<u64> {
-    match number(options, name, default)? {
-        0 => Err(Error::invalid_argument(format!("option {name} must be at least 1, got 0"))),
-        number => Ok(number),
+pub(crate) fn positive<T: FromStr + Default + PartialEq>(
+    options: &BTreeMap<String, String>,
+    name: &str,
+    default: T,
+) -> Result<T> {
+    let number = number(options, name, default)?;
+    if number == T::default() {
+        return Err(Error::invalid_argument(format!("option {name} must be at least 1, got 0")));
     }
+    Ok(number)
 }
 
 /// The value of a boolean.

@@ -17,6 +17,24 @@ pub(super) fn bucket_in(file_id: &str) -> Option<u32> {
 
 /// Checks the file groups of the partitions that are written to.
 pub(super) fn check(table: &OpenTable, view: &WriteView, kind: IndexType) -> Result<()> {
+    check_buckets(table, view, kind)?;
+    let log_only = view.slices.iter().find(|slice| slice.base_file.is_none());
+    match log_only {
+        Some(slice) if kind != IndexType::Bucket && table.config.table_type == TableType::MergeOnRead => {
+            Err(Error::invalid_argument(format!(
+                "file group {:?} in partition {:?} has logs and no base file: another index than {} wrote it (INMEMORY, Flink's), and its keys would not be found; compact the table with its own writer first",
+                slice.file_id,
+                slice.partition,
+                kind.name()
+            ))
+            .in_file(&table.uri))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same, of rows whose keys are not looked up.
+pub(super) fn check_buckets(table: &OpenTable, view: &WriteView, kind: IndexType) -> Result<()> {
     let with_table = |error: Error| error.in_file(&table.uri);
     if table.storage.list(HASHING_METADATA)?.is_some_and(|entries| !entries.is_empty()) {
         return Err(with_table(Error::unsupported(
@@ -33,16 +51,5 @@ pub(super) fn check(table: &OpenTable, view: &WriteView, kind: IndexType) -> Res
             kind.name()
         ))));
     }
-    let log_only = view.slices.iter().find(|slice| slice.base_file.is_none());
-    match log_only {
-        Some(slice) if table.config.table_type == TableType::MergeOnRead => {
-            Err(with_table(Error::invalid_argument(format!(
-                "file group {:?} in partition {:?} has logs and no base file: another index than {} wrote it (INMEMORY, Flink's), and its keys would not be found; compact the table with its own writer first",
-                slice.file_id,
-                slice.partition,
-                kind.name()
-            ))))
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }

@@ -61,7 +61,7 @@ impl MergedRows {
                 record_key: vec![meta_columns::RECORD_KEY.to_owned()],
                 properties: table.config.properties.clone(),
                 semantics: table.options.semantics,
-                schema: Some(found.schema.clone()),
+                schema: Some(found.files.clone()),
                 commit_order: Vec::new(),
                 partial: false,
                 emit_deletes: false,

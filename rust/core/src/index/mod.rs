@@ -17,6 +17,7 @@
 //! | `bloom` | base files that can hold a key, by their footers |
 //! | `bucket` | file groups by the hash of a key |
 //! | `record_level` | file groups by the metadata table's record index |
+//! | `present_keys` | which rows' keys are in the table |
 //! | `moves` | rows of global indexes that move between partitions |
 //! | `stored_rows`, `merged_rows` | the stored rows of keys, and rows merged with them |
 //! | `spread` | these steps for rows that are spread over processes |
@@ -30,6 +31,7 @@ mod layout_check;
 mod merged_rows;
 mod moves;
 mod options;
+mod present_keys;
 mod record_level;
 mod simple;
 mod spread;
@@ -42,7 +44,8 @@ pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
 pub use indexed_rows::IndexedRows;
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use options::{BucketOptions, IndexOptions, IndexType};
+pub use present_keys::present_keys;
 pub use spread::{StoredKeyBatch, group_of, read_stored_keys, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
 pub use stored_rows::read_stored_rows;
-pub use tag::{LookUp, checked_view, tag, view_of_partitions};
+pub use tag::{LookUp, check_layout, checked_view, tag, view_of_partitions};
 pub use tagged::{FurtherLocation, Location, Tagged};

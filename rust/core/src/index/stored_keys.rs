@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::StringArray;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use crate::avro;
 use crate::base_file;
 use crate::error::{Error, Result};
 use crate::file_group::{BaseFile, FileSlice};
@@ -31,7 +32,7 @@ impl<'a> StoredKeys<'a> {
             return Ok(Self { table, key: RecordKey::Stored, columns: Arc::new(Schema::new(vec![column])) });
         }
         let key = RecordKey::new(Some(&config.record_key_fields))?;
-        let (_, types) = table.schema_at(None)?;
+        let types = avro::arrow_schema(&table.schema_at(None)?.0.files, avro::ArrowMapping::Table)?;
         let mut columns: Vec<Arc<Field>> = Vec::new();
         for name in &config.record_key_fields {
             let path = FieldPath::new(name);

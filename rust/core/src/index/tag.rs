@@ -70,6 +70,14 @@ pub fn tag(table: &Arc<OpenTable>, index: &IndexOptions, keys: &RowKeys) -> Resu
     }
 }
 
+/// Refuses to insert rows without looking for their keys into a table that was written with another index than this one.
+///
+/// # Errors
+/// As for [`tag`].
+pub fn check_layout(table: &OpenTable, index: &IndexOptions) -> Result<()> {
+    layout_check::check_buckets(table, &table.write_view(None)?, index.kind)
+}
+
 /// The file slices that rows of these partitions may be in, of a table that was written with this index.
 ///
 /// # Errors

@@ -9,6 +9,7 @@
 //! | the same of strings; settings that are not stored in the table's properties | unknown |
 
 use super::key_generator::KeyGenerator;
+use super::time_zone::fixed_offset;
 use crate::config::TableConfig;
 
 /// The contents of a segment of a path.
@@ -29,8 +30,9 @@ pub enum PartitionPart {
 pub struct TimeFormat {
     /// The unit of the number, in microseconds.
     pub unit_micros: i64,
-    /// The offset of local time in the path from UTC, in seconds.
-    pub offset_seconds: i32,
+    /// The offset of local time in the path from UTC, in seconds. None if it varies or is not known: without a configured time zone
+    /// Hudi takes that of its process.
+    pub offset_seconds: Option<i32>,
     /// The pattern: letters of the fields `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss`, and the text between them.
     pub pattern: String,
 }
@@ -100,27 +102,9 @@ impl TableConfig {
             _ => return None,
         };
         let zone = property("timezone").or(property("output.timezone"));
-        let offset_seconds = offset_of(zone.unwrap_or_default())?;
+        let offset_seconds = fixed_offset(zone.unwrap_or_default().trim());
         Some(TimeFormat { unit_micros, offset_seconds, pattern: property("output.dateformat")?.to_owned() })
     }
-}
-
-/// Seconds ahead of UTC, of a zone that is always so many.
-pub(super) fn offset_of(zone: &str) -> Option<i32> {
-    let rest = ["UTC", "GMT"].iter().find_map(|name| zone.strip_prefix(name)).unwrap_or(zone);
-    if matches!(rest, "" | "Z") {
-        return Some(0);
-    }
-    let (sign, text) = match rest.split_at_checked(1)? {
-        ("+", text) => (1, text),
-        ("-", text) => (-1, text),
-        _ => return None,
-    };
-    let (hours, minutes) = text.split_once(':').or_else(|| text.split_at_checked(2)).unwrap_or((text, ""));
-    let number = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u8>().ok().map(i32::from) };
-    let (hours, minutes) =
-        number(hours).zip(number(minutes)).filter(|(hours, minutes)| *hours < 24 && *minutes < 60)?;
-    Some(sign * (hours * 3600 + minutes * 60))
 }
 
 #[cfg(test)]
@@ -152,7 +136,7 @@ mod tests {
         assert_eq!(parts(custom), [Value, Unknown]);
         let format =
             "hoodie.keygen.timebased.timestamp.type=UNIX_TIMESTAMP\nhoodie.keygen.timebased.output.dateformat=yyyyMMdd";
-        let time = TimeFormat { unit_micros: 1_000_000, offset_seconds: 0, pattern: "yyyyMMdd".into() };
+        let time = TimeFormat { unit_micros: 1_000_000, offset_seconds: None, pattern: "yyyyMMdd".into() };
         assert_eq!(parts(&format!("{custom}\n{format}")), [Value, Time(time.clone())]);
         assert_eq!(parts(&format!("{TIME}\n{format}")), [Time(time)]);
     }
@@ -184,17 +168,24 @@ mod tests {
         };
         assert_eq!(of("timestamp.type=DATE_STRING"), [PartitionPart::Unknown]);
         assert_eq!(of("timestamp.type=MIXED"), [PartitionPart::Unknown]);
-        assert_eq!(
-            of("timestamp.type=EPOCHMILLISECONDS\nhoodie.keygen.timebased.timezone=America/New_York"),
-            [PartitionPart::Unknown]
-        );
         assert_eq!(parts(TIME), [PartitionPart::Unknown]);
     }
 
     #[test]
-    fn zones_that_are_always_so_many_hours() {
-        let of = ["", "UTC", "GMT+5:30", "-08:00", "+0100", "UTC-3", "Z"].map(offset_of);
-        assert_eq!(of, [0, 0, 19_800, -28_800, 3600, -10_800, 0].map(Some));
-        assert!(["CET", "+25:00", "+x", "America/New_York"].iter().all(|zone| offset_of(zone).is_none()));
+    fn offsets_that_are_known() {
+        let of = |zone: &str| {
+            let format = "hoodie.keygen.timebased.output.dateformat=yyyy\nhoodie.keygen.timebased.timestamp.type=EPOCHMILLISECONDS";
+            match parts(&format!("{TIME}\n{format}\n{zone}")).as_slice() {
+                [PartitionPart::Time(format)] => format.offset_seconds,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(of("hoodie.keygen.timebased.timezone=GMT+5:30"), Some(19_800));
+        assert_eq!(of("hoodie.keygen.timebased.output.timezone=UTC"), Some(0));
+        // Of the process, with daylight saving, or GMT to Java.
+        for zone in ["", "hoodie.keygen.timebased.timezone=America/New_York", "hoodie.keygen.timebased.timezone=+08:00"]
+        {
+            assert_eq!(of(zone), None, "{zone}");
+        }
     }
 }

@@ -12,13 +12,18 @@ use super::partition_part::TimeFormat;
 /// Fields, from largest to smallest, and their number of digits.
 const FIELDS: [(&str, usize); 6] = [("yyyy", 4), ("MM", 2), ("dd", 2), ("HH", 2), ("mm", 2), ("ss", 2)];
 const FIRST_YEAR: u32 = 1900;
+/// The largest offset of a time zone from UTC, in seconds (`java.time.ZoneOffset.MAX`).
+const LARGEST_OFFSET: i64 = 18 * 3600;
 
 /// Returns the smallest and the largest number that a string represents.
 pub(crate) fn numbers(format: &TimeFormat, text: &str) -> Option<(i64, i64)> {
     let (from, to) = span(&format.pattern, text)?;
-    let ahead = i64::from(format.offset_seconds).checked_mul(1000)?;
-    let first = from.and_utc().timestamp_millis().checked_sub(ahead)?;
-    let last = to.and_utc().timestamp_millis().checked_sub(ahead)?.checked_sub(1)?;
+    let (most, least) = match format.offset_seconds {
+        Some(offset) => (i64::from(offset), i64::from(offset)),
+        None => (LARGEST_OFFSET, -LARGEST_OFFSET),
+    };
+    let first = from.and_utc().timestamp_millis().checked_sub(most.checked_mul(1000)?)?;
+    let last = to.and_utc().timestamp_millis().checked_sub(least.checked_mul(1000)?)?.checked_sub(1)?;
     // Conversion to milliseconds truncates microseconds.
     let (least, greatest) = (first.checked_mul(1000)?.checked_sub(999)?, last.checked_mul(1000)?.checked_add(999)?);
     let unit = format.unit_micros;
@@ -79,6 +84,7 @@ mod tests {
     use super::*;
 
     fn parse(unit_micros: i64, offset_seconds: i32, pattern: &str, text: &str) -> Option<(i64, i64)> {
+        let offset_seconds = Some(offset_seconds);
         numbers(&TimeFormat { unit_micros, offset_seconds, pattern: pattern.to_owned() }, text)
     }
 
@@ -92,6 +98,13 @@ mod tests {
         assert_eq!(parse(1, 0, "yyyy/MM", "1970/01"), Some((-999, 31 * 86_400_000_000 - 1000 + 999)));
         assert_eq!(parse(1_000_000, 19_800, "yyyy-MM-dd HH", "2024-01-01 05"), Some((day - 1800, day + 1799)));
         assert_eq!(parse(1_000_000, 0, "yyyy/MM/dd", "1969/12/31"), Some((-86_400, -1)));
+    }
+
+    #[test]
+    fn in_an_unknown_time_zone_a_text_stands_for_more() {
+        let format = TimeFormat { unit_micros: 1_000_000, offset_seconds: None, pattern: "yyyy/MM/dd".to_owned() };
+        let day = 1_704_067_200;
+        assert_eq!(numbers(&format, "2024/01/01"), Some((day - 64_800, day + 86_399 + 64_800)));
     }
 
     #[test]

@@ -7,11 +7,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Float32Type, Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use chrono::{Local, Offset, TimeZone};
+use chrono::{Local, Offset, TimeZone as _};
 
-use super::partition_part::offset_of;
 use super::row_text;
 use super::time_pattern::TimePattern;
+use super::time_zone::TimeZone;
 use crate::config::TableConfig;
 use crate::error::{Error, Result};
 
@@ -26,9 +26,9 @@ pub(super) struct RowTimes {
     unit: TimeUnit,
     /// Patterns of strings; none if the values are numbers.
     inputs: Vec<TimePattern>,
-    input_offset: Option<i32>,
+    input_zone: Option<TimeZone>,
     output: TimePattern,
-    output_offset: Option<i32>,
+    output_zone: Option<TimeZone>,
     /// `hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled`.
     consistent: bool,
 }
@@ -113,21 +113,21 @@ impl RowTimes {
         let zone = |name: &str| {
             let zone = property("timezone").or_else(|| property(name)).unwrap_or_default();
             let zone = Some(zone.trim()).filter(|zone| !zone.is_empty()).map(str::to_owned);
-            let offset = |zone: String| {
-                offset_of(&zone).ok_or_else(|| {
+            let known = |zone: String| {
+                TimeZone::named(&zone).ok_or_else(|| {
                     Error::unsupported(format!(
-                        "time zone {zone:?} of hoodie.keygen.timebased.{name} (supported: UTC, and offsets such as GMT+08:00)"
+                        "time zone {zone:?} of hoodie.keygen.timebased.{name} (supported: UTC, offsets such as GMT+08:00, and names of the tz database such as Europe/Oslo)"
                     ))
                 })
             };
-            zone.map(offset).transpose()
+            zone.map(known).transpose()
         };
         Ok(Self {
             unit,
             inputs: if unit == TimeUnit::None { input_patterns(&property)? } else { Vec::new() },
-            input_offset: zone("input.timezone")?,
+            input_zone: zone("input.timezone")?,
             output: TimePattern::new(format, &output)?,
-            output_offset: zone("output.timezone")?,
+            output_zone: zone("output.timezone")?,
             consistent,
         })
     }
@@ -136,9 +136,12 @@ impl RowTimes {
     pub(super) fn texts(&self, name: &str, column: &ArrayRef, first_row: u64) -> Result<Vec<String>> {
         let millis = self.millis(name, column, first_row)?;
         let rows = millis.into_iter().zip(first_row..);
-        rows.map(|((millis, offset), row)| {
+        rows.map(|((millis, zone), row)| {
             let mut text = String::new();
-            let offset = offset.map_or_else(|| process_offset(name, "output.timezone", millis), Ok)?;
+            let offset = match &zone {
+                Some(zone) => zone.offset_at(millis),
+                None => process_offset(name, "output.timezone", millis)?,
+            };
             if self.output.write(millis, offset, &mut text) {
                 return Ok(text);
             }
@@ -147,8 +150,8 @@ impl RowTimes {
         .collect()
     }
 
-    /// Milliseconds from 1970 in UTC, and the offset of the clock of the path.
-    fn millis(&self, name: &str, column: &ArrayRef, first_row: u64) -> Result<Vec<(i64, Option<i32>)>> {
+    /// Milliseconds from 1970 in UTC, and the time zone of the path.
+    fn millis(&self, name: &str, column: &ArrayRef, first_row: u64) -> Result<Vec<(i64, Option<TimeZone>)>> {
         if matches!(
             column.data_type(),
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..)
@@ -169,27 +172,35 @@ impl RowTimes {
                     "row {row}, column {name:?}: a number, but hoodie.keygen.timebased.timestamp.type is for strings; set it to SCALAR"
                 ))
             })?;
-            Ok((millis, self.output_offset))
+            Ok((millis, self.output_zone.clone()))
         };
         numbers.into_iter().zip(first_row..).map(row).collect()
     }
 
-    fn parse(&self, name: &str, text: Option<&str>, row: u64) -> Result<(i64, Option<i32>)> {
+    fn parse(&self, name: &str, text: Option<&str>, row: u64) -> Result<(i64, Option<TimeZone>)> {
         if self.inputs.is_empty() {
             return Err(Error::invalid_argument(format!(
                 "row {row}, column {name:?}: a string, but hoodie.keygen.timebased.timestamp.type is for numbers; set it to DATE_STRING, and {DATE_FORMAT}"
             )));
         }
+        let configured = || self.output_zone.as_ref().or(self.input_zone.as_ref()).cloned();
         let Some(text) = text else {
             // Hudi formats the first millisecond of 1970 by the first input pattern and parses that.
-            return Ok((NULL_VALUE, self.output_offset.or(self.input_offset)));
+            return Ok((NULL_VALUE, configured()));
         };
         let parsed = self.inputs.iter().find_map(|pattern| pattern.parse(text)).ok_or_else(|| {
             Error::invalid_argument(format!("row {row}, column {name:?}: {text:?} does not match {DATE_FORMAT}"))
         })?;
-        let offset = parsed.offset_seconds.or(self.input_offset);
-        let offset = offset.map_or_else(|| process_offset(name, "input.timezone", parsed.clock_millis), Ok)?;
-        Ok((parsed.clock_millis.saturating_sub(i64::from(offset) * 1000), self.output_offset.or(Some(offset))))
+        let offset = match (parsed.offset_seconds, &self.input_zone) {
+            (Some(offset), _) => offset,
+            (None, Some(zone)) => zone.offset_of_clock(parsed.clock_millis).ok_or_else(|| {
+                let message = format!("row {row}, column {name:?}: clocks of the input time zone skip {text:?}");
+                Error::invalid_argument(message)
+            })?,
+            (None, None) => process_offset(name, "input.timezone", parsed.clock_millis)?,
+        };
+        let millis = parsed.clock_millis.saturating_sub(i64::from(offset) * 1000);
+        Ok((millis, configured().or(Some(TimeZone::Fixed(offset)))))
     }
 }
 

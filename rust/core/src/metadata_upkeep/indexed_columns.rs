@@ -3,7 +3,7 @@
 //! Hudi takes a file that has statistics of some columns for one without values in the others, and prunes it. So statistics are
 //! written of the columns that the file names and of those that a Hudi writer would add by default: the next one names them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -12,13 +12,16 @@ use serde_json::json;
 use super::column_kind::{ColumnKind, IndexVersion};
 use crate::avro::{Schema, Type};
 use crate::config::TableConfig;
+use crate::config::option_values::positive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::meta_columns;
 use crate::storage::FileStore;
 
 /// The definitions of a table's indexes.
 pub(super) const DEFINITIONS: &str = ".hoodie/.index_defs/index.json";
-/// `hoodie.metadata.index.column.stats.max.columns.to.index`.
+const COLUMN_LIST: &str = "hoodie.metadata.index.column.stats.column.list";
+const MOST: &str = "hoodie.metadata.index.column.stats.max.columns.to.index";
+/// The default of `hoodie.metadata.index.column.stats.max.columns.to.index`.
 const MAX_COLUMNS: usize = 32;
 /// Meta columns with statistics, in the order of the definition.
 pub(super) const META: [&str; 3] = [meta_columns::COMMIT_TIME, meta_columns::PARTITION_PATH, meta_columns::RECORD_KEY];
@@ -29,6 +32,54 @@ pub(super) struct IndexedColumns {
     pub(super) version: IndexVersion,
     /// Names, the paths of nested ones, and kinds.
     pub(super) columns: Vec<(String, ColumnKind)>,
+}
+
+/// The columns that options name; by default the first 32.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ColumnChoice {
+    named: Vec<String>,
+    most: Option<usize>,
+}
+
+impl ColumnChoice {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a number that is none, or less than 1.
+    pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        let list = options.get(COLUMN_LIST).map(String::as_str).unwrap_or_default();
+        let named = list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let most = options.contains_key(MOST).then(|| positive(options, MOST, MAX_COLUMNS)).transpose()?;
+        Ok(Self { named, most })
+    }
+
+    /// Whether options name columns, or their number.
+    pub(super) fn is_given(&self) -> bool {
+        !self.named.is_empty() || self.most.is_some()
+    }
+
+    /// Refuses names of columns that are not there.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the column.
+    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
+        match self.named.iter().find(|name| type_of_path(schema, name).is_none() && !is_meta(name)) {
+            None => Ok(()),
+            Some(name) => Err(Error::invalid_argument(format!(
+                "option {COLUMN_LIST} names the column {name:?}, which the table does not have"
+            ))),
+        }
+    }
+
+    /// The chosen columns of a schema that can have statistics, after the meta columns.
+    fn columns(&self, table: &TableConfig, schema: &Schema, version: IndexVersion) -> Vec<(String, ColumnKind)> {
+        if self.named.is_empty() {
+            let most = self.most.unwrap_or(MAX_COLUMNS);
+            return with_meta(table, first_columns(schema, version, most));
+        }
+        let named = self.named.iter().filter(|name| !is_meta(name));
+        with_meta(table, named.filter_map(|path| Some((path.clone(), kind_of_path(schema, path, version)?))))
+    }
 }
 
 #[derive(Deserialize)]
@@ -82,8 +133,16 @@ impl IndexDefinitions {
         Ok(())
     }
 
+    /// Whether options choose other columns than the statistics have.
+    pub(super) fn differs(&self, table: &TableConfig, schema: &Schema, choice: &ColumnChoice) -> bool {
+        let chosen = new_columns(table, schema, choice).columns;
+        let chosen: BTreeSet<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();
+        let defined = self.0.get("column_stats").map(|definition| definition.source_fields.iter().map(String::as_str));
+        choice.is_given() && defined.map(BTreeSet::from_iter) != Some(chosen)
+    }
+
     /// The columns with statistics of rows of this schema.
-    pub(super) fn columns(&self, table: &TableConfig, schema: &Schema) -> IndexedColumns {
+    pub(super) fn columns(&self, table: &TableConfig, schema: &Schema, choice: &ColumnChoice) -> IndexedColumns {
         let definition = self.0.get("column_stats");
         let version = match definition.and_then(|definition| definition.version.as_deref()) {
             Some("V2") => IndexVersion::V2,
@@ -91,19 +150,23 @@ impl IndexDefinitions {
             None if table.version.number() >= 9 => IndexVersion::V2,
             None => IndexVersion::V1,
         };
+        if choice.is_given() {
+            return IndexedColumns { version, columns: choice.columns(table, schema, version) };
+        }
         let Some(definition) = definition else {
             return IndexedColumns { version, columns: all_columns(table, schema, version) };
         };
         let named = definition.source_fields.iter();
         let named = named.filter_map(|path| Some((path.clone(), kind_of_path(schema, path, version)?)));
-        IndexedColumns { version, columns: with_defaults(named, table, schema, version) }
+        let defaults = first_columns(schema, version, MAX_COLUMNS);
+        IndexedColumns { version, columns: with_meta(table, named.chain(defaults)) }
     }
 }
 
-/// The columns that Hudi 1.2 gives a new table.
-pub(super) fn default_columns(table: &TableConfig, schema: &Schema) -> IndexedColumns {
+/// The columns of a new index: those that options choose, or that Hudi 1.2 gives a new table.
+pub(super) fn new_columns(table: &TableConfig, schema: &Schema, choice: &ColumnChoice) -> IndexedColumns {
     let version = if table.version.number() >= 9 { IndexVersion::V2 } else { IndexVersion::V1 };
-    IndexedColumns { version, columns: with_defaults(std::iter::empty(), table, schema, version) }
+    IndexedColumns { version, columns: choice.columns(table, schema, version) }
 }
 
 /// Writes the definition of an index, instead of the one that is there. Others are kept.
@@ -123,7 +186,29 @@ pub(super) fn define_index(store: &dyn FileStore, name: &str, definition: serde_
             return Err(Error::invalid_table("not the definitions of indexes").in_file(store.full_path(DEFINITIONS)));
         }
     }
-    let text = serde_json::to_string_pretty(&all)
+    write_definitions(store, &all)
+}
+
+/// Removes the definitions of indexes that are dropped.
+///
+/// # Errors
+/// As for [`define_index`].
+pub(super) fn undefine_indexes(store: &dyn FileStore, names: &[&str]) -> Result<()> {
+    let mut all: serde_json::Value = match store.get(DEFINITIONS) {
+        Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let definitions = all.get_mut("indexDefinitions").and_then(|definitions| definitions.as_object_mut());
+    let Some(definitions) = definitions else { return Ok(()) };
+    if names.iter().filter(|name| definitions.remove(**name).is_some()).count() == 0 {
+        return Ok(());
+    }
+    write_definitions(store, &all)
+}
+
+fn write_definitions(store: &dyn FileStore, all: &serde_json::Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(all)
         .map_err(|error| Error::internal(format!("definitions of indexes cannot be serialised: {error}")))?;
     store.put(DEFINITIONS, &Bytes::from(text), None).map(|_| ())
 }
@@ -171,20 +256,18 @@ fn all_columns(table: &TableConfig, schema: &Schema, version: IndexVersion) -> V
     meta.map(|name| ((*name).to_owned(), ColumnKind::string())).chain(own).collect()
 }
 
-fn with_defaults(
-    named: impl Iterator<Item = (String, ColumnKind)>,
-    table: &TableConfig,
-    schema: &Schema,
-    version: IndexVersion,
-) -> Vec<(String, ColumnKind)> {
+/// The first columns of a schema that can have statistics.
+fn first_columns(schema: &Schema, version: IndexVersion, most: usize) -> impl Iterator<Item = (String, ColumnKind)> {
+    let own = schema.fields().iter().filter(|field| !is_meta(&field.name));
+    own.filter_map(move |field| Some((field.name.clone(), ColumnKind::of_type(&field.ty, version)?))).take(most)
+}
+
+/// The meta columns with statistics, and others, each once.
+fn with_meta(table: &TableConfig, others: impl Iterator<Item = (String, ColumnKind)>) -> Vec<(String, ColumnKind)> {
     let meta =
         META.iter().filter(|_| table.populate_meta_fields).map(|name| ((*name).to_owned(), ColumnKind::string()));
     let mut columns: Vec<(String, ColumnKind)> = meta.collect();
-    let is_meta = |name: &str| meta_columns::ALL.contains(&name) || name == meta_columns::OPERATION;
-    let own = schema.fields().iter().filter(|field| !is_meta(&field.name));
-    let defaults =
-        own.filter_map(|field| Some((field.name.clone(), ColumnKind::of_type(&field.ty, version)?))).take(MAX_COLUMNS);
-    for (name, kind) in named.filter(|(name, _)| !is_meta(name)).chain(defaults) {
+    for (name, kind) in others.filter(|(name, _)| !is_meta(name)) {
         if !columns.iter().any(|(known, _)| *known == name) {
             columns.push((name, kind));
         }
@@ -192,13 +275,21 @@ fn with_defaults(
     columns
 }
 
+fn is_meta(name: &str) -> bool {
+    meta_columns::ALL.contains(&name) || name == meta_columns::OPERATION
+}
+
 /// The kind of a column, or of a field of a struct by its path.
 fn kind_of_path(schema: &Schema, path: &str, version: IndexVersion) -> Option<ColumnKind> {
+    ColumnKind::of_type(type_of_path(schema, path)?, version)
+}
+
+fn type_of_path<'s>(schema: &'s Schema, path: &str) -> Option<&'s Type> {
     let mut parts = path.split('.');
     let mut ty = &schema.field(parts.next()?)?.ty;
     for part in parts {
         let Type::Record(record) = ty.non_null() else { return None };
         ty = &record.field(part)?.ty;
     }
-    ColumnKind::of_type(ty, version)
+    Some(ty)
 }

@@ -13,6 +13,7 @@ use super::indexed_columns::IndexedColumns;
 use super::record_bytes::{self, FileEntry};
 use super::record_schema::RecordSchema;
 use super::records::PartitionRecords;
+use crate::avro;
 use crate::error::Result;
 use crate::file_group::{PartitionFiles, list_table};
 use crate::metadata_table::{ColumnKeys, bloom_filter_key, partition_name};
@@ -132,7 +133,7 @@ impl TableListing {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        let (_, types) = table.schema_at(None)?;
+        let types = avro::arrow_schema(&table.schema_at(None)?.0.files, avro::ArrowMapping::Table)?;
         let place: &Arc<dyn Storage> = &table.storage;
         let measure = |(_, _, path): &(&str, &str, String)| {
             let names = columns.columns.iter().map(|(column, _)| column.as_str());

@@ -26,6 +26,7 @@
 //! | `listing_records` | records of a table, from a listing |
 //! | `base_hfile`, `new_partition`, `new_metadata_table` | a new metadata table |
 //! | `drop_metadata_table` | deletes it, or partitions of it |
+//! | `change_partitions` | adds indexes to it, and drops them, as options ask |
 //! | `roll_back` | what a rollback does to it |
 //! | `upkeep` | the entry point: [`MetadataUpkeep`] |
 //!
@@ -34,6 +35,7 @@
 
 mod base_hfile;
 mod bloom_filters;
+mod change_partitions;
 mod column_kind;
 mod column_stats;
 mod commit_update;

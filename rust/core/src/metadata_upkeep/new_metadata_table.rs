@@ -1,7 +1,7 @@
 //! A new metadata table (`HoodieBackedTableMetadataWriter.initializeFromFilesystem`). The order of the file operations is described in
 //! `docs/write-protocol.md`: the table's properties name a partition once it is complete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use chrono::Utc;
 
 use super::drop_metadata_table::delete_below;
 use super::indexed_columns::{
-    DEFINITIONS, IndexedColumns, column_stats_definition, default_columns, define_index, record_index_definition,
+    ColumnChoice, DEFINITIONS, column_stats_definition, define_index, new_columns, record_index_definition,
 };
 use super::listing_records::TableListing;
 use super::metadata_folder::{MetadataFolder, ROOT};
@@ -22,7 +22,7 @@ use super::wanted_partitions::wanted_partitions;
 use crate::avro::Schema;
 use crate::commit::{Clock, update_properties};
 use crate::config::{PropertiesFile, TableConfig, TimelineLayout};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::FileStore;
@@ -55,42 +55,69 @@ pub(super) fn create_metadata_table(
         return Ok(false);
     }
     delete_below(store.as_ref(), ROOT)?;
-    let schema = RecordSchema::of_version(config.version);
-    let records = records_of_table(table, schema, &wanted)?;
     create_folders(store.as_ref(), config)?;
+    add_partitions(store, table, &wanted, &ColumnChoice::from_options(options)?)?;
+    Ok(true)
+}
+
+/// Adds partitions to a metadata table that has none of them, from a listing of the table.
+///
+/// # Errors
+/// Those of the storage.
+pub(super) fn add_partitions(
+    store: &Arc<dyn FileStore>,
+    table: &OpenTable,
+    wanted: &[PartitionKind],
+    choice: &ColumnChoice,
+) -> Result<()> {
+    let config = &table.config;
+    let schema = RecordSchema::of_version(config.version);
+    let records = records_of_table(table, schema, wanted, choice)?;
     let clock = Clock::new(config);
-    for (kind, instant) in wanted.iter().zip(init_instants(table)) {
+    let mut instants = init_instants(table, &MetadataFolder::open(store)?)?;
+    for kind in wanted {
         let folder = MetadataFolder::open(store)?;
         let none = PartitionRecords::default();
         let records = records.get(kind).unwrap_or(&none);
-        let new = NewPartition { kind: *kind, file_groups: file_groups(*kind, records), records, instant: instant? };
+        let instant = instants.next().ok_or_else(|| Error::internal("no more init instants"))??;
+        let new = NewPartition { kind: *kind, file_groups: file_groups(*kind, records), records, instant };
         new.write(&folder, (&clock, &table.timeline))?;
     }
-    if config.layout() == TimelineLayout::V2 {
-        define_indexes(store.as_ref(), table, &wanted)?;
+    if config.layout() == TimelineLayout::V2 || choice.is_given() {
+        define_indexes(store.as_ref(), table, wanted, choice)?;
     }
     update_properties(store.as_ref(), |properties| {
-        let names: Vec<&str> = wanted.iter().map(|kind| kind.folder()).collect();
+        let mut names = properties.properties().list(&[COMPLETED]);
+        let new = wanted.iter().map(|kind| kind.folder()).filter(|new| !names.iter().any(|name| name == new));
+        names.extend(new.map(str::to_owned).collect::<Vec<_>>());
         properties.set(COMPLETED, &names.join(","));
         if config.layout() == TimelineLayout::V2 {
             properties.set("hoodie.table.index.defs.path", DEFINITIONS);
         }
         Ok(())
     })?;
-    Ok(true)
+    Ok(())
 }
 
 /// The records of what the table has now.
-fn records_of_table(table: &OpenTable, schema: &RecordSchema, wanted: &[PartitionKind]) -> Result<Records> {
+fn records_of_table(
+    table: &OpenTable,
+    schema: &RecordSchema,
+    wanted: &[PartitionKind],
+    choice: &ColumnChoice,
+) -> Result<Records> {
     let listing = TableListing::load(table)?;
-    let mut records = Records::from([(PartitionKind::Files, listing.files(schema))]);
+    let is_wanted = |kind| wanted.contains(&kind);
+    let mut records = Records::new();
+    if is_wanted(PartitionKind::Files) {
+        records.insert(PartitionKind::Files, listing.files(schema));
+    }
     if table.timeline.latest_visible().is_none() {
         return Ok(records);
     }
-    let is_wanted = |kind| wanted.contains(&kind);
-    if is_wanted(PartitionKind::ColumnStats) {
+    if is_wanted(PartitionKind::ColumnStats) || is_wanted(PartitionKind::PartitionStats) {
         let (found, _) = table.schema_at(None)?;
-        let columns = default_columns(&table.config, &found.schema);
+        let columns = new_columns(&table.config, &found.files, choice);
         let [of_files, of_partitions] = listing.statistics(table, schema, &columns)?;
         records.insert(PartitionKind::ColumnStats, of_files);
         records.insert(PartitionKind::PartitionStats, of_partitions);
@@ -118,18 +145,22 @@ fn file_groups(kind: PartitionKind, records: &PartitionRecords) -> u32 {
 }
 
 /// The instants of the partitions: from table version 8 on milliseconds from zero, before that the last completed instant with a
-/// suffix.
-fn init_instants(table: &OpenTable) -> impl Iterator<Item = Result<RequestedTime>> {
+/// suffix. Those that the metadata table has are left out.
+fn init_instants(
+    table: &OpenTable,
+    folder: &MetadataFolder,
+) -> Result<impl Iterator<Item = Result<RequestedTime>> + use<>> {
     let last = table.timeline.instants().iter().filter(|instant| instant.is_completed());
     let last = last.map(|instant| instant.requested_time.as_str()).max().unwrap_or("00000000000000").to_owned();
     let layout = table.config.layout();
-    (0_u32..).map(move |number| {
-        let text = match layout {
-            TimelineLayout::V2 => format!("{number:017}"),
-            TimelineLayout::V1 => format!("{last}{:03}", number.saturating_add(10)),
-        };
-        RequestedTime::from_metadata("init instant", &text)
-    })
+    let text = move |number: u32| match layout {
+        TimelineLayout::V2 => format!("{number:017}"),
+        TimelineLayout::V1 => format!("{last}{:03}", number.saturating_add(10)),
+    };
+    let known = folder.timeline.instants().iter().chain(folder.timeline.archived()?);
+    let known: BTreeSet<String> = known.map(|instant| instant.requested_time.to_string()).collect();
+    let unused = (0_u32..).map(text).filter(move |text| !known.contains(text));
+    Ok(unused.map(|text| RequestedTime::from_metadata("init instant", &text)))
 }
 
 /// Folders and properties.
@@ -179,9 +210,14 @@ fn properties(config: &TableConfig) -> PropertiesFile {
     entries.iter().chain(by_layout).copied().collect()
 }
 
-fn define_indexes(store: &dyn FileStore, table: &OpenTable, wanted: &[PartitionKind]) -> Result<()> {
+fn define_indexes(
+    store: &dyn FileStore,
+    table: &OpenTable,
+    wanted: &[PartitionKind],
+    choice: &ColumnChoice,
+) -> Result<()> {
     if wanted.contains(&PartitionKind::ColumnStats) {
-        let columns = columns_of_table(table)?;
+        let columns = new_columns(&table.config, &current_schema(table)?, choice);
         define_index(store, "column_stats", column_stats_definition(&columns))?;
     }
     if wanted.contains(&PartitionKind::RecordIndex) {
@@ -190,11 +226,10 @@ fn define_indexes(store: &dyn FileStore, table: &OpenTable, wanted: &[PartitionK
     Ok(())
 }
 
-/// The columns with statistics: of a table without commits, of the schema that it was created with.
-fn columns_of_table(table: &OpenTable) -> Result<IndexedColumns> {
-    let schema = match (&table.config.create_schema, table.timeline.latest_visible()) {
-        (Some(created), None) => Schema::parse(created)?,
-        _ => table.schema_at(None)?.0.schema,
-    };
-    Ok(default_columns(&table.config, &schema))
+/// The schema of a table; of one without commits that which it was created with.
+pub(super) fn current_schema(table: &OpenTable) -> Result<Schema> {
+    match (&table.config.create_schema, table.timeline.latest_visible()) {
+        (Some(created), None) => Schema::parse(created),
+        _ => Ok(table.schema_at(None)?.0.files),
+    }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::change_partitions::change_partitions;
 use super::commit_update::CommitUpdate;
 use super::delta_commit::{heartbeat, write_delta_commit};
 use super::drop_metadata_table::{drop_metadata_table, drop_partitions};
-use super::indexed_columns::IndexDefinitions;
+use super::indexed_columns::{ColumnChoice, IndexDefinitions};
 use super::metadata_folder::MetadataFolder;
 use super::new_metadata_table::create_metadata_table;
 use super::partition_kind::{ListedPartitions, PartitionKind};
@@ -29,6 +30,7 @@ pub struct MetadataUpkeep {
     pub(super) clock: Clock,
     listed: ListedPartitions,
     definitions: IndexDefinitions,
+    columns: ColumnChoice,
 }
 
 impl MetadataUpkeep {
@@ -56,7 +58,8 @@ impl MetadataUpkeep {
         }
         let folder = MetadataFolder::open(&store)?;
         let (table, clock) = (Arc::clone(table), Clock::new(&table.config));
-        Ok(Some(Self { table, folder, clock, listed, definitions }))
+        let columns = ColumnChoice::from_options(options)?;
+        Ok(Some(Self { table, folder, clock, listed, definitions, columns }))
     }
 
     /// Brings the metadata table into being, or off, as options say: creates the metadata table of a table that has none and is to have
@@ -79,7 +82,7 @@ impl MetadataUpkeep {
             return Ok(true);
         }
         if !listed.is_empty() {
-            return Ok(false);
+            return change_partitions(store, table, options, &listed);
         }
         create_metadata_table(store, table, options)
     }
@@ -110,7 +113,8 @@ impl MetadataUpkeep {
         update: &CommitUpdate<'_>,
     ) -> Result<Vec<(PartitionKind, PartitionRecords)>> {
         let schema = self.folder.schema();
-        let columns = self.definitions.columns(&self.table.config, update.schema);
+        self.columns.check(update.schema)?;
+        let columns = self.definitions.columns(&self.table.config, update.schema, &self.columns);
         let records = |kind: &PartitionKind| {
             let records = match kind {
                 PartitionKind::Files => files::of_commit(schema, update)?,

@@ -1,4 +1,5 @@
-//! Which partitions a new metadata table gets: those of Hudi 1.2 on Spark, or what options say.
+//! Which partitions a metadata table gets: a new one those of Hudi 1.2 on Spark, or what options say; one that is there those that
+//! options ask for, and without those that they switch off.
 //!
 //! | partition | option | default |
 //! |---|---|---|
@@ -13,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use super::partition_kind::{DROP_UNSUPPORTED, PartitionKind};
+use super::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind};
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 
@@ -69,6 +70,64 @@ pub(super) fn wanted_partitions(table: &TableConfig, options: &Options) -> Resul
         PartitionKind::PartitionStats => partition_stats,
     };
     Ok(PartitionKind::ALL.into_iter().filter(is_wanted).collect())
+}
+
+/// What options say of the partitions of a metadata table that is there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct PartitionChanges {
+    /// Those to add, in the order in which they are initialised.
+    pub(super) added: Vec<PartitionKind>,
+    /// Those to drop.
+    pub(super) dropped: Vec<PartitionKind>,
+}
+
+/// The partitions that options switch on or off by name. Others stay as they are.
+///
+/// # Errors
+/// As for [`wanted_partitions`].
+pub(super) fn partition_changes(
+    table: &TableConfig,
+    options: &Options,
+    listed: &ListedPartitions,
+) -> Result<PartitionChanges> {
+    let wanted = wanted_partitions(table, options)?;
+    let has_column_stats = flag(options, COLUMN_STATS)?.unwrap_or(listed.known.contains(&PartitionKind::ColumnStats));
+    let is_added = |kind: &PartitionKind| {
+        let is_asked = match kind {
+            PartitionKind::Files => false,
+            // The statistics of partitions come with those of files.
+            PartitionKind::PartitionStats => asked(options, *kind)?.or(flag(options, COLUMN_STATS)?) == Some(true),
+            _ => asked(options, *kind)? == Some(true),
+        };
+        Ok(is_asked && wanted.contains(kind) && !listed.known.contains(kind))
+    };
+    let is_dropped = |kind: &PartitionKind| {
+        let is_asked = match kind {
+            PartitionKind::PartitionStats => !has_column_stats || asked(options, *kind)? == Some(false),
+            _ => asked(options, *kind)? == Some(false),
+        };
+        Ok(is_asked && listed.known.contains(kind))
+    };
+    let chosen = |is_chosen: &dyn Fn(&PartitionKind) -> Result<bool>| {
+        let kinds = PartitionKind::ALL.into_iter();
+        kinds.filter_map(|kind| is_chosen(&kind).map(|chosen| chosen.then_some(kind)).transpose()).collect()
+    };
+    let added: Result<Vec<_>> = chosen(&is_added);
+    Ok(PartitionChanges { added: added?, dropped: chosen(&is_dropped)? })
+}
+
+/// What options say of a partition.
+fn asked(options: &Options, kind: PartitionKind) -> Result<Option<bool>> {
+    match kind {
+        PartitionKind::Files => Ok(None),
+        PartitionKind::ColumnStats => flag(options, COLUMN_STATS),
+        PartitionKind::PartitionStats => flag(options, PARTITION_STATS),
+        PartitionKind::BloomFilters => flag(options, BLOOM_FILTERS),
+        PartitionKind::RecordIndex => {
+            let [global, old] = RECORD_INDEX;
+            Ok(flag(options, global)?.or(flag(options, old)?))
+        }
+    }
 }
 
 fn flag(options: &Options, key: &str) -> Result<Option<bool>> {

@@ -399,7 +399,7 @@ mod tests {
         assert!(!excludes("2023") && !excludes("2023/12/31"));
     }
 
-    const TIMED: &str = "hoodie.table.keygenerator.type=TIMESTAMP\nhoodie.keygen.timebased.timestamp.type=UNIX_TIMESTAMP\nhoodie.keygen.timebased.output.dateformat=yyyy/MM/dd";
+    const TIMED: &str = "hoodie.table.keygenerator.type=TIMESTAMP\nhoodie.keygen.timebased.timestamp.type=UNIX_TIMESTAMP\nhoodie.keygen.timebased.output.dateformat=yyyy/MM/dd\nhoodie.keygen.timebased.timezone=GMT";
 
     #[test]
     fn times_that_numbers_count_to() {
@@ -422,6 +422,18 @@ mod tests {
         let excluding = filter(&config, "sec", "=", &[Literal::Int(1_704_067_200)]);
         assert!(excluding.excludes_folder("2023/12/31") && !excluding.excludes_folder("2024/01/01"));
         assert!(!excluding.excludes_folder("2023") && !excluding.excludes_folder("2023/12"));
+    }
+
+    #[test]
+    fn times_in_a_time_zone_that_is_not_known() {
+        let paths = ["2023/12/30", "2023/12/31", "2024/01/01", "2024/01/02", "2024/01/03"];
+        // At noon it may be the day before or the next one elsewhere.
+        let noon = Literal::Int(1_704_110_400);
+        for zone in ["", "hoodie.keygen.timebased.timezone=Europe/Oslo"] {
+            let zoned = TIMED.replace("hoodie.keygen.timebased.timezone=GMT", zone);
+            let found = kept(&filter(&config("sec", &zoned), "sec", "=", std::slice::from_ref(&noon)), &paths);
+            assert_eq!(found, &paths[1..4]);
+        }
     }
 
     #[test]

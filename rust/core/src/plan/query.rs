@@ -65,7 +65,7 @@ impl OpenTable {
     fn read_schema_at(&self, as_of: Option<&RequestedTime>) -> Result<(TableSchema, SchemaRef)> {
         let found = match table_schema::at(&self.timeline, &self.config, as_of)? {
             Some(found) => found,
-            None => TableSchema { schema: self.schema_of_files(as_of)?, internal: None },
+            None => TableSchema::of_files(&self.schema_of_files(as_of)?, None, &self.config)?,
         };
         let types = avro::arrow_schema(&found.schema, ArrowMapping::Table).map_err(|error| error.in_file(&self.uri))?;
         Ok((found, Arc::new(types)))
@@ -89,7 +89,7 @@ impl OpenTable {
                 return Err(Error::unsupported(message).in_file(&self.uri));
             }
         };
-        table_schema::with_table_columns(&schema, &self.config)
+        Ok(schema)
     }
 
     /// Returns the columns of a query with the schema as of an instant, and checks its filter against them. Lists files

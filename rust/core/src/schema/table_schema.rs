@@ -19,8 +19,10 @@ const SERVICES: [&str; 4] = ["COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX"];
 /// A table's schema at an instant.
 #[derive(Debug, Clone)]
 pub struct TableSchema {
-    /// Its columns, meta columns first where the table has them.
+    /// Its columns as queries return them, meta columns first where the table has them.
     pub schema: Schema,
+    /// The columns as its files have them: with their own types, and without those that are in the path alone.
+    pub files: Schema,
     /// The same with ids, if they identify the table's columns (schema on read).
     pub internal: Option<InternalSchema>,
 }
@@ -48,7 +50,18 @@ fn stated(schema: Option<&str>, internal: Option<&str>, config: &TableConfig) ->
         (None, Some(schema)) => schema,
         (None, None) => return Err(Error::invalid_table("a commit without a schema")),
     };
-    Ok(TableSchema { schema: with_table_columns(&schema, config)?, internal })
+    TableSchema::of_files(&schema, internal, config)
+}
+
+impl TableSchema {
+    /// Of a schema that a commit or a file has, with or without meta columns.
+    ///
+    /// # Errors
+    /// `InvalidTable` where it is no record.
+    pub fn of_files(schema: &Schema, internal: Option<InternalSchema>, config: &TableConfig) -> Result<Self> {
+        let files = with_meta_columns(schema, config)?;
+        Ok(Self { schema: with_path_columns(&files, config)?, files, internal })
+    }
 }
 
 /// What a commit stores: one or both.
@@ -94,12 +107,8 @@ fn newest<'a>(
     Ok(of_service)
 }
 
-/// A schema as the table's rows have it: meta columns in front where the files hold them, partition columns that are only in
-/// the path at the end.
-///
-/// # Errors
-/// `InvalidTable` where it is no record.
-pub fn with_table_columns(schema: &Schema, config: &TableConfig) -> Result<Schema> {
+/// A schema with meta columns in front, where the table's files hold them.
+fn with_meta_columns(schema: &Schema, config: &TableConfig) -> Result<Schema> {
     let mut leading: Vec<&str> = Vec::new();
     if config.populate_meta_fields {
         leading.extend(meta_columns::ALL);
@@ -107,7 +116,13 @@ pub fn with_table_columns(schema: &Schema, config: &TableConfig) -> Result<Schem
             leading.push(meta_columns::OPERATION);
         }
     }
-    let mut schema = schema.without_fields(&meta_columns::ALL)?.with_leading_nullable_strings(&leading)?;
+    schema.without_fields(&meta_columns::ALL)?.with_leading_nullable_strings(&leading)
+}
+
+/// A schema as queries return it: partition columns that have formatted times in paths are strings, and those that are in the path
+/// alone are at the end.
+fn with_path_columns(schema: &Schema, config: &TableConfig) -> Result<Schema> {
+    let mut schema = schema.clone();
     let texts = config.text_partition_fields();
     if !texts.is_empty() {
         let as_text = |field: &Field| {
@@ -205,7 +220,11 @@ mod tests {
                 ("hoodie.populate.meta.fields", "false"),
             ];
             let config = TableConfig::from_properties(stored.into_iter().collect()).unwrap();
-            with_table_columns(&Schema::parse(&schema("a,b")).unwrap(), &config).unwrap().json().to_owned()
+            TableSchema::of_files(&Schema::parse(&schema("a,b")).unwrap(), None, &config)
+                .unwrap()
+                .schema
+                .json()
+                .to_owned()
         };
         assert!(types("TIMESTAMP").contains("string") && types("TIMESTAMP_AVRO").contains("string"));
         assert!(!types("CUSTOM").contains("string") && !types("SIMPLE").contains("string"));

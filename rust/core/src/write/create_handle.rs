@@ -95,6 +95,20 @@ impl CreateHandle {
         }
     }
 
+    /// Bytes of rows in memory, which wait for their row group to be complete.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.file.as_ref().map_or(0, |(file, ..)| file.held_bytes())
+    }
+
+    /// Writes the rows that are in memory, as a row group.
+    ///
+    /// # Errors
+    /// Those of the store: the handle cannot be finished then.
+    pub fn end_row_group(&mut self) -> Result<()> {
+        self.file.as_mut().map_or(Ok(()), |(file, ..)| file.end_row_group())
+    }
+
     /// Completes the last file. One status for each file.
     ///
     /// # Errors

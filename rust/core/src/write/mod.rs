@@ -7,7 +7,6 @@
 //! ```
 //! | file | job |
 //! |---|---|
-//! | `hudi_options` | values of Hudi's options |
 //! | `write_token` | which attempt of which task wrote a file |
 //! | `meta_columns` | the five meta columns of rows that are written |
 //! | `file_upload` | a file that is written in order and visible once it is complete |
@@ -25,7 +24,6 @@ mod base_file;
 mod column_range;
 mod create_handle;
 mod file_upload;
-mod hudi_options;
 mod log_append;
 mod markers;
 mod merge_handle;
@@ -43,5 +41,6 @@ pub use markers::{Marker, MarkerKind, Markers};
 pub use merge_handle::{MergeHandle, MergeTarget};
 pub use meta_columns::MetaColumns;
 pub use partition_metadata::create_partition_metadata;
+pub(crate) use row_errors::write_accepted;
 pub use write_status::{LogFileStatus, RowError, WriteStatus, WrittenFile};
 pub use write_token::WriteToken;

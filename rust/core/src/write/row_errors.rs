@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// # Errors
 /// Those of `write` that are not about rows.
-pub(super) fn write_accepted(
+pub(crate) fn write_accepted(
     rows: usize,
     write: &mut dyn FnMut(usize, usize) -> Result<()>,
     refused: &mut dyn FnMut(usize, &Error),

@@ -11,7 +11,10 @@ use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, Wri
 use super::slots::RowSum;
 use super::specs::{PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
 use super::state::WriteState;
+use crate::client::bulk_insert::SortMode;
+use crate::client::duplicates::{DuplicatePolicy, effective_operation};
 use crate::client::prepare::Preparation;
+use crate::client::refused_rows::ignores_failed;
 use crate::client::schema::WriteSchema;
 use crate::client::write::{check_supported, refuse_failed_rows, user_metadata};
 use crate::client::{CommitExtra, Committed, Transaction};
@@ -152,6 +155,7 @@ impl DistributedWrite {
         check_supported(&table.config).map_err(|error| error.in_file(uri))?;
         let user_metadata = user_metadata(options);
         let options = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &table.config)?;
+        check_options(operation, options.values())?;
         let index = IndexOptions::from_options(&table.config, options.values())?;
         let schema = schema_of(&table, operation, columns, options.values())?;
         let write = Self {
@@ -517,6 +521,27 @@ fn check_operation(operation: WriteOperation) -> Result<()> {
             "operation {} on Spark (supported: upsert, insert, bulk_insert, delete); use mortice.Table or Hudi",
             other.name().to_ascii_lowercase()
         ))),
+    }
+}
+
+/// Refuses options that writes in one process follow, and those on Spark do not.
+fn check_options(operation: WriteOperation, options: &BTreeMap<String, String>) -> Result<()> {
+    let refused = [
+        (ignores_failed(options)?, "leaving rows out (hoodie.write.ignore.failed)"),
+        (
+            effective_operation(operation, options)?.0 != operation
+                || DuplicatePolicy::of_write(operation, options)? != DuplicatePolicy::Keep,
+            "a policy for keys that are in the table (hoodie.datasource.insert.dup.policy, \
+             hoodie.datasource.write.insert.drop.duplicates)",
+        ),
+        (
+            operation == WriteOperation::BulkInsert && SortMode::from_options(options)? != SortMode::None,
+            "a sort mode of bulk_insert other than NONE (hoodie.bulkinsert.sort.mode); sort the data frame",
+        ),
+    ];
+    match refused.into_iter().find(|(is_refused, _)| *is_refused) {
+        Some((_, what)) => Err(Error::unsupported(format!("{what} on Spark; mortice.Table has it"))),
+        None => Ok(()),
     }
 }
 

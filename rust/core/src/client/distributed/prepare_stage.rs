@@ -15,6 +15,7 @@ use super::specs::PrepareSpec;
 use super::stage::{Input, Output, Step, TaskAttempt};
 use super::state::OpenWrite;
 use crate::client::prepare::{Prepared, RowOrigin};
+use crate::client::refused_rows::RefusedRows;
 use crate::commit::WriteOperation;
 use crate::error::{Error, Result};
 use crate::index::{IndexedRows, Tagged};
@@ -41,14 +42,18 @@ impl PrepareStage {
 
     fn prepare(&self, batch: &RecordBatch) -> Result<Prepared> {
         let preparation = self.write.preparation();
+        // The driver refuses writes that leave rows out.
+        let mut refused = RefusedRows::default();
         let prepared = match self.write.operation {
-            WriteOperation::Delete => preparation.uncombined_keys(std::slice::from_ref(batch), self.first_row),
+            WriteOperation::Delete => {
+                preparation.uncombined_keys(std::slice::from_ref(batch), self.first_row, &mut refused)
+            }
             _ => {
                 // Generated keys have the instant; where there are none, it is not used.
                 let before = "0".parse()?;
                 let instant = self.write.instant.as_ref().unwrap_or(&before);
                 let origin = RowOrigin { instant, task: self.partition, first_row: self.first_row };
-                preparation.uncombined_rows(std::slice::from_ref(batch), &origin)
+                preparation.uncombined_rows(std::slice::from_ref(batch), &origin, &mut refused)
             }
         };
         prepared.map_err(|error| self.located(error))

@@ -15,6 +15,8 @@ mod undo;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
 use crate::config::ReadOptions;
 use crate::error::{Error, ErrorKind, Result};
@@ -118,7 +120,19 @@ impl Transaction {
     /// Those of the storage: abort the write then.
     pub fn inflight(&mut self, profile: &HoodieCommitMetadata) -> Result<()> {
         let content = self.files.commit_content(profile)?;
-        match self.files.start(&self.instant, self.action, &content)? {
+        self.start(&content)
+    }
+
+    /// The same without a profile, as Hudi's bulk inserts do: their rows are not counted before they are written.
+    ///
+    /// # Errors
+    /// Those of the storage: abort the write then.
+    pub fn inflight_without_profile(&mut self) -> Result<()> {
+        self.start(&Bytes::new())
+    }
+
+    fn start(&self, content: &Bytes) -> Result<()> {
+        match self.files.start(&self.instant, self.action, content)? {
             PutOutcome::Written(_) => Ok(()),
             PutOutcome::Refused => {
                 let message = "the write is inflight already: another writer has the same instant, so that the table has several \

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::avro_parquet::{ListStructure, ParquetCodec};
 use crate::bloom::{BloomOptions, BloomType};
+use crate::config::option_values::{boolean, number, positive};
 use crate::error::Result;
-use crate::write::hudi_options::{boolean, number, positive};
 
 /// Options of base files; the defaults are Hudi's.
 #[derive(Debug, Clone, PartialEq)]

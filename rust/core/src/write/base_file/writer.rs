@@ -168,6 +168,21 @@ impl BaseFileWriter {
         self.rows > 0 && bytes > self.max_file_bytes.saturating_sub(row.saturating_mul(2))
     }
 
+    /// Bytes of rows in memory, which wait for their row group to be complete.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.writer.memory_size()
+    }
+
+    /// Writes the rows that are in memory, as a row group.
+    ///
+    /// # Errors
+    /// Those of the store: the file cannot be finished then.
+    pub fn end_row_group(&mut self) -> Result<()> {
+        let flushed = self.writer.flush();
+        flushed.map_err(|error| self.writer.inner_mut().failure(unwritten(error)))
+    }
+
     /// Completes the file and makes it visible.
     ///
     /// # Errors

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::avro_parquet::ParquetCodec;
+use crate::config::option_values::positive;
 use crate::error::{Error, Result};
-use crate::write::hudi_options::positive;
 
 /// The format of data blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

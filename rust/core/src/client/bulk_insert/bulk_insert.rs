@@ -1,0 +1,280 @@
+//! A bulk insert from batches to the commit.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::keyed_rows::KeyedRows;
+use super::partition_writers::{BulkTarget, PartitionWriters};
+use super::pipeline::{Feeder, Items, run};
+use super::sort_mode::SortMode;
+use super::sorter::Sorter;
+use crate::client::duplicates::DuplicatePolicy;
+use crate::client::prepare::Preparation;
+use crate::client::read_rows::FullRows;
+use crate::client::refused_rows::{ReadRows, ignores_failed};
+use crate::client::schema::WriteSchema;
+use crate::client::write::{
+    WriteInput, WriteResult, Written, check_supported, committed, new_attempt, refuse_failed_rows, write,
+};
+use crate::client::{RefusedRows, Transaction};
+use crate::commit::WriteOperation;
+use crate::config::{ReadOptions, WriteOptions, option_values};
+use crate::error::{Error, Result};
+use crate::index::{IndexOptions, check_layout};
+use crate::keys::RowKeys;
+use crate::plan::OpenTable;
+use crate::storage::{StorageOptions, check_cancelled};
+use crate::write::{BaseFileOptions, WriteStatus};
+
+/// Rows that are passed to a thread at a time.
+const CHUNK_ROWS: usize = 1 << 16;
+/// Bytes of rows in open row groups, of all threads.
+const OPEN_BYTES: usize = 192 << 20;
+/// Bytes of rows that are sorted at a time.
+const RUN_BYTES: usize = 64 << 20;
+/// A further thread gets rows once there are so many for each: fewer rows make one file of a partition.
+const ROWS_OF_THREAD: u64 = 1 << 19;
+
+/// Writes rows to new file groups, as they come or sorted (`hoodie.bulkinsert.sort.mode`).
+///
+/// # Errors
+/// As for [`write`]; rows that are read later are refused after earlier ones were written, and these are deleted then.
+pub fn bulk_insert(
+    uri: &str,
+    storage: &StorageOptions,
+    schema: &SchemaRef,
+    batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+    options: &BTreeMap<String, String>,
+) -> Result<WriteResult> {
+    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    let parsed = WriteOptions::parse(options, "bulk_insert", &table.config)?;
+    let index = IndexOptions::from_options(&table.config, parsed.values())?;
+    let combines = option_values::boolean(parsed.values(), "hoodie.combine.before.insert", false)?;
+    if combines || index.bucket.is_some() {
+        let batches = batches.collect::<Result<Vec<_>>>()?;
+        let input = WriteInput { schema: Arc::clone(schema), batches, options: options.clone() };
+        return write(uri, storage, WriteOperation::BulkInsert, &input);
+    }
+    // What cannot be written is refused before there is an instant, as far as that can be told without rows.
+    BulkOptions::new(&table, schema, parsed.values())?;
+    let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::BulkInsert)?;
+    let written = insert(&mut transaction, &index, schema, batches, parsed.values());
+    committed(transaction, written, options, parsed.warnings().to_vec())
+}
+
+/// What is known of a bulk insert without its rows.
+struct BulkOptions {
+    schema: WriteSchema,
+    mode: SortMode,
+    base: BaseFileOptions,
+    ignores_failed: bool,
+}
+
+impl BulkOptions {
+    fn new(table: &OpenTable, given: &SchemaRef, options: &BTreeMap<String, String>) -> Result<Self> {
+        DuplicatePolicy::of_write(WriteOperation::BulkInsert, options)?;
+        Ok(Self {
+            schema: WriteSchema::resolve(table, given, options)?,
+            mode: SortMode::from_options(options)?,
+            base: BaseFileOptions::from_hudi_options(options)?,
+            ignores_failed: ignores_failed(options)?,
+        })
+    }
+}
+
+fn insert(
+    transaction: &mut Transaction,
+    index: &IndexOptions,
+    given: &SchemaRef,
+    batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+    options: &BTreeMap<String, String>,
+) -> Result<Written> {
+    let table = Arc::clone(transaction.table());
+    check_layout(&table, index)?;
+    let BulkOptions { schema, mode, base, ignores_failed } = BulkOptions::new(&table, given, options)?;
+    transaction.inflight_without_profile()?;
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let target = BulkTarget {
+        store: transaction.store(),
+        table: &table,
+        schema: &schema,
+        instant: transaction.instant(),
+        base,
+        attempt: new_attempt(),
+        next_task: AtomicU32::new(0),
+        memory: OPEN_BYTES / threads,
+    };
+    let preparation = Preparation {
+        table: &table,
+        schema: &schema,
+        options,
+        operation: WriteOperation::BulkInsert,
+        key_is_global: false,
+    };
+    let bulk = Run { preparation, target: &target, mode, ignores_failed, threads, deleted: AtomicU64::new(0) };
+    let mut rows = 0_u64;
+    let (statuses, refused) = bulk.run(batches, &mut rows)?;
+    refuse_failed_rows(&statuses)?;
+    let results = statuses.iter().fold(refused.total, |sum, status| sum.saturating_add(status.writes));
+    let results = results.saturating_add(bulk.deleted.load(Ordering::Relaxed));
+    if results != rows {
+        return Err(Error::internal(format!("a bulk insert of {rows} rows has {results} results")));
+    }
+    Ok(Written { statuses, schema, refused, replaced: BTreeMap::new() })
+}
+
+struct Run<'a> {
+    preparation: Preparation<'a>,
+    target: &'a BulkTarget<'a>,
+    mode: SortMode,
+    ignores_failed: bool,
+    threads: usize,
+    /// Rows that were left out, as they delete their keys.
+    deleted: AtomicU64,
+}
+
+impl Run<'_> {
+    /// Writes all rows, whose number is added to `rows`.
+    fn run(
+        &self,
+        batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+        rows: &mut u64,
+    ) -> Result<(Vec<WriteStatus>, RefusedRows)> {
+        let mut chunks = Chunks { batches, rows, current: None };
+        if self.mode.keeps_partitions_together() {
+            return self.by_partition(&mut chunks);
+        }
+        let work = |thread: usize, items: Items<'_, (RecordBatch, u64)>| {
+            let mut reader = self.reader(thread)?;
+            let mut writers = PartitionWriters::new(self.target, false);
+            let mut refused = RefusedRows::default();
+            for (chunk, first_row) in items {
+                for rows in self.read(&mut reader, &chunk, first_row, &mut refused)? {
+                    writers.insert(rows)?;
+                }
+            }
+            Ok((writers.finish()?, refused))
+        };
+        let feed = |feeder: &Feeder<(RecordBatch, u64)>| {
+            for (number, chunk) in chunks.by_ref().enumerate() {
+                let (chunk, first_row) = chunk?;
+                let filled = usize::try_from(first_row / ROWS_OF_THREAD).unwrap_or(usize::MAX).saturating_add(1);
+                feeder.pass(number % filled.min(self.threads), (chunk, first_row))?;
+            }
+            Ok(())
+        };
+        let results = run(self.threads, work, feed)?;
+        let (mut statuses, mut refused) = (Vec::new(), RefusedRows::default());
+        for (of_thread, refused_of_thread) in results {
+            statuses.extend(of_thread);
+            refused.append(refused_of_thread);
+        }
+        Ok((statuses, refused))
+    }
+
+    /// Passes the rows of a partition to one thread, sorted if that is asked for.
+    fn by_partition(&self, chunks: &mut Chunks<'_>) -> Result<(Vec<WriteStatus>, RefusedRows)> {
+        let is_sorted = self.mode.sorts_by_key();
+        let work = |_: usize, items: Items<'_, KeyedRows>| {
+            let mut writers = PartitionWriters::new(self.target, is_sorted);
+            for rows in items {
+                writers.insert(rows)?;
+            }
+            writers.finish()
+        };
+        let mut refused = RefusedRows::default();
+        let feed = |feeder: &Feeder<KeyedRows>| {
+            let mut reader = self.reader(0)?;
+            let mut sorter = is_sorted.then(|| Sorter::new(&self.target.schema.types, RUN_BYTES));
+            for chunk in chunks {
+                let (chunk, first_row) = chunk?;
+                for rows in self.read(&mut reader, &chunk, first_row, &mut refused)? {
+                    match &mut sorter {
+                        Some(sorter) => sorter.add(rows)?,
+                        None => pass(feeder, rows)?,
+                    }
+                }
+            }
+            let Some(sorter) = sorter else { return Ok(()) };
+            for rows in sorter.finish()? {
+                check_cancelled()?;
+                pass(feeder, rows?)?;
+            }
+            Ok(())
+        };
+        let results = run(self.threads, work, feed)?;
+        Ok((results.into_iter().flatten().collect(), refused))
+    }
+
+    fn reader(&self, thread: usize) -> Result<FullRows<'_>> {
+        let task = u32::try_from(thread).unwrap_or(u32::MAX);
+        FullRows::new(&self.preparation, (self.target.instant, task), self.ignores_failed)
+    }
+
+    /// The rows of a chunk that are written.
+    fn read(
+        &self,
+        reader: &mut FullRows<'_>,
+        chunk: &RecordBatch,
+        first_row: u64,
+        refused: &mut RefusedRows,
+    ) -> Result<Vec<KeyedRows>> {
+        let parts: Vec<(RecordBatch, RowKeys)> = match self.ignores_failed {
+            true => refused.read_accepted(reader, chunk, first_row)?,
+            false => vec![reader.read(chunk, first_row)?],
+        };
+        let rows = |(rows, keys): (RecordBatch, RowKeys)| {
+            let deletes = self.preparation.deletes_of(&rows, &keys.record_keys)?;
+            self.deleted.fetch_add(deletes.true_count() as u64, Ordering::Relaxed);
+            KeyedRows { rows, keys }.without(&deletes)
+        };
+        parts.into_iter().map(rows).collect()
+    }
+}
+
+/// Passes rows to the threads of their partitions.
+fn pass(feeder: &Feeder<KeyedRows>, rows: KeyedRows) -> Result<()> {
+    for (partition, rows) in rows.by_partition()? {
+        feeder.pass(feeder.thread_of(&partition), rows)?;
+    }
+    Ok(())
+}
+
+/// Batches in parts of so many rows, with the number of the first.
+struct Chunks<'a> {
+    batches: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
+    /// Rows so far.
+    rows: &'a mut u64,
+    /// The rest of the batch.
+    current: Option<RecordBatch>,
+}
+
+impl Iterator for Chunks<'_> {
+    type Item = Result<(RecordBatch, u64)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Err(error) = check_cancelled() {
+            return Some(Err(error));
+        }
+        let batch = match self.current.take() {
+            Some(batch) => batch,
+            None => match self.batches.next()? {
+                Ok(batch) => batch,
+                Err(error) => return Some(Err(error)),
+            },
+        };
+        let len = batch.num_rows().min(CHUNK_ROWS);
+        if len < batch.num_rows() {
+            self.current = Some(batch.slice(len, batch.num_rows() - len));
+        }
+        let first = *self.rows;
+        *self.rows = first.saturating_add(len as u64);
+        Some(Ok((batch.slice(0, len), first)))
+    }
+}

@@ -1,0 +1,26 @@
+//! Bulk inserts: rows that go to new file groups, whatever the table has (`SparkBulkInsertHelper`).
+//!
+//! ```text
+//! batches ─> keys ─> (sorter) ─> threads ─> partition_writers ─> new base files
+//! ```
+//! | file | job |
+//! |---|---|
+//! | `sort_mode` | the order of the rows |
+//! | `keyed_rows` | rows with their keys |
+//! | `sorter` | rows sorted by partition and key |
+//! | `pipeline` | threads |
+//! | `partition_writers` | the files that one thread writes |
+//! | `bulk_insert` | all of it |
+//!
+//! Memory holds some batches, a run of rows to be sorted, and open row groups; not the input.
+
+#[expect(clippy::module_inception, reason = "the module's main function has its name")]
+mod bulk_insert;
+mod keyed_rows;
+mod partition_writers;
+mod pipeline;
+mod sort_mode;
+mod sorter;
+
+pub use bulk_insert::bulk_insert;
+pub(super) use sort_mode::SortMode;

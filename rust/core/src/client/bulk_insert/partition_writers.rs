@@ -1,0 +1,113 @@
+//! The new files that one thread of a bulk insert writes: a series of file groups for each partition.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::keyed_rows::KeyedRows;
+use crate::client::schema::WriteSchema;
+use crate::error::Result;
+use crate::index::new_group_prefix;
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::storage::{FileStore, check_cancelled};
+use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
+
+/// What the threads of a bulk insert have in common.
+pub(super) struct BulkTarget<'a> {
+    pub(super) store: &'a Arc<dyn FileStore>,
+    pub(super) table: &'a OpenTable,
+    pub(super) schema: &'a WriteSchema,
+    pub(super) instant: &'a RequestedTime,
+    pub(super) base: BaseFileOptions,
+    /// In the names of files: no other attempt to write has the same.
+    pub(super) attempt: u64,
+    /// The number of the next series of file groups.
+    pub(super) next_task: AtomicU32,
+    /// Bytes of rows that wait in memory for their row group to be complete, of each thread.
+    pub(super) memory: usize,
+}
+
+/// Writes rows to new file groups.
+pub(super) struct PartitionWriters<'a> {
+    target: &'a BulkTarget<'a>,
+    handles: HashMap<String, CreateHandle>,
+    /// Whether rows come sorted by partition, so that one partition has open files.
+    is_sorted: bool,
+    statuses: Vec<WriteStatus>,
+}
+
+impl<'a> PartitionWriters<'a> {
+    pub(super) fn new(target: &'a BulkTarget<'a>, is_sorted: bool) -> Self {
+        Self { target, handles: HashMap::new(), is_sorted, statuses: Vec::new() }
+    }
+
+    /// Writes rows of any partitions.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for rows that the files' schema does not take; those of the store; `Interrupted` after a signal.
+    pub(super) fn insert(&mut self, rows: KeyedRows) -> Result<()> {
+        for (partition, rows) in rows.by_partition()? {
+            check_cancelled()?;
+            if self.is_sorted && !self.handles.contains_key(&partition) {
+                self.close()?;
+            }
+            let has_meta = self.target.table.config.populate_meta_fields;
+            let handle = match self.handles.entry(partition) {
+                std::collections::hash_map::Entry::Occupied(handle) => handle.into_mut(),
+                std::collections::hash_map::Entry::Vacant(place) => {
+                    let handle = new_handle(self.target, place.key());
+                    place.insert(handle)
+                }
+            };
+            let meta = match has_meta {
+                true => MetaColumns::Computed { record_keys: &rows.keys.record_keys },
+                false => MetaColumns::Absent,
+            };
+            handle.insert(&rows.rows, meta)?;
+        }
+        self.limit_memory()
+    }
+
+    /// Completes the files.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) fn finish(mut self) -> Result<Vec<WriteStatus>> {
+        self.close()?;
+        Ok(self.statuses)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let mut handles: Vec<(String, CreateHandle)> = self.handles.drain().collect();
+        handles.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (_, handle) in handles {
+            self.statuses.extend(handle.finish()?);
+        }
+        Ok(())
+    }
+
+    /// Ends the row groups of the files that hold most, until they hold less than the limit together.
+    fn limit_memory(&mut self) -> Result<()> {
+        loop {
+            let held: usize = self.handles.values().map(CreateHandle::held_bytes).sum();
+            if held <= self.target.memory {
+                return Ok(());
+            }
+            let largest = self.handles.values_mut().max_by_key(|handle| handle.held_bytes());
+            let Some(largest) = largest.filter(|handle| handle.held_bytes() > 0) else { return Ok(()) };
+            largest.end_row_group()?;
+        }
+    }
+}
+
+fn new_handle(target: &BulkTarget<'_>, partition: &str) -> CreateHandle {
+    let task = target.next_task.fetch_add(1, Ordering::Relaxed);
+    let create = CreateTarget {
+        partition: partition.to_owned(),
+        file_id_prefix: new_group_prefix(),
+        instant: target.instant.clone(),
+        token: WriteToken { task, stage: 0, attempt: target.attempt },
+    };
+    CreateHandle::new(Arc::clone(target.store), &target.schema.stored, create, target.base.clone(), false)
+}

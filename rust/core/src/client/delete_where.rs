@@ -1,0 +1,65 @@
+//! Deletes the rows that a filter selects: a scan of the table as it is when the write begins, and a delete of the keys. A row that
+//! another writer changes meanwhile is a conflict.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+
+use super::Transaction;
+use super::write::{WriteInput, WriteResult, Written, check_supported, committed, plan, written};
+use crate::commit::WriteOperation;
+use crate::config::{ReadOptions, WriteOptions};
+use crate::error::Result;
+use crate::filter::Filter;
+use crate::keys::FieldPath;
+use crate::names::meta_columns;
+use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
+use crate::storage::StorageOptions;
+
+/// Deletes the rows of a snapshot that a filter selects.
+///
+/// # Errors
+/// `InvalidArgument` for filters that do not fit the table; as for [`super::write`].
+pub fn delete_where(
+    uri: &str,
+    storage: &StorageOptions,
+    filter: &Filter,
+    options: &BTreeMap<String, String>,
+) -> Result<WriteResult> {
+    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    let parsed = WriteOptions::parse(options, "delete", &table.config)?;
+    // A filter that does not fit is refused before there is an instant.
+    table.snapshot(&query(&table, filter), None, SnapshotRows::Merged)?;
+    let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::Delete)?;
+    let deleted = delete(&mut transaction, filter, parsed.values());
+    committed(transaction, deleted, options, parsed.warnings().to_vec())
+}
+
+fn delete(transaction: &mut Transaction, filter: &Filter, options: &BTreeMap<String, String>) -> Result<Written> {
+    let table = Arc::clone(transaction.table());
+    let query = query(&table, filter);
+    let stream = table.snapshot(&query, None, SnapshotRows::Merged)?.stream();
+    let batches = stream.collect::<Result<Vec<_>>>()?;
+    let schema: SchemaRef = batches.first().map_or_else(|| Arc::new(Schema::empty()), |batch| batch.schema());
+    let input = WriteInput { schema, batches, options: BTreeMap::new() };
+    let plan = plan(&table, WriteOperation::Delete, &input, options, transaction.instant())?;
+    written(transaction, plan, options)
+}
+
+/// The columns that keys and partitions are read from.
+fn query(table: &OpenTable, filter: &Filter) -> QueryOptions {
+    let config = &table.config;
+    let columns = match config.populate_meta_fields {
+        true => vec![meta_columns::RECORD_KEY.to_owned(), meta_columns::PARTITION_PATH.to_owned()],
+        false => {
+            let fields = config.record_key_fields.iter().chain(&config.partition_fields);
+            let mut columns: Vec<String> = fields.map(|name| FieldPath::new(name).column().to_owned()).collect();
+            columns.sort_unstable();
+            columns.dedup();
+            columns
+        }
+    };
+    QueryOptions { columns: Some(columns), filter: filter.clone(), merger: None }
+}

@@ -1,0 +1,83 @@
+//! The file groups that a write replaces (`SparkInsertOverwriteCommitActionExecutor.getPartitionToReplacedFileIds`,
+//! `SparkDeletePartitionCommitActionExecutor`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::commit::WriteOperation;
+use crate::error::{Error, Result};
+use crate::plan::{OpenTable, WriteView};
+
+/// Partitions that `insert_overwrite` replaces, whether or not rows are written to them.
+const STATIC_PARTITIONS: &str = "hoodie.static.overwrite.partition.paths";
+
+/// File ids by partition.
+pub(super) type ReplacedGroups = BTreeMap<String, Vec<String>>;
+
+/// The file groups that an operation replaces which writes rows to these partitions.
+///
+/// # Errors
+/// `Unsupported` for file groups under pending clustering; what listing files may fail with.
+pub(super) fn replaced_by_write(
+    table: &OpenTable,
+    operation: WriteOperation,
+    options: &BTreeMap<String, String>,
+    written: BTreeSet<String>,
+) -> Result<ReplacedGroups> {
+    match operation {
+        WriteOperation::InsertOverwrite => {
+            let fixed = options.get(STATIC_PARTITIONS).map(|paths| paths.trim()).filter(|paths| !paths.is_empty());
+            let fixed = fixed.map(|paths| paths.split(',').map(|path| path.trim().to_owned()).collect());
+            let partitions: BTreeSet<String> = fixed.unwrap_or(written);
+            live_groups(table, &partitions, &table.write_view(Some(&partitions))?)
+        }
+        WriteOperation::InsertOverwriteTable => {
+            let view = table.write_view(None)?;
+            let partitions = view.slices.iter().map(|slice| slice.partition.clone()).chain(written).collect();
+            live_groups(table, &partitions, &view)
+        }
+        _ => Ok(ReplacedGroups::new()),
+    }
+}
+
+/// The file groups of partitions that are deleted.
+///
+/// # Errors
+/// `Unsupported` if a compaction, log compaction or clustering of them is pending, as in Hudi; what listing files may fail with.
+pub(super) fn replaced_by_delete(
+    table: &OpenTable,
+    partitions: &BTreeSet<String>,
+    view: &WriteView,
+) -> Result<ReplacedGroups> {
+    let log_compactions = table.timeline.pending_log_compactions()?;
+    let compactions = table.timeline.pending_compactions()?;
+    for plan in compactions.iter().chain(&log_compactions) {
+        if let Some(operation) = plan.operations.iter().find(|operation| partitions.contains(&operation.partition)) {
+            return Err(Error::unsupported(format!(
+                "partition {:?} cannot be deleted while a compaction of it is pending; execute the compaction or roll it back, then delete again",
+                operation.partition
+            ))
+            .at_instant(&plan.instant));
+        }
+    }
+    live_groups(table, partitions, view)
+}
+
+/// The live file groups of partitions; for a partition without one, none.
+fn live_groups(table: &OpenTable, partitions: &BTreeSet<String>, view: &WriteView) -> Result<ReplacedGroups> {
+    let mut groups: BTreeMap<String, BTreeSet<String>> =
+        partitions.iter().map(|partition| (partition.clone(), BTreeSet::new())).collect();
+    for slice in &view.slices {
+        let Some(file_ids) = groups.get_mut(&slice.partition) else { continue };
+        // The clustering would bring the rows back.
+        if let Some(instant) = view.pending_clustering(&slice.partition, &slice.file_id) {
+            return Err(Error::unsupported(format!(
+                "file group {:?} in partition {:?} is to be replaced, which a pending clustering rewrites; execute the clustering or roll it back, then write again",
+                slice.file_id, slice.partition
+            ))
+            .in_file(&table.uri)
+            .at_instant(instant));
+        }
+        file_ids.insert(slice.file_id.clone());
+    }
+    Ok(groups.into_iter().map(|(partition, file_ids)| (partition, file_ids.into_iter().collect())).collect())
+}

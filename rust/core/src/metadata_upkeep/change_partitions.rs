@@ -1,0 +1,70 @@
+//! Changes the partitions of a metadata table as options ask: indexes are added from a listing of the table, or dropped. Column
+//! statistics of other columns than the options name are built again: Hudi takes a file that has statistics of some columns for one
+//! without values in the others.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::drop_metadata_table::drop_partitions;
+use super::indexed_columns::{ColumnChoice, IndexDefinitions, undefine_indexes};
+use super::new_metadata_table::{add_partitions, current_schema};
+use super::partition_kind::{ListedPartitions, PartitionKind};
+use super::wanted_partitions::{PartitionChanges, partition_changes};
+use crate::config::TimelineLayout;
+use crate::error::Result;
+use crate::plan::OpenTable;
+use crate::storage::FileStore;
+
+/// Changes the partitions of the metadata table of a table. Returns true if the table's properties were changed.
+///
+/// Up to table version 7 a partition is added once no instant is pending: its files could be taken for complete.
+///
+/// # Errors
+/// `InvalidArgument` and `Unsupported` for options; those of the storage, after which it can be repeated.
+pub(super) fn change_partitions(
+    store: &Arc<dyn FileStore>,
+    table: &OpenTable,
+    options: &BTreeMap<String, String>,
+    listed: &ListedPartitions,
+) -> Result<bool> {
+    let choice = ColumnChoice::from_options(options)?;
+    let PartitionChanges { mut added, mut dropped } = partition_changes(&table.config, options, listed)?;
+    let has_to_wait = table.config.layout() == TimelineLayout::V1 && table.timeline.pending_writes().next().is_some();
+    if has_to_wait {
+        added.clear();
+    } else if rebuilds_statistics(store, table, &choice, listed)? {
+        let statistics = [PartitionKind::ColumnStats, PartitionKind::PartitionStats];
+        let kept = statistics.into_iter().filter(|kind| listed.known.contains(kind) && !dropped.contains(kind));
+        added.extend(kept);
+        added.sort_unstable();
+        added.dedup();
+        dropped.extend(statistics.into_iter().filter(|kind| added.contains(kind) && listed.known.contains(kind)));
+    }
+    if table.timeline.latest_visible().is_some() && table.has_column_ids(None)? {
+        // Files have columns under names of their own: statistics by name would be those of other columns.
+        added.retain(|kind| !matches!(kind, PartitionKind::ColumnStats | PartitionKind::PartitionStats));
+    }
+    if !dropped.is_empty() {
+        let names: Vec<String> = dropped.iter().map(|kind| kind.folder().to_owned()).collect();
+        drop_partitions(store, &names)?;
+        let left: Vec<&str> = dropped.iter().filter(|kind| !added.contains(kind)).map(|kind| kind.folder()).collect();
+        undefine_indexes(store.as_ref(), &left)?;
+    }
+    if !added.is_empty() {
+        add_partitions(store, table, &added, &choice)?;
+    }
+    Ok(!dropped.is_empty() || !added.is_empty())
+}
+
+fn rebuilds_statistics(
+    store: &Arc<dyn FileStore>,
+    table: &OpenTable,
+    choice: &ColumnChoice,
+    listed: &ListedPartitions,
+) -> Result<bool> {
+    if !choice.is_given() || !listed.known.contains(&PartitionKind::ColumnStats) {
+        return Ok(false);
+    }
+    let definitions = IndexDefinitions::load(store.as_ref())?;
+    Ok(definitions.differs(&table.config, &current_schema(table)?, choice))
+}
