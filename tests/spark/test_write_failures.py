@@ -1,0 +1,47 @@
+"""`mortice.spark.write` while attempts of tasks fail: no row is written twice, and no file is left.
+
+It runs in a process of its own: sessions with other masters cannot be in one.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.timeout(400)
+SCRIPT = pathlib.Path(__file__).with_name("write_session.py")
+CLUSTER = "local-cluster[2,1,1024]"
+
+
+@pytest.fixture(scope="module", params=["local[2,3]", pytest.param(CLUSTER, marks=pytest.mark.skipif(
+    "BESIDE_HUDI" not in os.environ, reason="processes of a cluster take a minute: set BESIDE_HUDI"
+))])  # fmt: skip
+def steps(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("failures")
+    command = [sys.executable, "-W", "ignore", str(SCRIPT), request.param, str(folder)]
+    paths = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=350, env={**os.environ, "PYTHONPATH": paths}
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {step: value for line in lines for step, value in line.items()}
+
+
+def test_files_of_failed_attempts_are_deleted(steps):
+    retried = steps["retried"]
+    fares = {row[0]: row[2] for row in retried["rows"]}
+    assert len(retried["rows"]) == len(fares) == 53
+    assert all(fares[f"k{n:03}"] == n + 0.5 for n in range(0, 60, 3))
+    assert retried["files"] == retried["committed"]
+    assert retried["left"] == []
+
+
+def test_a_write_that_fails_is_rolled_back(steps):
+    assert "every attempt fails" in steps["failure"]
+    assert steps["after failure"]["rows"] == steps["retried"]["rows"]
+    assert steps["after failure"]["files"] == steps["retried"]["files"]
+    assert steps["after failure"]["left"] == []

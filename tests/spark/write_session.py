@@ -1,0 +1,97 @@
+"""The process that `test_write_failures` runs: writes on sessions of their own, in which attempts of tasks fail.
+
+    python write_session.py <master> <folder>
+
+Prints one line of JSON for each step.
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+from pyspark.sql import SparkSession
+
+import mortice
+import mortice.spark
+from mortice.spark import write_stages
+from support.find_java import use_java
+
+DDL = "id string, city string, fare double, ts bigint"
+OPTIONS = {
+    "hoodie.table.name": "trips",
+    "hoodie.datasource.write.recordkey.field": "id",
+    "hoodie.datasource.write.partitionpath.field": "city",
+    "hoodie.datasource.write.precombine.field": "ts",
+    "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+}
+# Without a metadata table readers list the folders: a file too many would be read.
+LISTED = {"hoodie.metadata.enable": "false"}
+
+
+class FailsFirst(write_stages.RunStage):
+    """The first attempt of each task of each stage fails after it has done all its work."""
+
+    def __call__(self, batches):
+        from pyspark import TaskContext
+
+        yield from super().__call__(batches)
+        if TaskContext.get().attemptNumber() == 0:
+            raise RuntimeError("the first attempt fails")
+
+
+class FailsAlways(write_stages.RunStage):
+    """Attempts of the stage that writes fail after they have written."""
+
+    def __call__(self, batches):
+        yield from super().__call__(batches)
+        if b'"stage":{"Write"' in self.stage:
+            raise RuntimeError("every attempt fails")
+
+
+def print_step(step, value):
+    print(json.dumps({step: value}), flush=True)
+
+
+def state(path):
+    rows = mortice.Table(path).snapshot(columns=["id", "city", "fare"]).to_arrow().to_pylist()
+    files = [file for file in pathlib.Path(path).rglob("*") if file.is_file()]
+    hoodie = [str(file) for file in files if "/.hoodie/.temp/" in str(file) or "open_writes" in str(file)]
+    data = [file.name for file in files if ".hoodie" not in str(file.parent) and file.name != ".hoodie_partition_metadata"]
+    data = [name for name in data if not name.endswith(".crc")]
+    return {"rows": sorted(map(list, map(dict.values, rows))), "files": sorted(data), "left": hoodie}
+
+
+def committed(*commits):
+    return sorted(pathlib.Path(stats.path).name for commit in commits for stats in commit.stats if stats.path)
+
+
+def main(master, folder):
+    use_java()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
+    builder = builder.config("spark.executorEnv.PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+    spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    first = [(f"k{n:03}", ["oslo", "rome"][n % 2], float(n), 1) for n in range(50)]
+    second = [(f"k{n:03}", ["oslo", "rome"][n % 2], n + 0.5, 2) for n in range(0, 60, 3)]
+    path = f"{folder}/retried"
+    write_stages.RunStage = FailsFirst
+    options = OPTIONS | LISTED
+    commits = [
+        mortice.spark.write(spark.createDataFrame(rows, DDL), path, options=options) for rows in (first, second)
+    ]
+    print_step("retried", state(path) | {"committed": committed(*commits)})
+    write_stages.RunStage = FailsAlways
+    try:
+        mortice.spark.write(spark.createDataFrame(first, DDL), path, options=options)
+        print_step("failure", None)
+    except Exception as error:  # noqa: BLE001
+        print_step("failure", str(error)[:2000])
+    print_step("after failure", state(path))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
