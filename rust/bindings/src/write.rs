@@ -40,7 +40,7 @@ pub(crate) fn write(
     })
 }
 
-/// What Python is told of a commit.
+/// A commit as a tuple for Python.
 pub(crate) fn commit_of_write(committed: &Committed, warnings: Vec<String>) -> CommitOfWrite {
     let refused = committed.statuses.iter().flat_map(|status| &status.errors);
     (
