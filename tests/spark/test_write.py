@@ -1,4 +1,4 @@
-"""`mortice.spark.write`: the same table as the same rows written in one process, whatever Spark does with tasks."""
+"""`mortice.spark.write`: the same table as the same rows written in one process; modes, new tables, errors."""
 
 import pathlib
 
@@ -105,3 +105,46 @@ def test_the_table_is_that_of_the_same_rows_written_in_one_process(spark, tmp_pa
     own, other = (mortice.Table(path).properties for path in (here, there))
     for name in ("hoodie.table.type", "hoodie.table.version", "hoodie.table.recordkey.fields"):
         assert own[name] == other[name]
+
+
+@pytest.fixture
+def path(spark, tmp_path):
+    """A table with one row."""
+    path = str(tmp_path / "trips")
+    mortice.spark.write(frame(spark, [("a", "oslo", 1.0, 1)], 1), path, options=table_options())
+    return path
+
+
+def test_modes_are_those_of_spark(spark, tmp_path, path):
+    rows = frame(spark, [("b", "oslo", 1.0, 1)], 1)
+    assert mortice.spark.write(rows, path, mode="ignore") is None
+    for mode in ("errorifexists", "error"):
+        with pytest.raises(TableExistsError, match="errorifexists"):
+            mortice.spark.write(rows, path, mode=mode)
+    with pytest.raises(UnsupportedError, match="insert_overwrite_table"):
+        mortice.spark.write(rows, path, mode="overwrite")
+    with pytest.raises(InvalidArgumentError, match="append"):
+        mortice.spark.write(rows, path, "delete", mode="ignore")
+    with pytest.raises(InvalidArgumentError, match="mode must be one of"):
+        mortice.spark.write(rows, path, mode="replace")
+    assert [row["id"] for row in rows_of(path)] == ["a"]
+    created = str(tmp_path / "new")
+    commit = mortice.spark.write(rows, created, mode="overwrite", options=table_options())
+    assert (commit.inserts, [row["id"] for row in rows_of(created)]) == (1, ["b"])
+
+
+def test_what_cannot_be_written_is_refused_by_name(spark, tmp_path, path):
+    rows = frame(spark, [("b", "oslo", 1.0, 1)], 1)
+    with pytest.raises(UnsupportedError, match="insert_overwrite on Spark"):
+        mortice.spark.write(rows, path, "insert_overwrite")
+    with pytest.raises(InvalidArgumentError, match=r"hoodie\.table\.name is missing"):
+        mortice.spark.write(rows, str(tmp_path / "nothing"))
+    with pytest.raises(TableNotFoundError):
+        mortice.spark.write(rows, str(tmp_path / "nothing"), "delete")
+    with pytest.raises(InvalidArgumentError, match=r'column "id": the record key is null or empty.*data frame'):
+        mortice.spark.write(frame(spark, [("c", "oslo", 1.0, 1), (None, "oslo", 1.0, 1)], 1), path)
+    with pytest.raises(InvalidArgumentError, match=r"hoodie\.idnex\.type"):
+        mortice.spark.write(rows, path, options={"hoodie.idnex.type": "BLOOM"})
+    timeline = [(one.action, one.state) for one in mortice.Table(path).timeline]
+    assert timeline == [("deltacommit", "COMPLETED")]
+    assert not (tmp_path / "nothing").exists()

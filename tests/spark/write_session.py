@@ -57,7 +57,9 @@ def state(path):
     rows = mortice.Table(path).snapshot(columns=["id", "city", "fare"]).to_arrow().to_pylist()
     files = [file for file in pathlib.Path(path).rglob("*") if file.is_file()]
     hoodie = [str(file) for file in files if "/.hoodie/.temp/" in str(file) or "open_writes" in str(file)]
-    data = [file.name for file in files if ".hoodie" not in str(file.parent) and file.name != ".hoodie_partition_metadata"]
+    data = [
+        file.name for file in files if ".hoodie" not in str(file.parent) and file.name != ".hoodie_partition_metadata"
+    ]
     data = [name for name in data if not name.endswith(".crc")]
     return {"rows": sorted(map(list, map(dict.values, rows))), "files": sorted(data), "left": hoodie}
 
@@ -79,9 +81,7 @@ def main(master, folder):
     path = f"{folder}/retried"
     write_stages.RunStage = FailsFirst
     options = OPTIONS | LISTED
-    commits = [
-        mortice.spark.write(spark.createDataFrame(rows, DDL), path, options=options) for rows in (first, second)
-    ]
+    commits = [mortice.spark.write(spark.createDataFrame(rows, DDL), path, options=options) for rows in (first, second)]
     print_step("retried", state(path) | {"committed": committed(*commits)})
     write_stages.RunStage = FailsAlways
     try:

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from mortice import _mortice, errors
 from mortice.commit import Commit
@@ -84,7 +81,7 @@ def write(
     operation = _operation(operation, given)
     if not _goes_on(path, storage, operation, _mode(mode)):
         return None
-    native = _planned(spark, df, path, storage, operation, given)
+    native = _planned(df, path, storage, operation, given)
     try:
         return _run(spark, df, native)
     except BaseException as error:
@@ -95,9 +92,7 @@ def write(
         raise raised from error
 
 
-def _options(
-    spark: SparkSession, uri: str, options: Mapping[str, Any] | None
-) -> tuple[dict[str, Any], dict[str, str]]:
+def _options(spark: SparkSession, uri: str, options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, str]]:
     """Returns options of the storage, and those of the write."""
     if options is not None and not isinstance(options, Mapping):
         raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(options).__name__}")
@@ -110,7 +105,9 @@ def _options(
         if is_of_storage(name):
             storage[name.removeprefix(STORAGE_PREFIX)] = value
         elif of_write.setdefault(name, value) != value:
-            raise InvalidArgumentError(f"the option {name} is given twice, with different values; leave out one of them")
+            raise InvalidArgumentError(
+                f"the option {name} is given twice, with different values; leave out one of them"
+            )
     return checked_storage_options(storage), checked_options(of_write)
 
 
@@ -144,20 +141,20 @@ def _goes_on(uri: str, storage: Mapping[str, str], operation: str, mode: str) ->
     if mode == "overwrite":
         raise UnsupportedError(
             "mode overwrite of a table that exists: Hudi would delete it with its history; to replace its rows use "
-            "the operation insert_overwrite_table, to begin anew delete the folder",
+            "the operation insert_overwrite_table, to begin again delete the folder",
             path=uri,
         )
     return False
 
 
 def _planned(
-    spark: SparkSession, df: DataFrame, uri: str, storage: Mapping[str, str], operation: str, options: Mapping[str, str]
+    df: DataFrame, uri: str, storage: Mapping[str, str], operation: str, options: Mapping[str, str]
 ) -> _mortice.DistributedWrite:
     """Returns the native part of the write, after the table was created if there is none."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     columns = to_arrow_schema(df.schema).empty_table()
-    parallelism = _parallelism(spark)
+    parallelism = _parallelism(df.sparkSession)
 
     def plan() -> _mortice.DistributedWrite:
         return _mortice.DistributedWrite(uri, storage, operation, columns, options, parallelism)
@@ -179,11 +176,11 @@ def _parallelism(spark: SparkSession) -> int:
 
 
 def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) -> Commit:
+    frames = Frames(spark, df)
     reports: list[bytes] = []
-    with Frames(spark, df) as frames:
-        step = native.start()
-        while step[0] != "commit":
-            name, partitions, stages, key_tasks = step
+    try:
+        name, partitions, stages, key_tasks = native.start()
+        while name != "commit":
             if name == "prepare":
                 reports = frames.prepare(stages["prepare"])
             elif name == "tag":
@@ -193,8 +190,11 @@ def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) 
             else:
                 reports = frames.write(partitions, stages)
                 break
-            step, reports = native.next(reports), []
+            name, partitions, stages, key_tasks = native.next(reports)
+            reports = []
         return commit_of(native.commit(reports), stacklevel=4)
+    finally:
+        frames.unpersist()
 
 
 def _typed(error: BaseException) -> BaseException:

@@ -1,18 +1,17 @@
 """The DataFrames of a write, and the function that tasks run.
 
 Rows are sent as chunks: a row of these DataFrames is a part of a record batch in Arrow's own format, with the task that
-it is for. So the JVM moves some bytes for thousands of rows, and Python none: `RunStage` passes batches from Spark to the
-native stage and back. `rust/core/src/client/distributed` describes stages and chunks.
+it is for. So the JVM moves some bytes for thousands of rows. `RunStage` passes batches from Spark to the native stage
+and back. `rust/core/src/client/distributed` describes stages and chunks.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import pickle
 import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -20,8 +19,6 @@ from mortice import _mortice
 from mortice.spark.worker import WorkerOptions
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["Frames", "RunStage"]
@@ -65,7 +62,7 @@ def _attempt() -> tuple[int, int, int]:
 
 
 class Frames:
-    """The DataFrames of one write. Leaving the context unpersists them.
+    """The DataFrames of one write. `unpersist` ends their use.
 
     Args:
         spark: The session.
@@ -77,14 +74,6 @@ class Frames:
         self._df = df
         self._persisted: list[DataFrame] = []
         self._rows: DataFrame | None = None
-
-    def __enter__(self) -> Frames:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._unpersist()
 
     def prepare(self, stage: bytes) -> list[bytes]:
         """Computes the user's rows and persists them as prepared rows. Returns what the tasks report."""
@@ -145,7 +134,8 @@ class Frames:
         self._persisted = [self._rows]
         return reports
 
-    def _unpersist(self) -> None:
+    def unpersist(self) -> None:
+        """Unpersists what is persisted."""
         for frame in self._persisted:
             # The session may have ended.
             with contextlib.suppress(Exception):

@@ -20,7 +20,7 @@ use crate::errors::{raised, released};
 use crate::write::{CommitOfWrite, commit_of_write};
 
 /// What tasks do next: its name, partitions of the data frames, stages by name, tasks that read keys.
-type Step<'py> = (&'static str, u32, Bound<'py, PyDict>, u32);
+type StepTuple<'py> = (&'static str, u32, Bound<'py, PyDict>, u32);
 
 /// The driver's part of a write.
 #[pyclass(frozen, module = "mortice._mortice")]
@@ -58,12 +58,12 @@ impl DistributedWrite {
         self.lock().warnings().to_vec()
     }
 
-    fn start<'py>(&self, py: Python<'py>) -> PyResult<Step<'py>> {
+    fn start<'py>(&self, py: Python<'py>) -> PyResult<StepTuple<'py>> {
         let next = released(py, || self.lock().start())?;
         step_of(py, next)
     }
 
-    fn next<'py>(&self, py: Python<'py>, reports: Vec<Vec<u8>>) -> PyResult<Step<'py>> {
+    fn next<'py>(&self, py: Python<'py>, reports: Vec<Vec<u8>>) -> PyResult<StepTuple<'py>> {
         let next = released(py, || self.lock().next(&reports))?;
         step_of(py, next)
     }
@@ -82,7 +82,7 @@ impl DistributedWrite {
     }
 }
 
-fn step_of(py: Python<'_>, next: NextStep) -> PyResult<Step<'_>> {
+fn step_of(py: Python<'_>, next: NextStep) -> PyResult<StepTuple<'_>> {
     let (name, partitions, stages, tasks) = match next {
         NextStep::Prepare { stage } => ("prepare", 0, vec![("prepare", stage)], 0),
         NextStep::Tag(TagPlan { partitions, split, read_keys, tag }) => {

@@ -75,7 +75,7 @@ pub(crate) fn delete_where(
     })
 }
 
-/// What Python is told of a commit.
+/// A commit as a tuple for Python.
 pub(crate) fn commit_of_write(result: WriteResult) -> CommitOfWrite {
     let WriteResult { committed, refused, warnings } = result;
     let errors = refused.errors.into_iter().map(|error| (error.record_key, error.message)).collect();

@@ -2,7 +2,7 @@
 //!
 //! The writer deletes it before it looks for files of attempts that failed. A task looks for it before and after it makes a file
 //! visible; if it is gone, the task deletes its file. Either the file was there before the mark was deleted, so that the writer finds its
-//! marker; or the task finds the mark gone. So attempts that run on after the commit leave no file, whatever the engine does with them.
+//! marker; or the task finds the mark gone. So attempts that run on after the commit leave no file.
 //!
 //! It is not in the folder of markers: Hudi takes all files there for markers, and its rollbacks would fail.
 

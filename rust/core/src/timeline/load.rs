@@ -17,6 +17,9 @@ use crate::error::{Error, Result};
 use crate::names::{CompletionTime, RequestedTime};
 use crate::storage::{FileStatus, FolderEntry, Storage};
 
+/// The folder of a table's properties and timeline.
+const METADATA_FOLDER: &str = ".hoodie";
+
 impl Timeline {
     /// Lists the active timeline of a table. Other files are read when they are needed.
     ///
@@ -24,12 +27,16 @@ impl Timeline {
     /// `InvalidTable` if the timeline folder is missing; `Io` if it cannot be listed.
     pub fn load(storage: &Arc<dyn Storage>, config: &TableConfig) -> Result<Self> {
         let folder = &config.timeline_folder;
-        let Some(entries) = storage.list(folder)? else {
-            let message = format!(
-                "the timeline folder of table version {} is missing: the table was copied incompletely, or an upgrade was interrupted; copy the whole .hoodie folder, or finish the upgrade",
-                config.version
-            );
-            return Err(Error::invalid_table(message).in_file(storage.full_path(folder)));
+        let entries = match storage.list(folder)? {
+            Some(entries) => entries,
+            None if is_new_table(storage.as_ref())? => Vec::new(),
+            None => {
+                let message = format!(
+                    "the timeline folder of table version {} is missing: the table was copied incompletely, or an upgrade was interrupted; copy the whole .hoodie folder, or finish the upgrade",
+                    config.version
+                );
+                return Err(Error::invalid_table(message).in_file(storage.full_path(folder)));
+            }
         };
         let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
         for entry in entries {
@@ -46,6 +53,14 @@ impl Timeline {
         let (layout, archive) = (config.layout(), Some(config.archive_folder.clone()));
         Ok(Self::new(Arc::clone(storage), folder.clone(), layout, archive, highest.into_values().collect()))
     }
+}
+
+/// Whether nothing but the properties of a table was ever written: object stores have no empty timeline folder.
+fn is_new_table(storage: &dyn Storage) -> Result<bool> {
+    let has_folder = |entries: &[FolderEntry]| entries.iter().any(|entry| matches!(entry, FolderEntry::Folder(_)));
+    let Some(metadata) = storage.list(METADATA_FOLDER)? else { return Ok(false) };
+    let root = storage.list("")?.unwrap_or_default();
+    Ok(!has_folder(&metadata) && root.iter().all(|entry| entry.name() == METADATA_FOLDER))
 }
 
 impl Timeline {

@@ -7,7 +7,7 @@
 //! | `target` | what the chunk is for: a slot of keys, or a task |
 //! | `kind` | [`ChunkKind`]; chunks of a target are sorted by kind, source and number |
 //! | `source` | where the chunk comes from: a task, or a base file |
-//! | `number` | the number of the chunk in its source: with `source` the order of rows, whatever order they arrive in |
+//! | `number` | the number of the chunk in its source: with `source` the order of rows, which does not depend on the order of their arrival |
 //! | `report` | JSON |
 //! | `data` | record batches as an Arrow IPC stream |
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use arrow_array::{Array, RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
 
-use super::carried::joined;
 use super::chunk::{Chunk, ChunkKind, encoded};
+use super::sent_rows::joined;
 use super::stage::Output;
 use crate::error::{Error, Result};
 
@@ -21,12 +21,12 @@ pub(super) struct Distributor {
     source: u32,
     number: u32,
     /// The rows of each target, with the bytes of the chunk's report.
-    held: BTreeMap<u32, Held>,
+    held: BTreeMap<u32, HeldRows>,
     bytes: usize,
 }
 
 #[derive(Default)]
-struct Held {
+struct HeldRows {
     batches: Vec<RecordBatch>,
     bytes: usize,
     slot: i32,
@@ -114,7 +114,7 @@ impl Distributor {
     }
 
     fn send(&mut self, target: u32, output: &mut Output) -> Result<()> {
-        let Some(Held { batches, bytes, slot, report }) = self.held.remove(&target) else { return Ok(()) };
+        let Some(HeldRows { batches, bytes, slot, report }) = self.held.remove(&target) else { return Ok(()) };
         self.bytes = self.bytes.saturating_sub(bytes);
         let rows = joined(&batches)?;
         for part in parts(&rows, bytes) {

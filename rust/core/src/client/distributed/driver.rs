@@ -27,7 +27,7 @@ use crate::plan::{OpenTable, PinnedTable, WriteView};
 use crate::storage::StorageOptions;
 use crate::timeline::InstantState;
 
-/// Bytes of rows that meet in one process. Rows of a slot are held in memory, a few times over.
+/// Bytes of rows that come together in one process. Rows of a slot are held in memory, a few times over.
 const SLOT_BYTES: u64 = 64 << 20;
 /// Fewer rows are not worth a process of their own.
 const LEAST_SLOT_ROWS: u64 = 10_000;
@@ -263,7 +263,7 @@ impl DistributedWrite {
         }
     }
 
-    /// Whether rows are new whatever their keys, and are not combined.
+    /// Whether rows are new without a look-up of their keys, and are not combined.
     fn is_direct(&self) -> Result<bool> {
         let is_insert = matches!(self.operation, WriteOperation::Insert | WriteOperation::BulkInsert);
         Ok(is_insert && !self.index.tags_inserts() && !self.preparation().combines()?)

@@ -11,7 +11,7 @@ use super::distributor::Distributor;
 use super::slots::KeyHasher;
 use super::specs::ReadKeysSpec;
 use super::split_stage::SlotAddresses;
-use super::stage::{Input, Output, Step};
+use super::stage::{Input, Output, StageStep};
 use super::state::OpenWrite;
 use super::task_numbers::TaskNumbers;
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ impl KeysStage {
         let slice = usize::try_from(number).ok().and_then(|number| self.spec.slices.get(number));
         let slice = slice.ok_or_else(|| Error::internal("a file slice that is not there"))?;
         let location = group_of(slice);
-        let header = serde_json::to_vec(&Header::of(&location))
+        let header = serde_json::to_vec(&Header::new(&location))
             .map_err(|error| Error::internal("the name of a file group").caused_by(error))?;
         let (slots, chunks) = (&self.slots, &mut self.chunks);
         chunks.set_source(number, output)?;
@@ -63,7 +63,7 @@ impl KeysStage {
     }
 }
 
-impl Step for KeysStage {
+impl StageStep for KeysStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
         if let Some(number) = self.waiting.pop() {
             self.read(number, output)?;
@@ -89,7 +89,7 @@ struct Header {
 }
 
 impl Header {
-    fn of(location: &Location) -> Self {
+    fn new(location: &Location) -> Self {
         let Location { partition, file_id, base_instant } = location.clone();
         Self { partition, file_id, base_instant }
     }

@@ -12,13 +12,13 @@
 //!               ──>   write: files, with markers                     –
 //! commit
 //! ```
-//! The driver sees counts, file groups and write statuses; rows never come to it. What a stage does is told by a serialised write state.
+//! The driver sees counts, file groups and write statuses; rows never come to it. A serialised write state describes what a stage does.
 //! Stages run the same code as a write in one process: preparation, index, assignment, tasks.
 //!
 //! | file | job |
 //! |---|---|
-//! | `chunk`, `carried` | rows as bytes that are sent, and as batches with what is known of each |
-//! | `slots` | which rows meet in one process |
+//! | `chunk`, `sent_rows` | rows as bytes that are sent, and as batches with what is known of each |
+//! | `slots` | which rows come together in one process |
 //! | `specs`, `state`, `reports` | what the driver tells tasks, and what they report |
 //! | `stage`, `distributor`, `task_numbers` | input and output of a stage |
 //! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage` | the stages |
@@ -30,7 +30,6 @@
 //! | `assigned` | its tasks, and what they have to report |
 
 mod assigned;
-mod carried;
 mod chunk;
 mod closing_store;
 mod distributor;
@@ -44,6 +43,7 @@ mod reports;
 mod route_stage;
 mod rows_stage;
 mod run_stage;
+mod sent_rows;
 mod slots;
 mod specs;
 mod split_stage;

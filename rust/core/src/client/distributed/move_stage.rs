@@ -1,7 +1,7 @@
 //! The rows of one slot, merged with the stored rows of their keys, and placed.
 
 use super::chunk::ChunkKind;
-use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tag_stage::{place, read_rows};
 use super::tags::UnionTags;
@@ -21,15 +21,15 @@ impl MoveStage {
     }
 }
 
-impl Step for MoveStage {
+impl StageStep for MoveStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
         let Some(slot) = self.input.next_target()? else { return Ok(false) };
-        let (carried, sum) = read_rows(&mut self.input, &self.write, slot)?;
+        let (sent, sum) = read_rows(&mut self.input, &self.write, slot)?;
         let tags = self.input.next_of(slot, ChunkKind::UnionTags)?;
-        let (Some(carried), Some(tags)) = (carried, tags) else {
+        let (Some(sent), Some(tags)) = (sent, tags) else {
             return Err(Error::internal("stored rows of keys that no row has"));
         };
-        let tagged = UnionTags::of_chunk(&tags)?.with_rows(carried)?;
+        let tagged = UnionTags::of_chunk(&tags)?.with_rows(sent)?;
         let OpenWrite { table, index, options, .. } = &self.write;
         let input = &mut self.input;
         let stored = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredRows).transpose());

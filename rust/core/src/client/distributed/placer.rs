@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, RecordBatch, UInt32Array, UInt64Array};
 
-use super::carried;
 use super::distributor::taken;
 use super::reports::{ClassCount, GroupCount, PlacedReport};
+use super::sent_rows;
 use super::slots::{KeyHasher, RowSum};
 use crate::client::prepare::Prepared;
 use crate::error::{Error, Result};
@@ -82,7 +82,7 @@ impl Placer {
             deletes: rows.is_delete.clone(),
             unconditional: rows.is_unconditional.clone(),
         };
-        let own = carried::to_batch(&own, Vec::new())?;
+        let own = sent_rows::to_batch(&own, Vec::new())?;
         let is_all = places.len() == own.num_rows() && (0_u32..).zip(&places).all(|(row, placed)| placed.row == row);
         let own = if is_all { own } else { taken(&own, &places.iter().map(|placed| placed.row).collect())? };
         let (schema, mut columns) = (own.schema(), own.columns().to_vec());

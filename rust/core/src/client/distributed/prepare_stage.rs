@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 
-use super::carried;
 use super::chunk::ChunkKind;
 use super::distributor::{Address, Distributor};
 use super::placer::Placer;
 use super::reports::{PreparedReport, ReadReport};
+use super::sent_rows;
 use super::slots::RowSum;
 use super::specs::PrepareSpec;
-use super::stage::{Input, Output, Step, TaskAttempt};
+use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use crate::client::prepare::{Prepared, RowOrigin};
 use crate::client::refused_rows::RefusedRows;
@@ -83,7 +83,7 @@ impl PrepareStage {
             }
         }
         let batch = match &mut self.placer {
-            None => carried::to_batch(&rows, Vec::new())?,
+            None => sent_rows::to_batch(&rows, Vec::new())?,
             Some(placer) => {
                 let tagged = Tagged::untagged(rows.keys.record_keys.len(), Arc::default());
                 let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = rows;
@@ -95,7 +95,7 @@ impl PrepareStage {
     }
 }
 
-impl Step for PrepareStage {
+impl StageStep for PrepareStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
         if let Some(batch) = self.input.next() {
             let rows = self.prepare(&batch?)?;

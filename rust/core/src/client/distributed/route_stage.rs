@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow_array::{Array, BooleanArray, Int32Array, RecordBatch, UInt32Array};
 use arrow_schema::{Field, Schema};
 
-use super::carried::Carried;
 use super::chunk::ChunkKind;
 use super::distributor::{Address, Distributor};
 use super::placer::{ORDINAL, PLACE};
+use super::sent_rows::SentRows;
 use super::slots::numbers_for_partitions;
 use super::specs::{RouteSpec, SourceRoutes};
-use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use crate::error::{Error, Result};
 
@@ -43,7 +43,7 @@ impl RouteStage {
     }
 }
 
-impl Step for RouteStage {
+impl StageStep for RouteStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
         let Some(chunk) = self.input.next()? else {
             self.chunks.flush(output)?;
@@ -51,8 +51,8 @@ impl Step for RouteStage {
         };
         self.chunks.set_source(chunk.source, output)?;
         let batch = chunk.batch()?;
-        let carried = Carried::of_batch(&batch, &self.write.row_types())?;
-        let (places, ordinals): (Int32Array, UInt32Array) = (carried.column(PLACE)?, carried.column(ORDINAL)?);
+        let sent = SentRows::of_batch(&batch, &self.write.row_types())?;
+        let (places, ordinals): (Int32Array, UInt32Array) = (sent.column(PLACE)?, sent.column(ORDINAL)?);
         let routes = self.spec.sources.get(&chunk.source);
         let routes = routes.ok_or_else(|| Error::internal("rows of a source that the driver does not know"))?;
         let task_of = |row: usize| {

@@ -9,7 +9,7 @@ use super::distributor::Distributor;
 use super::slots::KeyHasher;
 use super::specs::ReadRowsSpec;
 use super::split_stage::SlotAddresses;
-use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tags::wanted_keys;
 use crate::error::{Error, Result};
@@ -54,7 +54,7 @@ impl RowsStage {
     }
 }
 
-impl Step for RowsStage {
+impl StageStep for RowsStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
         let Some(target) = self.input.next_target()? else { return Ok(false) };
         let mut wanted: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();

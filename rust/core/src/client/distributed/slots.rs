@@ -1,4 +1,4 @@
-//! Slots: which rows meet in one process. Rows of one key are in the same slot, and so are the stored keys that they are matched with.
+//! Slots: which rows come together in one process. Rows of one key are in the same slot, and so are the stored keys that they are matched with.
 
 use arrow_array::Array;
 use twox_hash::XxHash64;
@@ -62,14 +62,14 @@ pub(super) struct RowSum {
 }
 
 impl RowSum {
-    pub(super) fn of(hashes: &[u64]) -> Self {
+    pub(super) fn from_hashes(hashes: &[u64]) -> Self {
         let hash = hashes.iter().fold(0, |sum: u64, hash| sum.wrapping_add(*hash));
         Self { rows: hashes.len() as u64, hash }
     }
 
     pub(super) fn of_keys(keys: &RowKeys, is_global: bool) -> Result<Self> {
         debug_assert_eq!(keys.record_keys.len(), keys.partitions.len());
-        Ok(Self::of(&KeyHasher::new(is_global).hashes(keys)?))
+        Ok(Self::from_hashes(&KeyHasher::new(is_global).hashes(keys)?))
     }
 
     pub(super) fn add(&mut self, other: Self) {

@@ -39,7 +39,7 @@ pub(super) struct Slots {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PrepareSpec {
-    /// Whether no key is looked up: rows are all new, and need not meet others of their keys.
+    /// Whether no key is looked up: rows are all new, and need not be combined with others of their keys.
     pub(super) is_direct: bool,
 }
 

@@ -1,11 +1,11 @@
 //! Prepared rows, distributed by their keys.
 
-use super::carried::Carried;
 use super::chunk::ChunkKind;
 use super::distributor::{Address, Distributor};
+use super::sent_rows::SentRows;
 use super::slots::{KeyHasher, numbers_for_partitions, slot_of};
 use super::specs::Slots;
-use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use crate::error::Result;
 
@@ -54,7 +54,7 @@ impl SplitStage {
     }
 }
 
-impl Step for SplitStage {
+impl StageStep for SplitStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
         let Some(chunk) = self.input.next()? else {
             self.chunks.flush(output)?;
@@ -62,7 +62,7 @@ impl Step for SplitStage {
         };
         self.chunks.set_source(chunk.source, output)?;
         let batch = chunk.batch()?;
-        let rows = Carried::of_batch(&batch, &self.write.row_types())?.rows;
+        let rows = SentRows::of_batch(&batch, &self.write.row_types())?.rows;
         let hashes = self.hasher.hashes(&rows.keys)?;
         let targets: Vec<u32> = hashes.into_iter().map(|hash| self.slots.slot_of(hash)).collect();
         self.chunks.distribute(&batch, &targets, |slot| self.slots.address(slot, None), output)?;

@@ -27,11 +27,11 @@ pub struct TaskAttempt {
 }
 
 /// What the tasks of a stage do.
-pub(super) trait Step: Send {
+pub(super) trait StageStep: Send {
     /// Does a part of the work: as much as one batch of rows, or one target, needs. Returns false when nothing is left.
     ///
     /// # Errors
-    /// Whatever ends the task.
+    /// Errors that end the task.
     fn step(&mut self, output: &mut Output) -> Result<bool>;
 
     /// Where reports of the task come from.
@@ -80,13 +80,13 @@ impl Output {
 
 /// The batches that a task hands on.
 pub struct StageBatches {
-    step: Box<dyn Step>,
+    step: Box<dyn StageStep>,
     output: Output,
     is_done: bool,
 }
 
 impl StageBatches {
-    pub(super) fn new(step: impl Step + 'static) -> Self {
+    pub(super) fn new(step: impl StageStep + 'static) -> Self {
         Self { step: Box::new(step), output: Output::default(), is_done: false }
     }
 

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 
-use super::carried::{self, Carried};
 use super::chunk::{Chunk, ChunkKind, encoded};
 use super::distributor::{Address, Distributor};
 use super::keys_stage::stored_keys;
 use super::placer::Placer;
 use super::reports::{ReadReport, TaggedReport};
+use super::sent_rows::{self, SentRows};
 use super::slots::RowSum;
 use super::specs::{TagBy, TagSpec};
 use super::split_stage::SlotAddresses;
-use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tags::{UnionTags, wanted_chunk};
 use crate::client::prepare::Prepared;
@@ -39,8 +39,8 @@ impl TagStage {
     }
 
     fn tag_slot(&mut self, slot: u32, output: &mut Output) -> Result<()> {
-        let (carried, sum) = read_rows(&mut self.input, &self.write, slot)?;
-        let rows = carried.map_or_else(|| carried::no_rows(&self.write.row_types()), |carried| carried.rows);
+        let (sent, sum) = read_rows(&mut self.input, &self.write, slot)?;
+        let rows = sent.map_or_else(|| sent_rows::no_rows(&self.write.row_types()), |sent| sent.rows);
         let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } =
             self.write.preparation().combined_if_wanted(rows)?;
         let mut rows = IndexedRows { rows, keys, is_delete, is_unconditional, tagged: Tagged::default() };
@@ -70,7 +70,7 @@ impl TagStage {
     }
 }
 
-impl Step for TagStage {
+impl StageStep for TagStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
         let Some(slot) = self.input.next_target()? else { return Ok(false) };
         self.tag_slot(slot, output)?;
@@ -88,7 +88,7 @@ impl Step for TagStage {
 ///
 /// # Errors
 /// Those of the input.
-pub(super) fn read_rows(input: &mut Chunks, write: &OpenWrite, target: u32) -> Result<(Option<Carried>, RowSum)> {
+pub(super) fn read_rows(input: &mut Chunks, write: &OpenWrite, target: u32) -> Result<(Option<SentRows>, RowSum)> {
     let mut batches = Vec::new();
     while let Some(chunk) = input.next_of(target, ChunkKind::Rows)? {
         batches.push(chunk.batch()?);
@@ -96,9 +96,9 @@ pub(super) fn read_rows(input: &mut Chunks, write: &OpenWrite, target: u32) -> R
     if batches.is_empty() {
         return Ok((None, RowSum::default()));
     }
-    let carried = Carried::of_batch(&carried::joined(&batches)?, &write.row_types())?;
-    let sum = RowSum::of_keys(&carried.rows.keys, write.is_global())?;
-    Ok((Some(carried), sum))
+    let sent = SentRows::of_batch(&sent_rows::joined(&batches)?, &write.row_types())?;
+    let sum = RowSum::of_keys(&sent.rows.keys, write.is_global())?;
+    Ok((Some(sent), sum))
 }
 
 /// Places a slot's rows, of which so many came, and hands them on.

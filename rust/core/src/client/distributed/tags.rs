@@ -6,8 +6,8 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use super::carried::{self, Carried};
 use super::chunk::{Chunk, ChunkKind};
+use super::sent_rows::{self, SentRows};
 use super::split_stage::SlotAddresses;
 use super::tag_stage::encoded_keys;
 use crate::client::prepare::Prepared;
@@ -56,7 +56,7 @@ impl UnionTags {
             further: further.iter().map(|one| (one.row, one.group, one.position)).collect(),
             has_positions: !positions.is_empty(),
         };
-        Ok((tags, carried::to_batch(&prepared, columns)?))
+        Ok((tags, sent_rows::to_batch(&prepared, columns)?))
     }
 
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -77,10 +77,10 @@ impl UnionTags {
     ///
     /// # Errors
     /// `Internal` if the rows are not those of the tags.
-    pub(super) fn with_rows(self, carried: Carried) -> Result<IndexedRows> {
-        let numbers: Int32Array = carried.column(GROUP)?;
-        let known: UInt64Array = carried.column(POSITION)?;
-        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = carried.rows;
+    pub(super) fn with_rows(self, sent: SentRows) -> Result<IndexedRows> {
+        let numbers: Int32Array = sent.column(GROUP)?;
+        let known: UInt64Array = sent.column(POSITION)?;
+        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = sent.rows;
         let groups = self.groups.into_iter();
         let tagged = Tagged {
             locations: numbers.iter().map(|group| group.map(i32::cast_unsigned)).collect(),
@@ -102,7 +102,7 @@ impl UnionTags {
     }
 }
 
-/// Keys whose stored rows are to be read from a file group. All chunks of a file group meet in one process.
+/// Keys whose stored rows are to be read from a file group. All chunks of a file group go to one process.
 ///
 /// # Errors
 /// `Internal` for keys that cannot be sent.
@@ -115,7 +115,7 @@ pub(super) fn wanted_chunk(
     let header = serde_json::to_vec(&(&group.partition, &group.file_id))
         .map_err(|error| Error::internal("the name of a file group").caused_by(error))?;
     let hash = XxHash64::oneshot(0, &header);
-    // Groups that share a number are told apart by the header.
+    // Groups that share a number have different headers.
     let target = (hash >> 33) as u32;
     let slot = slots.address(slots.slot_of(hash), None).slot;
     let data = Some(encoded_keys(KEY, keys)?);

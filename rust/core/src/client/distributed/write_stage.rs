@@ -9,7 +9,7 @@ use super::placer::{IS_REPEATED, POSITION};
 use super::reports::{ReadReport, WrittenReport};
 use super::route_stage::IS_NEW;
 use super::specs::{TaskSpec, WriteSpec};
-use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tag_stage::read_rows;
 use crate::assign::{GroupTask, TaskKind};
@@ -42,14 +42,13 @@ impl WriteStage {
     }
 
     fn write_task(&mut self, number: u32, output: &mut Output) -> Result<()> {
-        let (carried, sum) = read_rows(&mut self.input, &self.write, number)?;
+        let (sent, sum) = read_rows(&mut self.input, &self.write, number)?;
         let task = usize::try_from(number).ok().and_then(|number| self.spec.tasks.get(number));
-        let (Some(carried), Some(TaskSpec { partition, kind })) = (carried, task) else {
+        let (Some(sent), Some(TaskSpec { partition, kind })) = (sent, task) else {
             return Err(Error::internal("a task that is not there"));
         };
-        let (is_repeated, is_new): (BooleanArray, BooleanArray) =
-            (carried.column(IS_REPEATED)?, carried.column(IS_NEW)?);
-        let positions: UInt64Array = carried.column(POSITION)?;
+        let (is_repeated, is_new): (BooleanArray, BooleanArray) = (sent.column(IS_REPEATED)?, sent.column(IS_NEW)?);
+        let positions: UInt64Array = sent.column(POSITION)?;
         // A file that is rewritten takes a row once, though it may have its key several times.
         let takes_once = matches!(kind, TaskKind::Merge { .. });
         let rows: Vec<u32> = (0_u32..)
@@ -64,7 +63,7 @@ impl WriteStage {
         let known: Vec<Option<u64>> = rows.iter().map(position_of).collect();
         let positions = if known.iter().any(Option::is_some) { known } else { Vec::new() };
         let group = GroupTask { partition: partition.clone(), kind: kind.clone(), rows, positions };
-        let statuses = self.run(number, &group, (&carried.rows, &is_new))?;
+        let statuses = self.run(number, &group, (&sent.rows, &is_new))?;
         let report = WrittenReport { task: number, rows: sum, statuses };
         output.report(number, &ReadReport::Written(report))
     }
@@ -96,7 +95,7 @@ impl WriteStage {
     }
 }
 
-impl Step for WriteStage {
+impl StageStep for WriteStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
         let Some(task) = self.input.next_target()? else { return Ok(false) };
         self.write_task(task, output)?;

@@ -11,7 +11,7 @@ use crate::client::prepare::Prepared;
 use crate::error::{Error, Result};
 use crate::keys::RowKeys;
 
-/// Columns that every carried row has.
+/// Columns that every sent row has.
 const KEY: &str = "_mortice_key";
 const PARTITION: &str = "_mortice_partition";
 const IS_DELETE: &str = "_mortice_is_delete";
@@ -45,14 +45,14 @@ fn unfit(error: arrow_schema::ArrowError) -> Error {
     Error::internal("rows that are sent between processes").caused_by(error)
 }
 
-/// Carried rows, and their further columns.
-pub(super) struct Carried {
+/// SentRows rows, and their further columns.
+pub(super) struct SentRows {
     /// The rows.
     pub(super) rows: Prepared,
     further: RecordBatch,
 }
 
-impl Carried {
+impl SentRows {
     /// Reads the output of [`to_batch`], of which `types` are the table's columns.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Carried {
     /// One of the further columns.
     ///
     /// # Errors
-    /// `Internal` if there is none of this name and type.
+    /// `Internal` if no column has this name and type.
     pub(super) fn column<T: Array + Clone + 'static>(&self, name: &str) -> Result<T> {
         let column = self.further.column_by_name(name).and_then(|column| column.as_any().downcast_ref::<T>());
         column.cloned().ok_or_else(|| Error::internal(format!("prepared rows without the column {name}")))
