@@ -35,9 +35,9 @@ impl<'a> FullRows<'a> {
 }
 
 impl ReadRows for FullRows<'_> {
-    type Rows = (RecordBatch, RowKeys);
+    type KeyedRows = (RecordBatch, RowKeys);
 
-    fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::Rows> {
+    fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
         let rows = conformed(batch, &self.preparation.schema.types, first_row)?;
         self.preparation.check_ordering(&rows, first_row)?;
         if let Some(stored) = &mut self.stored {
@@ -56,9 +56,9 @@ impl ReadRows for FullRows<'_> {
 pub(super) struct KeysAlone<'a>(pub(super) &'a Preparation<'a>);
 
 impl ReadRows for KeysAlone<'_> {
-    type Rows = (RecordBatch, RowKeys);
+    type KeyedRows = (RecordBatch, RowKeys);
 
-    fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::Rows> {
+    fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
         let Preparation { table, options, key_is_global, .. } = self.0;
         let reader = RowKeyReader::for_deletes(&table.config, &batch.schema(), options, *key_is_global)?;
         Ok((batch.project(&[]).map_err(too_large)?, reader.read(batch, first_row)?))
@@ -70,7 +70,7 @@ impl ReadRows for KeysAlone<'_> {
 }
 
 /// Reads batches one after the other.
-pub(super) fn read_all<R: ReadRows<Rows = (RecordBatch, RowKeys)>>(
+pub(super) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)>>(
     reader: &mut R,
     batches: &[RecordBatch],
     ignores_failed: bool,

@@ -61,7 +61,7 @@ pub fn bulk_insert(
         let input = WriteInput { schema: Arc::clone(schema), batches, options: options.clone() };
         return write(uri, storage, WriteOperation::BulkInsert, &input);
     }
-    // What cannot be written is refused before there is an instant, as far as that can be told without rows.
+    // What cannot be written is refused before there is an instant, as far as that is known without rows.
     BulkOptions::new(&table, schema, parsed.values())?;
     let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::BulkInsert)?;
     let written = insert(&mut transaction, &index, schema, batches, parsed.values());

@@ -1,4 +1,4 @@
-//! Bulk inserts: rows that go to new file groups, whatever the table has (`SparkBulkInsertHelper`).
+//! Bulk inserts: rows that go to new file groups (`SparkBulkInsertHelper`).
 //!
 //! ```text
 //! batches ─> keys ─> (sorter) ─> threads ─> partition_writers ─> new base files
