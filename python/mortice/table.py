@@ -188,7 +188,7 @@ class Table:
 
             table.bulk_insert(reader, options={"hoodie.bulkinsert.sort.mode": "GLOBAL_SORT"})
 
-        Neither keys nor small files are looked for. The rows are read and written as a stream, whatever their number.
+        Neither keys nor small files are looked for. The rows are read and written as a stream of any length.
         Rows of a stream that cannot be written are found when others were written already; these are removed then.
 
         Args:

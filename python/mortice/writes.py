@@ -82,7 +82,9 @@ def with_nulls(
         kept: The columns to keep; of nested ones the top-level column.
         options: Options of the write.
     """
-    reader = pa.RecordBatchReader.from_stream(rows) if hasattr(rows, "__arrow_c_stream__") else pa.table(rows).to_reader()
+    reader = (
+        pa.RecordBatchReader.from_stream(rows) if hasattr(rows, "__arrow_c_stream__") else pa.table(rows).to_reader()
+    )
     columns = {name.split(".")[0].split(":")[0] for name in kept}
     names = [name for name in reader.schema.names if name in columns]
     schema = pa.schema([reader.schema.field(name) for name in names])

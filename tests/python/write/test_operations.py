@@ -185,7 +185,8 @@ def test_wildcards_name_partitions(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("partitions", "message"), [([""], "partition path"), (["../x"], "partition path"), ("x", "list of partition paths")]
+    ("partitions", "message"),
+    [([""], "partition path"), (["../x"], "partition path"), ("x", "list of partition paths")],
 )
 def test_paths_that_are_no_partitions_are_refused(tmp_path, partitions, message):
     table = new_table(tmp_path / "trips")

@@ -95,7 +95,9 @@ def test_a_record_index_finds_the_keys_to_drop(tmp_path):
     table = new_table(tmp_path / "trips")
     options = {"hoodie.index.type": "RECORD_INDEX", "hoodie.metadata.record.index.enable": "true"}
     table.insert(rows(("a", "x", 1, 1.0)), options)
-    table.insert(rows(("a", "x", 2, 2.0), ("b", "x", 2, 2.0)), options | {"hoodie.datasource.insert.dup.policy": "drop"})
+    table.insert(
+        rows(("a", "x", 2, 2.0), ("b", "x", 2, 2.0)), options | {"hoodie.datasource.insert.dup.policy": "drop"}
+    )
     assert content(table, "id", "ts") == [("a", 1), ("b", 2)]
 
 

@@ -53,7 +53,7 @@ def test_strings_are_times_of_the_input_zone(tmp_path):
     at = ["2024-07-01 12:00", "2024-12-01 12:00", "2024-11-03 01:30"]
     table.upsert(pa.table({"id": ["a", "b", "c"], "at": at, "ts": [1, 1, 1]}), NO_METADATA)
     assert partitions(table) == {"a": "2024/07/01 16", "b": "2024/12/01 17", "c": "2024/11/03 05"}
-    with pytest.raises(InvalidArgumentError, match="row 0.*skip"):
+    with pytest.raises(InvalidArgumentError, match=r"row 0.*skip"):
         table.upsert(pa.table({"id": ["d"], "at": ["2024-03-10 02:30"], "ts": [1]}), NO_METADATA)
 
 

@@ -7,6 +7,7 @@ import mortice
 from mortice import InvalidArgumentError, UnsupportedError
 from support.tables.written import KINDS, NO_METADATA, SCHEMA, content, new_table, rows
 
+
 @pytest.fixture(params=KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
 def table(request, tmp_path):
     version, table_type = request.param

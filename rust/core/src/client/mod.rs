@@ -14,6 +14,7 @@
 //! | `replaced_groups` | file groups that a write replaces |
 //! | `delete_partitions` | deletes partitions |
 //! | `delete_where` | deletes the rows that a filter selects |
+//! | `sort_mode` | the order of the rows of a bulk insert |
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
@@ -34,6 +35,7 @@ mod read_rows;
 mod refused_rows;
 mod replaced_groups;
 mod schema;
+mod sort_mode;
 mod tasks;
 mod transaction;
 mod write;

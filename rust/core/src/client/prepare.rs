@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{Field, Schema};
-use arrow_select::concat::{concat, concat_batches};
+use arrow_select::concat::concat_batches;
 use arrow_select::take::take;
 use bytes::Bytes;
 
 use super::combine::combine;
 use super::duplicates::combines_by_default;
-use super::read_rows::{FullRows, KeysAlone, read_all};
+use super::read_rows::{FullRows, KeysAlone, RowSource, read_all, too_large};
 use super::refused_rows::{RefusedRows, ignores_failed};
 use super::schema::WriteSchema;
 use crate::commit::WriteOperation;
-use crate::config::{MergeMode, MergeSemantics, option_values};
+use crate::config::{MergeSemantics, option_values};
 use crate::error::{Error, Result};
-use crate::keys::{FieldPath, KeyColumns, RowKeyReader, RowKeys};
+use crate::keys::{KeyColumns, RowKeys};
 use crate::names::{RequestedTime, meta_columns};
 use crate::plan::OpenTable;
 
@@ -66,6 +66,12 @@ pub(super) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
+    /// What rows are read for.
+    pub(super) fn source(&self) -> RowSource<'_> {
+        let Preparation { table, schema, options, key_is_global, .. } = self;
+        RowSource { table, schema, options, key_is_global: *key_is_global }
+    }
+
     /// Prepares rows of a write that adds rows or changes them. Rows that are left out are added to `refused`.
     ///
     /// # Errors
@@ -91,7 +97,7 @@ impl Preparation<'_> {
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
         let ignores_failed = ignores_failed(self.options)?;
-        let mut reader = FullRows::new(self, (origin.instant, origin.task), ignores_failed)?;
+        let mut reader = FullRows::new(self.source(), (origin.instant, origin.task), ignores_failed)?;
         let (rows, keys) = read_all(&mut reader, batches, (ignores_failed, origin.first_row), refused)?;
         let rows = concat_batches(&self.schema.types, &rows).map_err(too_large)?;
         let deletes = self.deletes_of(&rows, &keys.record_keys)?;
@@ -119,21 +125,13 @@ impl Preparation<'_> {
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
         let ignores_failed = ignores_failed(self.options)?;
-        let (_, keys) = read_all(&mut KeysAlone(self), batches, (ignores_failed, first_row), refused)?;
+        let (_, keys) = read_all(&mut KeysAlone(self.source()), batches, (ignores_failed, first_row), refused)?;
         let count = keys.record_keys.len();
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(count));
         let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
             .map_err(|error| Error::internal("rows without columns").caused_by(error))?;
         let all = BooleanArray::from(vec![true; count]);
         Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all })
-    }
-
-    /// The record key of a row that may have any columns, if it has one.
-    pub(super) fn key_of_row(&self, row: &RecordBatch) -> Option<String> {
-        let schema = row.schema();
-        let reader = RowKeyReader::for_deletes(&self.table.config, &schema, self.options, self.key_is_global).ok()?;
-        let keys = reader.read(row, 0).ok()?;
-        (keys.record_keys.len() == 1).then(|| keys.record_keys.value(0).to_owned())
     }
 
     /// Combines rows that have the same key, if options and operation say so. `prepared` are all rows of their keys, in order.
@@ -161,25 +159,6 @@ impl Preparation<'_> {
                 option_values::boolean(self.options, "hoodie.combine.before.insert", default)
             }
         }
-    }
-
-    /// A row without an ordering value cannot be merged by event time; Hudi fails on it when the table is read.
-    pub(super) fn check_ordering(&self, rows: &RecordBatch, first_row: u64) -> Result<()> {
-        if self.table.merge.mode != MergeMode::EventTime {
-            return Ok(());
-        }
-        for name in &self.table.merge.ordering_fields {
-            let path = FieldPath::new(name);
-            let Some(column) = rows.column_by_name(path.column()) else { continue };
-            let values = path.values(column)?;
-            if let Some(row) = (0..values.len()).find(|row| values.is_null(*row)) {
-                return Err(Error::invalid_argument(format!(
-                    "row {}, column {name:?}: the ordering value is null; rows of this table are ordered by it",
-                    first_row.saturating_add(row as u64)
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// Which rows are deletes, by the table's marks.
@@ -289,17 +268,4 @@ fn taken_keys(keys: &RowKeys, numbers: &UInt32Array) -> Result<RowKeys> {
 pub(super) fn taken_texts(texts: &StringArray, numbers: &UInt32Array) -> Result<StringArray> {
     let values = take(texts, numbers, None).map_err(too_large)?;
     values.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("texts are no strings"))
-}
-
-pub(super) fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
-    if arrays.is_empty() {
-        return Ok(StringArray::from(Vec::<&str>::new()));
-    }
-    let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-    let all = concat(&arrays).map_err(too_large)?;
-    all.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("keys are no strings"))
-}
-
-pub(super) fn too_large(error: arrow_schema::ArrowError) -> Error {
-    Error::invalid_argument("the rows of one write are too large; write them in parts").caused_by(error)
 }

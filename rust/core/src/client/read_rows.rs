@@ -1,20 +1,64 @@
 //! A user's batches, in the table's types and with their keys.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_select::concat::concat;
 
 use super::conform::conformed;
-use super::prepare::{Preparation, joined, too_large};
 use super::refused_rows::{ReadRows, RefusedRows};
+use super::schema::WriteSchema;
 use crate::avro_parquet::{ListStructure, ParquetColumns};
-use crate::error::Result;
-use crate::keys::{RowKeyReader, RowKeys};
+use crate::config::MergeMode;
+use crate::error::{Error, Result};
+use crate::keys::{FieldPath, RowKeyReader, RowKeys};
 use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+
+/// What rows are read for.
+#[derive(Clone, Copy)]
+pub(super) struct RowSource<'a> {
+    pub(super) table: &'a OpenTable,
+    /// The columns that are written.
+    pub(super) schema: &'a WriteSchema,
+    pub(super) options: &'a BTreeMap<String, String>,
+    /// Whether a key is unique in the table, not in a partition.
+    pub(super) key_is_global: bool,
+}
+
+impl RowSource<'_> {
+    /// A row without an ordering value cannot be merged by event time; Hudi fails on it when the table is read.
+    fn check_ordering(&self, rows: &RecordBatch, first_row: u64) -> Result<()> {
+        if self.table.merge.mode != MergeMode::EventTime {
+            return Ok(());
+        }
+        for name in &self.table.merge.ordering_fields {
+            let path = FieldPath::new(name);
+            let Some(column) = rows.column_by_name(path.column()) else { continue };
+            let values = path.values(column)?;
+            if let Some(row) = (0..values.len()).find(|row| values.is_null(*row)) {
+                return Err(Error::invalid_argument(format!(
+                    "row {}, column {name:?}: the ordering value is null; rows of this table are ordered by it",
+                    first_row.saturating_add(row as u64)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The record key of a row that may have any columns, if it has one.
+    fn key_of_row(&self, row: &RecordBatch) -> Option<String> {
+        let schema = row.schema();
+        let reader = RowKeyReader::for_deletes(&self.table.config, &schema, self.options, self.key_is_global).ok()?;
+        let keys = reader.read(row, 0).ok()?;
+        (keys.record_keys.len() == 1).then(|| keys.record_keys.value(0).to_owned())
+    }
+}
 
 /// Rows with all columns, and their keys.
 pub(super) struct FullRows<'a> {
-    preparation: &'a Preparation<'a>,
+    source: RowSource<'a>,
     keys: RowKeyReader,
     /// Says what the files' schema does not take, if that is to be found before files are written.
     stored: Option<ParquetColumns>,
@@ -23,23 +67,23 @@ pub(super) struct FullRows<'a> {
 impl<'a> FullRows<'a> {
     /// Prepares reading. Keys that are generated have the instant and the number of the task.
     pub(super) fn new(
-        preparation: &'a Preparation<'a>,
+        source: RowSource<'a>,
         (instant, task): (&RequestedTime, u32),
         ignores_failed: bool,
     ) -> Result<Self> {
-        let Preparation { table, schema, options, .. } = preparation;
+        let RowSource { table, schema, options, .. } = source;
         let keys = RowKeyReader::new(&table.config, &schema.types, options)?.with_instant(instant, task);
         let stored = || ParquetColumns::new(&schema.columns, ListStructure::ThreeLevels);
-        Ok(Self { preparation, keys, stored: ignores_failed.then(stored).transpose()? })
+        Ok(Self { source, keys, stored: ignores_failed.then(stored).transpose()? })
     }
 }
 
 impl ReadRows for FullRows<'_> {
-    type Rows = (RecordBatch, RowKeys);
+    type KeyedRows = (RecordBatch, RowKeys);
 
-    fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::Rows> {
-        let rows = conformed(batch, &self.preparation.schema.types, first_row)?;
-        self.preparation.check_ordering(&rows, first_row)?;
+    fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
+        let rows = conformed(batch, &self.source.schema.types, first_row)?;
+        self.source.check_ordering(&rows, first_row)?;
         if let Some(stored) = &mut self.stored {
             stored.convert(&rows)?;
         }
@@ -48,19 +92,19 @@ impl ReadRows for FullRows<'_> {
     }
 
     fn record_key(&self, row: &RecordBatch) -> Option<String> {
-        self.preparation.key_of_row(row)
+        self.source.key_of_row(row)
     }
 }
 
 /// Keys of rows that have no more columns than it takes.
-pub(super) struct KeysAlone<'a>(pub(super) &'a Preparation<'a>);
+pub(super) struct KeysAlone<'a>(pub(super) RowSource<'a>);
 
 impl ReadRows for KeysAlone<'_> {
-    type Rows = (RecordBatch, RowKeys);
+    type KeyedRows = (RecordBatch, RowKeys);
 
-    fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::Rows> {
-        let Preparation { table, options, key_is_global, .. } = self.0;
-        let reader = RowKeyReader::for_deletes(&table.config, &batch.schema(), options, *key_is_global)?;
+    fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
+        let RowSource { table, options, key_is_global, .. } = self.0;
+        let reader = RowKeyReader::for_deletes(&table.config, &batch.schema(), options, key_is_global)?;
         Ok((batch.project(&[]).map_err(too_large)?, reader.read(batch, first_row)?))
     }
 
@@ -70,7 +114,7 @@ impl ReadRows for KeysAlone<'_> {
 }
 
 /// Reads batches one after the other, of which the first row has this number.
-pub(super) fn read_all<R: ReadRows<Rows = (RecordBatch, RowKeys)>>(
+pub(super) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)>>(
     reader: &mut R,
     batches: &[RecordBatch],
     (ignores_failed, mut first_row): (bool, u64),
@@ -90,4 +134,17 @@ pub(super) fn read_all<R: ReadRows<Rows = (RecordBatch, RowKeys)>>(
     };
     let keys = RowKeys { record_keys: column(|keys| &keys.record_keys)?, partitions: column(|keys| &keys.partitions)? };
     Ok((rows, keys))
+}
+
+fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
+    if arrays.is_empty() {
+        return Ok(StringArray::from(Vec::<&str>::new()));
+    }
+    let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+    let all = concat(&arrays).map_err(too_large)?;
+    all.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("keys are no strings"))
+}
+
+pub(super) fn too_large(error: arrow_schema::ArrowError) -> Error {
+    Error::invalid_argument("the rows of one write are too large; write them in parts").caused_by(error)
 }

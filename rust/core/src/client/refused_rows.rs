@@ -24,10 +24,10 @@ pub struct RefusedRows {
 /// Reads batches of a user's rows.
 pub(super) trait ReadRows {
     /// What is read.
-    type Rows;
+    type KeyedRows;
 
     /// Reads rows, of which the first has this number. `InvalidArgument` if one of them cannot be written; then none is read.
-    fn read(&mut self, rows: &RecordBatch, first_row: u64) -> Result<Self::Rows>;
+    fn read(&mut self, rows: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows>;
 
     /// The record key of a single row that was refused, if it has one.
     fn record_key(&self, row: &RecordBatch) -> Option<String>;
@@ -48,7 +48,7 @@ impl RefusedRows {
         reader: &mut R,
         batch: &RecordBatch,
         first_row: u64,
-    ) -> Result<Vec<R::Rows>> {
+    ) -> Result<Vec<R::KeyedRows>> {
         reader.read(&batch.slice(0, 0), first_row)?;
         let mut accepted = Vec::new();
         let mut refused: Vec<(usize, String)> = Vec::new();

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow_schema::SchemaRef;
 
-use super::bulk_insert::SortMode;
 use super::duplicates::{DuplicatePolicy, effective_operation};
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
 use super::refused_rows::RefusedRows;
 use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::schema::WriteSchema;
+use super::sort_mode::SortMode;
 use super::tasks::{TaskOptions, TaskRunner};
 use super::{CommitExtra, Committed, Transaction};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};

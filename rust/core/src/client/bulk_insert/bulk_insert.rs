@@ -11,13 +11,13 @@ use arrow_schema::SchemaRef;
 use super::keyed_rows::KeyedRows;
 use super::partition_writers::{BulkTarget, PartitionWriters};
 use super::pipeline::{Feeder, Items, run};
-use super::sort_mode::SortMode;
 use super::sorter::Sorter;
 use crate::client::duplicates::DuplicatePolicy;
 use crate::client::prepare::Preparation;
 use crate::client::read_rows::FullRows;
 use crate::client::refused_rows::{ReadRows, ignores_failed};
 use crate::client::schema::WriteSchema;
+use crate::client::sort_mode::SortMode;
 use crate::client::write::{
     WriteInput, WriteResult, Written, check_supported, committed, new_attempt, refuse_failed_rows, write,
 };
@@ -61,7 +61,7 @@ pub fn bulk_insert(
         let input = WriteInput { schema: Arc::clone(schema), batches, options: options.clone() };
         return write(uri, storage, WriteOperation::BulkInsert, &input);
     }
-    // What cannot be written is refused before there is an instant, as far as that can be told without rows.
+    // What cannot be written is refused before there is an instant, as far as that is known without rows.
     BulkOptions::new(&table, schema, parsed.values())?;
     let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::BulkInsert)?;
     let written = insert(&mut transaction, &index, schema, batches, parsed.values());
@@ -214,7 +214,7 @@ impl Run<'_> {
 
     fn reader(&self, thread: usize) -> Result<FullRows<'_>> {
         let task = u32::try_from(thread).unwrap_or(u32::MAX);
-        FullRows::new(&self.preparation, (self.target.instant, task), self.ignores_failed)
+        FullRows::new(self.preparation.source(), (self.target.instant, task), self.ignores_failed)
     }
 
     /// The rows of a chunk that are written.

@@ -1,11 +1,10 @@
-//! Bulk inserts: rows that go to new file groups, whatever the table has (`SparkBulkInsertHelper`).
+//! Bulk inserts: rows that go to new file groups (`SparkBulkInsertHelper`).
 //!
 //! ```text
 //! batches ─> keys ─> (sorter) ─> threads ─> partition_writers ─> new base files
 //! ```
 //! | file | job |
 //! |---|---|
-//! | `sort_mode` | the order of the rows |
 //! | `keyed_rows` | rows with their keys |
 //! | `sorter` | rows sorted by partition and key |
 //! | `pipeline` | threads |
@@ -19,8 +18,6 @@ mod bulk_insert;
 mod keyed_rows;
 mod partition_writers;
 mod pipeline;
-mod sort_mode;
 mod sorter;
 
 pub use bulk_insert::bulk_insert;
-pub(super) use sort_mode::SortMode;

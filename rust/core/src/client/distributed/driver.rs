@@ -11,7 +11,7 @@ use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, Wri
 use super::slots::RowSum;
 use super::specs::{PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
 use super::state::WriteState;
-use crate::client::bulk_insert::SortMode;
+use crate::client::sort_mode::SortMode;
 use crate::client::duplicates::{DuplicatePolicy, effective_operation};
 use crate::client::prepare::Preparation;
 use crate::client::refused_rows::ignores_failed;

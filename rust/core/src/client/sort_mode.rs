@@ -8,7 +8,7 @@ const SORT_MODE: &str = "hoodie.bulkinsert.sort.mode";
 
 /// The order of rows, and their distribution to file groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::client) enum SortMode {
+pub(super) enum SortMode {
     /// As they come. A partition can have an open file for each thread.
     None,
     /// By partition and record key: the files of a partition have ranges of keys that do not overlap.
@@ -26,7 +26,7 @@ impl SortMode {
     ///
     /// # Errors
     /// `InvalidArgument` for other values.
-    pub(in crate::client) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+    pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
         let Some(mode) = options.get(SORT_MODE) else { return Ok(Self::None) };
         match mode.trim().to_ascii_uppercase().as_str() {
             "NONE" => Ok(Self::None),
@@ -41,7 +41,7 @@ impl SortMode {
     }
 
     /// Whether rows are sorted by record key within their partitions.
-    pub(in crate::client) const fn sorts_by_key(self) -> bool {
+    pub(super) const fn sorts_by_key(self) -> bool {
         matches!(self, Self::Global | Self::Partition)
     }
 
