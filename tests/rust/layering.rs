@@ -133,7 +133,22 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("assign", &["names", "config", "file_group", "timeline", "keys", "plan", "write", "index"]),
-    ("services", &["names", "config", "storage", "log", "timeline", "write", "commit", "metadata_upkeep"]),
+    (
+        "services",
+        &[
+            "names",
+            "config",
+            "storage",
+            "avro",
+            "hfile",
+            "log",
+            "timeline",
+            "file_group",
+            "write",
+            "commit",
+            "metadata_upkeep",
+        ],
+    ),
     (
         "client",
         &[

@@ -7,6 +7,7 @@ mod initialize;
 mod metadata_records;
 mod replay;
 mod roll_back;
+mod services;
 mod table_copy;
 #[path = "../zip_archive.rs"]
 mod zip_archive;

@@ -111,6 +111,14 @@ fn next_after(time: &str) -> Result<String> {
     if next.len() == DIGITS && next.as_str() > time { Ok(next) } else { Err(unknown()) }
 }
 
+/// The millisecond before a time (`HoodieInstantTimeGenerator.instantTimeMinusMillis`); none for a time that is not one of the calendar.
+#[must_use]
+pub fn millisecond_before(time: &RequestedTime) -> Option<RequestedTime> {
+    let millis = time.as_str().get(..DIGITS)?;
+    let before = parse(millis)?.checked_sub_signed(TimeDelta::milliseconds(1))?.format(FORM).to_string();
+    (before.len() == DIGITS).then(|| RequestedTime::parse(&before)).flatten()
+}
+
 /// A time of 17 digits. Written out, as a format without separators is ambiguous to the parser.
 fn parse(millis: &str) -> Option<NaiveDateTime> {
     let part = |from: usize, to: usize| millis.get(from..to)?.parse::<u32>().ok();
@@ -187,6 +195,14 @@ mod tests {
             let error = next_after(wrong).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::InvalidTable, "{error}");
         }
+    }
+
+    #[test]
+    fn the_millisecond_before() {
+        assert_eq!(millisecond_before(&"20240101000000000".into()), Some("20231231235959999".into()));
+        assert_eq!(millisecond_before(&"20240101000000500006".into()), Some("20240101000000499".into()));
+        assert_eq!(millisecond_before(&"00000000000000001".into()), None);
+        assert_eq!(millisecond_before(&"20240101000000".into()), None);
     }
 
     #[test]

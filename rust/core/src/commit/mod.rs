@@ -37,7 +37,7 @@ mod timeline_writer;
 mod unique_name;
 mod update_properties;
 
-pub use clock::{Clock, epoch_millis};
+pub use clock::{Clock, epoch_millis, millisecond_before};
 pub use conflicts::{ConflictCheck, WrittenGroups};
 pub use create_table::create_table;
 pub use file_system_lock::FileSystemLock;

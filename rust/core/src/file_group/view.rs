@@ -137,13 +137,21 @@ impl<'a> FileSystemView<'a> {
         Ok(chosen)
     }
 
-    /// Returns the files of each file group that is not replaced.
+    /// Returns the files of each file group that is not replaced, without change logs.
     pub(super) fn live_groups(&self, files: &PartitionFiles) -> BTreeMap<String, (Vec<ListedBase>, Vec<ListedLog>)> {
+        self.groups(files, |log| !log.name.cdc)
+    }
+
+    pub(super) fn groups(
+        &self,
+        files: &PartitionFiles,
+        is_wanted: impl Fn(&&ListedLog) -> bool,
+    ) -> BTreeMap<String, (Vec<ListedBase>, Vec<ListedLog>)> {
         let mut groups: BTreeMap<String, (Vec<ListedBase>, Vec<ListedLog>)> = BTreeMap::new();
         for base in &files.base_files {
             groups.entry(base.name.file_id.clone()).or_default().0.push(base.clone());
         }
-        for log in files.log_files.iter().filter(|log| !log.name.cdc) {
+        for log in files.log_files.iter().filter(is_wanted) {
             groups.entry(log.name.file_id.clone()).or_default().1.push(log.clone());
         }
         groups.retain(|file_id, _| instant_of_group(&self.replaced, &files.partition, file_id).is_none());

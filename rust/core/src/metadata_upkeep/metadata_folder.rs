@@ -15,7 +15,7 @@ use crate::timeline::Timeline;
 use crate::write::Markers;
 
 /// Where it is, relative to the table.
-pub(super) const ROOT: &str = ".hoodie/metadata";
+pub const ROOT: &str = ".hoodie/metadata";
 /// The token of all files that are written to it: a commit is written by one process, once.
 pub(super) const WRITE_TOKEN: &str = "0-0-0";
 

@@ -60,5 +60,9 @@ mod stored_statistics;
 mod upkeep;
 mod wanted_partitions;
 
+pub use base_hfile::BaseHFile;
 pub use commit_update::CommitUpdate;
+pub use metadata_folder::ROOT as METADATA_ROOT;
+pub use partition_kind::maintained_partitions;
+pub use record_schema::RecordSchema;
 pub use upkeep::MetadataUpkeep;

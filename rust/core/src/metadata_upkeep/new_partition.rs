@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::base_hfile::base_hfile;
+use super::base_hfile::BaseHFile;
 use super::delta_commit::{complete, deleted_keys};
 use super::drop_metadata_table::delete_below;
 use super::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
@@ -89,7 +89,9 @@ impl NewPartition<'_> {
     ) -> Result<Option<HoodieWriteStat>> {
         let name = BaseFileName::compose(file_id, WRITE_TOKEN, &self.instant, "hfile")?.name;
         let path = format!("{}/{name}", self.kind.folder());
-        let bytes = base_hfile(folder.schema(), records)?;
+        let mut file = BaseHFile::new(folder.schema().block)?;
+        records.iter().try_for_each(|(key, record)| file.append(key.as_bytes(), record))?;
+        let bytes = file.finish()?;
         let length = bytes.len() as u64;
         folder.store().put(&format!("{ROOT}/{path}"), &Bytes::from(bytes), None)?;
         let mut status = WriteStatus::new(self.kind.folder(), file_id);

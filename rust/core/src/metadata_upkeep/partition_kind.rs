@@ -61,6 +61,16 @@ impl PartitionKind {
     }
 }
 
+/// The folders of the partitions that a table's metadata table has, as its properties name them.
+///
+/// # Errors
+/// `Unsupported`, by name, for partitions that cannot be maintained.
+pub fn maintained_partitions(properties: &Properties) -> Result<Vec<&'static str>> {
+    let listed = ListedPartitions::of_properties(properties);
+    listed.check_known()?;
+    Ok(listed.known.into_iter().map(PartitionKind::folder).collect())
+}
+
 /// The partitions that a table has, complete or being built.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ListedPartitions {

@@ -12,11 +12,11 @@ use crate::config::{TableVersion, TimelineLayout};
 
 /// A pair of schema texts.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct RecordSchema {
+pub struct RecordSchema {
     /// In files.
-    pub(super) block: &'static str,
+    pub block: &'static str,
     /// In commits.
-    pub(super) commit: &'static str,
+    pub commit: &'static str,
     /// Whether column statistics say if their bounds are tight, and the type of the values; and whether there are records of
     /// secondary indexes.
     pub(super) is_1x: bool,
@@ -35,8 +35,12 @@ pub(super) const OF_1_2: RecordSchema = RecordSchema {
 };
 
 impl RecordSchema {
+    /// All of them, the oldest first.
+    pub const ALL: [&'static Self; 2] = [&OF_0_15, &OF_1_2];
+
     /// That of a metadata table of this version.
-    pub(super) fn of_version(version: TableVersion) -> &'static Self {
+    #[must_use]
+    pub fn of_version(version: TableVersion) -> &'static Self {
         match version.layout() {
             TimelineLayout::V1 => &OF_0_15,
             TimelineLayout::V2 => &OF_1_2,

@@ -49,9 +49,10 @@ impl MetadataUpkeep {
     /// what `touched` says. It can be repeated.
     ///
     /// # Errors
-    /// `Unsupported` up to table version 7 if the metadata table was compacted since; those of the storage.
+    /// As for [`Self::check_not_compacted`]; those of the storage.
     pub fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()> {
         let writer = self.folder.timeline_writer();
+        self.check_not_compacted(failed)?;
         let has_failed = writer
             .files()?
             .iter()
@@ -88,7 +89,6 @@ impl MetadataUpkeep {
         touched: &RolledBackFiles,
         writer: &TimelineWriter,
     ) -> Result<()> {
-        self.check_not_compacted(failed)?;
         let is_recorded = writer.files()?.iter().any(|file| {
             file.requested_time == *rollback
                 && file.action == Action::DeltaCommit
@@ -118,20 +118,30 @@ impl MetadataUpkeep {
         self.folder.markers(failed).remove()
     }
 
-    /// The metadata table's base files cannot be undone.
-    fn check_not_compacted(&self, failed: &RequestedTime) -> Result<()> {
-        let compactions = self.folder.timeline.completed_writes().filter(|instant| instant.action == Action::Commit);
-        let latest = compactions.map(|instant| &instant.requested_time).max();
-        match latest {
+    /// Makes sure that what an instant wrote to the metadata table is in no base file there, which cannot be undone
+    /// (`HoodieBackedTableMetadataWriter.validateRollback`).
+    ///
+    /// # Errors
+    /// `Unsupported`, saying what to do, if it is.
+    pub fn check_not_compacted(&self, failed: &RequestedTime) -> Result<()> {
+        let timeline = &self.folder.timeline;
+        let compactions = timeline.completed_writes().filter(|instant| instant.action == Action::Commit);
+        let Some(latest) = compactions.map(|instant| &instant.requested_time).max() else { return Ok(()) };
+        let is_compacted = match self.folder.config.layout() {
             // A compaction has the time of the last delta commit that it merges, with a suffix.
-            Some(latest) if latest.as_str().get(..failed.as_str().len()) >= Some(failed.as_str()) => {
-                let message = format!(
-                    "the instant was compacted in the metadata table ({latest}) and cannot be rolled back there: drop the metadata table first, by a write with hoodie.metadata.enable=false"
-                );
-                Err(Error::unsupported(message).in_file(ROOT).at_instant(failed))
-            }
-            _ => Ok(()),
+            TimelineLayout::V1 => latest.as_str().get(..failed.as_str().len()) >= Some(failed.as_str()),
+            TimelineLayout::V2 => timeline
+                .writes_at(failed)
+                .filter_map(|instant| instant.completion_time.as_ref())
+                .any(|completed| latest.compare_to_completion(completed).is_none_or(std::cmp::Ordering::is_ge)),
+        };
+        if !is_compacted {
+            return Ok(());
         }
+        let message = format!(
+            "the instant was compacted in the metadata table ({latest}) and cannot be rolled back there: drop the metadata table first, by a write with hoodie.metadata.enable=false"
+        );
+        Err(Error::unsupported(message).in_file(ROOT).at_instant(failed))
     }
 
     /// Appends rollback blocks to the file groups that have these logs. Returns the new logs with their lengths.

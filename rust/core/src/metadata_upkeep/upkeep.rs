@@ -20,6 +20,7 @@ use crate::metadata_table::MetadataTable;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::FileStore;
+use crate::timeline::Timeline;
 
 const PROPERTIES: &str = ".hoodie/hoodie.properties";
 
@@ -60,6 +61,12 @@ impl MetadataUpkeep {
         let (table, clock) = (Arc::clone(table), Clock::new(&table.config));
         let columns = ColumnChoice::from_options(options)?;
         Ok(Some(Self { table, folder, clock, listed, definitions, columns }))
+    }
+
+    /// The timeline of the metadata table, as it was when it was opened.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        &self.folder.timeline
     }
 
     /// Brings the metadata table into being, or off, as options say: creates the metadata table of a table that has none and is to have

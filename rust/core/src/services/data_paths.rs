@@ -78,8 +78,7 @@ fn ends_with_folder(folder: &str, partition: &str) -> bool {
 }
 
 fn outside(path: &str) -> Error {
-    let message = "a plan or marker of a rollback names a path outside of the table's partitions: it is not deleted, and nothing was \
-                   rolled back";
+    let message = "a plan or marker names a path outside of the table's partitions: nothing was deleted";
     Error::invalid_table(message).in_file(path)
 }
 

@@ -10,17 +10,24 @@
 //! | `rollback` | the action: plan, files, metadata table, completed instant |
 //! | `failed_writes` | which pending instants have failed |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
+//! | `service_table` | the table or its metadata table, as services work on it |
+//! | `compaction/` | compactions: when they are due, what they take, their plans |
+//! | `metadata_services/` | what runs on the metadata table before a write |
 
+mod compaction;
 mod data_paths;
 mod failed_writes;
 mod leftovers;
 mod listings;
+mod metadata_services;
 mod rollback;
 mod rollback_plan;
+mod service_table;
 mod undo_files;
 
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
+pub use metadata_services::MetadataServices;
 pub use rollback::{MetadataRollback, Rollbacks};
 
 #[cfg(test)]

@@ -29,6 +29,12 @@ const ATTEMPTS: usize = 10;
 
 /// The metadata table's part of a rollback.
 pub trait MetadataRollback {
+    /// Makes sure that the instant can be undone in the metadata table, before anything is.
+    ///
+    /// # Errors
+    /// `Unsupported` if it cannot.
+    fn check(&self, failed: &RequestedTime) -> Result<()>;
+
     /// Undoes in the metadata table what the failed instant wrote there. It may be repeated.
     ///
     /// # Errors
@@ -37,6 +43,10 @@ pub trait MetadataRollback {
 }
 
 impl MetadataRollback for MetadataUpkeep {
+    fn check(&self, failed: &RequestedTime) -> Result<()> {
+        self.check_not_compacted(failed)
+    }
+
     fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()> {
         Self::roll_back(self, failed, rollback, touched)
     }
@@ -78,12 +88,15 @@ impl Rollbacks<'_> {
     /// that it is the latest.
     ///
     /// # Errors
-    /// `InvalidTable` if a plan or a marker names files that are not the instant's: nothing is undone then; those of the storage, after
-    /// which the rollback can be repeated.
+    /// `InvalidTable` if a plan or a marker names files that are not the instant's, and as for [`MetadataRollback::check`]: nothing is
+    /// undone then; those of the storage, after which the rollback can be repeated.
     pub fn roll_back(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
         let started = Started::now();
         let timeline = self.timeline()?;
         let Some(target) = timeline.writes_at(target).next().cloned() else { return Ok(None) };
+        if let Some(metadata) = self.metadata {
+            metadata.check(&target.requested_time)?;
+        }
         // Before the markers are listed: attempts of tasks that run on add no files any more.
         OpenMark::new(Arc::clone(self.store), &target.requested_time).close()?;
         let planned = match self.pending(&timeline, &target)? {

@@ -11,11 +11,11 @@ use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, Wri
 use super::slots::RowSum;
 use super::specs::{PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
 use super::state::WriteState;
-use crate::client::sort_mode::SortMode;
 use crate::client::duplicates::{DuplicatePolicy, effective_operation};
 use crate::client::prepare::Preparation;
 use crate::client::refused_rows::ignores_failed;
 use crate::client::schema::WriteSchema;
+use crate::client::sort_mode::SortMode;
 use crate::client::write::{check_supported, refuse_failed_rows, user_metadata};
 use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::{OpenMark, WriteOperation};

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::services::{MetadataRollback, Rollbacks, remove_leftovers, roll_back_failed_writes};
+use crate::services::{MetadataRollback, MetadataServices, Rollbacks, remove_leftovers, roll_back_failed_writes};
 use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::Action;
 use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
@@ -138,7 +138,10 @@ fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>
     if MetadataUpkeep::initialize(&target.store, &table, &target.options)? {
         return target.open();
     }
-    Ok(table)
+    let Some(metadata) = metadata else { return Ok(table) };
+    let (timeline, options) = (&table.timeline, &target.options);
+    let services = MetadataServices { store: &target.store, config: &table.config, timeline, clock: &clock, options };
+    if services.run(metadata.timeline())? { target.open() } else { Ok(table) }
 }
 
 fn clock(config: &TableConfig, concurrency: &Concurrency) -> Clock {

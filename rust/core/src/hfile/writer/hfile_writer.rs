@@ -1,4 +1,4 @@
-//! The entry point: an HFile that cells are added to, composed in memory.
+//! The entry point: an HFile that cells are added to. Its bytes are taken as they are complete, or all at the end.
 
 use super::block::{DATA, FILE_INFO, META, ROOT_INDEX, append_block};
 use super::data_block::{append_cell, cell_len, stored_key};
@@ -13,9 +13,15 @@ const MAJOR_VERSION: u32 = 3;
 const GZ: u64 = 1;
 const COMPARATOR: &str = "org.apache.hudi.io.storage.HoodieHBaseKVComparator";
 
+/// Where the first data block is in a file without any: -1.
+const NO_BLOCK: u64 = u64::MAX;
+
 /// Writes an HFile: cells in the order of their keys, each key once.
 pub struct HFileWriter {
+    /// Bytes that are complete and were not taken.
     bytes: Vec<u8>,
+    /// Bytes that were taken before them.
+    taken: u64,
     block: Vec<u8>,
     first_key: Vec<u8>,
     last_key: Option<Vec<u8>>,
@@ -38,6 +44,7 @@ impl HFileWriter {
             [("schema", schema.as_bytes().to_vec()), ("hfile.CREATE_TIME_TS", created_ms.to_be_bytes().to_vec())];
         Self {
             bytes: Vec::new(),
+            taken: 0,
             block: Vec::new(),
             first_key: Vec::new(),
             last_key: None,
@@ -91,37 +98,50 @@ impl HFileWriter {
         Ok(())
     }
 
-    /// Ends the file and returns its bytes.
+    /// Takes the bytes that are complete: those of the data blocks that were ended since the last call. They come before the bytes that
+    /// [`Self::finish`] returns.
+    pub fn take_complete(&mut self) -> Vec<u8> {
+        self.taken = self.position();
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Ends the file and returns its bytes that were not taken.
     ///
     /// # Errors
-    /// `Internal` for a file without cells; `InvalidArgument` as for [`Self::append`].
+    /// `InvalidArgument` as for [`Self::append`].
     pub fn finish(mut self) -> Result<Vec<u8>> {
         self.end_block()?;
-        let Some(last_key) = self.last_key.take() else { return Err(Error::internal("an HFile without cells")) };
+        // Of a file without cells Hudi stores empty bytes instead of a key.
+        let last_key = self.last_key.take().map_or(Ok(Vec::new()), |key| stored_key(&key))?;
         let mut meta_index = Vec::new();
         let mut meta_blocks = std::mem::take(&mut self.meta_blocks);
         meta_blocks.sort();
         for (name, content) in &meta_blocks {
-            let offset = self.bytes.len() as u64;
+            let offset = self.position();
             let length = append_block(&mut self.bytes, META, content, None)?;
             append_index_entry(&mut meta_index, offset, length, name.as_bytes())?;
         }
-        let load_on_open = self.bytes.len() as u64;
+        let load_on_open = self.position();
         append_block(&mut self.bytes, ROOT_INDEX, &self.index, None)?;
         append_block(&mut self.bytes, ROOT_INDEX, &meta_index, None)?;
-        let file_info = self.bytes.len() as u64;
-        let info = self.file_info(&last_key)?;
+        let file_info = self.position();
+        let info = self.file_info(&last_key);
         append_block(&mut self.bytes, FILE_INFO, &info, None)?;
         let trailer = self.trailer(file_info, load_on_open, meta_blocks.len() as u64);
         self.bytes.extend(trailer?);
         Ok(self.bytes)
     }
 
+    /// Where in the file the next byte is.
+    fn position(&self) -> u64 {
+        self.taken.saturating_add(self.bytes.len() as u64)
+    }
+
     fn end_block(&mut self) -> Result<()> {
         if self.block.is_empty() {
             return Ok(());
         }
-        let offset = self.bytes.len() as u64;
+        let offset = self.position();
         let length = append_block(&mut self.bytes, DATA, &self.block, self.last_block)?;
         append_index_entry(&mut self.index, offset, length, &stored_key(&self.first_key)?)?;
         self.last_block = Some(offset);
@@ -131,14 +151,15 @@ impl HFileWriter {
         Ok(())
     }
 
-    fn file_info(&mut self, last_key: &[u8]) -> Result<Vec<u8>> {
+    /// `last_key` in its stored form.
+    fn file_info(&mut self, last_key: &[u8]) -> Vec<u8> {
         let average = |sum: u64| {
             let average = u32::try_from(sum.checked_div(self.cells).unwrap_or_default()).unwrap_or(u32::MAX);
             average.to_be_bytes().to_vec()
         };
         let mut entries = std::mem::take(&mut self.info);
         entries.extend([
-            ("hfile.LASTKEY".to_owned(), stored_key(last_key)?),
+            ("hfile.LASTKEY".to_owned(), last_key.to_vec()),
             ("hfile.AVG_KEY_LEN".to_owned(), average(self.key_bytes)),
             ("hfile.AVG_VALUE_LEN".to_owned(), average(self.value_bytes)),
             ("KEY_VALUE_VERSION".to_owned(), 1_i32.to_be_bytes().to_vec()),
@@ -154,14 +175,14 @@ impl HFileWriter {
         let mut payload = b"PBUF".to_vec();
         append_varint(message.len() as u64, &mut payload);
         payload.extend(message);
-        Ok(payload)
+        payload
     }
 
     fn trailer(&self, file_info: u64, load_on_open: u64, meta_blocks: u64) -> Result<Vec<u8>> {
         let mut message = Vec::new();
         // By field: 1 file info offset, 2 load-on-open offset, 3 bytes of data before compression (as Hudi has it), 5 and 6 index
         // entries, 7 cells, 8 index levels, 9 and 10 first and last data block.
-        let first_block = 0;
+        let first_block = if self.blocks == 0 { NO_BLOCK } else { 0 };
         let numbers = [
             (1, file_info),
             (2, load_on_open),

@@ -1,0 +1,15 @@
+//! Compactions: when they are due, what they take, and their plans. Metadata tables are compacted by the same plans.
+//!
+//! | file | job |
+//! |---|---|
+//! | `trigger` | when a compaction is due |
+//! | `slices` | the file slices that it may take |
+//! | `plan` | plans, made and read |
+
+mod plan;
+mod slices;
+mod trigger;
+
+pub(super) use plan::{operation_of, plan_of, planned_slices};
+pub(super) use slices::{planned_groups, slices_to_compact};
+pub(super) use trigger::{Trigger, TriggerNames, last_completed_compaction};

@@ -1,0 +1,89 @@
+//! The file slices that a compaction may take (`BaseHoodieCompactionPlanGenerator.generateCompactionPlan`): the latest of each file group
+//! that is in no other plan, with the log files of what was completed before the compaction.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::TimelineLayout;
+use crate::error::Result;
+use crate::file_group::{FileSlice, FileSystemView, LogFile, PartitionFiles};
+use crate::names::{LogFileName, RequestedTime};
+use crate::services::service_table::ServiceTable;
+use crate::timeline::{CompletionStatus, Timeline};
+
+/// File groups that are in a plan: pending compactions, log compactions and clustering. By partition.
+pub(in crate::services) type PlannedGroups = BTreeMap<String, BTreeSet<String>>;
+
+/// The file groups of pending plans.
+///
+/// # Errors
+/// What reading plans may fail with.
+pub(in crate::services) fn planned_groups(timeline: &Timeline) -> Result<PlannedGroups> {
+    let mut groups = PlannedGroups::new();
+    for plan in timeline.pending_compactions()? {
+        for operation in plan.operations {
+            groups.entry(operation.partition).or_default().insert(operation.file_id);
+        }
+    }
+    for group in timeline.file_groups_in_pending_clustering()? {
+        groups.entry(group.partition).or_default().insert(group.file_id);
+    }
+    Ok(groups)
+}
+
+/// The slices of partitions that a compaction at `instant` may take, those with log files.
+///
+/// # Errors
+/// As for [`FileSystemView::slices`].
+pub(in crate::services) fn slices_to_compact(
+    table: &ServiceTable,
+    partitions: &[PartitionFiles],
+    planned: &PlannedGroups,
+    instant: &RequestedTime,
+) -> Result<Vec<FileSlice>> {
+    let view = FileSystemView::new(&table.timeline, &table.config, None)?;
+    let mut slices = Vec::new();
+    for files in partitions {
+        let is_planned = |slice: &FileSlice| {
+            planned.get(&slice.partition).is_some_and(|groups| groups.contains(slice.file_id.as_str()))
+        };
+        for mut slice in view.slices(files)? {
+            if is_planned(&slice) {
+                continue;
+            }
+            if table.config.layout() == TimelineLayout::V2 {
+                let base = slice.base_file.as_ref().map(|base| &base.instant);
+                slice.log_files =
+                    completed_before(&table.timeline, std::mem::take(&mut slice.log_files), base, instant)?;
+            }
+            if !slice.log_files.is_empty() {
+                slices.push(slice);
+            }
+        }
+    }
+    Ok(slices)
+}
+
+/// The log files of delta commits that were completed before the compaction begins. Others belong to the slice that it begins.
+fn completed_before(
+    timeline: &Timeline,
+    logs: Vec<LogFile>,
+    base_instant: Option<&RequestedTime>,
+    instant: &RequestedTime,
+) -> Result<Vec<LogFile>> {
+    let mut kept = Vec::with_capacity(logs.len());
+    for log in logs {
+        let Some(name) = LogFileName::parse(&log.name) else { continue };
+        // Written before the table was upgraded to version 8: the name has the base instant.
+        let is_of_slice = base_instant == Some(&name.instant);
+        let is_before = match timeline.completion_time(&name.instant)? {
+            CompletionStatus::At(completed) => instant.compare_to_completion(completed).is_some_and(Ordering::is_gt),
+            CompletionStatus::Archived => true,
+            CompletionStatus::Pending => false,
+        };
+        if is_before || is_of_slice {
+            kept.push(log);
+        }
+    }
+    Ok(kept)
+}

@@ -1,0 +1,46 @@
+//! How the metadata table is compacted, cleaned and archived, by Hudi's options (`HoodieMetadataWriteUtils.createMetadataWriteConfig`).
+
+use std::collections::BTreeMap;
+
+use crate::config::option_values;
+use crate::error::{Error, Result};
+use crate::services::compaction::{Trigger, TriggerNames};
+
+const TRIGGER: TriggerNames = TriggerNames {
+    strategy: "hoodie.metadata.compact.trigger.strategy",
+    commits: ("hoodie.metadata.compact.max.delta.commits", 10),
+    seconds: ("hoodie.metadata.compact.max.delta.seconds", 7200),
+};
+const MAX_WHEN_PENDING: &str = "hoodie.metadata.max.deltacommits.when_pending";
+const FAIL: &str = "hoodie.metadata.write.fail.on.table.service.failures";
+const FLAGS_WITHOUT_SUPPORT: [&str; 2] =
+    ["hoodie.metadata.log.compaction.enable", "hoodie.metadata.table.service.manager.enabled"];
+
+/// Options of the services of a metadata table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MetadataServiceOptions {
+    /// When it is compacted.
+    pub(super) trigger: Trigger,
+    /// Delta commits that may pile up while an instant of the table is pending, up to table version 7.
+    pub(super) max_when_pending: u64,
+    /// Whether a service that fails ends the write.
+    pub(super) fails_write: bool,
+}
+
+impl MetadataServiceOptions {
+    /// # Errors
+    /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for log compaction and for services that
+    /// another process is to run.
+    pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        for name in FLAGS_WITHOUT_SUPPORT {
+            if option_values::boolean(options, name, false)? {
+                return Err(Error::unsupported(format!("option {name}=true; leave it out")));
+            }
+        }
+        Ok(Self {
+            trigger: Trigger::from_options(options, TRIGGER)?,
+            max_when_pending: option_values::number(options, MAX_WHEN_PENDING, 1000)?,
+            fails_write: option_values::boolean(options, FAIL, true)?,
+        })
+    }
+}
