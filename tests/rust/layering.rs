@@ -124,6 +124,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "bloom",
             "base_file",
             "file_group",
+            "merge",
             "keys",
             "plan",
             "filter",
@@ -136,6 +137,8 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "client",
         &[
+            "trusted",
+            "spill",
             "names",
             "config",
             "storage",

@@ -37,6 +37,7 @@ mod tag;
 mod tagged;
 
 pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
+pub use incoming_keys::IncomingKeys;
 pub use indexed_rows::IndexedRows;
 pub use moves::merge_moved_rows;
 pub use options::{BucketOptions, IndexOptions, IndexType};
