@@ -2,12 +2,15 @@
 counted, and a report is made from a record alone."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -18,10 +21,11 @@ if not sys.platform.startswith("linux"):
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import mortice
 from support.cases import unpack
 from versus import avro_types, cpu, equal, plots, process, report, rounds, workloads
-from versus.contenders import CONTENDERS
-from versus.contenders.contender import Contender, NotSupported
+from versus.contenders import CONTENDERS, VERIFIER
+from versus.contenders.contender import WRITES, Contender, NotSupported
 from versus.contenders.fastavro_rows import datums
 from versus.record import CANNOT, DIFFERS, FAILED, OK, Line, Record, incomplete_points, load
 from versus.results import ratios, results
@@ -218,6 +222,81 @@ def test_only_contenders_with_correct_rows_have_times(record):
     assert {line.state for line in lines if line.status == CANNOT} == {"cold", "warm"}
 
 
+class FakeWriterProcess(FakeProcess):
+    """Writes the rows of its contender next to those of the table, or reads them back."""
+
+    paths: ClassVar[list[str]] = []
+
+    def ask(self, request, limit_seconds):
+        folder = Path(request["query"]["path"])
+        if request["do"] == "answer":
+            assert self.contender.name == VERIFIER
+            assert request["query"]["columns"] == ["_hoodie_record_key", "_hoodie_partition_path", *ROWS.schema.names]
+            shutil.copy(folder / "rows", request["path"])
+        if request["do"] == "run":
+            assert sorted(path.name for path in folder.iterdir()) == [".hoodie", "base.parquet"]
+            self.paths.append(request["query"]["path"])
+            pq.write_table(self.contender.rows, folder / "rows")
+        return {}
+
+    def measured(self, query, times, limit_seconds):
+        assert times == 1
+        self.ask({"do": "run", "query": query}, limit_seconds)
+        return {"wall_s": 10.0, "cpu_s": 10.0, "peak_bytes": 1, "rows": None}
+
+
+class FakeWriter(FakeContender):
+    kinds = ("upsert",)
+
+
+def test_every_run_of_a_write_is_into_a_fresh_copy_and_hudi_reads_the_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(rounds, "Process", FakeWriterProcess)
+    monkeypatch.setattr(rounds, "CACHE", tmp_path)
+    monkeypatch.setattr("versus.tables.CACHE", tmp_path)
+    point = workloads.Point("write", Table(3, commits=1, fraction=1.0), "upsert")
+    rows, base = (table.path for table in (point.table.rows_alone, point.table.base))
+    assert point.prepared == (point.table.base, point.table.rows_alone)
+    rows.mkdir(parents=True)
+    pq.write_table(ROWS, rows / "part.parquet")
+    (base / ".hoodie").mkdir(parents=True)
+    (base / "base.parquet").touch()
+    contenders = [FakeWriter("a", ROWS), FakeWriter("b", ROWS.take([2, 1, 0])), FakeWriter("wrong", ROWS.slice(1))]
+    race = rounds.Rounds(contenders, replace(EFFORT, patience_seconds=1), Record(tmp_path / "record.csv", {}))
+    race.run(point, Written(point.start))
+    found = {(line.contender, line.status) for line in load(tmp_path / "record.csv")[1]}
+    assert found == {("a", OK), ("b", OK), ("wrong", DIFFERS)}
+    # Of both that are correct the result, the warm-up, and two rounds.
+    assert len(set(FakeWriterProcess.paths)) == len(FakeWriterProcess.paths) == 2 * 4 + 1
+    assert not any(Path(path).exists() for path in FakeWriterProcess.paths)
+
+
+@pytest.mark.parametrize("kind", ["upsert", "insert"])
+def test_mortice_writes_the_rows_of_a_query(tmp_path, kind):
+    writer = next(contender for contender in CONTENDERS if contender.name == "mortice writer")
+    rows, path = pa.table({"key": ["a", "b"], "ts": [1, 2], "n": [3, None]}), str(tmp_path / "table")
+    (tmp_path / "rows").mkdir()
+    pq.write_table(rows, tmp_path / "rows" / "part.parquet")
+    if kind == "upsert":
+        table = mortice.create_table(path, rows.schema, name="t", record_key="key", ordering="ts")
+        table.insert(rows.set_column(2, "n", pa.array([None, 0], pa.int64())))
+    query = {"kind": kind, "path": path, "rows": str(tmp_path / "rows")}
+    started = process.Process(LocalContender(writer), 1)
+    try:
+        started.ask({"do": "prepare", "query": query}, 60)
+        assert started.measured(query, 1, 60)["rows"] == 2
+    finally:
+        started.end()
+    assert mortice.Table(path).snapshot(columns=rows.schema.names).to_arrow().sort_by("key") == rows
+
+
+def test_writing_on_spark_is_refused_while_mortice_has_no_such_function(monkeypatch):
+    monkeypatch.setattr(mortice._mortice, "debug_build", False, raising=False)
+    monkeypatch.delattr("mortice.spark.write", raising=False)
+    writer = next(contender for contender in CONTENDERS if contender.name == "mortice.spark.write")
+    with pytest.raises(NotSupported, match=r"mortice\.spark\.write"):
+        writer.prepare({"kind": "upsert", "rows": "none"})
+
+
 def recorded(path, points):
     """Writes a record of these points and returns it with its lines."""
     record = Record(path, {"date": "2024-01-01", "commit": "a"})
@@ -312,9 +391,12 @@ def line(contender, cpu_s, round_=1, status=OK):
 def test_ratios_are_of_medians_to_the_corresponding_mortice():
     lines = [line("mortice API", cpu_s, at) for at, cpu_s in enumerate((1.0, 9.0, 2.0))]
     lines += [line("hudi-rs", 6.0), line("Hudi 1.2.0 on Spark", 20.0), line("mortice mapInArrow", 4.0)]
+    lines += [line("mortice writer", 2.0), line("mortice.spark.write", 5.0), line("Hudi 1.2.0 writer", 30.0)]
     found = ratios(list(results(lines).values()))
-    assert found["hudi-rs"] == (3.0, 3.0)
-    assert found["Hudi 1.2.0 on Spark"] == (5.0, 5.0)
+    assert found["hudi-rs", "mortice API"] == (3.0, 3.0)
+    assert found["Hudi 1.2.0 on Spark", "mortice mapInArrow"] == (5.0, 5.0)
+    assert found["Hudi 1.2.0 writer", "mortice writer"] == (15.0, 15.0)
+    assert found["Hudi 1.2.0 writer", "mortice.spark.write"] == (6.0, 6.0)
 
 
 def test_a_contender_that_fails_in_a_later_round_has_no_time():
@@ -363,6 +445,7 @@ def test_every_contender_and_every_workload_has_queries():
     assert len(set(names)) == len(names)
     for scale in ("tiny", "quick", "whole"):
         kinds = {point.kind for point in workloads.points(workloads.WORKLOADS, scale)}
+        assert kinds > set(WRITES)
         for kind in kinds:
             assert [one.name for one in CONTENDERS if kind in one.kinds and not one.is_limit]
         assert all(kinds & set(one.kinds) for one in CONTENDERS)
@@ -370,7 +453,7 @@ def test_every_contender_and_every_workload_has_queries():
 
 def test_the_name_of_a_table_contains_all_parameters():
     points = workloads.points(workloads.WORKLOADS, "whole")
-    tables = {point.table for point in points}
+    tables = {table for point in points for table in (point.table, *point.prepared)}
     assert len({table.name for table in tables}) == len(tables)
 
 

@@ -48,7 +48,7 @@ def run(options):
     todo = points(workloads, options.scale)
     if options.resume:
         todo = incomplete_points(todo, options.resume)
-    tables = prepared([point.table for point in todo])
+    tables = prepared([table for point in todo for table in point.prepared])
     if options.prepare:
         return
     path = Path(options.resume) if options.resume else record_path(options.out)
@@ -57,7 +57,7 @@ def run(options):
     rounds = Rounds([one for one in CONTENDERS if one.name in names], EFFORTS[options.scale], record)
     try:
         for point in todo:
-            rounds.run(point, tables[point.table])
+            rounds.run(point, tables[point.start])
     finally:
         rounds.end()
     print(f"{os.path.relpath(path)}\n{os.path.relpath(report.write(path))}")

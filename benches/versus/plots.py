@@ -21,6 +21,10 @@ COLORS = {
     "base files by Spark": "#9ab",
     "base files by pyarrow": "#aaa",
     "memcpy of the log": "#ccc",
+    "mortice writer": "#c33",
+    "mortice.spark.write": "#e83",
+    "Hudi 1.2.0 writer": "#247",
+    "Parquet by pyarrow": "#aaa",
 }
 ALL_COLUMNS = 25
 
@@ -95,7 +99,7 @@ LINES = (
         is_log=True,
     ),
 )
-BARS = ("decode", "table", "spark")
+BARS = ("decode", "table", "spark", "write")
 
 
 def draw(found, folder):

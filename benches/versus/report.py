@@ -5,7 +5,7 @@ from pathlib import Path
 
 from versus import plots
 from versus.record import load
-from versus.results import OURS, OURS_BESIDE, by_point, per_log_mib, ratios, results, title
+from versus.results import by_point, per_log_mib, ratios, results, title
 
 STYLE = """
 body { font: 15px/1.4 sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }
@@ -22,10 +22,12 @@ Every contender runs in a separate process, bound to the given cores; at each po
 round. CPU is user and system time of the process and its descendants: every thread of a JVM and every Python worker.
 Times are medians, with the minimum and the maximum of the rounds. Rows were compared, sorted by hash, before any time
 was measured, with those of the first contender at the point that has a result. A ratio is the CPU (and wall) time of a
-contender divided by that of mortice: of mortice mapInArrow for contenders on Spark, otherwise of the mortice API. Grey
-contenders are lower bounds for the others: they merge nothing. “cold” is the first query of a new process, with a
-session that has started, and files dropped from the page cache. Peak is the maximum of resident memory, including
-mapped files and the heap that a JVM has reserved.
+contender divided by that of mortice: of mortice mapInArrow for contenders on Spark, otherwise of the mortice API; for
+writes of the mortice writer, and in the summary of mortice.spark.write, too. Grey contenders are lower bounds for the
+others: they merge nothing. Every run of a write is into a fresh copy of the table, of rows that are in memory, and Hudi
+reads what each writer has written first. “cold” is the first query of a new process, with a session that has started,
+and files dropped from the page cache. Peak is the maximum of resident memory, including mapped files and the heap that
+a JVM has reserved.
 """
 
 
@@ -41,8 +43,8 @@ def write(path, out=None):
 
 
 def _page(head, found, pictures, page):
-    yield "<!doctype html><html lang=en><meta charset=utf-8><title>mortice compared with other readers</title>"
-    yield f"<style>{STYLE}</style><h1>mortice compared with other readers</h1><table>"
+    yield "<!doctype html><html lang=en><meta charset=utf-8><title>mortice compared with others</title>"
+    yield f"<style>{STYLE}</style><h1>mortice compared with others</h1><table>"
     yield from (f"<tr><td>{_text(name)}</td><td>{_text(value)}</td></tr>" for name, value in head.items())
     yield f"</table><p>{NOTES}</p><h2>Summary</h2>{_summary(found)}"
     workloads = dict.fromkeys(point[0] for point, _ in by_point(found))
@@ -88,9 +90,11 @@ def _table(together, state):
         "rounds",
     )
     yield f"<tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>"
-    times = ratios(together)
+    first_ratios = {}
+    for (name, _), ratio in ratios(together).items():
+        first_ratios.setdefault(name, ratio)
     for result in together:
-        yield _row(result, times.get(result.line.contender))
+        yield _row(result, first_ratios.get(result.line.contender))
     yield "</table>"
 
 
@@ -135,9 +139,9 @@ def summary(found):
     for (_, state), together in by_point(found).items():
         if state != "warm":
             continue
-        for name, (cpu, wall) in ratios(together).items():
+        for (name, ours), (cpu, wall) in ratios(together).items():
             if not name.startswith("mortice"):
-                yield title(together[0].line), name, OURS_BESIDE.get(name, OURS), cpu, wall
+                yield title(together[0].line), name, ours, cpu, wall
 
 
 def _summary(found):

@@ -9,12 +9,15 @@ from versus.record import OK
 NAMES = [contender.name for contender in CONTENDERS]
 
 OURS_BESIDE = {
-    "Hudi 1.2.0 on Spark": "mortice mapInArrow",
-    "Hudi 0.15.0 on Spark": "mortice mapInArrow",
-    "base files by Spark": "mortice mapInArrow",
+    "Hudi 1.2.0 on Spark": ("mortice mapInArrow",),
+    "Hudi 0.15.0 on Spark": ("mortice mapInArrow",),
+    "base files by Spark": ("mortice mapInArrow",),
+    "Hudi 1.2.0 writer": ("mortice writer", "mortice.spark.write"),
+    "mortice.spark.write": ("mortice writer",),
+    "Parquet by pyarrow": ("mortice writer",),
 }
-"""The mortice contender that another one is compared with; the API for all others."""
-OURS = "mortice API"
+"""The mortice contenders that another one is compared with; the API for all others."""
+OURS = ("mortice API",)
 
 
 @dataclass(frozen=True)
@@ -81,14 +84,15 @@ def _place(result):
 
 
 def ratios(together):
-    """Returns the ratios of CPU and wall time to the corresponding mortice contender: {contender: (cpu, wall)}."""
+    """Returns the ratios of CPU and wall time to the mortice contenders: {(contender, ours): (cpu, wall)}."""
     times = {result.line.contender: result for result in together if result.is_ok}
     found = {}
     for name, result in times.items():
-        ours = times.get(OURS_BESIDE.get(name, OURS))
-        if ours and ours is not result:
-            pairs = [(result.spread(of).median, ours.spread(of).median) for of in ("cpu_s", "wall_s")]
-            found[name] = tuple(theirs / own if own else float("nan") for theirs, own in pairs)
+        for our_name in OURS_BESIDE.get(name, OURS):
+            ours = times.get(our_name)
+            if ours and ours is not result:
+                pairs = [(result.spread(of).median, ours.spread(of).median) for of in ("cpu_s", "wall_s")]
+                found[name, our_name] = tuple(theirs / own if own else float("nan") for theirs, own in pairs)
     return found
 
 

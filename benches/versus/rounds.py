@@ -1,22 +1,32 @@
 """Alternates contenders: at each point every contender runs once a round, in an order that changes from round to round,
 so that disturbances of the machine affect all. A contender has no time until its rows equal those of the reference.
+Those that write do so into a fresh copy of the table in every run, and Hudi reads what each of them has written first.
 """
 
+import itertools
 import os
 import shutil
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from versus import equal
+from versus.contenders import VERIFIER, contender_of
 from versus.contenders.contender import NotSupported
+from versus.homes import CACHE
 from versus.process import Failed, Process
 from versus.record import CANNOT, DIFFERS, FAILED, OK, Line
+from versus.tables import copy_table
 
 SHORTEST_SECONDS = 0.1
 """Shorter queries are run several times a round."""
 MOST_TIMES = 50
+KEYS = ["_hoodie_record_key", "_hoodie_partition_path"]
+"""The meta columns that do not depend on the writer."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,8 @@ class Effort:
     limit_seconds: float
     """The time limit of a query."""
     patience_seconds: float
-    """Contenders that take longer for one run have three rounds, and no warm-up other than their result."""
+    """Contenders that take longer for one run have three rounds, and no warm-up other than their result; but writes are
+    warmed up, as JVMs get faster for long."""
 
 
 class Rounds:
@@ -110,7 +121,10 @@ class Rounds:
                 return OK, ""
             path = folder / "answer.parquet"
             began = time.perf_counter()
-            process.ask({"do": "answer", "query": target.query, "path": str(path)}, self.effort.limit_seconds)
+            if target.point.is_write:
+                self._read_back(process, target, path)
+            else:
+                process.ask({"do": "answer", "query": target.query, "path": str(path)}, self.effort.limit_seconds)
             self._answer_seconds[contender.name, target.cores, target.rows_key] = time.perf_counter() - began
             return self._compared(equal.read(path), target)
         except equal.UNREADABLE as error:
@@ -121,6 +135,14 @@ class Rounds:
             return FAILED, str(error)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _read_back(self, process, target, path):
+        """Has rows written, and Hudi read the whole table."""
+        with target.fresh_query() as query:
+            process.ask({"do": "run", "query": query, "times": 1}, self.effort.limit_seconds)
+            reader = self._process(contender_of(VERIFIER), target.cores)
+            result = target.query | {"kind": "read", "path": query["path"], "columns": KEYS + target.columns}
+            reader.ask({"do": "answer", "query": result, "path": str(path)}, self.effort.limit_seconds)
 
     def _compared(self, rows, target):
         reference = self._references.get(target.rows_key)
@@ -156,16 +178,22 @@ class Rounds:
 
     def _round(self, contender, target, times, round_):
         process = self._process(contender, target.cores)
-        self._add(contender, target, "warm", process.measured(target.query, times, self.effort.limit_seconds), round_)
+        with target.fresh_query() as query:
+            taken = process.measured(query, times, self.effort.limit_seconds)
+        self._add(contender, target, "warm", taken, round_)
 
     def _warmed_up(self, contender, target):
         """Returns the number of runs in a round, and the number of rounds."""
         process = self._process(contender, target.cores)
         process.ask({"do": "prepare", "query": target.query}, self.effort.limit_seconds)
+        is_write = target.point.is_write
         wall = self._answer_seconds.get((contender.name, target.cores, target.rows_key), 0)
         for _ in range(self.effort.warm_ups):
-            if wall <= self.effort.patience_seconds:
-                wall = process.measured(target.query, 1, self.effort.limit_seconds)["wall_s"]
+            if is_write or wall <= self.effort.patience_seconds:
+                with target.fresh_query() as query:
+                    wall = process.measured(query, 1, self.effort.limit_seconds)["wall_s"]
+        if is_write:
+            return 1, self.effort.rounds
         if wall > self.effort.patience_seconds:
             return 1, min(3, self.effort.rounds)
         return max(1, min(MOST_TIMES, round(SHORTEST_SECONDS / max(wall, 1e-6)))), self.effort.rounds
@@ -195,11 +223,34 @@ class Rounds:
 class _Target:
     """A point and its table."""
 
+    _copies = itertools.count()
+
     def __init__(self, point, written):
         self.point = point
         self.written = written
         self.query = point.query(written)
         self.cores = point.facts["cores"]
+
+    @contextmanager
+    def fresh_query(self):
+        """The query; one that writes is of a copy of the table, which is removed again. No two copies have the same
+        path: writers and readers cache what they know of one."""
+        if not self.point.is_write:
+            yield self.query
+            return
+        path = CACHE / "copies" / f"{os.getpid()}-{next(self._copies)}"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if self.point.kind != "insert":
+                copy_table(self.written.path, path)
+            yield self.query | {"path": str(path)}
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+    @property
+    def columns(self):
+        """The columns of the rows that are written."""
+        return pq.read_schema(next(Path(self.query["rows"]).glob("*.parquet"))).names
 
     @property
     def is_cold(self):

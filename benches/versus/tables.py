@@ -1,11 +1,13 @@
 """The tables of the benchmarks: identified by their parameters, written by Hudi at first use, then kept.
 
 A table is a bulk insert of all rows, then `commits` upserts, which together update `fraction` of the rows, each once.
-Its name contains all parameters, so that a kept table is never confused with another.
+Its name contains all parameters, so that a kept table is never confused with another. The input of write benchmarks is
+kept as well: Parquet files of the rows of the last of these commits.
 """
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -15,14 +17,15 @@ from versus.homes import CACHE, bundle, environment, local_files, python_of
 
 FOLDER = "tables"
 """Change this when `writing` generates different rows: kept tables are then written again."""
-LATE = {"commits": 0, "fraction": 0.0}
+LATE = {"commits": 0, "fraction": 0.0, "only_rows": False}
 """The parameters of a table before its upserts."""
 
 
 @dataclass(frozen=True)
 class Table:
     """The parameters of a table. `shape` is one of `writing.SHAPES`; `partitions` 0: none; each has `groups` files.
-    `metadata`: whether there is a metadata table, which contains the list of files only."""
+    `metadata`: whether there is a metadata table, which contains the list of files only; `statistics`: column
+    statistics, too. `only_rows`: the rows of the last commit in `groups` Parquet files, instead of a table."""
 
     rows: int
     shape: str = "wide"
@@ -31,6 +34,8 @@ class Table:
     commits: int = 0
     fraction: float = 0.0
     metadata: bool = False
+    statistics: bool = False
+    only_rows: bool = False
     release: str = "1.2.0"
 
     @property
@@ -40,12 +45,19 @@ class Table:
         parts += [f"{self.partitions}p"] if self.partitions else []
         parts += [f"{self.fraction * 100:g}pc{self.commits}"] if self.commits else []
         parts += ["list"] if self.metadata else []
+        parts += ["stats"] if self.statistics else []
+        parts += ["rows"] if self.only_rows else []
         return "-".join([*parts, self.release])
 
     @property
     def base(self):
         """The same table before its upserts."""
         return replace(self, **LATE)
+
+    @property
+    def rows_alone(self):
+        """The rows of its last commit: the input of the write that makes this table of the one before."""
+        return replace(self, only_rows=True)
 
     @property
     def path(self):
@@ -96,6 +108,18 @@ class Written:
         names = [path.name.split(".") for path in folder.iterdir()]
         times = [name[0] for name in names if name[1:] in (["deltacommit"], ["commit"])]
         return sorted((time.split("_")[0], time.split("_")[-1]) for time in times if time[:1].isdigit())
+
+
+def copy_table(table, path):
+    """Copies the table in one directory to another. Data files are linked, because no writer changes one."""
+    shutil.copytree(table, path, copy_function=_copy)
+
+
+def _copy(one, other):
+    if "/.hoodie/" in str(one):
+        return shutil.copy2(one, other)
+    os.link(one, other)
+    return other
 
 
 def _is_log(name):

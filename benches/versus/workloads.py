@@ -8,12 +8,14 @@ memory     the peak of a new process, by the size of the log
 growth     time by the size of the log: once, ten and a hundred times as large
 size       time by the size of the table
 spark      mortice and Hudi on Spark, and Spark's own overhead: few large slices, many small ones
+write      upserts and inserts, in one process and on Spark, each into a fresh copy of a table
 """
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from versus.contenders import CONTENDERS
+from versus.contenders.contender import WRITES
 from versus.contenders.spark_reader import SparkReader
 from versus.tables import Table
 
@@ -51,6 +53,21 @@ class Point:
         return ", ".join([*parts, "all cores" if self.cores == 0 else f"{self.cores} core"])
 
     @property
+    def is_write(self):
+        """Whether rows are written. `table` is the result then."""
+        return self.kind in WRITES
+
+    @property
+    def start(self):
+        """The table before the query: of an upsert that without its last commit, of an insert none."""
+        return {"upsert": self.table.base, "insert": self.table.rows_alone}.get(self.kind, self.table)
+
+    @property
+    def prepared(self):
+        """What is prepared for it."""
+        return (self.start, self.table.rows_alone) if self.is_write else (self.table,)
+
+    @property
     def facts(self):
         """Returns the fields of a record that distinguish this point from others (see `record.POINT`)."""
         facts = {name: getattr(self, name) for name in ("workload", "kind", "columns", "metadata")}
@@ -67,6 +84,8 @@ class Point:
             "release": self.table.release,
             "metadata": self.metadata,
         }
+        if self.is_write:
+            query |= {"rows": str(self.table.rows_alone.path), "table": asdict(self.table)}
         if self.kind == "as_of":
             query["instant"] = written.instants[len(written.instants) // 2][0]
         if self.kind == "incremental":
@@ -105,6 +124,9 @@ class Scale:
     """The tables of the Spark workload: rows, partitions, and files of each."""
     spark_memory: bool
     """Whether the memory of Spark is measured, which needs restarts."""
+    write_rows: int
+    write_updates: tuple
+    """The shares of the rows that upserts update."""
 
 
 ALL, FEW, ALONE = ("read", "all"), ("read", "5"), ("read", "1")
@@ -132,6 +154,8 @@ SCALES = {
         spark_updates=((0.0, 0), (0.2, 5), (1.0, 5)),
         spark_tables=((1_000_000, 0, 4), (2_000_000, 4, 4)),
         spark_memory=True,
+        write_rows=1_000_000,
+        write_updates=(0.1, 1.0),
     ),
     "quick": Scale(
         decode_rows=50_000,
@@ -152,6 +176,8 @@ SCALES = {
         spark_updates=((0.2, 5),),
         spark_tables=((200_000, 0, 4),),
         spark_memory=False,
+        write_rows=200_000,
+        write_updates=(0.1, 1.0),
     ),
     "tiny": Scale(
         decode_rows=500,
@@ -172,6 +198,8 @@ SCALES = {
         spark_updates=((0.0, 0), (0.2, 2)),
         spark_tables=((2_000, 0, 4),),
         spark_memory=True,
+        write_rows=1_000,
+        write_updates=(0.1, 1.0),
     ),
 }
 COLD_SLICE = (0.2, 5)
@@ -244,6 +272,14 @@ def spark(scale):
             yield Point("spark", table, kind, columns, without=NOT_ON_SPARK)
 
 
+def writes(scale):
+    """Upserts into a table of four file groups, whose keys are all there, and the insert of its rows into a new one."""
+    table = Table(scale.write_rows, "full", groups=4, metadata=True, statistics=True)
+    for fraction in scale.write_updates:
+        yield Point("write", replace(table, commits=1, fraction=fraction), "upsert")
+    yield Point("write", table, "insert")
+
+
 WORKLOADS = {
     "decode": decode,
     "slice": slices,
@@ -253,6 +289,7 @@ WORKLOADS = {
     "growth": growth,
     "size": size,
     "spark": spark,
+    "write": writes,
 }
 
 

@@ -1,6 +1,6 @@
-"""Writes tables with Hudi: `python -m versus.writing BUNDLE LOCAL_FILES`, the tables as JSON on standard input, in an
-environment with pyspark 3.5. Every value is derived from the row's number and the round, so that a table is
-reproducible, except for its instants and the names of its files.
+"""Writes tables with Hudi, and the rows that write benchmarks add to them: `python -m versus.writing BUNDLE
+LOCAL_FILES`, the tables as JSON on standard input, in an environment with pyspark 3.5. Every value is derived from the
+row's number and the round, so that a table is reproducible, except for its instants and the names of its files.
 """
 
 import json
@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from support.find_java import use_java
-from versus.tables import Table
+from versus.tables import Table, copy_table
 
 MILLION = 1_000_000
 HEAP = os.environ.get("VERSUS_WRITER_HEAP", "6g")
@@ -58,6 +58,11 @@ def wide(round_):
     return [*columns, often(42, round_, when).alias("t0")]
 
 
+def full(round_):
+    """21 columns; with Hudi's own five 26."""
+    return [*wide(round_), often(43, round_, dice(43, round_)).alias("l4")]
+
+
 def narrow(round_):
     """5 columns."""
     number = f.pmod(dice(1, round_), f.lit(MILLION)).cast("int")
@@ -84,7 +89,7 @@ def nested(round_):
     return [outer.alias("st0"), often(10, round_, items).alias("li0"), often(11, round_, entries).alias("ma0")]
 
 
-SHAPES = {"wide": wide, "narrow": narrow, "nested": nested}
+SHAPES = {"wide": wide, "full": full, "narrow": narrow, "nested": nested}
 
 
 def frame(table, ids, round_):
@@ -110,6 +115,7 @@ def session(bundle, local_files):
         .config("spark.sql.extensions", "org.apache.spark.sql.hudi.HoodieSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.hudi.catalog.HoodieCatalog")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
@@ -136,8 +142,8 @@ def options(table):
         "hoodie.write.record.merge.mode": "EVENT_TIME_ORDERING",
         "hoodie.metadata.enable": str(table.metadata).lower(),
         # Planning needs only the list of files; for statistics Hudi would open each of 100,000 files again.
-        "hoodie.metadata.index.column.stats.enable": "false",
-        "hoodie.metadata.index.partition.stats.enable": "false",
+        "hoodie.metadata.index.column.stats.enable": str(table.statistics).lower(),
+        "hoodie.metadata.index.partition.stats.enable": str(table.statistics).lower(),
         "hoodie.compact.inline": "false",
         "hoodie.clean.automatic": "false",
         "hoodie.archive.automatic": "false",
@@ -164,39 +170,37 @@ def write_base(spark, table, path):
     save(table, frame(table, spark.range(0, table.rows, 1, table.groups), 0), path, "bulk_insert")
 
 
-def copy_base(base, path):
-    """Data files are linked, because Hudi never changes one; `.hoodie` is copied."""
-    shutil.copytree(base, path, copy_function=_copy)
-
-
-def _copy(one, other):
-    if "/.hoodie/" in one:
-        return shutil.copy2(one, other)
-    os.link(one, other)
-    return other
-
-
-def upsert(spark, table, path, round_):
-    """Writes one of the table's upserts: its share of the updated rows."""
+def updates(spark, table, round_, files=2):
+    """The rows of one of the table's upserts: its share of the updated rows."""
     picked = f.pmod(f.xxhash64(f.col("id"), f.lit("picked")), f.lit(MILLION)) < int(table.fraction * MILLION)
     share = f.pmod(f.xxhash64(f.col("id"), f.lit("share")), f.lit(table.commits)) == round_ - 1
-    ids = spark.range(0, table.rows, 1, 2).where(picked & share)
-    save(table, frame(table, ids, round_), path, "upsert")
+    return frame(table, spark.range(0, table.rows, 1, files).where(picked & share), round_)
+
+
+def write_rows(spark, table, path):
+    """Writes the rows of the table's last commit as Parquet."""
+    if table.commits:
+        rows = updates(spark, table, table.commits, table.groups)
+    else:
+        rows = frame(table, spark.range(0, table.rows, 1, table.groups), 0)
+    rows.write.parquet(str(path))
 
 
 def write(spark, table):
     """Writes to a temporary directory and renames it when the table is complete."""
     if table.path.is_dir():
         return
-    if table.commits:
+    if table.commits and not table.only_rows:
         write(spark, table.base)
     partial = table.path.with_name(f"{table.path.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.parent.mkdir(parents=True, exist_ok=True)
-    if table.commits:
-        copy_base(table.base.path, partial)
+    if table.only_rows:
+        write_rows(spark, table, partial)
+    elif table.commits:
+        copy_table(table.base.path, partial)
         for round_ in range(1, table.commits + 1):
-            upsert(spark, table, partial, round_)
+            save(table, updates(spark, table, round_), partial, "upsert")
     else:
         write_base(spark, table, partial)
     Path(partial).rename(table.path)

@@ -124,6 +124,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "bloom",
             "base_file",
             "file_group",
+            "merge",
             "keys",
             "plan",
             "filter",
@@ -152,6 +153,8 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "client",
         &[
+            "trusted",
+            "spill",
             "names",
             "config",
             "storage",

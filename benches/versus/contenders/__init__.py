@@ -6,12 +6,18 @@ from versus.contenders.fastavro_rows import FastavroRows
 from versus.contenders.hudi_log import HudiLog
 from versus.contenders.hudi_rs import HudiRs
 from versus.contenders.hudi_spark import HudiSpark
+from versus.contenders.hudi_writer import HudiWriter
 from versus.contenders.limits import Memcpy, PyarrowParquet, SparkParquet
 from versus.contenders.mortice_api import MorticeApi
 from versus.contenders.mortice_spark import MorticeDataSource, MorticeMapInArrow
+from versus.contenders.mortice_writer import MorticeSparkWriter, MorticeWriter
+from versus.contenders.parquet_writer import ParquetWriter
 from versus.contenders.spark_limits import EmptyTasks, ReadyBatches
 
-__all__ = ["CONTENDERS", "Contender", "NotSupported", "contender_of"]
+__all__ = ["CONTENDERS", "VERIFIER", "Contender", "NotSupported", "contender_of"]
+
+VERIFIER = "Hudi 1.2.0 on Spark"
+"""The contender that reads what others have written."""
 
 # In the order of reports. The rows of the first contender with a result are the reference for the others.
 CONTENDERS = (
@@ -29,6 +35,10 @@ CONTENDERS = (
     SparkParquet(),
     PyarrowParquet(),
     Memcpy(),
+    HudiWriter("1.2.0"),
+    MorticeWriter(),
+    MorticeSparkWriter(),
+    ParquetWriter(),
 )
 
 

@@ -4,13 +4,16 @@ A contender declares the kinds of queries that it supports and its environment. 
 then runs queries. A query is a dict:
 
     kind      decode: all records of log files. read, count, aggregate, as_of, incremental, lookup: rows of a table.
-              plan: the files of a table. limit kinds: see contenders/limits.py
+              plan: the files of a table. upsert, insert: rows are written. limit kinds: see contenders/limits.py
     path      the table
     columns   names, or None for all
     logs, bases           its log files and base files
     instant, begin, key   for as_of, incremental (exclusive), lookup
     metadata  for plan: whether the metadata table is used
     release   the release of Hudi that wrote the table
+    rows      for writes: the directory of the Parquet files of the rows. `path` is then a fresh copy of the table, or a
+              table that does not exist yet
+    table     for writes: the parameters of the result (see tables.Table)
 
 Unsupported queries raise `NotSupported` with a reason, which the report shows instead of a time.
 """
@@ -18,6 +21,7 @@ Unsupported queries raise `NotSupported` with a reason, which the report shows i
 from abc import ABC, abstractmethod
 
 READS = ("read", "count", "aggregate", "as_of", "incremental", "lookup")
+WRITES = ("upsert", "insert")
 
 
 class NotSupported(Exception):  # noqa: N818
@@ -25,7 +29,7 @@ class NotSupported(Exception):  # noqa: N818
 
 
 class Contender(ABC):
-    """A reader that runs queries. All methods below `command` run in its own process."""
+    """A reader or writer that runs queries. All methods below `command` run in its own process."""
 
     name: str
     home = "main"
@@ -48,12 +52,12 @@ class Contender(ABC):
         """Returns the version of the software."""
 
     def prepare(self, query):  # noqa: B027
-        """Not timed: prepares arguments that other contenders find themselves."""
+        """Not timed: prepares arguments that other contenders find themselves, and the rows that are to be written."""
 
     @abstractmethod
     def run(self, query):
-        """Timed: reads the rows and drops them. Returns the number of rows, or None if it is unknown."""
+        """Timed: reads the rows and drops them, or writes them. Returns their number, or None if it is unknown."""
 
     def answer(self, query, path):  # noqa: ARG002
-        """Writes the rows as a Parquet file or a directory of such."""
+        """Writes the rows that were read as a Parquet file or a directory of such."""
         raise NotSupported("its rows are not compared")

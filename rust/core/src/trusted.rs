@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)]
 
-use arrow_array::StringArray;
+use arrow_array::{Array, LargeStringArray, StringArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 
 /// A string array over bytes that have been seen to be UTF-8 between any two neighbouring ends. None where the ends do not
@@ -21,6 +21,15 @@ pub(crate) unsafe fn strings(ends: ScalarBuffer<i32>, bytes: Buffer, nulls: Opti
     let ends = unsafe { OffsetBuffer::new_unchecked(ends) };
     // SAFETY: the last end is within the bytes, the nulls are as many as the values, and the values are UTF-8: the caller's duty.
     Some(unsafe { StringArray::new_unchecked(ends, bytes, nulls) })
+}
+
+/// Strings with shorter offsets, over the same bytes. None if they have 2 GiB or more.
+pub(crate) fn with_short_offsets(strings: &LargeStringArray) -> Option<StringArray> {
+    let (first, last) = (strings.offsets().first(), strings.offsets().last());
+    let ends = strings.offsets().iter().map(|end| i32::try_from(end - first).ok()).collect::<Option<Vec<i32>>>()?;
+    let bytes = strings.values().slice_with_length(usize::try_from(first).ok()?, usize::try_from(last - first).ok()?);
+    // SAFETY: the ends are those of the strings, which are UTF-8.
+    unsafe { self::strings(ends.into(), bytes, strings.nulls().cloned()) }
 }
 
 /// Without a way out of the loop, so that several are compared at once.
@@ -64,6 +73,16 @@ mod tests {
             assert!(made(&ends, b"ab", None).is_none(), "{ends:?}");
         }
         assert!(made(&[0, 1, 2], b"ab", Some(&[true])).is_none());
+    }
+
+    #[test]
+    fn slices_get_shorter_offsets() {
+        let strings = LargeStringArray::from(vec![Some("a"), None, Some("ß?"), Some("")]);
+        for (start, len) in [(0, 4), (1, 2), (2, 2), (3, 1), (4, 0)] {
+            let slice = strings.slice(start, len);
+            let expected: StringArray = slice.iter().collect();
+            assert_eq!(with_short_offsets(&slice).unwrap(), expected);
+        }
     }
 
     #[test]

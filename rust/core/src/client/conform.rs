@@ -13,6 +13,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef, TimeUnit};
 
 use crate::error::{Error, Result};
+use crate::trusted::with_short_offsets;
 
 /// The columns of a schema, from a batch. Nullable columns that the batch lacks are null.
 ///
@@ -65,6 +66,11 @@ fn conform(column: &ArrayRef, target: &Field, path: &str) -> Result<ArrayRef> {
             conform_list(cast(column, &plain, path)?.as_list::<i32>(), item, path)
         }
         (DataType::Map(..), DataType::Map(entries, sorted)) => conform_map(column.as_map(), entries, *sorted, path),
+        // Offsets of a slice may begin anywhere.
+        (DataType::LargeUtf8, DataType::Utf8) => match with_short_offsets(column.as_string::<i64>()) {
+            Some(texts) => Ok(Arc::new(texts)),
+            None => exact(column, to, path),
+        },
         _ if holds(to, from) => exact(column, to, path),
         _ => Err(Error::invalid_argument(format!(
             "column {path:?} is {from}, but the table's is {to}; cast it before the write"

@@ -1,6 +1,6 @@
 //! The rows of a write before any is written: in the table's types, with keys, one for each key.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
@@ -11,12 +11,13 @@ use bytes::Bytes;
 
 use super::combine::combine;
 use super::duplicates::combines_by_default;
-use super::read_rows::{FullRows, KeysAlone, RowSource, read_all, too_large};
+use super::read_rows::{FullRows, KeysAlone, RowSource, joined, read_all, too_large};
 use super::refused_rows::{RefusedRows, ignores_failed};
 use super::schema::WriteSchema;
 use crate::commit::WriteOperation;
 use crate::config::{MergeSemantics, option_values};
 use crate::error::{Error, Result};
+use crate::index::IncomingKeys;
 use crate::keys::{KeyColumns, RowKeys};
 use crate::names::{RequestedTime, meta_columns};
 use crate::plan::OpenTable;
@@ -140,8 +141,10 @@ impl Preparation<'_> {
     /// `Unsupported` for merge modes that this release does not have.
     pub(super) fn combined_if_wanted(&self, prepared: Prepared) -> Result<Prepared> {
         if self.operation == WriteOperation::Delete {
-            let last = self.last_of_each(&prepared.keys);
-            return taken(&prepared, &UInt32Array::from_iter_values(last.iter().map(|(_, row)| *row)));
+            return match self.last_of_each(&prepared.keys)? {
+                Some(last) => taken(&prepared, &last),
+                None => Ok(prepared),
+            };
         }
         if self.combines()? { self.combined(prepared) } else { Ok(prepared) }
     }
@@ -185,36 +188,55 @@ impl Preparation<'_> {
         Ok(batch.deleted.unwrap_or_else(|| BooleanArray::from(vec![false; rows.num_rows()])))
     }
 
-    /// The last row of each key, in order of the first one.
-    fn last_of_each(&self, keys: &RowKeys) -> Vec<(u32, u32)> {
-        let mut places: HashMap<(&str, &str), usize> = HashMap::with_capacity(keys.record_keys.len());
-        let mut found: Vec<(u32, u32)> = Vec::with_capacity(keys.record_keys.len());
-        for (row, number) in (0..keys.record_keys.len()).zip(0_u32..) {
-            let partition = if self.key_is_global { "" } else { keys.partitions.value(row) };
-            let place = *places.entry((keys.record_keys.value(row), partition)).or_insert(found.len());
-            match found.get_mut(place) {
-                Some((_, last)) => *last = number,
-                None => found.push((number, number)),
+    /// The last row of each key, in order of the first one; none if no key is there twice.
+    fn last_of_each(&self, keys: &RowKeys) -> Result<Option<UInt32Array>> {
+        let by_key = IncomingKeys::new(keys, self.key_is_global)?;
+        if by_key.is_distinct() {
+            return Ok(None);
+        }
+        let mut last: Vec<Option<u32>> = (0..).map(Some).take(keys.record_keys.len()).collect();
+        for first in by_key.repeated() {
+            let rows: Vec<u32> = by_key.rows_from(first).collect();
+            for row in &rows {
+                let end = rows.last().filter(|_| *row == first).copied();
+                last.get_mut(*row as usize).into_iter().for_each(|last| *last = end);
             }
         }
-        found
+        Ok(Some(UInt32Array::from_iter_values(last.into_iter().flatten())))
     }
 
-    /// One row for each key, by the table's merge rules.
+    /// One row for each key, by the table's merge rules. Keys that are there once keep their rows, which come first.
     fn combined(&self, prepared: Prepared) -> Result<Prepared> {
-        let each = self.last_of_each(&prepared.keys);
-        if each.len() == prepared.keys.record_keys.len() {
+        let by_key = IncomingKeys::new(&prepared.keys, self.key_is_global)?;
+        if by_key.is_distinct() {
             return Ok(prepared);
         }
-        let key = |row: usize| {
-            let partition = if self.key_is_global { "" } else { prepared.keys.partitions.value(row) };
-            format!("{partition}\u{0}{}", prepared.keys.record_keys.value(row))
+        let mut is_repeated = vec![false; prepared.keys.record_keys.len()];
+        for row in by_key.repeated().into_iter().flat_map(|first| by_key.rows_from(first)) {
+            is_repeated.get_mut(row as usize).into_iter().for_each(|is_repeated| *is_repeated = true);
+        }
+        let rows = |repeated: bool| {
+            let rows = (0_u32..).zip(&is_repeated).filter(move |(_, is)| **is == repeated).map(|(row, _)| row);
+            UInt32Array::from_iter_values(rows)
         };
-        let keys: StringArray = (0..prepared.keys.record_keys.len()).map(|row| Some(key(row))).collect();
-        let combined = combine(self.table, &self.schema.columns, &prepared.rows, &keys)?;
-        let keys = taken_keys(&prepared.keys, &combined.numbers)?;
-        let unconditional = BooleanArray::from(vec![false; combined.rows.num_rows()]);
-        Ok(Prepared { rows: combined.rows, keys, deletes: combined.deletes, unconditional })
+        let (single, repeated) = (taken(&prepared, &rows(false))?, taken(&prepared, &rows(true))?);
+        let key = |row: usize| {
+            let partition = if self.key_is_global { "" } else { repeated.keys.partitions.value(row) };
+            format!("{partition}\u{0}{}", repeated.keys.record_keys.value(row))
+        };
+        let keys: StringArray = (0..repeated.keys.record_keys.len()).map(|row| Some(key(row))).collect();
+        let combined = combine(self.table, &self.schema.columns, &repeated.rows, &keys)?;
+        let keys = taken_keys(&repeated.keys, &combined.numbers)?;
+        let count = combined.rows.num_rows();
+        Ok(Prepared {
+            rows: concat_batches(&self.schema.types, [&single.rows, &combined.rows]).map_err(too_large)?,
+            keys: RowKeys {
+                record_keys: joined(&[Arc::new(single.keys.record_keys), Arc::new(keys.record_keys)])?,
+                partitions: joined(&[Arc::new(single.keys.partitions), Arc::new(keys.partitions)])?,
+            },
+            deletes: single.deletes.iter().chain(&combined.deletes).collect(),
+            unconditional: single.unconditional.iter().chain(std::iter::repeat_n(Some(false), count)).collect(),
+        })
     }
 }
 

@@ -136,7 +136,8 @@ pub(super) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)>>(
     Ok((rows, keys))
 }
 
-fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
+/// One column of several.
+pub(super) fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
     if arrays.is_empty() {
         return Ok(StringArray::from(Vec::<&str>::new()));
     }

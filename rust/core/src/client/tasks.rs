@@ -184,7 +184,7 @@ impl TaskRunner<'_> {
         let is_new: BooleanArray = task.rows.iter().map(|row| Some(self.is_new(*row))).collect();
         let kept = indices(rows, false);
         if !kept.is_empty() {
-            let updates = taken(rows, &kept)?;
+            let updates = rows_without_deletes(rows)?;
             let inserts = flags_at(&is_new, &kept);
             let positions = positions.as_ref().map(|positions| positions_at(positions, &kept));
             for (start, len) in chunks(updates.rows.num_rows()) {

@@ -41,6 +41,7 @@ mod tag;
 mod tagged;
 
 pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
+pub use incoming_keys::IncomingKeys;
 pub use indexed_rows::IndexedRows;
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use options::{BucketOptions, IndexOptions, IndexType};

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use arrow_array::Array;
+
 use super::bloom;
 use super::incoming_keys::IncomingKeys;
 use super::stored_keys::StoredKeys;
@@ -63,12 +65,14 @@ fn matches_of(
         return Ok(found);
     }
     stored.read(file, |keys, first| {
-        for (key, position) in keys.iter().zip(first..) {
-            let Some(key) = key else {
-                return Err(Error::invalid_table(format!("row {position} of a base file has no record key")));
-            };
-            found.extend(incoming.rows(partition, key).map(|row| Match { row, position }));
+        if let Some(row) = (0..keys.len()).find(|row| keys.is_null(*row)) {
+            let position = first.saturating_add(row as u64);
+            return Err(Error::invalid_table(format!("row {position} of a base file has no record key")));
         }
+        let texts = (0..keys.len()).map(|row| keys.value(row));
+        incoming.probe(partition, texts, |number, row| {
+            found.push(Match { row, position: first.saturating_add(number as u64) });
+        });
         Ok(())
     })?;
     Ok(found)

@@ -34,24 +34,27 @@ const KEYS_OF_WORD: usize = 10;
 
 /// Entries by hash.
 #[derive(Default)]
-pub(super) struct KeyTable {
+pub struct KeyTable {
     buckets: Vec<Bucket>,
     filter: Vec<u64>,
 }
 
 impl KeyTable {
     /// An empty table with room for so many entries.
-    pub(super) fn with_room(entries: usize) -> Self {
+    #[must_use]
+    pub fn with_room(entries: usize) -> Self {
         Self { buckets: vec![Bucket::default(); buckets_for(entries)], filter: vec![0; words_for(entries)] }
     }
 
     /// How many entries there is room for.
-    pub(super) fn room(&self) -> usize {
+    #[must_use]
+    pub fn room(&self) -> usize {
         self.buckets.len() * FILL
     }
 
     /// The bytes of a table with room for so many entries.
-    pub(super) fn bytes_for(entries: usize) -> usize {
+    #[must_use]
+    pub fn bytes_for(entries: usize) -> usize {
         buckets_for(entries) * size_of::<Bucket>() + words_for(entries) * size_of::<u64>()
     }
 
@@ -63,20 +66,22 @@ impl KeyTable {
 
     /// Whether there may be an entry of that hash.
     #[inline]
-    pub(super) fn may_hold(&self, hash: u32) -> bool {
+    #[must_use]
+    pub fn may_hold(&self, hash: u32) -> bool {
         let bits = filter_bits(hash);
         self.filter.get(place_among(hash, self.filter.len())).is_some_and(|word| word & bits == bits)
     }
 
     /// Prefetches the word of the filter that a key is in.
     #[inline]
-    pub(super) fn prefetch_filter(&self, hash: u32) {
+    pub fn prefetch_filter(&self, hash: u32) {
         self.filter.get(place_among(hash, self.filter.len())).into_iter().for_each(prefetch);
     }
 
     /// The entry of which `is_it` says that it is the key's.
     #[inline]
-    pub(super) fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+    #[must_use]
+    pub fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);
         for _ in 0..self.buckets.len() {
             let bucket = self.buckets.get(at)?;
@@ -96,7 +101,7 @@ impl KeyTable {
 
     /// Adds an entry, for which there has to be room.
     #[inline]
-    pub(super) fn insert(&mut self, hash: u32, entry: u32) {
+    pub fn insert(&mut self, hash: u32, entry: u32) {
         let word = place_among(hash, self.filter.len());
         if let Some(word) = self.filter.get_mut(word) {
             *word |= filter_bits(hash);
@@ -121,7 +126,7 @@ impl KeyTable {
 
     /// Has the bucket of a key fetched.
     #[inline]
-    pub(super) fn prefetch(&self, hash: u32) {
+    pub fn prefetch(&self, hash: u32) {
         if let Some(bucket) = self.buckets.get(self.home(hash)).and_then(|bucket| bucket.tags.first()) {
             prefetch(bucket);
         }
@@ -129,7 +134,8 @@ impl KeyTable {
 
     /// An entry that may well be the key's.
     #[inline]
-    pub(super) fn guess(&self, hash: u32) -> Option<u32> {
+    #[must_use]
+    pub fn guess(&self, hash: u32) -> Option<u32> {
         let bucket = self.buckets.get(self.home(hash))?;
         bucket.entries.get(bucket.with_tag(tag_of(hash)).next()?).copied()
     }

@@ -62,6 +62,7 @@ pub use every_row::EveryRow;
 pub use grouped_records::GroupedRecords;
 pub use hash_range::HashRange;
 pub use input::{FetchedRows, LogBatch, LogKind, LogSink, RecordFetcher, RowRef};
+pub use key_table::KeyTable;
 pub use ordering::{OrderingColumn, OrderingValue, double_order};
 pub use outcome::MergeOutcome;
 pub use output::{DeletedRows, apply_outcomes, fetch_rows};

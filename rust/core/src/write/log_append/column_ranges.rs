@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::avro::{Record, Schema, Type};
@@ -80,8 +80,7 @@ fn bounds(ty: &Type, column: &ArrayRef) -> Option<(ColumnValue, ColumnValue)> {
             Some((ColumnValue::from_f64(zero(least, -1.0)), ColumnValue::from_f64(zero(greatest, 1.0))))
         }
         Ty::Utf8 => {
-            let values = column.as_string::<i32>();
-            let (least, greatest) = (values.iter().flatten().min()?, values.iter().flatten().max()?);
+            let (least, greatest) = extreme_texts(column.as_string::<i32>())?;
             Some((ColumnValue::String(least.to_owned()), ColumnValue::String(greatest.to_owned())))
         }
         Ty::Binary => of_bytes(ty, column.as_binary::<i32>().iter().flatten()),
@@ -116,6 +115,34 @@ where
     }))
 }
 
+/// The least and the greatest text, by its bytes.
+fn extreme_texts(values: &StringArray) -> Option<(&str, &str)> {
+    let valid = |row: &usize| values.is_valid(*row);
+    let mut rows = (0..values.len()).filter(valid).map(|row| values.value(row));
+    let first = rows.next()?;
+    let (mut least, mut greatest) = (first, first);
+    let (mut least_head, mut greatest_head) = (head(first), head(first));
+    for value in rows {
+        // Most texts differ in their first bytes.
+        let own = head(value);
+        if own < least_head || own == least_head && value < least {
+            (least, least_head) = (value, own);
+        }
+        if own > greatest_head || own == greatest_head && value > greatest {
+            (greatest, greatest_head) = (value, own);
+        }
+    }
+    Some((least, greatest))
+}
+
+/// The first eight bytes, as a number of the same order; zeros behind shorter texts.
+fn head(text: &str) -> u64 {
+    match text.as_bytes().first_chunk::<8>() {
+        Some(head) => u64::from_be_bytes(*head),
+        None => text.bytes().fold(0, |head, byte| head << 8 | u64::from(byte)) << (64 - 8 * text.len().clamp(1, 8)),
+    }
+}
+
 /// Of bytes, and of decimals, which are bytes in parquet.
 fn of_bytes<'a>(ty: &Type, values: impl Iterator<Item = &'a [u8]>) -> Option<(ColumnValue, ColumnValue)> {
     let Type::Decimal(_) = ty else {
@@ -137,4 +164,37 @@ fn of_bytes<'a>(ty: &Type, values: impl Iterator<Item = &'a [u8]>) -> Option<(Co
 fn decimal(bytes: &[u8]) -> Option<i128> {
     let sign = if bytes.first()? & 0x80 == 0 { 0 } else { -1_i128 };
     Some(bytes.iter().fold(sign, |value, byte| (value << 8) | i128::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_ordered_by_their_bytes() {
+        let texts = [
+            "",
+            "\0",
+            "a",
+            "a\0",
+            "ab",
+            "abcdefg",
+            "abcdefgh",
+            "abcdefgh\0",
+            "abcdefghi",
+            "b",
+            "z",
+            "zß",
+            "ß",
+            "\u{10000}",
+        ];
+        for (at, least) in texts.iter().enumerate() {
+            for greatest in texts.iter().skip(at) {
+                let column = StringArray::from(vec![Some(*greatest), None, Some(*least), Some(*greatest)]);
+                assert_eq!(extreme_texts(&column), Some((*least, *greatest)));
+                assert!(head(least) <= head(greatest), "{least:?} {greatest:?}");
+            }
+        }
+        assert_eq!(extreme_texts(&StringArray::from(vec![None::<&str>])), None);
+    }
 }

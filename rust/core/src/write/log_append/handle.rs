@@ -180,26 +180,26 @@ impl AppendHandle {
 
     /// Adds rows to those that wait; before, writes these if the block would be too large with both.
     fn push(&mut self, part: &BatchRows, encoder: &Encoder) -> Result<()> {
-        let (mut datums, mut ends) = (Vec::new(), Vec::new());
+        let count = part.rows.num_rows();
+        let before = self.pending.mark();
         let bytes = match self.options.format {
             LogFormat::Avro => {
-                encoder.encode(&part.rows, &mut datums, &mut ends)?;
-                datums.len().saturating_add(ends.len().saturating_mul(4))
+                encoder.encode(&part.rows, &mut self.pending.datums, &mut self.pending.ends)?;
+                self.pending.datums.len().saturating_sub(before.datums).saturating_add(count.saturating_mul(4))
             }
             LogFormat::Parquet(_) => part.stored.columns().iter().map(|column| slice_bytes(column.as_ref())).sum(),
         };
-        let count = part.rows.num_rows();
         if bytes > self.options.max_block_bytes && count > 1 {
+            self.pending.truncate(&before);
             let (first, second) = part.halves();
             self.push(&first, encoder)?;
             return self.push(&second, encoder);
         }
         if self.pending.bytes.saturating_add(bytes) > self.options.max_block_bytes {
+            let next = self.pending.split_off(&before);
             self.flush()?;
+            self.pending = next;
         }
-        let start = self.pending.datums.len();
-        self.pending.datums.append(&mut datums);
-        self.pending.ends.extend(ends.into_iter().map(|end| start.saturating_add(end)));
         if matches!(self.options.format, LogFormat::Parquet(_)) {
             self.pending.batches.push(part.rows.clone());
         }

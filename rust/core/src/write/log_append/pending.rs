@@ -26,9 +26,34 @@ pub(super) struct Pending {
     pub(super) positions: Option<Vec<u64>>,
 }
 
+/// A place between two records.
+pub(super) struct Mark {
+    pub(super) datums: usize,
+    ends: usize,
+}
+
 impl Pending {
     pub(super) fn new() -> Self {
         Self { positions: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Where the datums of the next records begin.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { datums: self.datums.len(), ends: self.ends.len() }
+    }
+
+    /// Drops the datums from a place on.
+    pub(super) fn truncate(&mut self, mark: &Mark) {
+        self.datums.truncate(mark.datums);
+        self.ends.truncate(mark.ends);
+    }
+
+    /// The datums from a place on, as the first ones of another block.
+    pub(super) fn split_off(&mut self, mark: &Mark) -> Self {
+        let datums = self.datums.split_off(mark.datums.min(self.datums.len()));
+        let ends = self.ends.split_off(mark.ends.min(self.ends.len()));
+        let ends = ends.into_iter().map(|end| end.saturating_sub(mark.datums)).collect();
+        Self { datums, ends, ..Self::new() }
     }
 
     /// Adds column ranges of records.
