@@ -50,7 +50,9 @@ def delete_partitions(
     """
     if isinstance(partitions, str) or not all(isinstance(partition, str) for partition in partitions):
         raise InvalidArgumentError(f"partitions must be a list of partition paths, got {partitions!r}")
-    return commit_of(_mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options)), stacklevel=4)
+    return commit_of(
+        _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options)), stacklevel=4
+    )
 
 
 def delete_where(

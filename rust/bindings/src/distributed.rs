@@ -36,7 +36,6 @@ impl DistributedWrite {
 impl DistributedWrite {
     #[new]
     fn new(
-        py: Python<'_>,
         uri: &str,
         storage_options: StorageArgument,
         operation: &str,
@@ -44,6 +43,7 @@ impl DistributedWrite {
         options: BTreeMap<String, String>,
         parallelism: u32,
     ) -> PyResult<Self> {
+        let py = columns.py();
         let columns = ArrowInput::from_python(columns)?.schema();
         let operation = operation_named(py, operation)?;
         let write = released(py, || {

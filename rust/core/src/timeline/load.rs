@@ -55,12 +55,11 @@ impl Timeline {
     }
 }
 
-/// Whether nothing but the properties of a table was ever written: object stores have no empty timeline folder.
+/// Whether a table has no data yet: object stores have no empty folders, so its timeline folder appears with the first
+/// instant.
 fn is_new_table(storage: &dyn Storage) -> Result<bool> {
-    let has_folder = |entries: &[FolderEntry]| entries.iter().any(|entry| matches!(entry, FolderEntry::Folder(_)));
-    let Some(metadata) = storage.list(METADATA_FOLDER)? else { return Ok(false) };
     let root = storage.list("")?.unwrap_or_default();
-    Ok(!has_folder(&metadata) && root.iter().all(|entry| entry.name() == METADATA_FOLDER))
+    Ok(!root.is_empty() && root.iter().all(|entry| entry.name() == METADATA_FOLDER))
 }
 
 impl Timeline {
