@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, StringArray};
 
-use super::chunk::{Chunk, ChunkKind, encoded};
+use super::chunk::{Chunk, ChunkKind};
 use super::distributor::{Address, Distributor};
 use super::keys_stage::stored_keys;
 use super::placer::Placer;
@@ -169,10 +169,4 @@ fn send_on(
         data: None,
     })?;
     Ok(TaggedReport { slot, taken, sent, wanted: groups })
-}
-
-/// A batch of keys as bytes.
-pub(super) fn encoded_keys(name: &str, keys: ArrayRef) -> Result<arrow_buffer::Buffer> {
-    let batch = RecordBatch::try_from_iter([(name, keys)]).map_err(|error| Error::internal("keys").caused_by(error))?;
-    encoded(&[batch])
 }

@@ -6,10 +6,9 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use super::chunk::{Chunk, ChunkKind};
+use super::chunk::{Chunk, ChunkKind, encoded};
 use super::sent_rows::{self, SentRows};
 use super::split_stage::SlotAddresses;
-use super::tag_stage::encoded_keys;
 use crate::client::prepare::Prepared;
 use crate::error::{Error, Result};
 use crate::index::{FurtherLocation, IndexedRows, Location, Tagged};
@@ -134,4 +133,10 @@ pub(super) fn wanted_keys(chunk: &Chunk) -> Result<((String, String), arrow_arra
     let batch = chunk.batch()?;
     let keys = batch.column_by_name(KEY).and_then(|column| column.as_string_opt::<i32>());
     Ok((group, keys.cloned().ok_or_else(other)?))
+}
+
+/// A batch of keys as bytes.
+fn encoded_keys(name: &str, keys: ArrayRef) -> Result<arrow_buffer::Buffer> {
+    let batch = RecordBatch::try_from_iter([(name, keys)]).map_err(|error| Error::internal("keys").caused_by(error))?;
+    encoded(&[batch])
 }
