@@ -201,8 +201,18 @@ mod tests {
     fn a_missing_timeline_folder_is_an_error() {
         let config = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")].into_iter().collect::<Properties>();
         let config = TableConfig::from_properties(config).unwrap();
-        let error = Timeline::load(&MemoryStorage::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
+        let error = Timeline::load(&MemoryStorage::holding([(".hoodie/x", b"".as_slice()), ("p/y", b"")]), &config)
+            .err()
+            .unwrap();
         assert_eq!(error.kind(), crate::ErrorKind::InvalidTable);
         assert!(error.to_string().contains(".hoodie/timeline"), "{error}");
+    }
+
+    #[test]
+    fn a_table_without_data_needs_no_timeline_folder() {
+        let config = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")].into_iter().collect::<Properties>();
+        let config = TableConfig::from_properties(config).unwrap();
+        let storage = MemoryStorage::holding([(".hoodie/hoodie.properties", b"".as_slice())]);
+        assert!(Timeline::load(&storage, &config).unwrap().instants().is_empty());
     }
 }

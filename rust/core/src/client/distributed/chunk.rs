@@ -34,7 +34,7 @@ pub(super) enum ChunkKind {
     /// Keys of a base file, which come after the rows that they are matched with.
     StoredKeys,
     /// The file groups of rows whose stored rows are awaited.
-    UnionTags,
+    SlotTags,
     /// Keys whose stored rows are to be read.
     Wanted,
     /// Stored rows of keys.
@@ -45,7 +45,7 @@ pub(super) enum ChunkKind {
 
 impl ChunkKind {
     const ALL: [Self; 6] =
-        [Self::Rows, Self::StoredKeys, Self::UnionTags, Self::Wanted, Self::StoredRows, Self::ReadReport];
+        [Self::Rows, Self::StoredKeys, Self::SlotTags, Self::Wanted, Self::StoredRows, Self::ReadReport];
 
     /// The number of the kind.
     pub(super) fn number(self) -> i32 {

@@ -4,7 +4,7 @@ use super::chunk::ChunkKind;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tag_stage::{place, read_rows};
-use super::tags::UnionTags;
+use super::tags::SlotTags;
 use crate::error::{Error, Result};
 use crate::index::merge_with_stored_rows;
 
@@ -25,11 +25,11 @@ impl StageStep for MoveStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
         let Some(slot) = self.input.next_target()? else { return Ok(false) };
         let (sent, sum) = read_rows(&mut self.input, &self.write, slot)?;
-        let tags = self.input.next_of(slot, ChunkKind::UnionTags)?;
+        let tags = self.input.next_of(slot, ChunkKind::SlotTags)?;
         let (Some(sent), Some(tags)) = (sent, tags) else {
             return Err(Error::internal("stored rows of keys that no row has"));
         };
-        let tagged = UnionTags::of_chunk(&tags)?.with_rows(sent)?;
+        let tagged = SlotTags::of_chunk(&tags)?.with_rows(sent)?;
         let OpenWrite { table, index, options, .. } = &self.write;
         let input = &mut self.input;
         let stored = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredRows).transpose());

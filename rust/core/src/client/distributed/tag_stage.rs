@@ -17,12 +17,12 @@ use super::specs::{TagBy, TagSpec};
 use super::split_stage::SlotAddresses;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
-use super::tags::{UnionTags, wanted_chunk};
+use super::tags::{SlotTags, wanted_chunk};
 use crate::client::prepare::Prepared;
 use crate::error::{Error, Result};
 use crate::index::{IndexedRows, Tagged, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
 
-/// UnionTags the rows of slots.
+/// SlotTags the rows of slots.
 pub(super) struct TagStage {
     write: OpenWrite,
     by: TagBy,
@@ -154,7 +154,7 @@ fn send_on(
     if sent.rows == 0 {
         return Ok(TaggedReport { slot, taken, sent, wanted: groups });
     }
-    let (tags, batch) = UnionTags::of_rows(rows)?;
+    let (tags, batch) = SlotTags::of_rows(rows)?;
     let address = slots.address(slot, None);
     let mut chunks = Distributor::new(ChunkKind::Rows, slot);
     chunks.add(address, batch, output)?;
@@ -162,7 +162,7 @@ fn send_on(
     output.push(Chunk {
         slot: address.slot,
         target: slot,
-        kind: ChunkKind::UnionTags,
+        kind: ChunkKind::SlotTags,
         source: slot,
         number: 0,
         report: Some(tags.to_bytes()?.into()),

@@ -21,7 +21,7 @@ const KEY: &str = "key";
 /// The tags of a slot's rows, apart from those that are columns.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct UnionTags {
+pub(super) struct SlotTags {
     /// Partition, file id and base instant.
     groups: Vec<(String, String, RequestedTime)>,
     /// Row, group, position.
@@ -29,7 +29,7 @@ pub(super) struct UnionTags {
     has_positions: bool,
 }
 
-impl UnionTags {
+impl SlotTags {
     /// The tags, and the rows with the others.
     ///
     /// # Errors
