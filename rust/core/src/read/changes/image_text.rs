@@ -100,56 +100,54 @@ impl ImageFormat {
             return Err(unsupported_vector(vector.shape.descriptor()));
         }
         let cells = match array.data_type() {
-            DataType::Null => Some(ImageValues::Nothing),
-            DataType::Boolean => array.as_boolean_opt().map(ImageValues::Booleans),
-            DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(|array| ImageValues::Ints(array.clone())),
+            DataType::Null => Some(CellData::Nothing),
+            DataType::Boolean => array.as_boolean_opt().map(CellData::Booleans),
+            DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(|array| CellData::Ints(array.clone())),
             DataType::Date32 => {
-                array.as_primitive_opt::<Date32Type>().map(|array| ImageValues::Ints(array.reinterpret_cast()))
+                array.as_primitive_opt::<Date32Type>().map(|array| CellData::Ints(array.reinterpret_cast()))
             }
-            DataType::Int64 => array.as_primitive_opt::<Int64Type>().map(|array| ImageValues::Longs(array.clone(), 1)),
+            DataType::Int64 => array.as_primitive_opt::<Int64Type>().map(|array| CellData::Longs(array.clone(), 1)),
             DataType::Timestamp(TimeUnit::Microsecond, _) => {
                 let stored = matches!(ty, Type::TimestampMillis | Type::LocalTimestampMillis);
                 let unit = if self == Self::Record && stored { 1000 } else { 1 };
                 array
                     .as_primitive_opt::<TimestampMicrosecondType>()
-                    .map(|array| ImageValues::Longs(array.reinterpret_cast(), unit))
+                    .map(|array| CellData::Longs(array.reinterpret_cast(), unit))
             }
             DataType::Timestamp(TimeUnit::Millisecond, _) => array
                 .as_primitive_opt::<TimestampMillisecondType>()
-                .map(|array| ImageValues::Longs(array.reinterpret_cast(), 1)),
-            DataType::Float32 => array.as_primitive_opt::<Float32Type>().map(ImageValues::Floats),
-            DataType::Float64 => array.as_primitive_opt::<Float64Type>().map(ImageValues::Doubles),
-            DataType::Utf8 => array.as_string_opt::<i32>().map(ImageValues::Texts),
+                .map(|array| CellData::Longs(array.reinterpret_cast(), 1)),
+            DataType::Float32 => array.as_primitive_opt::<Float32Type>().map(CellData::Floats),
+            DataType::Float64 => array.as_primitive_opt::<Float64Type>().map(CellData::Doubles),
+            DataType::Utf8 => array.as_string_opt::<i32>().map(CellData::Texts),
             DataType::Binary => {
                 let is_fixed = matches!(ty, Type::Fixed(_));
-                array.as_binary_opt::<i32>().map(|array| ImageValues::Bytes(array, is_fixed))
+                array.as_binary_opt::<i32>().map(|array| CellData::Bytes(array, is_fixed))
             }
-            DataType::FixedSizeBinary(_) => array.as_fixed_size_binary_opt().map(ImageValues::Fixed),
+            DataType::FixedSizeBinary(_) => array.as_fixed_size_binary_opt().map(CellData::Fixed),
             DataType::Decimal128(_, scale) => {
                 let width = match ty {
                     Type::Decimal(decimal) => decimal.fixed.as_ref().map(|fixed| fixed.size),
                     _ => None,
                 };
                 let scale = u32::try_from(*scale).map_err(|_| misfit(&array.data_type().to_string()))?;
-                array.as_primitive_opt::<Decimal128Type>().map(|array| ImageValues::Decimals(array, scale, width))
+                array.as_primitive_opt::<Decimal128Type>().map(|array| CellData::Decimals(array, scale, width))
             }
             DataType::List(_) => match (ty, array.as_list_opt::<i32>()) {
                 (Type::Array(items), Some(list)) => {
-                    Some(ImageValues::List(list, Box::new(self.bind(items, list.values().as_ref())?)))
+                    Some(CellData::List(list, Box::new(self.bind(items, list.values().as_ref())?)))
                 }
                 _ => None,
             },
             DataType::Map(..) => match (ty, array.as_map_opt()) {
                 (Type::Map(values), Some(map)) => {
                     let bound = self.bind(values, map.values().as_ref())?;
-                    map.keys().as_string_opt::<i32>().map(|keys| ImageValues::Map(map, keys, Box::new(bound)))
+                    map.keys().as_string_opt::<i32>().map(|keys| CellData::Map(map, keys, Box::new(bound)))
                 }
                 _ => None,
             },
             DataType::Struct(_) => match (ty, array.as_struct_opt()) {
-                (Type::Record(record), Some(records)) => {
-                    Some(ImageValues::Struct(self.fields(&record.fields, records)?))
-                }
+                (Type::Record(record), Some(records)) => Some(CellData::Struct(self.fields(&record.fields, records)?)),
                 (Type::Union(branches), Some(members)) => Some(self.union(branches, members)?),
                 _ => None,
             },
@@ -160,16 +158,16 @@ impl ImageFormat {
     }
 
     /// A union of several types: one member of a struct has the value. Spark writes the struct, Avro the value.
-    fn union<'a>(self, branches: &[Type], members: &'a StructArray) -> Result<ImageValues<'a>> {
+    fn union<'a>(self, branches: &[Type], members: &'a StructArray) -> Result<CellData<'a>> {
         let branches = branches.iter().filter(|branch| **branch != Type::Null);
         let bound = branches.zip(members.columns()).map(|(branch, array)| self.bind(branch, array.as_ref()));
         let bound = bound.collect::<Result<Vec<_>>>()?;
         Ok(match self {
             Self::Row => {
                 let named = bound.into_iter().enumerate().map(|(at, bound)| (name_of(&format!("member{at}")), bound));
-                ImageValues::Struct(named.collect())
+                CellData::Struct(named.collect())
             }
-            Self::Record => ImageValues::OneOf(bound),
+            Self::Record => CellData::OneOf(bound),
         })
     }
 
@@ -200,22 +198,22 @@ impl ImageFormat {
             let _ = write!(out, "{value}");
         };
         match &bound.cells {
-            ImageValues::Nothing => out.push_str("null"),
-            ImageValues::Booleans(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
-            ImageValues::Ints(array) => number(out, array.value(row).into()),
-            ImageValues::Longs(array, unit) => number(out, array.value(row).div_euclid(*unit)),
-            ImageValues::Floats(array) => {
+            CellData::Nothing => out.push_str("null"),
+            CellData::Booleans(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
+            CellData::Ints(array) => number(out, array.value(row).into()),
+            CellData::Longs(array, unit) => number(out, array.value(row).div_euclid(*unit)),
+            CellData::Floats(array) => {
                 let value = array.value(row);
                 quoted_unless(value.is_finite(), out, |out| avro::write_float(value, out));
             }
-            ImageValues::Doubles(array) => {
+            CellData::Doubles(array) => {
                 let value = array.value(row);
                 quoted_unless(value.is_finite(), out, |out| avro::write_double(value, out));
             }
-            ImageValues::Texts(array) => write_text(array.value(row).chars(), out),
-            ImageValues::Bytes(array, is_fixed) => self.write_bytes(array.value(row), *is_fixed, out),
-            ImageValues::Fixed(array) => self.write_bytes(array.value(row), true, out),
-            ImageValues::Decimals(array, scale, width) => match self {
+            CellData::Texts(array) => write_text(array.value(row).chars(), out),
+            CellData::Bytes(array, is_fixed) => self.write_bytes(array.value(row), *is_fixed, out),
+            CellData::Fixed(array) => self.write_bytes(array.value(row), true, out),
+            CellData::Decimals(array, scale, width) => match self {
                 Self::Row => avro::write_decimal(array.value(row), *scale, out),
                 Self::Record => {
                     let bytes = array.value(row).to_be_bytes();
@@ -225,13 +223,13 @@ impl ImageFormat {
                     }
                 }
             },
-            ImageValues::List(array, items) => {
+            CellData::List(array, items) => {
                 written(array.value_offsets(), row, ['[', ']'], out, |item, out| {
                     self.write(items, item, out)?;
                     Ok(true)
                 })?;
             }
-            ImageValues::Map(array, keys, values) => {
+            CellData::Map(array, keys, values) => {
                 written(array.value_offsets(), row, ['{', '}'], out, |entry, out| {
                     if self == Self::Row && values.is_null(entry) {
                         return Ok(false);
@@ -242,8 +240,8 @@ impl ImageFormat {
                     Ok(true)
                 })?
             }
-            ImageValues::Struct(fields) => self.write_fields(fields, row, out)?,
-            ImageValues::OneOf(members) => match members.iter().find(|member| !member.is_null(row)) {
+            CellData::Struct(fields) => self.write_fields(fields, row, out)?,
+            CellData::OneOf(members) => match members.iter().find(|member| !member.is_null(row)) {
                 Some(member) => self.write(member, row, out)?,
                 None => out.push_str("null"),
             },
@@ -274,16 +272,16 @@ impl ImageFormat {
 /// A column with the information that is needed to write its values.
 struct BoundColumn<'a> {
     array: &'a dyn Array,
-    cells: ImageValues<'a>,
+    cells: CellData<'a>,
 }
 
 impl BoundColumn<'_> {
     fn is_null(&self, row: usize) -> bool {
-        matches!(self.cells, ImageValues::Nothing) || self.array.is_null(row)
+        matches!(self.cells, CellData::Nothing) || self.array.is_null(row)
     }
 }
 
-enum ImageValues<'a> {
+enum CellData<'a> {
     Nothing,
     Booleans(&'a BooleanArray),
     Ints(Int32Array),
