@@ -117,7 +117,7 @@ impl<'a> Cursor<'a> {
         if self.rest.len() < 10 {
             return Err(self.ends_early(self.rest.len() + 1));
         }
-        Err(Error::corrupt("a variable-length integer of more than 64 bits").at_offset(self.position() as u64))
+        Err(Error::corrupt("invalid variable-length integer: more than 64 bits").at_offset(self.position() as u64))
     }
 
     /// A zig-zag varint: Avro's int and long.
@@ -128,7 +128,7 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     fn ends_early(&self, wanted: usize) -> Error {
-        Error::corrupt(format!("{wanted} bytes wanted where {} are left", self.rest.len()))
+        Error::corrupt(format!("unexpected end of data: expected {wanted} bytes, found {}", self.rest.len()))
             .at_offset(self.position() as u64)
     }
 }

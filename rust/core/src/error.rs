@@ -268,20 +268,20 @@ mod tests {
 
     #[test]
     fn each_module_adds_what_it_knows() {
-        let error = Error::corrupt("a string of 9 bytes where 3 are left").at_offset(7);
+        let error = Error::corrupt("unexpected end of data: string has 9 bytes, only 3 remain").at_offset(7);
         let error = error.offset_from(100).in_block(2).in_file("a.log").in_file("b.log").at_instant("001");
         assert_eq!(
             error.to_string(),
-            "[MORTICE-CORRUPT-LOG] a string of 9 bytes where 3 are left (file a.log, offset 107, block 2, instant 001)"
+            "[MORTICE-CORRUPT-LOG] unexpected end of data: string has 9 bytes, only 3 remain (file a.log, offset 107, block 2, instant 001)"
         );
     }
 
     #[test]
     fn an_offset_outside_of_the_file_becomes_words() {
-        let error = Error::corrupt("a cell of kind 7").at_offset(12).with_offset_in("the payload").at_offset(300);
+        let error = Error::corrupt("invalid cell: type 7").at_offset(12).with_offset_in("the payload").at_offset(300);
         assert_eq!(
             error.to_string(),
-            "[MORTICE-CORRUPT-LOG] a cell of kind 7 (at byte 12 of the payload) (offset 300)"
+            "[MORTICE-CORRUPT-LOG] invalid cell: type 7 (at byte 12 of the payload) (offset 300)"
         );
     }
 

@@ -36,7 +36,9 @@ pub fn fields<'a>(message: &'a [u8], mut take: impl FnMut(u64, FieldValue<'a>) -
             1 => FieldValue::Fixed64(cursor.array()?),
             2 => FieldValue::Bytes(delimited(&mut cursor)?),
             5 => cursor.skip(4).map(|()| FieldValue::Fixed32)?,
-            other => return Err(Error::corrupt(format!("a protobuf field of wire type {other}")).at_offset(at)),
+            other => {
+                return Err(Error::corrupt(format!("invalid protobuf field: unknown wire type {other}")).at_offset(at));
+            }
         };
         take(tag >> 3, value).map_err(|error| error.at_offset(at))?;
     }
@@ -54,7 +56,10 @@ pub fn delimited<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
     usize::try_from(len)
         .ok()
         .filter(|len| *len <= left)
-        .ok_or_else(|| Error::corrupt(format!("{len} bytes announced where {left} are left")).at_offset(at))
+        .ok_or_else(|| {
+            Error::corrupt(format!("unexpected end of data: protobuf field has {len} bytes, only {left} remain"))
+                .at_offset(at)
+        })
         .and_then(|len| cursor.take(len))
 }
 

@@ -53,7 +53,7 @@ pub fn java_text_of(array: &ArrayRef) -> Result<ArrayRef> {
                 .map(|x| x.map(|x| text(&java_text::decimal(x, scale))))
                 .collect()
         }
-        other => return Err(Error::unsupported(format!("a column of type {other} cannot become text"))),
+        other => return Err(Error::unsupported(format!("cannot convert a column of type {other} to string"))),
     };
     Ok(Arc::new(texts))
 }
@@ -86,12 +86,14 @@ pub fn decimals_of(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRe
             .map(|x| x.and_then(|x| parse(java_text::double(x).as_str())))
             .collect(),
         DataType::Utf8 => array.as_string::<i32>().iter().map(|text| text.and_then(parse)).collect(),
-        other => return Err(Error::unsupported(format!("a column of type {other} cannot become decimals"))),
+        other => return Err(Error::unsupported(format!("cannot convert a column of type {other} to decimal"))),
     };
     let limit = 10_u128.checked_pow(u32::from(precision)).unwrap_or(u128::MAX);
     let fitting = decimals.unary_opt::<_, Decimal128Type>(|value| (value.unsigned_abs() < limit).then_some(value));
     let fitting = fitting.with_precision_and_scale(precision, scale);
-    fitting.map(|array| Arc::new(array) as ArrayRef).map_err(|error| Error::unsupported("decimals").caused_by(error))
+    fitting
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| Error::unsupported("cannot convert values to decimal").caused_by(error))
 }
 
 fn text(short: &java_text::ShortText) -> String {

@@ -68,7 +68,10 @@ pub(super) fn data_type(ty: &Type, types: ArrowMapping, path: &str) -> Result<Da
             let digits = u8::try_from(decimal.precision).ok().filter(|digits| *digits <= 38);
             let scale = i8::try_from(decimal.scale).ok();
             let (Some(digits), Some(scale)) = (digits, scale) else {
-                return Err(Error::unsupported(format!("{path}: {} has more than 38 digits", ty.describe())));
+                return Err(Error::unsupported(format!(
+                    "column {path}: unsupported {}: more than 38 digits",
+                    ty.describe()
+                )));
             };
             DataType::Decimal128(digits, scale)
         }
@@ -139,7 +142,7 @@ fn is_shredded(record: &Record) -> bool {
 fn nested_vector(path: &str, shape: VectorShape) -> Error {
     let descriptor = shape.descriptor();
     Error::unsupported(format!(
-        "column {path}: {descriptor} within another type; Hudi has vectors as top-level columns only"
+        "column {path}: unsupported {descriptor} within another type: Hudi has vectors as top-level columns only"
     ))
 }
 
@@ -147,7 +150,7 @@ fn nested_vector(path: &str, shape: VectorShape) -> Error {
 #[cold]
 pub fn shredded_variant(column: &str) -> Error {
     Error::unsupported(format!(
-        "column {column}: a shredded VARIANT (with {TYPED_VALUE}); read it with Hudi on Spark 4, or rewrite the column \
+        "column {column}: unsupported shredded VARIANT (with {TYPED_VALUE}); read it with Hudi on Spark 4, or rewrite the column \
          without shredding"
     ))
 }

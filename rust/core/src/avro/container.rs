@@ -47,7 +47,9 @@ impl<'a> Container<'a> {
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
         if cursor.take(MAGIC.len()).ok() != Some(MAGIC.as_slice()) {
-            return Err(Error::corrupt("an Avro container begins with \"Obj\" 01; this does not").at_offset(0));
+            return Err(
+                Error::corrupt("invalid Avro container: it does not begin with the magic \"Obj\" 01").at_offset(0)
+            );
         }
         let (mut schema, mut codec, mut entries) = (None, Codec::Null, Vec::new());
         metadata(&mut cursor, |key, value| {
@@ -59,7 +61,8 @@ impl<'a> Container<'a> {
             }
             Ok(())
         })?;
-        let schema = schema.ok_or_else(|| Error::corrupt("an Avro container without avro.schema"))?;
+        let schema =
+            schema.ok_or_else(|| Error::corrupt("invalid Avro container: avro.schema is missing in its metadata"))?;
         let sync = cursor.array()?;
         Ok(Self { schema, codec, entries, sync, blocks: cursor })
     }
@@ -87,7 +90,7 @@ impl<'a> Container<'a> {
             Ok(())
         })?;
         if records != 1 {
-            return Err(Error::invalid_table(format!("a metadata file of {records} records; one was expected")));
+            return Err(Error::invalid_table(format!("invalid metadata file: expected one record, found {records}")));
         }
         Ok(datum)
     }
@@ -127,7 +130,9 @@ impl<'a> Container<'a> {
             let stored = cursor.take(size)?;
             visit(stored, count).map_err(|error| error.offset_from(at))?;
             if cursor.array::<16>()? != self.sync {
-                return Err(Error::corrupt("an Avro container's block does not end in its sync marker").at_offset(at));
+                return Err(
+                    Error::corrupt("invalid Avro container: a block does not end with the sync marker").at_offset(at)
+                );
             }
         }
         Ok(())
@@ -138,7 +143,10 @@ impl<'a> Container<'a> {
         let whole = skip(self.schema.root());
         let most = if whole.is_empty() { MAX_EMPTY } else { content.len() };
         if count > most {
-            return Err(Error::corrupt(format!("{count} records in a block of {} bytes", content.len())));
+            return Err(Error::corrupt(format!(
+                "invalid Avro container: {count} records do not fit in a block of {} bytes",
+                content.len()
+            )));
         }
         let mut lane = Lane::new(&content);
         let mut datums = Vec::with_capacity(count);
@@ -146,7 +154,9 @@ impl<'a> Container<'a> {
             let at = lane.at();
             skip_lane(&whole, &mut lane)?;
             let (at, len) = (u32::try_from(at), u32::try_from(lane.at() - at));
-            let (Ok(at), Ok(len)) = (at, len) else { return Err(Error::corrupt("a block of more than 4 GiB")) };
+            let (Ok(at), Ok(len)) = (at, len) else {
+                return Err(Error::corrupt("invalid Avro container: a block of more than 4 GiB"));
+            };
             datums.push(Datum { at, len });
         }
         decoder.decode(&content, &datums)
@@ -179,11 +189,12 @@ fn count_of_bytes(cursor: &mut Cursor<'_>) -> Result<usize> {
 }
 
 fn count(claimed: i64, what: &str) -> Result<usize> {
-    usize::try_from(claimed).map_err(|_| Error::corrupt(format!("a count of {claimed} {what}")))
+    usize::try_from(claimed).map_err(|_| Error::corrupt(format!("invalid Avro container: a block of {claimed} {what}")))
 }
 
 fn text(bytes: &[u8]) -> Result<&str> {
-    str::from_utf8(bytes).map_err(|error| Error::corrupt("metadata that is not UTF-8").caused_by(error))
+    str::from_utf8(bytes)
+        .map_err(|error| Error::corrupt("invalid Avro container: its metadata is not UTF-8").caused_by(error))
 }
 
 fn unpack(packed: &[u8], codec: Codec) -> Result<Cow<'_, [u8]>> {
@@ -194,9 +205,9 @@ fn unpack(packed: &[u8], codec: Codec) -> Result<Cow<'_, [u8]>> {
     flate2::read::DeflateDecoder::new(packed)
         .take(MAX_BLOCK + 1)
         .read_to_end(&mut content)
-        .map_err(|error| Error::corrupt("a block that does not inflate").caused_by(error))?;
+        .map_err(|error| Error::corrupt("invalid Avro container: a block cannot be decompressed").caused_by(error))?;
     if content.len() as u64 > MAX_BLOCK {
-        return Err(Error::corrupt("a block that inflates to more than 1 GiB"));
+        return Err(Error::corrupt("invalid Avro container: a block decompresses to more than 1 GiB"));
     }
     Ok(Cow::Owned(content))
 }

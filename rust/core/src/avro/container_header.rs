@@ -24,7 +24,7 @@ impl Codec {
         match name {
             "null" => Ok(Self::Null),
             "deflate" => Ok(Self::Deflate),
-            other => Err(Error::unsupported(format!("the Avro codec {other} (null and deflate are supported)"))),
+            other => Err(Error::unsupported(format!("unsupported Avro codec {other} (supported: null, deflate)"))),
         }
     }
 }

@@ -95,7 +95,7 @@ impl Decoder {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.rows)));
         RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)
-            .map_err(|error| Error::corrupt("columns that make no batch").caused_by(error))
+            .map_err(|error| Error::corrupt("decoded columns make no batch").caused_by(error))
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn write(default: &Value, ty: &Type, out: &mut Vec<u8>, path: &str) -
         Some(()) => Ok(()),
         None => {
             out.truncate(start);
-            Err(Error::invalid_table(format!("field {path}: the default {default} is no {}", ty.describe())))
+            Err(Error::invalid_table(format!("field {path}: invalid default {default} for {}", ty.describe())))
         }
     }
 }

@@ -129,7 +129,7 @@ impl<'a> Lane<'a> {
     pub(super) fn int(&mut self) -> Result<i32> {
         match i32::try_from(self.long()?) {
             Ok(value) => Ok(value),
-            Err(_) => Err(self.corrupt("an int of more than 32 bits")),
+            Err(_) => Err(self.corrupt("invalid int: more than 32 bits")),
         }
     }
 
@@ -174,7 +174,7 @@ impl<'a> Lane<'a> {
         if rest.len() < 10 {
             return Err(self.ends_early());
         }
-        Err(self.corrupt("a variable-length integer of more than 64 bits"))
+        Err(self.corrupt("invalid variable-length integer: more than 64 bits"))
     }
 
     /// The index of a union's branch, of which there are at most 64.
@@ -183,7 +183,7 @@ impl<'a> Lane<'a> {
         let branch = self.long()?;
         match usize::try_from(branch) {
             Ok(branch) => Ok(branch),
-            Err(_) => Err(self.corrupt(format!("branch {branch} of a union"))),
+            Err(_) => Err(self.corrupt(format!("invalid union: branch {branch}"))),
         }
     }
 
@@ -292,7 +292,10 @@ impl<'a> Lane<'a> {
         };
         match (usize::try_from(items), needed) {
             (Ok(items), Some(needed)) if needed <= there && self.at <= self.end => Ok((items, bytes)),
-            _ => Err(self.corrupt(format!("a count of {count} items where {} bytes are left", self.remaining()))),
+            _ => Err(self.corrupt(format!(
+                "unexpected end of data: block has {count} items, only {} bytes remain",
+                self.remaining()
+            ))),
         }
     }
 
@@ -304,17 +307,18 @@ impl<'a> Lane<'a> {
 
     #[cold]
     fn ends_early(self) -> Error {
-        Error::corrupt("an Avro datum ends before its fields do").at_offset(u64::from(self.at.min(self.end)))
+        Error::corrupt("unexpected end of an Avro datum: fields are missing")
+            .at_offset(u64::from(self.at.min(self.end)))
     }
 
     #[cold]
     fn wrong_tag(self, tag: u8) -> Error {
-        self.corrupt(format!("the tag {tag:#04x} in a union of null and one type"))
+        self.corrupt(format!("invalid union of null and one type: tag {tag:#04x}"))
     }
 
     #[cold]
     fn wrong_length(self, length: i64) -> Error {
-        self.corrupt(format!("a length of {length} bytes where {} are left", self.remaining()))
+        self.corrupt(format!("unexpected end of data: value has {length} bytes, only {} remain", self.remaining()))
     }
 }
 
@@ -408,7 +412,7 @@ mod tests {
         let content = [6_u8, b'a', b'b', b'c', b'd'];
         let mut lane = Lane { content: &content, at: 0, end: 3 };
         let error = lane.length().unwrap_err();
-        assert!(error.to_string().contains("a length of 3 bytes where 2 are left"), "{error}");
+        assert!(error.to_string().contains("value has 3 bytes, only 2 remain"), "{error}");
         assert!(Lane::new(&[1]).length().is_err());
         assert!(Lane::new(&zigzag(i64::MAX)).length().is_err());
     }

@@ -28,7 +28,7 @@ impl<'a> Lanes<'a> {
         for ((at, len), (from, to)) in datums.zip(self.at.now_mut(LANES).iter_mut().zip(&mut self.end)) {
             let end = at.checked_add(len).filter(|end| *end as usize <= self.content.len());
             let Some(end) = end else {
-                return Err(Error::corrupt(format!("an Avro datum of {len} bytes passes the end of its content"))
+                return Err(Error::corrupt(format!("unexpected end of data: Avro datum of {len} bytes"))
                     .at_offset(u64::from(at)));
             };
             (*from, *to) = (at, end);

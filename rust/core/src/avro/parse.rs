@@ -27,7 +27,7 @@ const MAX_FIXED: u64 = i32::MAX as u64;
 /// Parses the JSON text of a schema.
 pub(super) fn parse(text: &str) -> Result<Type> {
     let json: Value =
-        serde_json::from_str(text).map_err(|error| invalid("the Avro schema is not JSON").caused_by(error))?;
+        serde_json::from_str(text).map_err(|error| invalid("invalid Avro schema: not JSON").caused_by(error))?;
     Ok(Parser::default().parse(&json, "", 0)?.ty)
 }
 
@@ -61,10 +61,10 @@ impl Measure {
     fn tree(self, ty: Type) -> Result<Tree> {
         let (depth, types) = (self.depth.saturating_add(1), self.types.saturating_add(1));
         if depth > MAX_DEPTH {
-            return Err(Error::unsupported(format!("an Avro schema of more than {MAX_DEPTH} levels")));
+            return Err(Error::unsupported(format!("unsupported Avro schema: more than {MAX_DEPTH} levels")));
         }
         if types > MAX_TYPES {
-            return Err(Error::unsupported(format!("an Avro schema of more than {MAX_TYPES} types")));
+            return Err(Error::unsupported(format!("unsupported Avro schema: more than {MAX_TYPES} types")));
         }
         Ok(Tree { ty, depth, types })
     }
@@ -79,7 +79,7 @@ struct Parser {
 impl Parser {
     fn parse(&mut self, json: &Value, namespace: &str, level: usize) -> Result<Tree> {
         if level > 2 * MAX_DEPTH {
-            return Err(Error::unsupported(format!("an Avro schema of more than {MAX_DEPTH} levels")));
+            return Err(Error::unsupported(format!("unsupported Avro schema: more than {MAX_DEPTH} levels")));
         }
         match json {
             Value::String(name) => self.reference(name, namespace),
@@ -87,9 +87,11 @@ impl Parser {
             Value::Object(object) => match object.get("type") {
                 Some(Value::String(word)) => self.declared(word, object, namespace, level),
                 Some(inner) => self.parse(inner, namespace, level + 1),
-                None => Err(invalid("an Avro type without \"type\"")),
+                None => Err(invalid("invalid Avro schema: a type has no \"type\"")),
             },
-            other => Err(invalid(format!("an Avro type that is neither name, object nor list: {other}"))),
+            other => {
+                Err(invalid(format!("invalid Avro schema: a type must be a name, an object or a list, got {other}")))
+            }
         }
     }
 
@@ -120,25 +122,25 @@ impl Parser {
         let full = full_name(name, namespace);
         for candidate in [full.as_str(), name] {
             if self.open.contains(candidate) {
-                return Err(Error::unsupported(format!("the Avro type {candidate} contains itself")));
+                return Err(Error::unsupported(format!("unsupported Avro schema: type {candidate} contains itself")));
             }
             if let Some(tree) = self.named.get(candidate) {
                 return Ok(tree.clone());
             }
         }
-        Err(invalid(format!("the Avro schema names a type that it does not define: {full}")))
+        Err(invalid(format!("invalid Avro schema: type {full} is not defined")))
     }
 
     fn union(&mut self, branches: &[Value], namespace: &str, level: usize) -> Result<Tree> {
         if branches.is_empty() || branches.len() > MAX_BRANCHES {
-            return Err(Error::unsupported(format!("an Avro union of {} branches", branches.len())));
+            return Err(Error::unsupported(format!("unsupported Avro union: {} branches", branches.len())));
         }
         let mut measure = Measure::default();
         let mut types = Vec::with_capacity(branches.len());
         for branch in branches {
             let tree = self.parse(branch, namespace, level + 1)?;
             if matches!(tree.ty, Type::Union(_)) {
-                return Err(invalid("an Avro union directly within a union"));
+                return Err(invalid("invalid Avro schema: a union directly contains a union"));
             }
             measure.add(&tree);
             types.push(tree.ty);
@@ -149,7 +151,7 @@ impl Parser {
     fn record(&mut self, object: &Map<String, Value>, namespace: &str, level: usize) -> Result<Tree> {
         let name = declared_name(object, namespace, "record")?;
         let Some(Value::Array(declared)) = object.get("fields") else {
-            return Err(invalid(format!("the Avro record {name} has no list of fields")));
+            return Err(invalid(format!("invalid Avro schema: record {name} has no list of fields")));
         };
         self.open.insert(name.clone());
         let mut measure = Measure::default();
@@ -157,12 +159,13 @@ impl Parser {
         let mut seen = HashSet::new();
         for field in declared {
             let Value::Object(field) = field else {
-                return Err(invalid(format!("a field of the Avro record {name} is no object")));
+                return Err(invalid(format!("invalid Avro schema: a field of record {name} is not an object")));
             };
-            let field_name = text(field, "name").ok_or_else(|| invalid(format!("a field of {name} has no name")))?;
+            let field_name = text(field, "name")
+                .ok_or_else(|| invalid(format!("invalid Avro schema: a field of record {name} has no name")))?;
             let tree = self.field_type(field, space_of(&name), level)?;
             if !seen.insert(field_name.to_owned()) {
-                return Err(invalid(format!("the Avro record {name} has two fields {field_name}")));
+                return Err(invalid(format!("invalid Avro schema: record {name} has two fields {field_name}")));
             }
             measure.add(&tree);
             let default = field.get("default").cloned();
@@ -181,7 +184,9 @@ impl Parser {
 
     fn define(&mut self, name: String, tree: Tree) -> Result<Tree> {
         match self.named.get(&name) {
-            Some(before) if before.ty != tree.ty => Err(invalid(format!("the Avro schema defines {name} twice"))),
+            Some(before) if before.ty != tree.ty => {
+                Err(invalid(format!("invalid Avro schema: {name} is defined twice")))
+            }
             _ => {
                 self.named.insert(name, tree.clone());
                 Ok(tree)
@@ -195,7 +200,8 @@ impl Parser {
             .get("symbols")
             .and_then(Value::as_array)
             .and_then(|symbols| symbols.iter().map(|symbol| symbol.as_str().map(str::to_owned)).collect());
-        let symbols = symbols.ok_or_else(|| invalid(format!("the Avro enum {name} has no list of symbols")))?;
+        let symbols =
+            symbols.ok_or_else(|| invalid(format!("invalid Avro schema: enum {name} has no list of symbols")))?;
         let default = text(object, "default").map(str::to_owned);
         let tree = Tree::leaf(Type::Enum(Arc::new(Enum { name: name.clone(), symbols, default })));
         self.define(name, tree)
@@ -205,7 +211,7 @@ impl Parser {
         let name = declared_name(object, namespace, "fixed")?;
         let size = object.get("size").and_then(Value::as_u64).filter(|size| *size <= MAX_FIXED);
         let size = size.and_then(|size| usize::try_from(size).ok());
-        let size = size.ok_or_else(|| invalid(format!("the Avro fixed {name} has no sensible size")))?;
+        let size = size.ok_or_else(|| invalid(format!("invalid Avro schema: fixed {name} has no valid size")))?;
         let fixed = Arc::new(Fixed { name: name.clone(), size });
         let ty = match text(object, "logicalType") {
             Some("decimal") => decimal(object, Some(&fixed)).unwrap_or(Type::Fixed(fixed)),
@@ -264,7 +270,7 @@ fn decimal(object: &Map<String, Value>, fixed: Option<&Arc<Fixed>>) -> Option<Ty
 
 /// Hudi refuses vectors that are not sound, rather than read them as bytes (`HoodieSchema.VectorLogicalTypeFactory`).
 fn vector(object: &Map<String, Value>, fixed: Arc<Fixed>) -> Result<Vector> {
-    let refused = |what: &str| invalid(format!("the Avro vector {} has {what}", fixed.name));
+    let refused = |what: &str| invalid(format!("invalid Avro schema: vector {} has {what}", fixed.name));
     let word = |key: &str, default: &str| match object.get(key) {
         None => Some(default.to_owned()),
         Some(value) => value.as_str().map(str::to_owned),
@@ -297,7 +303,7 @@ fn digits_that_fit(size: usize) -> u64 {
 }
 
 fn declared_name(object: &Map<String, Value>, enclosing: &str, kind: &str) -> Result<String> {
-    let name = text(object, "name").ok_or_else(|| invalid(format!("an Avro {kind} without a name")))?;
+    let name = text(object, "name").ok_or_else(|| invalid(format!("invalid Avro schema: {kind} has no name")))?;
     Ok(full_name(name, text(object, "namespace").unwrap_or(enclosing)))
 }
 
@@ -310,7 +316,7 @@ fn space_of(full_name: &str) -> &str {
 }
 
 fn member<'a>(object: &'a Map<String, Value>, key: &str, kind: &str) -> Result<&'a Value> {
-    object.get(key).ok_or_else(|| invalid(format!("an Avro {kind} without {key:?}")))
+    object.get(key).ok_or_else(|| invalid(format!("invalid Avro schema: {kind} has no {key:?}")))
 }
 
 fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {

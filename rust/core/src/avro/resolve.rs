@@ -26,7 +26,7 @@ pub(super) fn resolve(writer: &Type, reader: &Type, types: ArrowMapping, path: &
     let kind = match (inner, wanted) {
         (Type::Union(branches), Type::Union(_)) if inner == wanted => union(branches, types, path)?,
         (Type::Union(_), _) | (_, Type::Union(_)) => {
-            return Err(refused("a union of several types that differs is not supported", writer, reader, path));
+            return Err(refused("unions of several types must be equal", writer, reader, path));
         }
         (Type::Array(items), Type::Array(wanted)) => {
             ValuePlan::List(self::items(&[], items, wanted, types, &under(path, "element"))?)
@@ -35,7 +35,8 @@ pub(super) fn resolve(writer: &Type, reader: &Type, types: ArrowMapping, path: &
             ValuePlan::Map(self::items(&[Type::String], values, wanted, types, &under(path, "value"))?)
         }
         (Type::Record(record), Type::Record(wanted)) => ValuePlan::Struct(fields(record, wanted, types, path)?),
-        _ => convert(inner, wanted, types).ok_or_else(|| refused("no rule leads there", writer, reader, path))?,
+        _ => convert(inner, wanted, types)
+            .ok_or_else(|| refused("Avro's schema resolution does not allow it", writer, reader, path))?,
     };
     Ok(ColumnPlan { tags, kind, data_type })
 }
@@ -141,7 +142,7 @@ pub(super) fn missing(field: &Field, types: ArrowMapping, path: &str) -> Result<
             Ok(ColumnPlan { tags: UnionTags::Bare, kind: ValuePlan::Default { bytes: bytes.into(), plan }, data_type })
         }
         None => Err(Error::invalid_table(format!(
-            "field {path}: the writer's schema lacks it, and {} has neither default nor null",
+            "field {path} is missing in the writer's schema, and {} has neither a default nor null",
             field.ty.describe()
         ))),
     }
@@ -202,7 +203,7 @@ impl<'a> StepBuilder<'a> {
 #[cold]
 pub(super) fn refused(why: &str, writer: &Type, reader: &Type, path: &str) -> Error {
     let (writer, reader) = (writer.describe(), reader.describe());
-    Error::unsupported(format!("field {path}: written as {writer}, read as {reader}: {why}"))
+    Error::unsupported(format!("field {path}: cannot read {writer} as {reader}: {why}"))
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl Schema {
     pub fn as_record(&self) -> Result<&Record> {
         match &self.root {
             Type::Record(record) => Ok(record),
-            other => Err(Error::invalid_table(format!("a record schema was expected, found {}", other.describe()))),
+            other => Err(Error::invalid_table(format!("expected a record schema, found {}", other.describe()))),
         }
     }
 

@@ -172,7 +172,7 @@ fn skip_nested(step: &SkipStep, mut lane: Lane<'_>) -> Result<u32> {
         SkipStep::Union(branches) => {
             let branch = lane.branch()?;
             let Some(steps) = branches.get(branch) else {
-                return Err(lane.corrupt(format!("branch {branch} of a union of {}", branches.len())));
+                return Err(lane.corrupt(format!("invalid union: branch {branch} of {}", branches.len())));
             };
             skip_lane(steps, &mut lane)?;
         }

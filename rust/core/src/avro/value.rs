@@ -105,7 +105,7 @@ pub fn decode_value<'a>(ty: &'a Type, bytes: &'a [u8]) -> Result<Value<'a>> {
     let value = reader.value(ty)?;
     match reader.cursor.remaining() {
         0 => Ok(value),
-        left => Err(reader.corrupt(format!("{left} bytes follow the end of an Avro datum"))),
+        left => Err(reader.corrupt(format!("invalid Avro datum: {left} bytes follow its end"))),
     }
 }
 
@@ -123,13 +123,13 @@ impl<'a> ValueReader<'a> {
         self.values_left = self
             .values_left
             .checked_sub(1)
-            .ok_or_else(|| self.corrupt("an Avro datum of more values than its bytes can hold".to_owned()))?;
+            .ok_or_else(|| self.corrupt("invalid Avro datum: more values than its bytes can hold".to_owned()))?;
         Ok(match ty {
             Type::Null => Value::Null,
             Type::Boolean => match self.cursor.u8()? {
                 0 => Value::Boolean(false),
                 1 => Value::Boolean(true),
-                other => return Err(self.corrupt(format!("an Avro boolean is 0 or 1, found {other}"))),
+                other => return Err(self.corrupt(format!("invalid Avro boolean: expected 0 or 1, found {other}"))),
             },
             Type::Int | Type::Date | Type::TimeMillis => {
                 let value = self.cursor.varint()?;
@@ -170,7 +170,8 @@ impl<'a> ValueReader<'a> {
     fn union(&mut self, branches: &'a [Type]) -> Result<Value<'a>> {
         let index = self.cursor.varint()?;
         let at = usize::try_from(index).unwrap_or(usize::MAX);
-        let branch = branches.get(at).ok_or_else(|| self.corrupt(format!("an Avro union has no branch {index}")))?;
+        let branch =
+            branches.get(at).ok_or_else(|| self.corrupt(format!("invalid Avro union: it has no branch {index}")))?;
         Ok(match (self.value(branch)?, is_ambiguous(branches)) {
             (Value::Null, _) => Value::Null,
             (value, true) => Value::Branch(at, Box::new(value)),
@@ -184,13 +185,14 @@ impl<'a> ValueReader<'a> {
 
     fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = self.cursor.varint()?;
-        let length = usize::try_from(length).map_err(|_| self.corrupt(format!("a length of {length} bytes")))?;
+        let length = usize::try_from(length).map_err(|_| self.corrupt(format!("invalid length {length}")))?;
         self.cursor.take(length)
     }
 
     fn string(&mut self) -> Result<&'a str> {
         let bytes = self.bytes()?;
-        str::from_utf8(bytes).map_err(|error| self.corrupt("an Avro string is not UTF-8".to_owned()).caused_by(error))
+        str::from_utf8(bytes)
+            .map_err(|error| self.corrupt("invalid Avro string: not UTF-8".to_owned()).caused_by(error))
     }
 
     /// Reads the items of an array or map. A false count ends where the bytes or the permitted values end.

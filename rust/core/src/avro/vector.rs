@@ -156,10 +156,12 @@ impl VectorShape {
             if is_null { 0 } else { self.dimension }
         });
         let offsets = OffsetBuffer::from_lengths(lengths);
-        let DataType::List(item) = self.data_type() else { return Err(Error::invalid_table("a vector is no list")) };
+        let DataType::List(item) = self.data_type() else {
+            return Err(Error::invalid_table("invalid vector: its Arrow type is not a list"));
+        };
         ListArray::try_new(item, offsets, self.elements(bytes), nulls)
             .map(|lists| Arc::new(lists) as ArrayRef)
-            .map_err(|error| Error::invalid_table(format!("a column of {}", self.descriptor())).caused_by(error))
+            .map_err(|error| Error::invalid_table(format!("invalid column of {}", self.descriptor())).caused_by(error))
     }
 
     /// The stored form of vectors: little-endian, of a fixed size.
@@ -167,7 +169,8 @@ impl VectorShape {
     /// # Errors
     /// Where a list is no vector of this shape.
     pub fn stored(self, lists: &ListArray) -> Result<ArrayRef, ArrowError> {
-        let misfit = || ArrowError::InvalidArgumentError(format!("a list that is no {}", self.descriptor()));
+        let misfit =
+            || ArrowError::InvalidArgumentError(format!("invalid vector: a list that is not {}", self.descriptor()));
         let size = i32::try_from(self.size()).map_err(|_| misfit())?;
         let mut stored = FixedSizeBinaryBuilder::with_capacity(lists.len(), size);
         let mut bytes = Vec::with_capacity(self.size());

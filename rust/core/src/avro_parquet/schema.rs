@@ -128,7 +128,7 @@ fn timestamp(utc: bool, unit: TimeUnit) -> LogicalType {
 }
 
 fn int(number: usize, path: &str) -> Result<i32> {
-    i32::try_from(number).map_err(|_| Error::unsupported(format!("field {path}: a size of {number}")))
+    i32::try_from(number).map_err(|_| Error::unsupported(format!("field {path}: invalid size {number}")))
 }
 
 fn under(path: &str, name: &str) -> String {

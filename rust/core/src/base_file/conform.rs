@@ -77,7 +77,7 @@ pub(super) fn conformed(batch: &RecordBatch, wanted: &SchemaRef) -> Result<Recor
         .collect::<Result<Vec<ArrayRef>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(wanted), columns, &options)
-        .map_err(|error| Error::invalid_table("columns of a base file").caused_by(error))
+        .map_err(|error| Error::invalid_table("columns of a base file make no batch").caused_by(error))
 }
 
 /// The array as `wanted` says; its metadata names the types of Hudi's that Arrow has not. `column` names it in errors.
@@ -173,7 +173,7 @@ fn is_widening(from: &DataType, to: &DataType) -> bool {
 
 fn misfit(from: &DataType, wanted: &DataType, column: &str) -> Error {
     Error::unsupported(format!(
-        "column {column} is of type {from} in the base file, which cannot become the table's {wanted}"
+        "column {column}: cannot convert type {from} of the base file to {wanted}, the type in the table"
     ))
 }
 
@@ -229,6 +229,6 @@ fn map(array: &MapArray, entries: &FieldRef, sorted: bool, column: &str) -> Resu
 }
 
 fn unshaped(column: &str, error: arrow_schema::ArrowError) -> Error {
-    Error::invalid_table(format!("column {column} of the base file has another shape than the table's"))
+    Error::invalid_table(format!("column {column}: its type in the base file differs from that of the table"))
         .caused_by(error)
 }

@@ -39,7 +39,7 @@ impl HFileBase {
         let opened = || {
             let file = HFile::open(source)?;
             let Some(schema) = file.schema() else {
-                return Err(Error::unsupported("an HFile base file without the schema of its values"));
+                return Err(Error::unsupported("unsupported HFile base file: its file info has no schema"));
             };
             let schema = Schema::parse(schema)?;
             Ok((file, schema))
@@ -86,7 +86,7 @@ impl BaseFile for HFileBase {
         if rows == self.kept_rows() {
             return Ok(());
         }
-        Err(Error::unsupported("rows of an HFile by their numbers").in_file(&self.path))
+        Err(Error::unsupported("rows of an HFile cannot be read by number").in_file(&self.path))
     }
 
     /// In an HFile, blocks without a requested key are skipped. Their number is not reported: it would take reading all of the
@@ -164,7 +164,7 @@ impl HFileRows {
         if let Some(keys) = &mut self.keys {
             for cell in some_of(cells, *done..end)? {
                 let key = std::str::from_utf8(cells.key(cell))
-                    .map_err(|error| Error::corrupt("a key in an HFile that is no UTF-8").caused_by(error))?;
+                    .map_err(|error| Error::corrupt("invalid key in an HFile: not UTF-8").caused_by(error))?;
                 keys.append_value(key);
             }
         }
@@ -187,7 +187,7 @@ impl HFileRows {
         });
         let options = RecordBatchOptions::new().with_row_count(Some(decoded.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns.collect::<Result<_>>()?, &options)
-            .map_err(|error| Error::invalid_table("columns of a base file").caused_by(error))
+            .map_err(|error| Error::invalid_table("columns of a base file make no batch").caused_by(error))
     }
 }
 

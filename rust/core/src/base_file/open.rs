@@ -17,10 +17,10 @@ pub fn open(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {
         Some("hfile") => Ok(Box::new(HFileBase::open(source)?)),
         Some("orc") => Ok(Box::new(OrcBase::open(source)?)),
         Some(other @ "lance") => {
-            let message = format!("a base file of format {other}; this release reads parquet, orc and hfile");
+            let message = format!("unsupported base file format {other} (supported: parquet, orc, hfile)");
             Err(Error::unsupported(message).in_file(path))
         }
-        _ => Err(Error::invalid_table("a base file of an unknown format").in_file(path)),
+        _ => Err(Error::invalid_table("unknown base file format (supported: parquet, orc, hfile)").in_file(path)),
     }
 }
 
@@ -36,7 +36,7 @@ pub fn open_source(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {
         b"PAR1" => open_parquet(source),
         start if start.starts_with(b"ORC") => Ok(Box::new(OrcBase::open(source)?)),
         _ => {
-            let message = "a file that the table was bootstrapped from is neither parquet nor ORC";
+            let message = "unsupported source file of a bootstrapped table (supported: parquet, orc)";
             Err(Error::unsupported(message).in_file(source.path()))
         }
     }

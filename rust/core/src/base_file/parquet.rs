@@ -105,13 +105,15 @@ impl ParquetFile {
 /// `InvalidTable` for negative counts and for groups that do not sum up to the file's rows.
 fn group_rows(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
     let count = |rows: i64| {
-        u64::try_from(rows).map_err(|_| Error::invalid_table(format!("a parquet footer with a count of {rows} rows")))
+        u64::try_from(rows).map_err(|_| Error::invalid_table(format!("invalid Parquet footer: {rows} rows")))
     };
     let rows = count(metadata.file_metadata().num_rows())?;
     let groups = metadata.row_groups().iter().map(|group| count(group.num_rows())).collect::<Result<Vec<_>>>()?;
     match groups.iter().try_fold(0_u64, |sum, group| sum.checked_add(*group)) {
         Some(sum) if sum == rows => Ok(groups),
-        _ => Err(Error::invalid_table(format!("a parquet footer with {rows} rows, whose row groups have {groups:?}"))),
+        _ => Err(Error::invalid_table(format!(
+            "invalid Parquet footer: {rows} rows, but its row groups have {groups:?}"
+        ))),
     }
 }
 
@@ -366,7 +368,7 @@ fn guarded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 }
 
 fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>, bytes: &SourceBytes) -> Error {
-    Error::invalid_table("no sound parquet file, or one of a kind that cannot be read")
+    Error::invalid_table("cannot read the Parquet file: it is damaged, or uses an unsupported feature")
         .caused_by(error)
         .in_file(bytes.source.path())
 }

@@ -122,7 +122,7 @@ fn labelled_batch(batch: &RecordBatch, wanted: &SchemaRef) -> Result<RecordBatch
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     columns
         .and_then(|columns| RecordBatch::try_new_with_options(Arc::clone(wanted), columns, &options))
-        .map_err(|error| Error::invalid_table("columns of a base file under their new names").caused_by(error))
+        .map_err(|error| Error::invalid_table("renamed columns of a base file make no batch").caused_by(error))
 }
 
 /// The array with other names inside. Its shape is that of `wanted` already.

@@ -34,7 +34,7 @@ pub fn stitched(
     let (rows, in_source) = (skeleton.row_count(), source.row_count());
     if rows != in_source {
         return Err(Error::invalid_table(format!(
-            "a bootstrapped file whose skeleton has {rows} rows and whose source {in_source}: the source has been written to since the table was made of it"
+            "invalid bootstrapped file: its skeleton has {rows} rows, its source file {in_source}: the source file was changed after the table was bootstrapped"
         )));
     }
     Ok(Box::new(Stitched { skeleton, source, path_values: path_values.to_vec() }))
@@ -193,7 +193,9 @@ impl InStep {
         }
         let count = rows.into_iter().map(Option::unwrap_or_default).min().unwrap_or_default();
         if count == 0 {
-            return Err(Error::invalid_table("a skeleton and its source that do not have the same rows"));
+            return Err(Error::invalid_table(
+                "invalid bootstrapped file: skeleton and source file have different rows",
+            ));
         }
         let no_rows = || Error::internal("a skeleton or its source without rows at hand");
         let parts = self.lanes.iter_mut().map(|lane| lane.take(count).ok_or_else(no_rows));
@@ -204,17 +206,17 @@ impl InStep {
                 let message = format!("the path's value {value:?} is not a value of column {:?}", field.name());
                 Error::invalid_table(message).caused_by(error)
             }),
-            ColumnOrigin::Skeleton | ColumnOrigin::Source => parts
-                .iter()
-                .find_map(|part| part.column_by_name(field.name()))
-                .cloned()
-                .ok_or_else(|| Error::invalid_table(format!("column {} of a bootstrapped file", field.name()))),
+            ColumnOrigin::Skeleton | ColumnOrigin::Source => {
+                parts.iter().find_map(|part| part.column_by_name(field.name())).cloned().ok_or_else(|| {
+                    Error::invalid_table(format!("column {} is missing in a bootstrapped file", field.name()))
+                })
+            }
         };
         let columns = self.wanted.fields().iter().zip(&self.from).map(|(field, from)| column(field, from));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options)
             .map(Some)
-            .map_err(|error| Error::invalid_table("columns of a bootstrapped file").caused_by(error))
+            .map_err(|error| Error::invalid_table("columns of a bootstrapped file make no batch").caused_by(error))
     }
 }

@@ -67,11 +67,14 @@ impl BloomFilter {
         let damaged = |error: Error| error.with_kind(crate::ErrorKind::InvalidTable).with_offset_in("the Bloom filter");
         let bytes = STANDARD
             .decode(text.trim_ascii())
-            .map_err(|error| Error::invalid_table("Bloom filter is not valid base64").caused_by(error))?;
+            .map_err(|error| Error::invalid_table("invalid Bloom filter: not base64").caused_by(error))?;
         let mut cursor = Cursor::new(&bytes);
         let filter = Self::read(&mut cursor, kind).map_err(damaged)?;
         if cursor.remaining() > 0 {
-            return Err(Error::invalid_table(format!("{} bytes after the end of a Bloom filter", cursor.remaining())));
+            return Err(Error::invalid_table(format!(
+                "invalid Bloom filter: {} bytes follow its end",
+                cursor.remaining()
+            )));
         }
         Ok(filter)
     }
@@ -86,7 +89,7 @@ impl BloomFilter {
         let mut rows = Vec::new();
         for _ in 0..count {
             if read_header(cursor)? != hashing {
-                return Err(Error::invalid_table("rows of a Bloom filter differ in size or hash function"));
+                return Err(Error::invalid_table("invalid Bloom filter: its rows differ in size or hash function"));
             }
             rows.push(Bits::read(cursor, hashing.bits)?);
         }
@@ -131,12 +134,12 @@ fn read_header(cursor: &mut Cursor<'_>) -> Result<Hashing> {
     let (count, kind) = match version {
         VERSION => (cursor.i32_be()?, HashKind::from_code(u8::from_be_bytes(cursor.array()?))?),
         1.. => (version, HashKind::Jenkins),
-        _ => return Err(Error::invalid_table(format!("Bloom filter of unknown version {version}"))),
+        _ => return Err(Error::invalid_table(format!("invalid Bloom filter: unknown version {version}"))),
     };
     let bits = cursor.i32_be()?;
     match (u32::try_from(count), u32::try_from(bits)) {
         (Ok(count @ 1..=MAX_HASHES), Ok(bits @ 1..)) => Ok(Hashing { kind, count, bits }),
-        _ => Err(Error::invalid_table(format!("Bloom filter of {bits} bits with {count} hashes per key"))),
+        _ => Err(Error::invalid_table(format!("invalid Bloom filter: {bits} bits with {count} hashes per key"))),
     }
 }
 
@@ -149,7 +152,7 @@ fn write_header(hashing: &Hashing, out: &mut Vec<u8>) {
 
 fn read_count(cursor: &mut Cursor<'_>) -> Result<u32> {
     let count = cursor.i32_be()?;
-    u32::try_from(count).map_err(|_| Error::invalid_table(format!("Bloom filter with a count of {count}")))
+    u32::try_from(count).map_err(|_| Error::invalid_table(format!("invalid Bloom filter: count {count}")))
 }
 
 #[cfg(test)]
@@ -163,7 +166,7 @@ mod tests {
             [&(-1_i32).to_be_bytes()[..], &count.to_be_bytes(), &[hash], &bits.to_be_bytes()].concat()
         };
         for (bytes, word) in [
-            (vec![], "0 are left"),
+            (vec![], "found 0"),
             (header(0, 1, 8), "0 hashes"),
             (header(1, 1, 0), "0 bits"),
             (header(-1, 1, 8), "-1 hashes"),
@@ -171,8 +174,8 @@ mod tests {
             (header(1, 2, 8), "hash function 2"),
             ((-2_i32).to_be_bytes().to_vec(), "version -2"),
             // Nothing is allocated for bits that are not there.
-            (header(1, 1, i32::MAX), "0 are left"),
-            ([header(1, 1, 8), vec![0, 0]].concat(), "1 bytes after"),
+            (header(1, 1, i32::MAX), "found 0"),
+            ([header(1, 1, 8), vec![0, 0]].concat(), "1 bytes follow its end"),
         ] {
             let error = parse(&bytes, BloomType::Simple);
             assert_eq!(error.kind(), crate::ErrorKind::InvalidTable, "{error}");
@@ -182,8 +185,8 @@ mod tests {
             [header(1, 1, 8), vec![0, 0, 0, 1, 0, 0, 0, 1], rows.to_be_bytes().to_vec(), row].concat()
         };
         for (bytes, word) in [
-            (rows(i32::MAX, vec![]), "0 are left"),
-            (rows(-1, vec![]), "count of -1"),
+            (rows(i32::MAX, vec![]), "found 0"),
+            (rows(-1, vec![]), "count -1"),
             (rows(1, [header(2, 1, 8), vec![0]].concat()), "differ"),
         ] {
             let error = parse(&bytes, BloomType::DynamicV0);

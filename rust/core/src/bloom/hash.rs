@@ -18,7 +18,7 @@ impl HashKind {
         match code {
             0 => Ok(Self::Jenkins),
             1 => Ok(Self::Murmur),
-            _ => Err(Error::invalid_table(format!("Bloom filter with unknown hash function {code}"))),
+            _ => Err(Error::invalid_table(format!("invalid Bloom filter: unknown hash function {code}"))),
         }
     }
 

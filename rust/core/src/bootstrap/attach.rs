@@ -32,7 +32,7 @@ pub fn attach(storage: &dyn Storage, config: &TableConfig, slices: &mut [FileSli
         }
         let found = known.get(&slice.partition).and_then(|files| files.get(&slice.file_id));
         let file = found.ok_or_else(|| {
-            let message = "the bootstrap index does not know this file, whose rows lie elsewhere";
+            let message = "the bootstrap index has no entry for this skeleton file, so its source file is unknown";
             Error::invalid_table(message).in_file(storage.full_path(&base.path)).at_instant(&base.instant)
         })?;
         base.source = Some(BootstrapSource {

@@ -55,11 +55,13 @@ impl BootstrapIndex {
     pub fn open(storage: &dyn Storage, config: &TableConfig) -> Result<Self> {
         let class = config.properties.first_of(&["hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type"]);
         if let Some(class) = class.filter(|class| !is_known(class)) {
-            return Err(Error::unsupported(format!("a bootstrap index of class {class}; {HFILE_INDEX} is read")));
+            return Err(Error::unsupported(format!(
+                "unsupported bootstrap index class {class} (supported: {HFILE_INDEX})"
+            )));
         }
         let path = storage.full_path(FILE);
         let source = storage.open(FILE).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Error::invalid_table("a table with bootstrapped files has lost its bootstrap index"),
+            ErrorKind::NotFound => Error::invalid_table("the bootstrap index of a table with bootstrapped files is missing; restore it from a copy of the table"),
             _ => error,
         });
         let opened = source.and_then(HFile::open).map_err(|error| as_table_error(error).in_file(&path))?;
@@ -98,7 +100,7 @@ impl BootstrapIndex {
         let Some(map) = record.column_by_name("fileIdToBootstrapFile").filter(|map| map.is_valid(0)) else {
             return Ok(HashMap::new());
         };
-        let unshaped = || Error::invalid_table("an entry of the bootstrap index of another shape");
+        let unshaped = || Error::invalid_table("invalid entry of the bootstrap index: unexpected types of fields");
         let pairs = map.as_map_opt().ok_or_else(unshaped)?.value(0);
         let ids = pairs.column(0).as_string_opt::<i32>().ok_or_else(unshaped)?;
         let statuses = pairs.column(1).as_struct_opt().ok_or_else(unshaped)?;
@@ -150,7 +152,10 @@ fn record(container: &[u8], field: &str) -> Result<StructArray> {
     if batch.num_rows() == 1 {
         return Ok(StructArray::from(batch));
     }
-    Err(Error::invalid_table(format!("an entry of the bootstrap index of {} records", batch.num_rows())))
+    Err(Error::invalid_table(format!(
+        "invalid entry of the bootstrap index: expected one record, found {}",
+        batch.num_rows()
+    )))
 }
 
 fn as_table_error(error: Error) -> Error {

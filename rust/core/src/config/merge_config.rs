@@ -150,7 +150,9 @@ fn partial_update(properties: &Properties) -> Result<Option<PartialUpdateMode>> 
             })?;
             Ok(Some(PartialUpdateMode::FillUnavailable(marker.to_owned())))
         }
-        Some(other) => Err(Error::unsupported(format!("the partial update mode {other}"))),
+        Some(other) => {
+            Err(Error::unsupported(format!("unsupported {key}={other} (supported: IGNORE_DEFAULTS, FILL_UNAVAILABLE)")))
+        }
     }
 }
 
@@ -169,7 +171,7 @@ fn delete_marker(mode: &MergeMode, properties: &Properties) -> Result<Option<Del
             Ok(Some(of_class.unwrap_or_else(configured)))
         }
         (None, None) => Ok(payload_delete_marker(mode)),
-        _ => Err(Error::invalid_table(format!("{field_key} and {marker_key} are set together or not at all"))),
+        _ => Err(Error::invalid_table(format!("only one of {field_key} and {marker_key} is set: set both or neither"))),
     }
 }
 

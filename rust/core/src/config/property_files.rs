@@ -64,7 +64,7 @@ fn attempt(storage: &dyn Storage) -> Result<Outcome> {
 fn verified(properties: Properties) -> Result<Properties> {
     let Some(name) = properties.get(NAME) else {
         return Err(Error::invalid_table(format!(
-            "{NAME} is missing: the file is torn or not Hudi's; restore it, or create it again with Hudi's CLI"
+            "{NAME} is missing: the file is truncated, or was not written by Hudi; restore it, or create it again with Hudi's CLI"
         )));
     };
     let Some(stored) = properties.first_of(&[CHECKSUM]) else { return Ok(properties) };
@@ -73,15 +73,15 @@ fn verified(properties: Properties) -> Result<Properties> {
         return Ok(properties);
     }
     Err(Error::invalid_table(format!(
-        "hoodie.table.checksum is {stored}, but the table's names have {expected}: the file is torn, or the table was renamed by hand"
+        "hoodie.table.checksum is {stored}, but the table's names have {expected}: the file is truncated, or the table was renamed by hand; restore the file"
     )))
 }
 
 fn no_table(storage: &dyn Storage) -> Error {
-    let mut message = format!("no Hudi table here: there is no {MAIN}");
+    let mut message = format!("no Hudi table at this path: {MAIN} does not exist");
     match table_above(storage.root()) {
-        Some(table) => message.push_str(&format!("; the table is {table}: read that, with a filter for a partition")),
-        None => message.push_str("; give the table's base path, the folder that holds .hoodie"),
+        Some(table) => message.push_str(&format!("; open {table}, which is a table, and filter by partition")),
+        None => message.push_str("; give the base path of a table, the directory that contains .hoodie"),
     }
     Error::not_found(message).in_file(storage.root())
 }
@@ -174,7 +174,7 @@ mod tests {
             let storage = storage::open(&format!("{table}/{below}"), &StorageOptions::new(), true).unwrap();
             let error = read(&*storage).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NotFound);
-            assert!(error.to_string().contains(&format!("the table is {table}:")), "{error}");
+            assert!(error.to_string().contains(&format!("open {table}, which is a table")), "{error}");
         }
     }
 }

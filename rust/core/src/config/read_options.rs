@@ -20,7 +20,7 @@ impl OnCorrupt {
         match text {
             "skip" => Ok(Self::Skip),
             "raise" => Ok(Self::Raise),
-            other => Err(Error::invalid_argument(format!("on_corrupt is \"skip\" or \"raise\", not {other:?}"))),
+            other => Err(Error::invalid_argument(format!("on_corrupt must be \"skip\" or \"raise\", got {other:?}"))),
         }
     }
 }
@@ -50,7 +50,7 @@ impl MergeSemantics {
         match text {
             "1.x" => Ok(Self::V1x),
             "0.x" => Ok(Self::V0x),
-            other => Err(Error::invalid_argument(format!("semantics is \"1.x\" or \"0.x\", not {other:?}"))),
+            other => Err(Error::invalid_argument(format!("semantics must be \"1.x\" or \"0.x\", got {other:?}"))),
         }
     }
 }
@@ -114,7 +114,7 @@ impl ReadOptions {
     /// The options, if they are valid.
     pub fn checked(self) -> Result<Self> {
         if self.batch_rows == 0 || self.threads == Some(0) {
-            return Err(Error::invalid_argument("batch_rows and threads are 1 or more"));
+            return Err(Error::invalid_argument("batch_rows and threads must be at least 1, got 0"));
         }
         Ok(self)
     }

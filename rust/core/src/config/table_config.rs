@@ -164,7 +164,7 @@ impl TableConfig {
             (MergeSemantics::V1x, _) => Ok(self.merge.clone()),
             (MergeSemantics::V0x, TimelineLayout::V1) => MergeConfig::from_properties_0_x(&self.properties),
             (MergeSemantics::V0x, TimelineLayout::V2) => Err(Error::invalid_argument(format!(
-                "semantics=\"0.x\" on a table of version {}, which no Hudi 0.x reads",
+                "semantics=\"0.x\" needs a table of version 7 or below, got version {}; leave it out",
                 self.version.number()
             ))),
         }
@@ -183,7 +183,7 @@ impl TableConfig {
         }
         if !["PARQUET", "ORC", "HFILE"].contains(&self.base_file_format.as_str()) {
             return Err(Error::unsupported(format!(
-                "base files in {}: this release reads base files in PARQUET, ORC and HFILE",
+                "unsupported base file format {} (supported: PARQUET, ORC, HFILE)",
                 self.base_file_format
             )));
         }
@@ -208,7 +208,7 @@ fn table_type(properties: &Properties) -> Result<TableType> {
         "COPY_ON_WRITE" => Ok(TableType::CopyOnWrite),
         "MERGE_ON_READ" => Ok(TableType::MergeOnRead),
         other => Err(Error::invalid_table(format!(
-            "hoodie.table.type is {other:?}; it is COPY_ON_WRITE or MERGE_ON_READ in every known release"
+            "hoodie.table.type must be COPY_ON_WRITE or MERGE_ON_READ, got {other:?}"
         ))),
     }
 }
@@ -256,7 +256,9 @@ fn timeline_zone(properties: &Properties) -> Result<TimelineZone> {
     match properties.first_of(&["hoodie.table.timeline.timezone"]).unwrap_or("LOCAL").to_ascii_uppercase().as_str() {
         "LOCAL" => Ok(TimelineZone::Local),
         "UTC" => Ok(TimelineZone::Utc),
-        other => Err(Error::invalid_table(format!("hoodie.table.timeline.timezone is {other:?}; it is LOCAL or UTC"))),
+        other => {
+            Err(Error::invalid_table(format!("hoodie.table.timeline.timezone must be LOCAL or UTC, got {other:?}")))
+        }
     }
 }
 
@@ -279,7 +281,7 @@ fn flag(properties: &Properties, key: &str, default: bool) -> Result<bool> {
         None => Ok(default),
         Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
         Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
-        Some(text) => Err(Error::invalid_table(format!("{key} is {text:?}; it is true or false"))),
+        Some(text) => Err(Error::invalid_table(format!("{key} must be true or false, got {text:?}"))),
     }
 }
 

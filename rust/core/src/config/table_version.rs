@@ -42,12 +42,12 @@ impl TableVersion {
         let text = properties.first_of(&["hoodie.table.version"]).unwrap_or("0");
         let number: u32 = text
             .parse()
-            .map_err(|_| Error::invalid_table(format!("hoodie.table.version is {text:?}, not a number")))?;
+            .map_err(|_| Error::invalid_table(format!("hoodie.table.version must be a number, got {text:?}")))?;
         let version = match u8::try_from(number) {
             Ok(number) if number <= Self::NEWEST => Self(number),
             _ => {
                 return Err(Error::unsupported(format!(
-                    "table version {number}, of a Hudi after 1.2: its timeline, file names and merge rules are not known to this release, which reads versions 0 to {}; a newer release of this reader is needed, or the table taken back by `downgrade table` of Hudi's CLI",
+                    "unsupported table version {number} (supported: 0 to {}): a release of Hudi after 1.2 wrote the table; use a newer release of mortice, or downgrade the table with `downgrade table` of Hudi's CLI",
                     Self::NEWEST
                 )));
             }
@@ -63,7 +63,7 @@ impl TableVersion {
             Some(stored) if stored == expected => Ok(()),
             Some("0") if self.0 < 2 => Ok(()),
             Some(stored) => Err(Error::invalid_table(format!(
-                "hoodie.timeline.layout.version is {stored:?}, but table version {self} goes with layout {expected}; an upgrade or downgrade may have been cut short"
+                "hoodie.timeline.layout.version is {stored:?}, but table version {self} has layout {expected}: an upgrade or downgrade was interrupted; repeat it with Hudi's CLI"
             ))),
         }
     }
@@ -75,7 +75,9 @@ impl TableVersion {
     pub fn for_new_table(number: u8) -> Result<Self> {
         match number {
             6 | 8 | 9 => Ok(Self(number)),
-            other => Err(Error::unsupported(format!("a new table of version {other} (supported: 6, 8, 9)"))),
+            other => {
+                Err(Error::unsupported(format!("unsupported version {other} of a new table (supported: 6, 8, 9)")))
+            }
         }
     }
 

@@ -70,7 +70,7 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<R
         CompletionStatus::At(time) => time,
         CompletionStatus::Pending | CompletionStatus::Archived => {
             return Err(Error::unsupported(format!(
-                "log file {} belongs to the slice of {newest} or to an older one, by the time at which {} was completed; that instant is neither on the active timeline nor in the history of archived ones",
+                "log file {} belongs to the slice of {newest} or an older one, depending on the completion time of {}, which is neither on the active nor on the archived timeline",
                 log.name, log.instant
             ))
             .at_instant(&log.instant));

@@ -211,7 +211,8 @@ impl<'a> FileSystemView<'a> {
         let path = files.path(&base.name.name);
         // A table may have changed its format, or be configured to have several.
         if !FORMATS.contains(&base.name.extension.as_str()) {
-            let message = format!("a base file in {}: this release reads {}", base.name.extension, FORMATS.join(", "));
+            let message =
+                format!("unsupported base file format {} (supported: {})", base.name.extension, FORMATS.join(", "));
             return Err(Error::unsupported(message).in_file(path).at_instant(base.name.instant));
         }
         let ListedBase { name, len, etag } = base;
@@ -250,7 +251,10 @@ pub(super) fn pending_compactions(timeline: &Timeline) -> Result<ByGroup> {
             let group = groups.entry(operation.partition).or_default();
             let other = group.insert(operation.file_id.clone(), plan.instant.clone());
             if let Some(other) = other.filter(|other| *other != plan.instant) {
-                let message = format!("file group {} is in two pending compactions, {other} too", operation.file_id);
+                let message = format!(
+                    "invalid timeline: file group {} is in two pending compactions, also in {other}",
+                    operation.file_id
+                );
                 return Err(Error::invalid_table(message).at_instant(plan.instant));
             }
         }

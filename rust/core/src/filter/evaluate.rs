@@ -118,8 +118,7 @@ impl BoundTerm {
         let Some((column, field)) = schema.fields().find(name) else {
             let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
             let nested = if name.contains('.') { "; nested fields cannot be filtered on" } else { "" };
-            let message =
-                format!("no column {name:?} in the table, named in a filter{nested}; it has: {}", known.join(", "));
+            let message = format!("unknown column {name:?} in a filter{nested}; the table has: {}", known.join(", "));
             return Err(Error::invalid_argument(message));
         };
         let literals: ArrayRef = match term.operator() {
@@ -332,7 +331,7 @@ mod tests {
     fn unknown_columns_are_named() {
         let schema = Schema::new(vec![Field::new("fare", DataType::Int32, true)]);
         let filter = |name: &str| Filter::any_of(vec![vec![Term::new(name, Operator::IsNull, vec![]).unwrap()]]);
-        assert!(BoundFilter::bind(&filter("fair"), &schema).unwrap_err().to_string().contains("it has: fare"));
+        assert!(BoundFilter::bind(&filter("fair"), &schema).unwrap_err().to_string().contains("the table has: fare"));
         assert!(BoundFilter::bind(&filter("fare.x"), &schema).unwrap_err().to_string().contains("nested"));
     }
 

@@ -97,7 +97,7 @@ impl Operator {
         let lower = text.trim().to_lowercase();
         Self::TEXTS.iter().find(|(name, _)| *name == lower).map(|(_, operator)| *operator).ok_or_else(|| {
             let known: Vec<_> = Self::TEXTS.iter().map(|(name, _)| *name).collect();
-            Error::invalid_argument(format!("unknown filter operator {text:?}; known: {}", known.join(", ")))
+            Error::invalid_argument(format!("unknown filter operator {text:?} (supported: {})", known.join(", ")))
         })
     }
 
@@ -127,12 +127,15 @@ impl Term {
             _ => literals.len() == 1,
         };
         if !fits {
-            let message = format!("{} literals for {:?} of column {column:?}", literals.len(), operator.text());
+            let message =
+                format!("a filter has {} literals for {:?} of column {column:?}", literals.len(), operator.text());
             return Err(Error::invalid_argument(message));
         }
         if literals.contains(&Literal::Null) {
-            let message =
-                format!("{:?} of column {column:?} with null, which equals nothing; use \"is null\"", operator.text());
+            let message = format!(
+                "a filter compares {:?} of column {column:?} with null, which equals nothing; use \"is null\"",
+                operator.text()
+            );
             return Err(Error::invalid_argument(message));
         }
         Ok(Self { column, operator, literals })

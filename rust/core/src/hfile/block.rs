@@ -95,12 +95,15 @@ fn frame(bytes: &Bytes, kind: BlockKind, whole: bool) -> Result<(Bytes, usize)> 
     let without_checksums = size(&mut cursor, "on disk without checksums")?;
     let left = cursor.remaining();
     if on_disk > left || (whole && on_disk != left) {
-        let message = format!("{} of {on_disk} bytes after its header, where there are {left}", kind.name());
+        let message =
+            format!("unexpected end of data: {} has {on_disk} bytes after its header, only {left} remain", kind.name());
         return Err(Error::corrupt(message).at_offset(8));
     }
     if without_checksums < HEADER || without_checksums - HEADER > on_disk {
-        let message =
-            format!("{without_checksums} bytes without checksums in {} of {on_disk} after its header", kind.name());
+        let message = format!(
+            "invalid size {without_checksums} without checksums: {} has {on_disk} bytes after its header",
+            kind.name()
+        );
         return Err(Error::corrupt(message).at_offset(29));
     }
     Ok((bytes.slice(HEADER..without_checksums), decompressed))
@@ -111,10 +114,17 @@ fn check_magic(magic: [u8; 8], kind: BlockKind) -> Result<()> {
         return Ok(());
     }
     if kind == BlockKind::Data && magic == *ENCODED_DATA {
-        return Err(Error::unsupported("an HFile with encoded data blocks; Hudi writes plain ones").at_offset(0));
+        return Err(Error::unsupported(
+            "unsupported HFile: its data blocks are encoded (supported: no data block encoding, as in Hudi)",
+        )
+        .at_offset(0));
     }
-    let message =
-        format!("{} begins with {}; this with {}", kind.name(), kind.magic().escape_ascii(), magic.escape_ascii());
+    let message = format!(
+        "invalid magic: {} begins with {}, found {}",
+        kind.name(),
+        kind.magic().escape_ascii(),
+        magic.escape_ascii()
+    );
     Err(Error::corrupt(message).at_offset(0))
 }
 
@@ -122,5 +132,5 @@ fn size(cursor: &mut Cursor<'_>, what: &str) -> Result<usize> {
     let at = cursor.position() as u64;
     let claimed = cursor.i32_be()?;
     usize::try_from(claimed)
-        .map_err(|_| Error::corrupt(format!("an HFile block of {claimed} bytes {what}")).at_offset(at))
+        .map_err(|_| Error::corrupt(format!("invalid size of an HFile block: {claimed} bytes {what}")).at_offset(at))
 }

@@ -93,11 +93,10 @@ pub(super) fn scan_cells(
         cursor.skip(value_len)?;
         if has_sequence && cursor.u8()? != 0 {
             let sequence_at = cursor.position() as u64 - 1;
-            return Err(Error::corrupt("a cell with a sequence number other than 0 in an HFile without any")
-                .at_offset(sequence_at));
+            return Err(Error::corrupt("invalid HFile cell: its sequence number is not 0").at_offset(sequence_at));
         }
         if row < before {
-            let message = format!("the keys of an HFile are out of order: {}", before_and_after(before, row));
+            let message = format!("invalid HFile: keys are out of order: {}", before_and_after(before, row));
             return Err(Error::corrupt(message).at_offset(at as u64));
         }
         before = row;
@@ -116,24 +115,22 @@ fn cell_key<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], usize)> {
     let value_len = length(cursor, "value")?;
     let mut key = Cursor::new(cursor.take(key_len)?);
     let Some(row_len) = key_len.checked_sub(KEY_AROUND_ROW) else {
-        return Err(Error::corrupt(format!(
-            "an HFile cell with a key of {key_len} bytes; {KEY_AROUND_ROW} is the least"
-        )));
+        return Err(Error::corrupt(format!("invalid HFile cell: key of {key_len} bytes (at least {KEY_AROUND_ROW})")));
     };
     let low_bits = u16::from_be_bytes(key.array()?);
     if !has_low_bits(row_len, low_bits) {
-        let message = format!("an HFile cell with a key of {key_len} bytes and a row of {low_bits}");
+        let message = format!("HFile cell: key of {key_len} bytes with a row of {low_bits}");
         return Err(if usize::from(low_bits) < row_len {
-            Error::unsupported(format!("{message}: one with a column, as Hudi never writes them"))
+            Error::unsupported(format!("unsupported {message}: it has a column, which Hudi never writes"))
         } else {
-            Error::corrupt(message)
+            Error::corrupt(format!("invalid {message}"))
         });
     }
     let row = key.take(row_len)?;
     let family_len = key.u8()?;
     if family_len != 0 {
         return Err(Error::corrupt(format!(
-            "an HFile cell with a column family of {family_len} bytes, and no room for it"
+            "invalid HFile cell: column family of {family_len} bytes, which does not fit"
         )));
     }
     key.skip(8)?;
@@ -143,7 +140,7 @@ fn cell_key<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], usize)> {
 
 fn length(cursor: &mut Cursor<'_>, what: &str) -> Result<usize> {
     let claimed = cursor.i32_be()?;
-    usize::try_from(claimed).map_err(|_| Error::corrupt(format!("an HFile cell with a {what} of {claimed} bytes")))
+    usize::try_from(claimed).map_err(|_| Error::corrupt(format!("invalid HFile cell: {what} of {claimed} bytes")))
 }
 
 fn check_kind(kind: u8) -> Result<()> {
@@ -153,9 +150,9 @@ fn check_kind(kind: u8) -> Result<()> {
         10 => "DeleteFamilyVersion",
         12 => "DeleteColumn",
         14 => "DeleteFamily",
-        _ => return Err(Error::corrupt(format!("an HFile cell of kind {kind}; a put is {PUT}"))),
+        _ => return Err(Error::corrupt(format!("invalid HFile cell: unknown type {kind} (expected {PUT}, put)"))),
     };
-    Err(Error::unsupported(format!("a cell of kind {name} in an HFile; Hudi marks deletes in its records")))
+    Err(Error::unsupported(format!("unsupported HFile cell of type {name}: Hudi stores deletes in its records")))
 }
 
 fn place(key_at: usize, key_len: usize, value_at: usize, value_len: usize) -> Result<Cell> {
@@ -164,7 +161,7 @@ fn place(key_at: usize, key_len: usize, value_at: usize, value_len: usize) -> Re
         (Some(key), Some(key_end), Some(value), Some(value_end)) => {
             Ok(Cell { key: key..key_end, value: value..value_end })
         }
-        _ => Err(Error::corrupt("an HFile data block of more than 4 GiB").at_offset(key_at as u64)),
+        _ => Err(Error::corrupt("invalid HFile data block: more than 4 GiB").at_offset(key_at as u64)),
     }
 }
 

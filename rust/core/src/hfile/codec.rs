@@ -35,9 +35,7 @@ impl Codec {
             5 => "BZIP2",
             6 => "ZSTD",
             _ => {
-                return Err(Error::corrupt(format!(
-                    "an HFile with compression codec {id}, which is not one of 0 to 6"
-                )));
+                return Err(Error::corrupt(format!("invalid HFile compression codec {id} (expected 0 to 6)")));
             }
         };
         Err(Error::unsupported(format!(
@@ -59,7 +57,7 @@ impl Codec {
             Self::Plain if compressed.len() == len => Ok(compressed.clone()),
             Self::Plain => {
                 let message =
-                    format!("an HFile block of {} bytes, not compressed, whose header says {len}", compressed.len());
+                    format!("invalid HFile block: expected {len} uncompressed bytes, found {}", compressed.len());
                 Err(Error::corrupt(message))
             }
             Self::Gz => gunzip(compressed, len),
@@ -70,12 +68,11 @@ impl Codec {
 fn gunzip(compressed: &[u8], len: usize) -> Result<Bytes> {
     if len > MAX_DECOMPRESSED {
         return Err(Error::unsupported(format!(
-            "an HFile block that decompresses to {len} bytes; at most {MAX_DECOMPRESSED} are read"
+            "unsupported HFile block: {len} decompressed bytes (at most {MAX_DECOMPRESSED})"
         )));
     }
     if len > compressed.len().saturating_mul(MAX_RATIO) {
-        let message =
-            format!("an HFile block of {} bytes cannot decompress to the {len} that its header says", compressed.len());
+        let message = format!("invalid HFile block: {} compressed bytes cannot decompress to {len}", compressed.len());
         return Err(Error::corrupt(message));
     }
     let room = compressed.len().saturating_mul(USUAL_RATIO).min(len);
@@ -84,12 +81,13 @@ fn gunzip(compressed: &[u8], len: usize) -> Result<Bytes> {
     let wanted = (len as u64).saturating_add(1);
     MultiGzDecoder::new(compressed).take(wanted).read_to_end(&mut decompressed).map_err(|error| {
         let so_far = decompressed.len();
-        Error::corrupt(format!("an HFile block of {len} decompressed bytes, damaged after {so_far}")).caused_by(error)
+        Error::corrupt(format!("invalid HFile block: decompression failed after {so_far} of {len} bytes"))
+            .caused_by(error)
     })?;
     if decompressed.len() != len {
         let more = if decompressed.len() > len { "more" } else { "fewer" };
         return Err(Error::corrupt(format!(
-            "an HFile block decompresses to {more} bytes than the {len} that its header says"
+            "invalid HFile block: it decompresses to {more} than the expected {len} bytes"
         )));
     }
     Ok(decompressed.into())

@@ -60,7 +60,7 @@ impl DataBlocks {
         let bytes = self.fetch.read(at.offset..at.end())?;
         let block = Block::parse(&bytes, at.offset, BlockKind::Data, self.trailer.codec, true)?;
         if block.payload.is_empty() {
-            return Err(Error::corrupt("an HFile data block without a cell").at_offset(at.offset));
+            return Err(Error::corrupt("invalid HFile data block: it has no cell").at_offset(at.offset));
         }
         let cells = scan_cells(&block.payload, self.cells_have_sequence, &at.first_key, judge)
             .map_err(|error| block.place(error))?;
@@ -76,7 +76,7 @@ impl DataBlocks {
             if let Some(named) = named.filter(|named| *named != place.offset) {
                 let at = place.offset;
                 let message =
-                    format!("the {which} data block of an HFile is at {at} by its index, at {named} by its trailer");
+                    format!("invalid HFile: the {which} data block is at {at} in the index, at {named} in the trailer");
                 return Err(Error::corrupt(message).at_offset(self.trailer.load_on_open));
             }
         }

@@ -55,7 +55,7 @@ impl IndexDescent<'_> {
             check_keys(&children, place, next)?;
             let (first, last) = (children.first(), children.last());
             if first.is_some_and(|first| first.offset < *end) {
-                let message = format!("an HFile index block that leads back, to before {end}");
+                let message = format!("invalid HFile index: an entry leads back to before {end}");
                 return Err(Error::corrupt(message).at_offset(place.offset));
             }
             *end = last.map_or(*end, BlockIndexEntry::end);
@@ -83,6 +83,6 @@ fn check_keys(children: &[BlockIndexEntry], parent: &BlockIndexEntry, next: Opti
             _ => return Ok(()),
         }
     };
-    Err(Error::corrupt(format!("the keys of an HFile index are out of order between two levels: {wrong}"))
+    Err(Error::corrupt(format!("invalid HFile index: keys are out of order between two levels: {wrong}"))
         .at_offset(parent.offset))
 }

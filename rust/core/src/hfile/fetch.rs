@@ -21,7 +21,7 @@ impl TailSource {
     pub(super) fn new(source: Arc<dyn FileSource>) -> Result<Self> {
         let len = source.len();
         if len < TRAILER {
-            let message = format!("an HFile ends in a trailer of {TRAILER} bytes; this one has {len} in all");
+            let message = format!("invalid HFile: {len} bytes, shorter than a trailer ({TRAILER} bytes)");
             return Err(Error::corrupt(message).at_offset(0));
         }
         let end_at = len.saturating_sub(source.window().map_or(TRAILER, |window| window.max(TRAILER)));
@@ -50,7 +50,8 @@ impl TailSource {
     pub(super) fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.source.len();
         if range.start > range.end || range.end > len {
-            let message = format!("bytes {} to {} of an HFile of {len}", range.start, range.end);
+            let message =
+                format!("invalid HFile: bytes {} to {} are outside the file, which has {len}", range.start, range.end);
             return Err(Error::corrupt(message).at_offset(range.start.min(len)));
         }
         let within = range.start.checked_sub(self.end_at).and_then(|start| usize::try_from(start).ok());

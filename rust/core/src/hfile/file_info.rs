@@ -31,7 +31,7 @@ impl FileInfo {
     pub(super) fn parse(payload: &Bytes) -> Result<Self> {
         let mut cursor = Cursor::new(payload);
         if cursor.take(MAGIC.len())? != MAGIC {
-            return Err(Error::corrupt("the file info of an HFile begins with PBUF; this does not").at_offset(0));
+            return Err(Error::corrupt("invalid HFile file info: it does not begin with PBUF").at_offset(0));
         }
         let message = delimited(&mut cursor)?;
         let base = (cursor.position() - message.len()) as u64;
@@ -48,7 +48,7 @@ impl FileInfo {
         info.check()?;
         let schema = info.get("schema").map(|schema| String::from_utf8(schema.to_vec()));
         info.schema =
-            schema.transpose().map_err(|_| Error::corrupt("a schema in the file info of an HFile that is no UTF-8"))?;
+            schema.transpose().map_err(|_| Error::corrupt("invalid HFile file info: the schema is not UTF-8"))?;
         Ok(info)
     }
 
@@ -70,11 +70,11 @@ impl FileInfo {
     fn check(&self) -> Result<()> {
         if self.get("MAX_MEMSTORE_TS_KEY").is_some_and(|number| number.iter().any(|byte| *byte != 0)) {
             return Err(Error::unsupported(
-                "an HFile with MAX_MEMSTORE_TS_KEY above 0, as only HBase itself writes them",
+                "unsupported HFile: MAX_MEMSTORE_TS_KEY is above 0, as only HBase writes it",
             ));
         }
         if self.get("hfile.MAX_TAGS_LEN").is_some() {
-            return Err(Error::unsupported("an HFile with cell tags, as only HBase itself writes them"));
+            return Err(Error::unsupported("unsupported HFile: cells have tags, as only HBase writes them"));
         }
         Ok(())
     }

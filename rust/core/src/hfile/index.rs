@@ -52,14 +52,17 @@ pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Resu
         let (offset, len) = extent(&mut cursor)?;
         let key_len = vint(&mut cursor)?;
         let key = usize::try_from(key_len).ok().and_then(|key_len| cursor.take(key_len).ok()).ok_or_else(|| {
-            let message = format!("an HFile index with a key of {key_len} bytes where {} are left", cursor.remaining());
+            let message = format!(
+                "unexpected end of data: key of an HFile index has {key_len} bytes, only {} remain",
+                cursor.remaining()
+            );
             Error::corrupt(message).at_offset(at as u64)
         })?;
         places.add(offset, len, payload, key).map_err(|error| error.at_offset(at as u64))?;
     }
     let more = cursor.remaining();
     if more != 0 && (levels == 1 || more != MIDDLE_KEY) {
-        let message = format!("{more} bytes after the {count} entries of an HFile index");
+        let message = format!("invalid HFile index: {more} bytes follow its {count} entries");
         return Err(Error::corrupt(message).at_offset(cursor.position() as u64));
     }
     Ok(places.list)
@@ -71,21 +74,25 @@ pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockIndexEn
     let claimed = cursor.i32_be()?;
     let count = usize::try_from(claimed).ok().filter(|count| *count > 0 && *count < cursor.remaining() / 4);
     let Some(count) = count else {
-        let message = format!("{claimed} entries in an HFile index block of {} bytes", payload.len());
+        let message = format!("invalid HFile index block: {claimed} entries in {} bytes", payload.len());
         return Err(Error::corrupt(message).at_offset(0));
     };
     let mut starts = Cursor::new(cursor.take(count.saturating_add(1).saturating_mul(4))?);
     let mut places = IndexEntries::new(limit);
     let mut start = starts.i32_be()?;
     if start != 0 {
-        return Err(Error::corrupt(format!("an HFile index block whose first entry begins at {start}")).at_offset(4));
+        return Err(Error::corrupt(format!(
+            "invalid HFile index block: the first entry begins at {start} (expected 0)"
+        ))
+        .at_offset(4));
     }
     for _ in 0..count {
         let at = cursor.position() as u64;
         let next = starts.i32_be()?;
         let len = usize::try_from(i64::from(next) - i64::from(start)).ok();
         let entry = len.and_then(|len| cursor.take(len).ok()).ok_or_else(|| {
-            Error::corrupt(format!("an HFile index entry from {start} to {next}, which is not there")).at_offset(at)
+            Error::corrupt(format!("invalid HFile index block: an entry from {start} to {next} is outside the block"))
+                .at_offset(at)
         })?;
         start = next;
         let mut entry = Cursor::new(entry);
@@ -93,7 +100,7 @@ pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockIndexEn
         places.add(offset, len, payload, entry.rest()).map_err(|error| error.at_offset(at))?;
     }
     if cursor.remaining() != 0 {
-        let message = format!("{} bytes after the {count} entries of an HFile index block", cursor.remaining());
+        let message = format!("invalid HFile index block: {} bytes follow its {count} entries", cursor.remaining());
         return Err(Error::corrupt(message).at_offset(cursor.position() as u64));
     }
     Ok(places.list)
@@ -115,18 +122,18 @@ impl IndexEntries {
         let place = BlockIndexEntry { offset, len, first_key };
         if place.len < HEADER as u32 || place.end() > self.limit {
             let message =
-                format!("an HFile index with a block of {len} bytes at {offset}, where blocks end at {}", self.limit);
+                format!("invalid HFile index: block of {len} bytes at {offset}, but blocks end at {}", self.limit);
             return Err(Error::corrupt(message));
         }
         if let Some(before) = self.list.last() {
             if before.end() > place.offset {
-                let message = format!("an HFile index with a block at {offset}, before the end of the one before it");
+                let message = format!("invalid HFile index: the block at {offset} overlaps the previous one");
                 return Err(Error::corrupt(message));
             }
             // Were two blocks to begin with one key, a search would come to the second and miss the first.
             if before.first_key >= place.first_key {
                 let message = format!(
-                    "the keys of an HFile index are out of order: {}",
+                    "invalid HFile index: keys are out of order: {}",
                     before_and_after(&before.first_key, &place.first_key)
                 );
                 return Err(Error::corrupt(message));
@@ -140,7 +147,7 @@ impl IndexEntries {
 /// Two keys that should stand the other way round, for messages; long ones are cut.
 pub(super) fn before_and_after(before: &[u8], after: &[u8]) -> String {
     let shown = |key: &[u8]| key.get(..64).unwrap_or(key).escape_ascii().to_string();
-    format!("{} stands before {}", shown(before), shown(after))
+    format!("{} precedes {}", shown(before), shown(after))
 }
 
 fn extent(cursor: &mut Cursor<'_>) -> Result<(u64, u32)> {
@@ -148,14 +155,14 @@ fn extent(cursor: &mut Cursor<'_>) -> Result<(u64, u32)> {
     let (offset, len) = (cursor.i64_be()?, cursor.i32_be()?);
     match (u64::try_from(offset), u32::try_from(len)) {
         (Ok(offset), Ok(len)) => Ok((offset, len)),
-        _ => Err(Error::corrupt(format!("an HFile index with a block of {len} bytes at {offset}")).at_offset(at)),
+        _ => Err(Error::corrupt(format!("invalid HFile index: block of {len} bytes at {offset}")).at_offset(at)),
     }
 }
 
 /// The row of a key, in either writer's form.
 fn row_of_index_key(key: &[u8]) -> Result<&[u8]> {
     let Some((low_bits, rest)) = key.split_first_chunk() else {
-        return Err(Error::corrupt(format!("an HFile index key of {} bytes", key.len())));
+        return Err(Error::corrupt(format!("invalid HFile index: key of {} bytes", key.len())));
     };
     let low_bits = u16::from_be_bytes(*low_bits);
     if has_low_bits(rest.len(), low_bits) {
@@ -166,7 +173,7 @@ fn row_of_index_key(key: &[u8]) -> Result<&[u8]> {
         .filter(|row| has_low_bits(*row, low_bits))
         .and_then(|row| rest.get(..row))
         .ok_or_else(|| {
-            Error::corrupt(format!("an HFile index key of {} bytes that says its row has {low_bits}", key.len()))
+            Error::corrupt(format!("invalid HFile index: key of {} bytes with a row of {low_bits}", key.len()))
         })
 }
 

@@ -37,7 +37,7 @@ impl HFileScan {
         };
         if self.seen > 0 && place.first_key.as_ref() <= self.last.as_slice() {
             let wrong = before_and_after(&self.last, &place.first_key);
-            let message = format!("the keys of an HFile are out of order between two blocks: {wrong}");
+            let message = format!("invalid HFile: keys are out of order between two blocks: {wrong}");
             return Err(Error::corrupt(message).at_offset(place.offset));
         }
         let cells = self.blocks.cells(&place, |_| CellMatch::Take)?;
@@ -52,7 +52,7 @@ impl HFileScan {
         if self.seen == expected {
             return Ok(());
         }
-        let message = format!("an HFile of {expected} entries, by its trailer, has {}", self.seen);
+        let message = format!("invalid HFile: its trailer has {expected} entries, its blocks {}", self.seen);
         Err(Error::corrupt(message).at_offset(0))
     }
 }

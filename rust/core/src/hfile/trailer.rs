@@ -73,7 +73,7 @@ impl Raw {
     }
 
     fn needed(&self, field: usize, name: &str) -> Result<u64> {
-        self.number(field).ok_or_else(|| Error::corrupt(format!("an HFile trailer without {name}")))
+        self.number(field).ok_or_else(|| Error::corrupt(format!("invalid HFile trailer: {name} is missing")))
     }
 }
 
@@ -87,7 +87,7 @@ impl Trailer {
         let mut cursor = Cursor::new(bytes);
         if cursor.take(MAGIC.len())? != MAGIC {
             let message =
-                format!("an HFile ends in a trailer, whose {TRAILER} bytes begin with TRABLK\"$; this does not");
+                format!("invalid HFile: expected a trailer that begins with TRABLK\"$ in the last {TRAILER} bytes");
             return Err(Error::corrupt(message).at_offset(0));
         }
         version(bytes)?;
@@ -99,34 +99,37 @@ impl Trailer {
 
     fn checked(raw: &Raw, at: u64) -> Result<Self> {
         if raw.encrypted {
-            return Err(Error::unsupported("an encrypted HFile"));
+            return Err(Error::unsupported("unsupported HFile: it is encrypted"));
         }
         if let Some(name) = raw.comparator.as_ref().filter(|name| name.contains("Meta")) {
-            return Err(Error::unsupported(format!("an HFile ordered by {name}; keys are compared as bytes here")));
+            return Err(Error::unsupported(format!("unsupported HFile comparator {name} (supported: order by bytes)")));
         }
-        let load_on_open = raw.needed(2, "the offset of its load-on-open section")?;
-        let file_info = raw.needed(1, "the offset of its file info")?;
+        let load_on_open = raw.needed(2, "the offset of the load-on-open section")?;
+        let file_info = raw.needed(1, "the offset of the file info")?;
         if load_on_open > file_info || file_info >= at {
             let message = format!(
-                "an HFile whose load-on-open section is at {load_on_open}, its file info at {file_info}, its trailer at {at}"
+                "invalid HFile trailer: load-on-open section at {load_on_open}, file info at {file_info}, trailer at {at}"
             );
             return Err(Error::corrupt(message));
         }
         let levels = raw.number(8).unwrap_or(1);
         if levels == 0 || levels > MAX_LEVELS {
-            return Err(Error::corrupt(format!("an HFile index of {levels} levels; 1 to {MAX_LEVELS} make sense")));
+            return Err(Error::corrupt(format!(
+                "invalid HFile trailer: the index has {levels} levels (expected 1 to {MAX_LEVELS})"
+            )));
         }
-        let root_entries = raw.needed(5, "the number of its index entries")?;
-        let entry_count = raw.needed(7, "the number of its entries")?;
+        let root_entries = raw.needed(5, "the number of index entries")?;
+        let entry_count = raw.needed(7, "the number of entries")?;
         if (root_entries == 0) != (entry_count == 0) {
-            let message = format!("an HFile of {entry_count} entries, under an index that has {root_entries}");
+            let message = format!("invalid HFile trailer: {entry_count} entries, but {root_entries} index entries");
             return Err(Error::corrupt(message));
         }
         let codec = raw.number(12).map_or(Ok(Codec::Plain), Codec::from_id)?;
         let most = load_on_open.saturating_mul(codec.most_ratio()) / LEAST_CELL;
         if entry_count > most {
-            let message =
-                format!("an HFile of {entry_count} entries in {load_on_open} bytes of data, where at most {most} fit");
+            let message = format!(
+                "invalid HFile trailer: {entry_count} entries in {load_on_open} bytes of data, at most {most} fit"
+            );
             return Err(Error::corrupt(message));
         }
         let (first_block, last_block) = (raw.number(9), raw.number(10));
@@ -140,7 +143,7 @@ fn version(bytes: &[u8]) -> Result<()> {
     if version == MAJOR {
         return Ok(());
     }
-    let message = format!("an HFile of major version {version}; Hudi writes version {MAJOR}");
+    let message = format!("unsupported HFile version {version} (supported: {MAJOR})");
     Err(Error::unsupported(message).at_offset(TRAILER - 4))
 }
 

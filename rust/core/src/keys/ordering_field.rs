@@ -221,7 +221,7 @@ fn text_column<'a>(values: impl Iterator<Item = Option<&'a StoredOrdering>>, con
             let bytes = content.get(at.start as usize..at.end as usize);
             let bytes = bytes.ok_or_else(|| Error::internal("an ordering value outside of its delete block"))?;
             let text = std::str::from_utf8(bytes).map_err(|error| {
-                Error::corrupt("the ordering value of a deleted key is not UTF-8")
+                Error::corrupt("invalid ordering value of a deleted key: not UTF-8")
                     .at_offset(u64::from(at.start))
                     .caused_by(error)
             })?;

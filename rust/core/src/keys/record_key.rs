@@ -59,7 +59,9 @@ impl RecordKey {
     pub(crate) fn new(fields: Option<&[String]>) -> Result<Self> {
         match fields {
             None => Ok(Self::Stored),
-            Some([]) => Err(Error::unsupported("merging a table that has neither meta columns nor key fields")),
+            Some([]) => Err(Error::unsupported(
+                "unsupported table: it has neither meta columns nor key fields, by which rows could be merged",
+            )),
             Some(fields) => Ok(Self::Virtual(fields.iter().map(|name| FieldPath::new(name)).collect())),
         }
     }

@@ -169,7 +169,7 @@ fn custom_kinds(config: &TableConfig, options: &BTreeMap<String, String>) -> Res
         match kind.as_deref() {
             Some("SIMPLE" | "TIMESTAMP") => Ok(kind.unwrap_or_default()),
             Some(other) => Err(Error::invalid_argument(format!(
-                "partition column {name:?} of the custom key generator has the type {other:?}; it is simple or timestamp"
+                "partition column {name:?} of the custom key generator must be of type simple or timestamp, got {other:?}"
             ))),
             None => Err(Error::invalid_argument(format!(
                 "the table does not store how its custom key generator makes the path of column {name:?}; set {FIELDS_OPTION} to a list such as \"{name}:simple\" or \"{name}:timestamp\""

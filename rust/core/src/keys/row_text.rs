@@ -53,7 +53,9 @@ pub(super) fn check_type(name: &str, kind: &DataType) -> Result<()> {
         DataType::Date64 => "; cast it to date32",
         _ => "",
     };
-    Err(Error::unsupported(format!("column {name:?} of type {kind} in a record key or partition path{remedy}")))
+    Err(Error::unsupported(format!(
+        "column {name:?}: unsupported type {kind} in a record key or partition path{remedy}"
+    )))
 }
 
 /// The text of each value. `consistent`: timestamps as `java.sql.Timestamp.toString` writes them in this process's time zone.

@@ -90,7 +90,7 @@ impl TimeUnit {
             "HOURS" => Ok(Self::Hours),
             "DAYS" => Ok(Self::Days),
             other => Err(Error::invalid_argument(format!(
-                "hoodie.keygen.timebased.timestamp.scalar.time.unit is {other:?}; it is a java.util.concurrent.TimeUnit, such as SECONDS"
+                "hoodie.keygen.timebased.timestamp.scalar.time.unit must be a java.util.concurrent.TimeUnit such as SECONDS, got {other:?}"
             ))),
         }
     }
@@ -222,13 +222,16 @@ fn whole_numbers(column: &ArrayRef) -> Result<Vec<Option<i64>>> {
         DataType::Date32 => column.as_primitive::<Date32Type>().iter().map(|x| x.map(i64::from)).collect(),
         DataType::Decimal128(_, scale) => {
             let unit = 10_i128.checked_pow(u32::from(scale.unsigned_abs())).filter(|_| *scale >= 0);
-            let unit =
-                unit.ok_or_else(|| Error::unsupported(format!("decimals of scale {scale} as partition times")))?;
+            let unit = unit
+                .ok_or_else(|| Error::unsupported(format!("unsupported partition times: decimals of scale {scale}")))?;
             // BigDecimal.longValue: the lowest 64 bits of the whole part.
             column.as_primitive::<Decimal128Type>().iter().map(|x| x.map(|x| (x / unit) as i64)).collect()
         }
         DataType::Boolean | DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
-            return Err(Error::unsupported(format!("partition times in a column of type {}", column.data_type())));
+            return Err(Error::unsupported(format!(
+                "unsupported partition times: column of type {}",
+                column.data_type()
+            )));
         }
         _ => {
             let numbers = arrow_cast::cast(column, &DataType::Int64)

@@ -98,13 +98,13 @@ impl Block {
                 DamageEffect::Foreign => Error::unsupported(damage.reason.clone()).at_offset(damage.offset),
             },
             BlockKind::Unknown(ordinal) => {
-                let message = format!("a log block of type {ordinal}, which no Hudi release up to 1.2 writes");
+                let message = format!("unsupported log block type {ordinal}: no Hudi release up to 1.2 writes it");
                 Error::unsupported(message).at_offset(self.offset)
             }
             BlockKind::Sound(_) => {
                 let (map, key) = self.unknown_key()?;
                 let message = format!(
-                    "{map} key {key}, which no Hudi release up to 1.2 writes; it may change what the block means"
+                    "unsupported {map} key {key}: no Hudi release up to 1.2 writes it, and it may change the meaning of the block"
                 );
                 Error::unsupported(message).at_offset(self.offset)
             }

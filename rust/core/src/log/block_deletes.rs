@@ -35,7 +35,7 @@ pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block) -> Result<RecordBa
     let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect();
     let arrays = [keys, partitions, values, types].map(|mut texts| Arc::new(texts.built.finish()) as ArrayRef);
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays.to_vec())
-        .map_err(|error| Error::corrupt("deleted keys of different lengths").caused_by(error))
+        .map_err(|error| Error::corrupt("columns of deleted keys differ in length").caused_by(error))
 }
 
 /// A growing string column, limited to the range of its offsets: in Kryo a long string can be repeated with three
@@ -50,7 +50,10 @@ impl Texts {
     fn push(&mut self, text: Option<&str>) -> Result<()> {
         self.len = self.len.saturating_add(text.map_or(0, str::len));
         if i32::try_from(self.len).is_err() {
-            return Err(Error::new(ErrorKind::MemoryLimit, "more than 2 GiB of text in the deleted keys of a block"));
+            return Err(Error::new(
+                ErrorKind::MemoryLimit,
+                "unsupported block: its deleted keys have more than 2 GiB of strings",
+            ));
         }
         self.built.append_option(text);
         Ok(())
@@ -63,12 +66,14 @@ fn bytes<'a>(deletes: &'a DeletedKeys, at: &Range<u32>) -> Result<&'a [u8]> {
 }
 
 fn text<'a>(deletes: &'a DeletedKeys, at: &Range<u32>) -> Result<&'a str> {
-    str::from_utf8(bytes(deletes, at)?)
-        .map_err(|error| Error::corrupt("a deleted key is not UTF-8").at_offset(u64::from(at.start)).caused_by(error))
+    str::from_utf8(bytes(deletes, at)?).map_err(|error| {
+        Error::corrupt("invalid deleted key: not UTF-8").at_offset(u64::from(at.start)).caused_by(error)
+    })
 }
 
 fn ordering_text(value: &StoredOrdering, deletes: &DeletedKeys) -> Result<Option<String>> {
-    let out_of_range = |error: ArrowError| Error::corrupt("a date out of range").caused_by(error);
+    let out_of_range =
+        |error: ArrowError| Error::corrupt("invalid ordering value: the date is out of range").caused_by(error);
     Ok(Some(match value {
         StoredOrdering::None => return Ok(None),
         StoredOrdering::Boolean(value) => value.to_string(),

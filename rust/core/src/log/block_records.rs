@@ -49,7 +49,7 @@ pub(super) fn kind_and_schema(block: &Block) -> Result<(BlockType, Schema)> {
         return Err(Error::invalid_argument(format!("a {} has no records", block.type_name())));
     };
     let Some(text) = block.header.get(HeaderKey::Schema) else {
-        return Err(Error::corrupt("a data block without SCHEMA in its header"));
+        return Err(Error::corrupt("invalid data block: SCHEMA is missing in its header"));
     };
     Ok((kind, Schema::parse(&text)?))
 }
@@ -147,9 +147,10 @@ fn only_wanted(all: RecordBatch, key: Option<&str>, wanted: &KeyFilter) -> Resul
     };
     let passing = keys.as_string::<i32>().iter().map(|key| Some(key.is_some_and(|key| wanted.passes(key.as_bytes()))));
     let passing: BooleanArray = passing.collect();
-    filter_record_batch(&all, &passing).map_err(|error| Error::corrupt("records of a block").caused_by(error))
+    filter_record_batch(&all, &passing)
+        .map_err(|error| Error::corrupt("records of a block cannot be filtered").caused_by(error))
 }
 
 fn no_key() -> Error {
-    Error::invalid_argument("records by key of a block that has no field _hoodie_record_key or key")
+    Error::invalid_argument("records cannot be read by key: the block has no field _hoodie_record_key or key")
 }

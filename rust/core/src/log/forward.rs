@@ -72,7 +72,7 @@ impl ForwardScan {
         let message = format!("expected the magic #HUDI#, found {found:02x?}");
         let end = self.next_magic(self.at)?;
         if end == self.source.len() {
-            return Err(Error::corrupt(format!("{message}; this is no Hudi log file")).at_offset(self.at));
+            return Err(Error::corrupt(format!("{message}; the file is not a Hudi log file")).at_offset(self.at));
         }
         let damage = BlockDamage { reason: message, offset: self.at, verdict: DamageEffect::Lost };
         Ok(Block { content: self.at..end, ..self.corrupt(damage, None, end) })
@@ -82,30 +82,36 @@ impl ForwardScan {
     fn frame(&mut self) -> Result<Result<FoundFrame, BlockDamage>> {
         let size_at = self.at.saturating_add(MAGIC.len() as u64);
         let Some(size) = self.i64_at(size_at)? else {
-            return Ok(Err(skipped("a block size was expected, the file ends".into(), size_at)));
+            return Ok(Err(skipped("unexpected end of file: the size of the block is missing".into(), size_at)));
         };
         // Hudi reads only the low 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let low = size as i32;
         let Some(len) = u64::try_from(low).ok().filter(|len| *len >= 8) else {
-            return Ok(Err(skipped(format!("a block size of {size}"), size_at)));
+            return Ok(Err(skipped(format!("invalid block size {size}: at least 8 was expected"), size_at)));
         };
         let trailing_at = size_at + len;
         let Some(trailing) = self.i64_at(trailing_at)? else {
             let left = self.source.len().saturating_sub(size_at + 8);
-            return Ok(Err(skipped(format!("a block size of {low} where {left} bytes are left"), size_at)));
+            return Ok(Err(skipped(
+                format!("unexpected end of file: block has {low} bytes, only {left} remain"),
+                size_at,
+            )));
         };
         if trailing.checked_sub(6) != Some(i64::from(low)) {
             let expected = i64::from(low) + 6;
             return Ok(Err(skipped(
-                format!("a trailing length of {expected} was expected, found {trailing}"),
+                format!("invalid trailing length: expected {expected}, found {trailing}"),
                 trailing_at,
             )));
         }
         let end = trailing_at + 8;
         let next = self.window.get(end..end + MAGIC.len() as u64)?;
         if next.len() == MAGIC.len() && next != MAGIC[..] {
-            return Ok(Err(skipped(format!("the next block or the end was expected, found {:02x?}", &next[..]), end)));
+            return Ok(Err(skipped(
+                format!("expected the magic #HUDI# or the end of the file after the block, found {:02x?}", &next[..]),
+                end,
+            )));
         }
         Ok(Ok(FoundFrame { size, trailing, end }))
     }
@@ -125,41 +131,51 @@ impl ForwardScan {
     /// Reads the fields of a frame; returns damage if their lengths do not fill it.
     fn inside(&mut self, frame: &FoundFrame) -> Result<Result<Block, BlockDamage>> {
         let fields_at = self.at + BEFORE_SIZE;
-        let lost = |reason: String, offset| Ok(Err(BlockDamage { reason, offset, verdict: DamageEffect::Lost }));
+        let lost = |reason: String, offset| Ok(Err(lost(reason, offset)));
         let foreign = |reason: String, offset| Ok(Err(BlockDamage { reason, offset, verdict: DamageEffect::Foreign }));
         if frame.end < self.at + BEFORE_SIZE + LEAST_SIZE {
-            return lost(format!("a block size of {} leaves no room for the block's fields", frame.size), self.at + 6);
+            return lost(
+                format!("invalid block size {}: too small for the fields of a block", frame.size),
+                self.at + 6,
+            );
         }
         let fields = self.window.get(fields_at..fields_at + 8)?;
         let mut cursor = Cursor::new(&fields);
         let (version, ordinal) = (cursor.i32_be()?, cursor.i32_be()?);
         if version != LOG_FORMAT_VERSION {
-            let reason = format!("log format version {version}; every Hudi release so far writes {LOG_FORMAT_VERSION}");
+            let reason = format!("unsupported log format version {version} (supported: {LOG_FORMAT_VERSION})");
             return foreign(reason, fields_at);
         }
         if ordinal == 2 {
-            return foreign("a block of type CORRUPT_BLOCK, which is never written".into(), fields_at + 4);
+            return foreign("unsupported block type CORRUPT_BLOCK: no Hudi release writes it".into(), fields_at + 4);
         }
         let header_at = fields_at + 8;
-        let (header, len) = match self.map_at(header_at, frame.end - 20)? {
+        let (header, len) = match self.map_at("header", header_at, frame.end - 20)? {
             Ok(read) => read,
-            Err(error) => return lost(format!("the header: {error}"), header_at),
+            Err(damage) => return Ok(Err(damage)),
         };
         let length_at = header_at + len;
-        let Some(content_len) = self.i64_at(length_at)? else { return lost("no content length".into(), length_at) };
+        let Some(content_len) = self.i64_at(length_at)? else {
+            return lost("unexpected end of block: the content length is missing".into(), length_at);
+        };
         let content_at = length_at + 8;
         let content_end = u64::try_from(content_len & 0xffff_ffff).ok().map_or(u64::MAX, |len| content_at + len);
         if content_end > frame.end.saturating_sub(12) {
             let room = frame.end.saturating_sub(12).saturating_sub(content_at);
-            return lost(format!("a content length of {content_len} where the block has room for {room}"), length_at);
+            return lost(
+                format!("invalid content length {content_len}: only {room} bytes remain in the block"),
+                length_at,
+            );
         }
-        let (footer, len) = match self.map_at(content_end, frame.end - 8)? {
+        let (footer, len) = match self.map_at("footer", content_end, frame.end - 8)? {
             Ok(read) => read,
-            Err(error) => return lost(format!("the footer: {error}"), content_end),
+            Err(damage) => return Ok(Err(damage)),
         };
         if content_end + len + 8 != frame.end {
-            let reason =
-                format!("a content length of {content_len} leaves {} bytes over", frame.end - 8 - content_end - len);
+            let reason = format!(
+                "invalid content length {content_len}: {} bytes remain after the footer",
+                frame.end - 8 - content_end - len
+            );
             return lost(reason, length_at);
         }
         Ok(Ok(Block {
@@ -178,14 +194,17 @@ impl ForwardScan {
 
     /// Reads a header or footer map at `at` that ends before `limit`. A guessed number of bytes is read first: headers
     /// are small, blocks are not.
-    fn map_at(&mut self, at: u64, limit: u64) -> Result<Result<(Header, u64)>> {
+    fn map_at(&mut self, name: &str, at: u64, limit: u64) -> Result<Result<(Header, u64), BlockDamage>> {
         let mut guess = HEADER_GUESS;
         loop {
             let until = limit.min(at.saturating_add(guess));
             let bytes = self.window.get(at..until.max(at))?;
             match Header::read(&bytes) {
                 Ok((header, len)) => return Ok(Ok((header, len as u64))),
-                Err(error) if until >= limit => return Ok(Err(error)),
+                Err(error) if until >= limit => {
+                    let offset = at.saturating_add(error.location().offset.unwrap_or(0));
+                    return Ok(Err(lost(format!("invalid block {name}: {}", error.text()), offset)));
+                }
                 Err(_) => guess = guess.saturating_mul(16),
             }
         }
@@ -248,6 +267,10 @@ struct FoundFrame {
     size: i64,
     trailing: i64,
     end: u64,
+}
+
+fn lost(reason: String, offset: u64) -> BlockDamage {
+    BlockDamage { reason, offset, verdict: DamageEffect::Lost }
 }
 
 fn skipped(reason: String, offset: u64) -> BlockDamage {

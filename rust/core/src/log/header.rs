@@ -24,14 +24,14 @@ impl Header {
         // An entry takes at least eight bytes, so a larger count is invalid.
         let most = i64::try_from(cursor.remaining() / 8).unwrap_or(i64::MAX);
         if count < 0 || i64::from(count) > most {
-            return Err(Error::corrupt(format!("a header of {count} entries where at most {most} fit")).at_offset(0));
+            return Err(Error::corrupt(format!("invalid number of entries {count}: at most {most} fit")).at_offset(0));
         }
         let mut entries = Vec::new();
         for _ in 0..count {
             let at = cursor.position() as u64;
             let (key, len) = (cursor.i32_be()?, cursor.i32_be()?);
             let Ok(len) = usize::try_from(len) else {
-                return Err(Error::corrupt(format!("a header value of length {len}")).at_offset(at));
+                return Err(Error::corrupt(format!("invalid length {len} of a header value")).at_offset(at));
             };
             let start = cursor.position();
             cursor.skip(len)?;

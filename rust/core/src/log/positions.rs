@@ -35,7 +35,7 @@ const BITS: usize = 65536;
 pub fn positions(value: &[u8], records: usize) -> Result<Vec<u64>> {
     let bytes = STANDARD
         .decode(value.trim_ascii())
-        .map_err(|error| Error::corrupt("record positions that are not base64").caused_by(error))?;
+        .map_err(|error| Error::corrupt("invalid record positions: not base64").caused_by(error))?;
     let mut found = Positions { all: Vec::new(), most: records };
     let mut cursor = Cursor::new(&bytes);
     let buckets = u64::from_le_bytes(cursor.array()?);
@@ -44,11 +44,11 @@ pub fn positions(value: &[u8], records: usize) -> Result<Vec<u64>> {
         bitmap(&mut cursor, high, &mut found)?;
     }
     if cursor.remaining() > 0 {
-        let message = format!("{} bytes after the record positions", cursor.remaining());
+        let message = format!("invalid record positions: {} bytes follow the last one", cursor.remaining());
         return Err(Error::corrupt(message).at_offset(cursor.position() as u64));
     }
     if found.all.len() != records {
-        return Err(Error::corrupt(format!("{} record positions for {records} records", found.all.len())));
+        return Err(Error::corrupt(format!("invalid record positions: expected {records}, found {}", found.all.len())));
     }
     Ok(found.all)
 }
@@ -162,10 +162,13 @@ struct Positions {
 impl Positions {
     fn add(&mut self, position: u64) -> Result<()> {
         if self.all.len() == self.most {
-            return Err(Error::corrupt(format!("more record positions than the block has records, {}", self.most)));
+            return Err(Error::corrupt(format!(
+                "invalid record positions: more than the {} records of the block",
+                self.most
+            )));
         }
         if self.all.last().is_some_and(|last| *last >= position) {
-            return Err(Error::corrupt("record positions that do not ascend"));
+            return Err(Error::corrupt("invalid record positions: not in ascending order"));
         }
         self.all.push(position);
         Ok(())
@@ -181,10 +184,12 @@ fn bitmap(cursor: &mut Cursor<'_>, high: u64, found: &mut Positions) -> Result<(
             (count, cursor.take(count.div_ceil(8))?)
         }
         _ if cookie == COOKIE => (u32::from_le_bytes(cursor.array()?) as usize, &[]),
-        _ => return Err(Error::corrupt(format!("a roaring bitmap that begins with {cookie:#x}")).at_offset(at)),
+        _ => return Err(Error::corrupt(format!("invalid roaring bitmap: unknown cookie {cookie:#x}")).at_offset(at)),
     };
     if count > BITS {
-        return Err(Error::corrupt(format!("a roaring bitmap of {count} containers")).at_offset(at));
+        return Err(
+            Error::corrupt(format!("invalid roaring bitmap: {count} containers (at most {BITS})")).at_offset(at)
+        );
     }
     let mut heads = Cursor::new(cursor.take(count * 4)?);
     if runs.is_empty() || count >= 4 {
@@ -208,7 +213,10 @@ fn bitmap(cursor: &mut Cursor<'_>, high: u64, found: &mut Positions) -> Result<(
             }
         }
         if found.all.len() - before != numbers {
-            let message = format!("{} record positions where {numbers} are announced", found.all.len() - before);
+            let message = format!(
+                "invalid roaring bitmap: found {} positions in a container, expected {numbers}",
+                found.all.len() - before
+            );
             return Err(Error::corrupt(message).at_offset(at));
         }
     }
@@ -222,7 +230,9 @@ fn runs_of(cursor: &mut Cursor<'_>, high: u64, found: &mut Positions) -> Result<
         let first = u64::from(u16::from_le_bytes(cursor.array()?));
         let last = first + u64::from(u16::from_le_bytes(cursor.array()?));
         if last > 0xffff {
-            return Err(Error::corrupt(format!("a run of record positions up to {last:#x}")).at_offset(at));
+            return Err(
+                Error::corrupt(format!("invalid roaring bitmap: a run ends at {last:#x}, after 0xffff")).at_offset(at)
+            );
         }
         (first..=last).try_for_each(|low| found.add(high | low))?;
     }
@@ -303,7 +313,7 @@ mod tests {
     fn what_does_not_fit_the_block_is_an_error() {
         // A run of 65536 rows in a few bytes.
         let all = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 0xff, 0xff], &[1, 0, 0, 0, 0xff, 0xff]);
-        assert!(positions(&all, 10).unwrap_err().to_string().contains("more record positions"));
+        assert!(positions(&all, 10).unwrap_err().to_string().contains("more than the 10 records of the block"));
         assert_eq!(positions(&all, 65536).unwrap().len(), 65536);
         for (value, records) in
             [(&b"AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAEAEAAAAAMABQA="[..], 3), (b"!", 0), (b"", 0), (b"AQAA", 1)]
@@ -313,9 +323,9 @@ mod tests {
         assert_eq!(positions(&encoded(&[0; 8]), 0).unwrap(), [0_u64; 0]);
         // A run that exceeds its container, and one with fewer numbers than announced.
         let beyond = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 2, 0], &[1, 0, 0xfe, 0xff, 2, 0]);
-        assert!(positions(&beyond, 3).unwrap_err().to_string().contains("up to 0x10000"));
+        assert!(positions(&beyond, 3).unwrap_err().to_string().contains("a run ends at 0x10000"));
         let fewer = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 2, 0], &[1, 0, 0, 0, 1, 0]);
-        assert!(positions(&fewer, 2).unwrap_err().to_string().contains("2 record positions where 3 are announced"));
+        assert!(positions(&fewer, 2).unwrap_err().to_string().contains("found 2 positions in a container, expected 3"));
         // More buckets than there are bytes.
         assert!(positions(&encoded(&[0xff; 8]), 0).is_err());
     }

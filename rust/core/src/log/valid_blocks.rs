@@ -87,14 +87,15 @@ impl<'a> ValidBlocks<'a> {
         }
         let command = block.header.get(HeaderKey::CommandBlockType);
         if command.as_deref().map(str::trim) != Some("0") {
-            let message = format!("a command block of type {command:?}; the one known command is 0, a rollback");
+            let message = format!("unsupported command block type {command:?} (supported: 0, rollback)");
             return Err(Error::unsupported(message).at_offset(block.offset));
         }
         let Some(target) = block.header.get(HeaderKey::TargetInstantTime) else {
-            return Err(Error::corrupt("a rollback command without its target instant").at_offset(block.offset));
+            return Err(Error::corrupt("invalid command block: the target instant of the rollback is missing")
+                .at_offset(block.offset));
         };
         let Some(target) = RequestedTime::parse(&target) else {
-            let message = format!("a rollback command whose target {target:?} is not an instant");
+            let message = format!("invalid command block: the target {target:?} of the rollback is not an instant");
             return Err(Error::corrupt(message).at_offset(block.offset));
         };
         self.rolled_back += match &mut self.gathered {
@@ -110,8 +111,11 @@ impl<'a> ValidBlocks<'a> {
 
     fn data_or_delete(&mut self, file: usize, block: Block) -> Result<ScanControl> {
         let Some(instant) = block.header.requested_time() else {
-            let found = block.header.instant_time().map_or_else(String::new, |text| format!(", but {text:?}"));
-            let message = format!("a {} without an instant as INSTANT_TIME in its header{found}", block.type_name());
+            let problem = match block.header.instant_time() {
+                Some(text) => format!("INSTANT_TIME in its header must be an instant, got {text:?}"),
+                None => "INSTANT_TIME is missing in its header".to_owned(),
+            };
+            let message = format!("invalid {}: {problem}", block.type_name());
             return Err(Error::corrupt(message).at_offset(block.offset));
         };
         if self.ends_the_scan(&instant) {
@@ -375,7 +379,7 @@ mod tests {
     #[test]
     fn instants_of_blocks_are_times() {
         for (entries, word) in
-            [(&[(2, "{}")][..], "without an instant"), (&[(0, "x")], "but \"x\""), (&[(0, "")], "but \"\"")]
+            [(&[(2, "{}")][..], "INSTANT_TIME is missing"), (&[(0, "x")], "got \"x\""), (&[(0, "")], "got \"\"")]
         {
             let mut unnamed = block(0, "1");
             unnamed.header = header(entries);

@@ -56,7 +56,9 @@ fn is_text(values: &ArrayRef, text: &str) -> Result<BooleanArray> {
             arrow_cast::cast(values, &DataType::Utf8).map_err(failed)?
         }
         other => {
-            return Err(Error::unsupported(format!("a delete field of type {other}; text, int and boolean are read")));
+            return Err(Error::unsupported(format!(
+                "unsupported type {other} of the delete field (supported: string, int, boolean)"
+            )));
         }
     };
     arrow_ord::cmp::eq(&values, &Scalar::new(StringArray::from(vec![text]))).map_err(failed)

@@ -38,7 +38,7 @@ impl LogBatch<'_> {
         wanted: &KeyFilter,
     ) -> Result<Option<IncomingRecord<'_>>> {
         if self.keys.is_null(row) {
-            let message = "a log record without a record key; merging is by key";
+            let message = "invalid log record: it has no record key to merge by";
             return Err(Error::invalid_table(message).at_offset(u64::from(at.at)));
         }
         let place = KeyRange::from_packed(self.keys.value(row));

@@ -359,7 +359,7 @@ impl KeyIndex {
         };
         let state = deleted | if kept.is_value { 0 } else { NO_ORDERING };
         if place.len >> (u32::BITS - STATE_BITS) != 0 {
-            let message = format!("a record key of {} bytes; this release merges those below 256 MiB", place.len);
+            let message = format!("unsupported record key of {} bytes (less than 256 MiB)", place.len);
             return Err(Error::unsupported(message).at_offset(u64::from(place.at)));
         }
         let key_len_and_state = place.len << STATE_BITS | state;

@@ -99,8 +99,9 @@ impl OrderingColumn {
             }
             DataType::Utf8 => Self::Bytes(array.as_string::<i32>().clone().into()),
             other => {
-                let message =
-                    format!("an ordering field of type {other}; orderable are numbers, text, dates and timestamps");
+                let message = format!(
+                    "unsupported type {other} of an ordering field (supported: numbers, strings, dates, timestamps)"
+                );
                 return Err(Error::unsupported(message));
             }
         })

@@ -45,7 +45,7 @@ impl FoldPlan {
             Self::Rules(..) => Ok(keys.fold_columns()),
             Self::Merger(_) => Ok(types.fields().iter().map(|field| field.name().clone()).collect()),
             Self::Metadata if types.index_of(METADATA_TYPE).is_err() => Err(Error::unsupported(format!(
-                "merging by the payload class org.apache.hudi.metadata.{}, which merges records of metadata tables only: this table has no column {METADATA_TYPE:?}{}",
+                "the payload class org.apache.hudi.metadata.{} is not supported for this table: it merges records of metadata tables, and the table has no column {METADATA_TYPE:?}{}",
                 payload::METADATA,
                 payload::ALTERNATIVES
             ))),

@@ -58,7 +58,7 @@ impl MergePlan {
             Some("PostgresDebeziumAvroPayload") => {
                 fold(PayloadFold::Postgres, FieldAbsence::TextOrBytes(UNAVAILABLE.to_owned()))
             }
-            _ => return Err(Error::unsupported(format!("merging by the payload class {class}"))),
+            _ => return Err(Error::unsupported(format!("the payload class {class} is not supported"))),
         })
     }
 }

@@ -46,10 +46,12 @@ impl MergePlan {
                 return Self::for_payload(class, semantics, keys);
             }
             MergeMode::Custom(CustomMerge::Payload(class)) => {
-                return Err(Error::unsupported(format!("partial updates merged by the payload class {class}")));
+                return Err(Error::unsupported(format!(
+                    "partial updates are not supported with the payload class {class}"
+                )));
             }
             MergeMode::Custom(CustomMerge::Merger(id)) => {
-                return Err(Error::unsupported(format!("merging by the custom record merger of strategy {id}")));
+                return Err(Error::unsupported(format!("the custom record merger of strategy {id} is not supported")));
             }
         };
         let absence = match &merge.partial_update {

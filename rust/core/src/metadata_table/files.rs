@@ -86,7 +86,7 @@ impl MetadataTable {
 /// Returns the names of the partitions in the metadata table, sorted by path.
 fn partitions(lists: &mut HashMap<String, Names>) -> Result<Vec<String>> {
     let Some(names) = lists.remove(ALL_PARTITIONS) else {
-        return Err(Error::invalid_table("a metadata table without a list of partitions"));
+        return Err(Error::invalid_table("invalid metadata table: its list of partitions is missing"));
     };
     let mut names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
     names.sort_unstable_by(|one, other| path_of(one).cmp(path_of(other)));
@@ -96,7 +96,9 @@ fn partitions(lists: &mut HashMap<String, Names>) -> Result<Vec<String>> {
 fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> Result<PartitionListing> {
     let files = partitions.into_iter().map(|name| {
         let Some(names) = lists.remove(&name) else {
-            return Err(Error::invalid_table(format!("a metadata table without the files of the partition {name:?}")));
+            return Err(Error::invalid_table(format!(
+                "invalid metadata table: the files of partition {name:?} are missing"
+            )));
         };
         Ok(PartitionFiles::new(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))
     });
@@ -108,7 +110,7 @@ fn path_of(name: &str) -> &str {
 }
 
 fn live_entries(batch: &RecordBatch, lists: &mut HashMap<String, Names>) -> Result<()> {
-    let misfit = || Error::invalid_table("records of a metadata table that list no files with their sizes");
+    let misfit = || Error::invalid_table("invalid metadata table: a record has no files with sizes");
     let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
     let maps = batch.column_by_name(ENTRIES).and_then(|maps| maps.as_map_opt()).ok_or_else(misfit)?;
     for (row, key) in keys.iter().enumerate() {
@@ -127,7 +129,7 @@ fn live_entries(batch: &RecordBatch, lists: &mut HashMap<String, Names>) -> Resu
             }
         }
         if lists.insert(key.to_owned(), live).is_some() {
-            return Err(Error::invalid_table(format!("two records of the key {key:?} in a metadata table")));
+            return Err(Error::invalid_table(format!("invalid metadata table: two records have the key {key:?}")));
         }
     }
     Ok(())

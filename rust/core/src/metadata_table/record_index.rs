@@ -98,7 +98,7 @@ fn locations(batch: &RecordBatch, found: &mut Locations) -> Result<()> {
 }
 
 fn for_each(batch: &RecordBatch, each: &mut dyn FnMut(KeyLocation<'_>) -> Result<()>) -> Result<()> {
-    let misfit = || Error::invalid_table("records of a record index that name no file group");
+    let misfit = || Error::invalid_table("invalid record index: a record has no file group");
     let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
     let places = batch.column_by_name(LOCATION).and_then(|places| places.as_struct_opt()).ok_or_else(misfit)?;
     let partitions = places.column_by_name("partitionName").and_then(|names| names.as_string_opt::<i32>());

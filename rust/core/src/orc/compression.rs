@@ -45,7 +45,7 @@ impl Compression {
                 let name = match other {
                     3 => "LZO".to_owned(),
                     6 => "BROTLI".to_owned(),
-                    other => format!("of number {other}"),
+                    other => format!("{other}"),
                 };
                 return Err(Error::unsupported(format!(
                     "unsupported ORC compression {name} (supported: ZLIB, SNAPPY, LZ4, ZSTD)"
@@ -53,7 +53,8 @@ impl Compression {
             }
         };
         let block = Some(block).filter(|block| *block <= LARGEST_BLOCK).and_then(|block| usize::try_from(block).ok());
-        let block = block.ok_or_else(|| Error::invalid_table("an ORC file of blocks larger than 8 MiB"))?;
+        let block =
+            block.ok_or_else(|| Error::invalid_table("invalid ORC file: compression blocks larger than 8 MiB"))?;
         Ok(Self { codec: Some(codec), block })
     }
 
@@ -122,11 +123,11 @@ fn shortened(bytes: &mut Vec<u8>, room: usize, used: usize) {
 }
 
 fn unsound(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::invalid_table("a chunk of an ORC file cannot be decompressed").caused_by(error)
+    Error::invalid_table("invalid ORC file: a compression chunk cannot be decompressed").caused_by(error)
 }
 
 fn too_long() -> Error {
-    Error::invalid_table("a chunk of an ORC file unpacks to more than a block")
+    Error::invalid_table("invalid ORC file: a compression chunk decompresses to more than the block size")
 }
 
 #[cfg(test)]
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn other_codecs_are_refused_by_name() {
-        for (kind, name) in [(3, "LZO"), (6, "BROTLI"), (9, "number 9")] {
+        for (kind, name) in [(3, "LZO"), (6, "BROTLI"), (9, "compression 9")] {
             let error = Compression::from_postscript(kind, 1).unwrap_err();
             assert!(error.kind() == crate::ErrorKind::Unsupported && error.to_string().contains(name), "{error}");
         }

@@ -122,7 +122,7 @@ impl OrcRows {
                 self.next_row = rows.end;
                 let options = RecordBatchOptions::new().with_row_count(Some(count));
                 let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-                    .map_err(|error| Error::invalid_table("columns of an ORC file").caused_by(error))?;
+                    .map_err(|error| Error::invalid_table("columns of an ORC file make no batch").caused_by(error))?;
                 return Ok(Some((batch, rows)));
             }
             let Some(stripe) = self.stripes.next() else { return Ok(None) };

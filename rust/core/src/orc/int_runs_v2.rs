@@ -59,7 +59,7 @@ fn patched(cursor: &mut Cursor<'_>, first: u8, packed: &mut Vec<u64>, into: &mut
     let base = if base & sign == 0 { magnitude } else { -magnitude };
     unpack(cursor, width, count, packed)?;
     if gap_width + patch_width > 64 {
-        return Err(Error::invalid_table("a run of patches wider than 64 bits"));
+        return Err(Error::invalid_table("invalid ORC integer run: patches wider than 64 bits"));
     }
     let mut list = Vec::new();
     unpack(cursor, closest_width(gap_width + patch_width), patches, &mut list)?;
@@ -68,7 +68,9 @@ fn patched(cursor: &mut Cursor<'_>, first: u8, packed: &mut Vec<u64>, into: &mut
         let gap = entry.checked_shr(patch_width).unwrap_or_default();
         let patch = if patch_width == 64 { entry } else { entry & ((1 << patch_width) - 1) };
         at = at.saturating_add(usize::try_from(gap).unwrap_or(usize::MAX));
-        let slot = packed.get_mut(at).ok_or_else(|| Error::invalid_table("a patch behind the end of its run"))?;
+        let slot = packed
+            .get_mut(at)
+            .ok_or_else(|| Error::invalid_table("invalid ORC integer run: a patch is after its end"))?;
         *slot |= patch.checked_shl(width).unwrap_or_default();
     }
     into.extend(packed.iter().map(|distance| base.wrapping_add(distance.cast_signed())));

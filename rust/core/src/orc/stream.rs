@@ -29,7 +29,9 @@ impl Stream {
     pub(super) fn take(&mut self, len: usize) -> Result<Bytes> {
         let left = self.bytes.len();
         if len > left {
-            return Err(Error::invalid_table(format!("a stream that ends early: {len} bytes wanted, {left} left")));
+            return Err(Error::invalid_table(format!(
+                "unexpected end of an ORC stream: expected {len} bytes, found {left}"
+            )));
         }
         Ok(self.bytes.split_to(len))
     }

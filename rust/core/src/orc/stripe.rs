@@ -55,7 +55,7 @@ impl Stripe {
         place: &StripeInformation,
     ) -> Result<Self> {
         let (Some(footer_at), Some(end)) = (place.footer_at(), place.end()) else {
-            return Err(Error::invalid_table("a stripe past the end of an ORC file"));
+            return Err(Error::invalid_table("invalid ORC file: a stripe ends after the file"));
         };
         // Which streams are read depends on the columns; near ones are fetched together.
         source.plan_reads(&[std::iter::once(place.offset..end).collect()])?;
@@ -68,7 +68,7 @@ impl Stripe {
                     let [kind, column, len] = numbers(message)?;
                     let stream_end = at.checked_add(len).filter(|end| *end <= footer_at);
                     let stream_end = stream_end
-                        .ok_or_else(|| Error::invalid_table("a stream of an ORC file is outside its stripe"))?;
+                        .ok_or_else(|| Error::invalid_table("invalid ORC file: a stream is outside its stripe"))?;
                     streams.insert((usize::try_from(column).unwrap_or(usize::MAX), kind), at..stream_end);
                     at = stream_end;
                 }
@@ -84,7 +84,7 @@ impl Stripe {
     /// The encoding of a column.
     pub(super) fn encoding(&self, column: usize) -> Result<ColumnEncoding> {
         let found = self.encodings.get(column).copied();
-        found.ok_or_else(|| Error::invalid_table(format!("column {column} of an ORC file has no encoding")))
+        found.ok_or_else(|| Error::invalid_table(format!("invalid ORC file: column {column} has no encoding")))
     }
 
     /// A stream of a column; empty where it has none, as where all values are null.
@@ -127,7 +127,7 @@ impl ColumnEncoding {
             1 => (RunVersion::V1, Some(size)),
             2 => (RunVersion::V2, None),
             3 => (RunVersion::V2, Some(size)),
-            other => return Err(Error::unsupported(format!("a column of encoding {other} in an ORC file"))),
+            other => return Err(Error::unsupported(format!("unsupported ORC column encoding {other}"))),
         };
         Ok(Self { runs, dictionary })
     }

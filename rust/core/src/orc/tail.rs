@@ -72,7 +72,7 @@ impl OrcTail {
         let part = |end: u64, part_len: u64| {
             let start = end.checked_sub(part_len);
             let start =
-                start.ok_or_else(|| Error::invalid_table("the footer of an ORC file is longer than the file"))?;
+                start.ok_or_else(|| Error::invalid_table("invalid ORC file: the footer is longer than the file"))?;
             compression.decompressed(&source.read(start..end)?)
         };
         let footer = part(footer_end, postscript.footer_len)?;
@@ -93,7 +93,7 @@ impl OrcTail {
                 (4, FieldValue::Bytes(message)) => types.push(FooterType::parse(message)?),
                 (5, FieldValue::Bytes(message)) => user.extend(user_item(message)?),
                 (6, FieldValue::Number(number)) => rows = number,
-                (10, _) => return Err(Error::unsupported("an ORC file with encrypted columns")),
+                (10, _) => return Err(Error::unsupported("unsupported ORC file: it has encrypted columns")),
                 _ => {}
             }
             Ok(())
@@ -108,23 +108,20 @@ impl OrcTail {
             let within = stripe.end().is_some_and(|stripe_end| stripe_end <= end);
             let sum = rows.checked_add(stripe.rows);
             rows = sum.filter(|_| within).ok_or_else(|| {
-                Error::invalid_table("a stripe of an ORC file is outside the file").at_offset(stripe.offset)
+                Error::invalid_table("invalid ORC file: a stripe is outside the file").at_offset(stripe.offset)
             })?;
         }
         if rows == self.rows {
             return Ok(());
         }
-        Err(Error::invalid_table(format!(
-            "an ORC file of {} rows, by its footer, whose stripes have {rows}",
-            self.rows
-        )))
+        Err(Error::invalid_table(format!("invalid ORC file: its footer has {} rows, its stripes {rows}", self.rows)))
     }
 }
 
 impl PostScript {
     /// The postscript, and how long it is with its length.
     fn at_end_of(bytes: &[u8]) -> Result<(Self, u64)> {
-        let torn = || Error::invalid_table("no ORC file, or a torn one: it does not end with a postscript");
+        let torn = || Error::invalid_table("invalid ORC file: it does not end with a postscript");
         let (len, before) = bytes.split_last().ok_or_else(torn)?;
         let start = before.len().checked_sub(usize::from(*len)).ok_or_else(torn)?;
         let mut found = Self::default();

@@ -102,13 +102,13 @@ impl FooterType {
                 let fit = |value: u64| u8::try_from(value).ok().filter(|value| *value <= 38);
                 let (precision, scale) = fit(precision)
                     .zip(fit(self.scale).and_then(|scale| i8::try_from(scale).ok()))
-                    .ok_or_else(|| Error::invalid_table("a decimal of more than 38 digits in an ORC file"))?;
+                    .ok_or_else(|| Error::invalid_table("invalid ORC decimal: more than 38 digits"))?;
                 OrcKind::Decimal { precision, scale }
             }
             15 => OrcKind::Date,
             18 => OrcKind::Moment,
-            13 => return Err(Error::unsupported("a union in an ORC file")),
-            other => return Err(Error::unsupported(format!("a column of type {other} in an ORC file"))),
+            13 => return Err(Error::unsupported("unsupported ORC column type union")),
+            other => return Err(Error::unsupported(format!("unsupported ORC column type {other}"))),
         })
     }
 }
@@ -119,14 +119,14 @@ impl OrcType {
         let mut next = 0;
         let root = Self::node(listed, &mut next, 0)?;
         if root.kind != OrcKind::Struct {
-            return Err(Error::unsupported("an ORC file whose rows are no structs"));
+            return Err(Error::unsupported("unsupported ORC file: its root type is not a struct"));
         }
         Ok(root)
     }
 
     fn node(listed: &[FooterType], next: &mut usize, depth: usize) -> Result<Self> {
         let column = *next;
-        let unsound = || Error::invalid_table("the types of an ORC file are no tree");
+        let unsound = || Error::invalid_table("invalid ORC file: its types are not a tree");
         let one = listed.get(column).filter(|_| depth < DEEPEST).ok_or_else(unsound)?;
         *next += 1;
         let kind = one.kind()?;

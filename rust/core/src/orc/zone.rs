@@ -23,7 +23,7 @@ pub(super) fn epoch_of(zone: &str) -> Result<i64> {
     let offset = fixed_offset(zone).or_else(|| DATABASE.iter().find_map(|folder| offset_in(Path::new(folder), zone)));
     offset.and_then(|offset| EPOCH.checked_sub(offset)).ok_or_else(|| {
         Error::unsupported(format!(
-            "times of an ORC file that were written in the time zone {zone:?}, which the time zone database of this system does not know (install tzdata)"
+            "unknown time zone {zone:?} of the times in an ORC file: install the time zone database (tzdata)"
         ))
     })
 }
@@ -117,7 +117,7 @@ impl Counts {
     fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
         let header = cursor.array::<20>()?;
         if !header.starts_with(b"TZif") {
-            return Err(Error::invalid_table("no file of a time zone"));
+            return Err(Error::invalid_table("not a file of the time zone database"));
         }
         let mut count = || cursor.i32_be().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
         let (utc_flags, standard_flags, leaps) = (count()?, count()?, count()?);

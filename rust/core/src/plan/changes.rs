@@ -66,7 +66,7 @@ impl OpenTable {
     /// commit if `holes` blocks.
     pub(super) fn range_of_changes(&self, bounds: &CommitBounds) -> Result<(CdcMode, TimelineRange)> {
         let Some(mode) = self.config.cdc else {
-            let message = "changes of a table that keeps no change log (hoodie.table.cdc.enabled is not true)";
+            let message = "the table has no change log: hoodie.table.cdc.enabled is not true; use an incremental query";
             return Err(Error::unsupported(message).in_file(&self.uri));
         };
         Ok((mode, self.range_without_hollow_commits(bounds)?))
@@ -168,7 +168,9 @@ impl Images<'_> {
     fn base(&self, group: &Group, (path, len): WrittenFile) -> Result<FileSlice> {
         let name = path.rsplit('/').next().unwrap_or_default();
         let Some(parsed) = BaseFileName::parse(name) else {
-            return Err(Error::invalid_table(format!("a commit wrote {path:?}, which is not the name of a data file")));
+            return Err(Error::invalid_table(format!(
+                "invalid commit metadata: {path:?} is not the name of a data file"
+            )));
         };
         let len = self.table.len_of(&path, len)?;
         let file = BaseFile { path, name: parsed.name, len, etag: None, instant: parsed.instant.clone(), source: None };
@@ -254,14 +256,13 @@ impl Group {
 /// Parses the file name of a path.
 fn log_file_name(path: &str) -> Result<LogFileName> {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let invalid =
-        || Error::invalid_table(format!("a commit wrote the log file {path:?}, which is not the name of a log file"));
+    let invalid = || Error::invalid_table(format!("invalid commit metadata: {path:?} is not the name of a log file"));
     LogFileName::parse(name).ok_or_else(invalid)
 }
 
 fn gone(group: &Group, what: &str) -> Error {
     let message = format!(
-        "the files of file group {} that a commit of the range {what} have been cleaned away since; begin the range later",
+        "the files of file group {} that a commit of the range {what} have been removed by the cleaner; begin the range later",
         group.file_id
     );
     Error::new(ErrorKind::FileCleaned, message).in_file(&group.partition)

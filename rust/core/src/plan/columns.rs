@@ -31,7 +31,7 @@ pub(super) fn columns(types: &Schema, asked: Option<&[String]>) -> Result<Vec<St
         if types.fields().find(name).is_none() {
             let nested = if name.contains('.') { "; nested fields cannot be selected" } else { "" };
             return Err(Error::invalid_argument(format!(
-                "no column {name:?} in the table{nested}; it has: {}",
+                "unknown column {name:?}{nested}; the table has: {}",
                 known()
             )));
         }

@@ -44,7 +44,7 @@ impl OpenTable {
         if self.config.populate_meta_fields {
             return Ok(());
         }
-        let message = "an incremental query of a table without meta columns (hoodie.populate.meta.fields=false), whose rows do not have the commit that wrote them";
+        let message = "incremental queries need meta columns: with hoodie.populate.meta.fields=false, rows do not have the commit that wrote them";
         Err(Error::unsupported(message).in_file(&self.uri))
     }
 

@@ -68,7 +68,7 @@ impl InternalSchema {
     /// `InvalidTable` where it is something else.
     pub fn parse(text: &str) -> Result<Self> {
         let stored: StoredSchema = serde_json::from_str(text)
-            .map_err(|error| Error::invalid_table("a schema of schema on read that is none").caused_by(error))?;
+            .map_err(|error| Error::invalid_table("invalid schema of schema on read").caused_by(error))?;
         Ok(stored.into())
     }
 
@@ -78,7 +78,7 @@ impl InternalSchema {
     /// `InvalidTable` where it is something else.
     pub fn parse_history(text: &[u8]) -> Result<Vec<Self>> {
         let history: History = serde_json::from_slice(text)
-            .map_err(|error| Error::invalid_table("a schema history that is none").caused_by(error))?;
+            .map_err(|error| Error::invalid_table("invalid schema history").caused_by(error))?;
         Ok(history.schemas.into_iter().map(Into::into).collect())
     }
 

@@ -19,9 +19,9 @@ pub(super) fn failure(error: &HdfsError) -> StoreFailure {
             "HDFS refused access; check the user (HADOOP_USER_NAME, a Kerberos ticket) and its permissions"
         }
         ErrorKind::Unreachable => "HDFS cannot be reached, or did not answer",
-        ErrorKind::AlreadyExists => "there is a file of this name, or one is being created",
-        ErrorKind::Unsupported => "this is not supported on HDFS",
-        ErrorKind::InvalidArgument => "HDFS does not take this",
+        ErrorKind::AlreadyExists => "the file exists already, or is being created",
+        ErrorKind::Unsupported => "HDFS does not support the request",
+        ErrorKind::InvalidArgument => "HDFS rejected the request",
         _ => "HDFS failed",
     };
     StoreFailure::new(kind, format!("{what}: {}", first_line(&error.to_string())))

@@ -74,7 +74,7 @@ impl LocalStorage {
         let file = File::open(path).map_err(|error| unopened(&name, error))?;
         let status = file.metadata().map_err(|error| unopened(&name, error))?;
         if status.is_dir() {
-            return Err(Error::not_found("a folder, where a file was expected").in_file(name));
+            return Err(Error::not_found("expected a file, found a directory").in_file(name));
         }
         let len = status.len();
         if mapped

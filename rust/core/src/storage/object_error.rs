@@ -43,13 +43,13 @@ impl StoreFailure {
             ErrorKind::NotFound => "no such file",
             ErrorKind::Forbidden => "the storage refused access; check the credentials and their permissions",
             ErrorKind::Throttled => {
-                "the storage asks for fewer requests (all retries were answered so); read with fewer threads or later"
+                "the storage throttles requests, and rejected all retries; use fewer threads, or try again later"
             }
             ErrorKind::Unreachable => "the storage cannot be reached, or did not answer in time",
             ErrorKind::FileChanged => CHANGED,
-            ErrorKind::AlreadyExists => "there is a file of this name, or one is being created",
+            ErrorKind::AlreadyExists => "the file exists already, or is being created",
             ErrorKind::Unsupported => "the storage does not support this",
-            _ => "the storage failed",
+            _ => "the storage request failed",
         };
         let message = match detail(error, status) {
             Some(detail) => format!("{what}: {detail}"),

@@ -21,7 +21,10 @@ impl PrefixSource {
     /// Returns the first `len` bytes; [`crate::ErrorKind::InvalidTable`] if the file is shorter than it was when planned.
     pub fn new(whole: Arc<dyn FileSource>, len: u64) -> Result<Self> {
         if whole.len() < len {
-            let message = format!("the file had {len} bytes when the query was planned, now {}", whole.len());
+            let message = format!(
+                "the file had {len} bytes when the query was planned, now {}; plan the query again",
+                whole.len()
+            );
             return Err(Error::invalid_table(message).in_file(whole.path()));
         }
         Ok(Self { whole, len })

@@ -86,5 +86,5 @@ fn bit(lane: &mut Lane<'_>) -> Result<u8> {
 
 #[cold]
 fn no_boolean(lane: Lane<'_>, byte: u8) -> Error {
-    lane.corrupt(format!("a boolean of {byte:#04x}"))
+    lane.corrupt(format!("invalid boolean: expected 0 or 1, found {byte:#04x}"))
 }

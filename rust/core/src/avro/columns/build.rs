@@ -107,18 +107,24 @@ fn double(lane: &mut Lane<'_>) -> Result<f64> {
 
 #[inline(always)]
 fn times(lane: Lane<'_>, value: i64, factor: i64) -> Result<i64> {
-    value.checked_mul(factor).ok_or_else(|| lane.corrupt(format!("the time {value} does not fit in 64 bits as µs")))
+    value
+        .checked_mul(factor)
+        .ok_or_else(|| lane.corrupt(format!("invalid timestamp: {value} does not fit in 64 bits as µs")))
 }
 
 fn branch_of(lane: &mut Lane<'_>, branches: usize) -> Result<usize> {
     let branch = lane.branch()?;
-    if branch < branches { Ok(branch) } else { Err(lane.corrupt(format!("branch {branch} of a union of {branches}"))) }
+    if branch < branches {
+        Ok(branch)
+    } else {
+        Err(lane.corrupt(format!("invalid union: branch {branch} of {branches}")))
+    }
 }
 
 fn date_of_text(lane: &mut Lane<'_>) -> Result<i32> {
     let length = lane.length()?;
     let date = str::from_utf8(lane.slice(length)?).ok().and_then(java_text::parse_date);
-    date.ok_or_else(|| lane.corrupt("a string that is no date"))
+    date.ok_or_else(|| lane.corrupt("invalid string: it is not a date"))
 }
 
 fn texts(
@@ -175,7 +181,7 @@ fn text(plan: &ColumnPlan, kind: &TextPlan) -> Box<dyn Column> {
 }
 
 fn shown(lane: Lane<'_>, out: &mut Vec<u8>, value: &dyn std::fmt::Display) -> Result<()> {
-    write!(out, "{value}").map_err(|error| lane.corrupt("a number without text").caused_by(error))
+    write!(out, "{value}").map_err(|error| lane.corrupt("a number cannot be converted to string").caused_by(error))
 }
 
 #[inline(always)]
@@ -186,8 +192,8 @@ fn symbol(lane: &mut Lane<'_>, symbols: &[Option<String>], out: &mut Vec<u8>) ->
             out.extend_from_slice(symbol.as_bytes());
             Ok(())
         }
-        Some(None) => Err(lane.corrupt(format!("symbol {index} of an enum, which the reader's enum does not have"))),
-        None => Err(lane.corrupt(format!("symbol {index} of an enum of {}", symbols.len()))),
+        Some(None) => Err(lane.corrupt(format!("invalid enum: symbol {index} is not in the reader's schema"))),
+        None => Err(lane.corrupt(format!("invalid enum: symbol {index} of {}", symbols.len()))),
     }
 }
 
@@ -195,7 +201,7 @@ fn one_of(lane: &mut Lane<'_>, symbols: &[String], out: &mut Vec<u8>) -> Result<
     let length = lane.length()?;
     let text = lane.slice(length)?;
     if !symbols.iter().any(|symbol| symbol.as_bytes() == text) {
-        return Err(lane.corrupt("a string that is no symbol of the reader's enum"));
+        return Err(lane.corrupt("invalid string: it is not a symbol of the reader's enum"));
     }
     out.extend_from_slice(text);
     Ok(())

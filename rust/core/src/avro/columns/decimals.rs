@@ -115,7 +115,7 @@ fn widened(bytes: &[u8]) -> Option<i128> {
 
 #[cold]
 fn too_wide(lane: Lane<'_>, size: usize) -> Error {
-    lane.corrupt(format!("a decimal of {size} bytes with more than 38 digits"))
+    lane.corrupt(format!("invalid decimal: {size} bytes with more than 38 digits"))
 }
 
 /// What a value of so many digits stays below. (39 stands for any: no i128 has more.)
@@ -126,7 +126,7 @@ pub(super) fn limit(precision: u8) -> u128 {
 #[cold]
 fn does_not_fit(lane: Lane<'_>, decimal: &DecimalPlan) -> Error {
     lane.corrupt(format!(
-        "a value that is no decimal of {} digits, {} of them a fraction",
+        "invalid decimal: the value does not fit in precision {}, scale {}",
         decimal.precision, decimal.scale
     ))
 }

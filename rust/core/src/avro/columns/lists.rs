@@ -200,5 +200,5 @@ fn too_many_empty() -> Error {
 /// The plan and its type are made together, so that this cannot happen.
 #[cold]
 pub(super) fn other_type(data_type: &DataType) -> Error {
-    Error::unsupported(format!("an Avro column as {data_type}"))
+    Error::unsupported(format!("cannot convert an Avro column to {data_type}"))
 }

@@ -201,5 +201,5 @@ pub(super) fn primitive(
 /// An error of Arrow's constructors, which the callers' own checks leave no way to.
 #[cold]
 pub(super) fn arrow(error: arrow_schema::ArrowError) -> Error {
-    Error::corrupt("values that make no Arrow array").caused_by(Arc::new(error).to_string())
+    Error::corrupt("decoded values make no Arrow array").caused_by(Arc::new(error).to_string())
 }

@@ -130,5 +130,5 @@ pub(super) fn not_utf8(ends: &OffsetBuffer<i32>, bytes: &[u8]) -> Error {
         _ => &[],
     });
     let row = values.into_iter().position(|value| str::from_utf8(value).is_err()).unwrap_or_default();
-    Error::corrupt(format!("the string in row {row} is not UTF-8"))
+    Error::corrupt(format!("invalid string in row {row}: not UTF-8"))
 }

@@ -26,7 +26,7 @@ impl ColumnValues for UnionColumn {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         let branch = lane.branch()?;
         let Some(chosen) = self.branches.get(branch) else {
-            return Err(lane.corrupt(format!("branch {branch} of a union of {}", self.branches.len())));
+            return Err(lane.corrupt(format!("invalid union: branch {branch} of {}", self.branches.len())));
         };
         for (index, member) in self.members.iter_mut().enumerate() {
             if Some(index) == *chosen { member.run(lane, 1)? } else { member.nulls(1) }

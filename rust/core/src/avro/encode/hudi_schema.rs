@@ -35,7 +35,7 @@ pub fn hudi_schema(columns: &ArrowSchema, table_name: &str) -> Result<Schema> {
 /// A table's name as Avro allows it.
 fn sanitized(table_name: &str) -> Result<String> {
     let Some(first) = table_name.chars().next() else {
-        return Err(Error::invalid_argument("an empty table name"));
+        return Err(Error::invalid_argument("the table name must not be empty"));
     };
     let replaced = |allowed: bool, letter: char| if allowed { letter.to_string() } else { "__".to_owned() };
     let start = replaced(first.is_ascii_alphabetic() || first == '_', first);
@@ -124,7 +124,7 @@ fn decimal(precision: u8, scale: i8, name: &str, namespace: &str, path: &str) ->
     let digits = u32::from(precision);
     let (true, Ok(scale)) = (digits <= 38, u32::try_from(scale)) else {
         let message =
-            format!("column {path}: decimal({precision},{scale}); Spark's have up to 38 digits and no negative scale");
+            format!("column {path}: unsupported decimal({precision},{scale}) (at most 38 digits, scale not negative)");
         return Err(Error::invalid_argument(message));
     };
     let most = 10_i128.pow(digits) - 1;
@@ -134,7 +134,7 @@ fn decimal(precision: u8, scale: i8, name: &str, namespace: &str, path: &str) ->
 }
 
 fn untyped(ty: &DataType, path: &str) -> Error {
-    Error::invalid_argument(format!("column {path}: type {ty} has none in Avro"))
+    Error::invalid_argument(format!("column {path}: unsupported type {ty}: Avro has no such type"))
 }
 
 #[cfg(test)]

@@ -66,10 +66,12 @@ impl<C: Deref<Target = [u8]>> RecordFrames<C> {
         let (version, count) = head(&content)?;
         let most = most_records(content.len() as u64);
         let Some(left) = usize::try_from(count).ok().filter(|count| *count as u64 <= most) else {
-            return Err(Error::corrupt(format!("{count} records where at most {most} fit")).at_offset(4));
+            return Err(
+                Error::corrupt(format!("invalid record count {count}: at most {most} fit in the content")).at_offset(4)
+            );
         };
         if u32::try_from(content.len()).is_err() {
-            return Err(Error::corrupt("a content of 4 GiB or more, which no Hudi release writes").at_offset(0));
+            return Err(Error::corrupt("invalid content: 4 GiB or more, which no Hudi release writes").at_offset(0));
         }
         Ok(Self { content, version, left, at: 8, fetched: 0 })
     }
@@ -133,9 +135,11 @@ fn datum_at(content: &[u8], at: usize) -> Result<Datum> {
     let len = cursor.i32_be().map_err(|error| error.offset_from(at as u64))?;
     let Some(len) = u32::try_from(len).ok().filter(|len| *len as usize <= cursor.remaining()) else {
         let left = cursor.remaining();
-        return Err(Error::corrupt(format!("a record of {len} bytes where {left} are left")).at_offset(at as u64));
+        return Err(Error::corrupt(format!("unexpected end of data: record has {len} bytes, only {left} remain"))
+            .at_offset(at as u64));
     };
-    let start = u32::try_from(at + 4).map_err(|_| Error::corrupt("a content of 4 GiB or more").at_offset(at as u64))?;
+    let start =
+        u32::try_from(at + 4).map_err(|_| Error::corrupt("invalid content: 4 GiB or more").at_offset(at as u64))?;
     Ok(Datum { at: start, len })
 }
 

@@ -18,10 +18,13 @@ pub fn deletes(content: &Bytes) -> Result<DeletedKeys> {
     let (version, len) = head(content)?;
     let Some(data) = usize::try_from(len).ok().and_then(|len| content.get(8..)?.get(..len)) else {
         let left = content.len().saturating_sub(8);
-        return Err(Error::corrupt(format!("deleted keys of {len} bytes where {left} are left")).at_offset(4));
+        return Err(Error::corrupt(format!(
+            "unexpected end of data: deleted keys have {len} bytes, only {left} remain"
+        ))
+        .at_offset(4));
     };
     if u32::try_from(content.len()).is_err() {
-        return Err(Error::corrupt("a content of 4 GiB or more, which no Hudi release writes").at_offset(0));
+        return Err(Error::corrupt("invalid content: 4 GiB or more, which no Hudi release writes").at_offset(0));
     }
     match version {
         1 => kryo::keys(data),
@@ -253,7 +256,7 @@ mod tests {
             parse(&bytes).unwrap_err()
         };
         assert_eq!(real[end - 5..], [5, 1, 0x82, b'd', 0]);
-        for (byte, why) in [(3, "object 1, which is not a string"), (0x7f, "object 125, which is not a string")] {
+        for (byte, why) in [(3, "object 1: it is not a string"), (0x7f, "object 125: it is not a string")] {
             let error = changed(5, byte);
             assert_eq!(error.kind(), crate::ErrorKind::CorruptLog);
             assert!(error.to_string().contains(why), "{error}");

@@ -52,7 +52,10 @@ fn items(cursor: &mut Cursor<'_>, mut one: impl FnMut(&mut Cursor<'_>) -> Result
         // Each item takes at least one byte.
         if count.unsigned_abs() > cursor.remaining() as u64 {
             let left = cursor.remaining();
-            return Err(Error::corrupt(format!("an array of {count} items where {left} bytes are left")).at_offset(at));
+            return Err(Error::corrupt(format!(
+                "unexpected end of data: array has {count} items, only {left} bytes remain"
+            ))
+            .at_offset(at));
         }
         for _ in 0..count.unsigned_abs() {
             one(cursor)?;
@@ -73,11 +76,11 @@ fn bytes(cursor: &mut Cursor<'_>) -> Result<Range<u32>> {
     let at = cursor.position() as u64;
     let len = cursor.varint()?;
     let Ok(len) = usize::try_from(len) else {
-        return Err(Error::corrupt(format!("a length of {len}")).at_offset(at));
+        return Err(Error::corrupt(format!("invalid length {len}")).at_offset(at));
     };
     let start = cursor.position();
     cursor.skip(len)?;
-    let place = |at: usize| u32::try_from(at + BEGINS).map_err(|_| Error::corrupt("a content of 4 GiB or more"));
+    let place = |at: usize| u32::try_from(at + BEGINS).map_err(|_| Error::corrupt("invalid content: 4 GiB or more"));
     Ok(place(start)?..place(start + len)?)
 }
 
@@ -120,7 +123,7 @@ fn ordering(cursor: &mut Cursor<'_>, level: Level) -> Result<StoredOrdering> {
 fn int(cursor: &mut Cursor<'_>) -> Result<i32> {
     let at = cursor.position() as u64;
     let value = cursor.varint()?;
-    i32::try_from(value).map_err(|_| Error::corrupt(format!("an int of {value}")).at_offset(at))
+    i32::try_from(value).map_err(|_| Error::corrupt(format!("{value} does not fit in an int")).at_offset(at))
 }
 
 /// Hudi's schema has 30 digits, which take 13 bytes; Java rejects numbers without bytes.
@@ -128,9 +131,11 @@ fn decimal(cursor: &mut Cursor<'_>) -> Result<i128> {
     let at = cursor.position() as u64;
     let len = cursor.varint()?;
     let digits = cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-    twos_complement(digits).ok_or_else(|| Error::corrupt(format!("a decimal of {len} bytes")).at_offset(at))
+    twos_complement(digits)
+        .ok_or_else(|| Error::corrupt(format!("invalid decimal: {len} bytes (expected 1 to 16)")).at_offset(at))
 }
 
 fn bad_index(cursor: &Cursor<'_>, index: i64) -> Error {
-    Error::corrupt(format!("a union of a deleted key has no member {index}")).at_offset(cursor.position() as u64)
+    Error::corrupt(format!("invalid union in a deleted key: it has no branch {index}"))
+        .at_offset(cursor.position() as u64)
 }

@@ -114,7 +114,9 @@ impl ConvertedContent {
 
     /// Appends one datum, with the key in its field if that is empty. An empty field takes one byte: its length, 0.
     fn add_record(&mut self, payload: &Bytes, cell: &Cell, place: Option<u64>) -> Result<()> {
-        let bytes = |range: Range<usize>| payload.get(range).ok_or_else(|| Error::corrupt("a cell outside its block"));
+        let bytes = |range: Range<usize>| {
+            payload.get(range).ok_or_else(|| Error::corrupt("invalid HFile cell: it is outside its block"))
+        };
         let (start, end) = (cell.value.start as usize, cell.value.end as usize);
         let blank = place.filter(|place| *place & 0xffff_ffff == 0).map(|place| (place >> 32) as usize);
         let length_at = self.content.len();
@@ -156,5 +158,5 @@ fn put_length(out: &mut Vec<u8>, len: usize) {
 }
 
 fn too_large() -> Error {
-    Error::unsupported("an HFile block of 4 GiB or more when decompressed")
+    Error::unsupported("unsupported HFile block: 4 GiB or more when decompressed")
 }

@@ -43,14 +43,15 @@ pub fn batches(
             Some(Err(as_log_error(error)))
         }
         None if read == rows => None,
-        None => Some(Err(Error::corrupt(format!("a parquet block of {rows} rows gave {read}")))),
+        None => Some(Err(Error::corrupt(format!("invalid parquet block: expected {rows} rows, found {read}")))),
     })))
 }
 
 /// Returns all records as one batch.
 pub fn records(file: &Arc<dyn FileSource>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
     let all = batches(file, content, wanted, FieldNames::identity(), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
-    concat_batches(wanted, &all).map_err(|error| Error::corrupt("batches of a parquet block").caused_by(error))
+    concat_batches(wanted, &all)
+        .map_err(|error| Error::corrupt("batches of a parquet block cannot be concatenated").caused_by(error))
 }
 
 fn open(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<Option<Box<dyn BaseFile>>> {

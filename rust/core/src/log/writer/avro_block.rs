@@ -104,8 +104,12 @@ impl AvroBlock {
     }
 
     fn finish(mut self) -> Result<BlockBytes> {
-        let count = i32::try_from(self.records)
-            .map_err(|_| Error::invalid_argument(format!("{} records; a block counts them in an int", self.records)))?;
+        let count = i32::try_from(self.records).map_err(|_| {
+            Error::invalid_argument(format!(
+                "a log block cannot have {} records (at most 2^31 - 1); write fewer at a time",
+                self.records
+            ))
+        })?;
         self.block.put_i32(COUNT_AT, count);
         self.block.finish(Some(self.records as u64))
     }

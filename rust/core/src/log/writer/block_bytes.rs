@@ -120,7 +120,7 @@ impl BlockBuilder {
         let whole = self.content_at.saturating_add(content).saturating_add(BEHIND_CONTENT);
         if whole >= LIMIT {
             let message = format!(
-                "a {} of {whole} bytes; Hudi reads blocks of less than {LIMIT}: write fewer records to a block",
+                "{} of {whole} bytes is too large (less than {LIMIT}, the limit of Hudi's readers); write fewer records per block",
                 self.kind.name()
             );
             return Err(Error::invalid_argument(message));

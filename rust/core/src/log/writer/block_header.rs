@@ -118,7 +118,7 @@ impl BlockHeader {
 /// Appends a length in the format of log files: four bytes, big-endian, signed.
 pub(super) fn write_len(out: &mut Vec<u8>, len: usize, what: &str) -> Result<()> {
     let len = i32::try_from(len)
-        .map_err(|_| Error::invalid_argument(format!("{len} {what}; a log block holds less than 2 GiB of them")))?;
+        .map_err(|_| Error::invalid_argument(format!("a log block cannot have {len} {what} (less than 2 GiB)")))?;
     out.extend(len.to_be_bytes());
     Ok(())
 }
@@ -134,7 +134,11 @@ fn check_value(key: HeaderKey, name: &str, value: &str) -> Result<()> {
         HeaderKey::RecordPositions => (!value.is_empty(), "a roaring bitmap in base64"),
         _ => (is_identifier(value), "numbers of attempt and sequence, such as 0,1"),
     };
-    if sound { Ok(()) } else { Err(Error::invalid_argument(format!("header key {name} is {expected}, not {value:?}"))) }
+    if sound {
+        Ok(())
+    } else {
+        Err(Error::invalid_argument(format!("header key {name} must be {expected}, got {value:?}")))
+    }
 }
 
 fn is_identifier(text: &str) -> bool {

@@ -151,10 +151,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
     batch.column_by_name(name).ok_or_else(|| {
         let schema = batch.schema();
         let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-        Error::invalid_argument(format!(
-            "there is no column {name:?} among the deletes; there are: {}",
-            known.join(", ")
-        ))
+        Error::invalid_argument(format!("the deletes have no column {name:?}; they have: {}", known.join(", ")))
     })
 }
 
@@ -167,13 +164,19 @@ fn texts(batch: &RecordBatch, name: &str, before: usize) -> Result<StringArray> 
         other => is_text(other),
     };
     if !fits {
-        let message = format!("column {name:?} is of type {}; keys and paths of deletes are texts", column.data_type());
+        let message = format!(
+            "column {name:?} must be a string column, got {}: keys and partition paths of deletes are strings",
+            column.data_type()
+        );
         return Err(Error::invalid_argument(message));
     }
     let texts = cast(column, &DataType::Utf8)
         .map_err(|error| Error::invalid_argument(format!("column {name:?} cannot be read")).caused_by(error))?;
     if let Some(row) = (0..texts.len()).find(|row| texts.is_null(*row)) {
-        return Err(Error::invalid_argument(format!("column {name:?}, row {}: null deletes nothing", before + row)));
+        return Err(Error::invalid_argument(format!(
+            "column {name:?}, row {}: keys and partition paths of deletes must not be null",
+            before + row
+        )));
     }
     Ok(texts.as_string::<i32>().clone())
 }
@@ -333,9 +336,9 @@ mod tests {
         for (column, word) in [
             (thirty_one_digits, "row 0: 1000000000000000.000000000000000 does not fit decimal(30,15)"),
             (decimal(1, 38, 16), "0.0000000000000001 does not fit"),
-            (Arc::new(TimestampNanosecondArray::from(vec![1])) as ArrayRef, "no whole microsecond"),
-            (Arc::new(TimestampSecondArray::from(vec![i64::MAX])), "fits 64 bits"),
-            (Arc::new(Date64Array::from(vec![1])), "no whole day"),
+            (Arc::new(TimestampNanosecondArray::from(vec![1])) as ArrayRef, "not a whole number of microseconds"),
+            (Arc::new(TimestampSecondArray::from(vec![i64::MAX])), "fits in 64 bits"),
+            (Arc::new(Date64Array::from(vec![1])), "not a whole number of days"),
             (Arc::new(UInt64Array::from(vec![u64::MAX])), "18446744073709551615"),
             (Arc::new(list), "no ordering values of type List"),
         ] {
@@ -361,9 +364,9 @@ mod tests {
         .unwrap();
         let header = BlockHeader::new(&"1".into());
         for (columns, word) in [
-            (names("k", "p"), "column \"k\", row 1: null"),
-            (names("n", "p"), "column \"n\" is of type Int32"),
-            (names("p", "x"), "no column \"x\" among the deletes; there are: k, p, n"),
+            (names("k", "p"), "column \"k\", row 1: keys"),
+            (names("n", "p"), "column \"n\" must be a string column, got Int32"),
+            (names("p", "x"), "no column \"x\"; they have: k, p, n"),
         ] {
             let batches = &mut std::iter::once(Ok(batch.clone()));
             let error = delete_block(&batch.schema(), batches, &columns, &header).unwrap_err();

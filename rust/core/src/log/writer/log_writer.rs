@@ -98,7 +98,7 @@ impl LogWriter {
     /// `Unsupported` for `append` on an object store.
     pub fn new(storage: Arc<dyn WritableStorage>, options: LogWriterOptions) -> Result<Self> {
         if options.max_file_bytes == 0 {
-            return Err(Error::invalid_argument("a limit of 0 bytes a log file"));
+            return Err(Error::invalid_argument("the maximum size of a log file must be at least 1 byte, got 0"));
         }
         if options.append && storage.is_object_store() {
             let message = "an object store cannot append to a file: leave append out, and a new version of the log file is written";

@@ -194,7 +194,9 @@ fn scaled(numbers: &Int64Array, scale: Scale, unit: &str) -> Result<Int64Array, 
             Scale::Up(factor) => value.checked_mul(factor),
             Scale::Down(factor) => (value % factor == 0).then(|| value / factor),
         };
-        converted.map(Some).ok_or_else(|| Unfit(format!("row {row}: {value} is no whole {unit} that fits 64 bits")))
+        converted
+            .map(Some)
+            .ok_or_else(|| Unfit(format!("row {row}: {value} is not a whole number of {unit}s that fits in 64 bits")))
     };
     numbers.iter().enumerate().map(convert).collect()
 }
@@ -206,7 +208,7 @@ fn decimals(column: &ArrayRef) -> Result<Decimal128Array, Unfit> {
         | DataType::Decimal64(_, scale)
         | DataType::Decimal128(_, scale)
         | DataType::Decimal256(_, scale) => *scale,
-        other => return Err(Unfit(format!("{other} is no decimal"))),
+        other => return Err(Unfit(format!("{other} is not a decimal"))),
     };
     let wide = cast(column, &DataType::Decimal256(Decimal256Type::MAX_PRECISION, scale))?;
     let values = wide.as_primitive::<Decimal256Type>();

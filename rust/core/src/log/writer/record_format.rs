@@ -31,15 +31,15 @@ impl RecordFormat {
     /// for a limit of 0.
     pub fn parse(name: &str, max_block_bytes: usize, codec: ParquetCodec) -> Result<Self> {
         if max_block_bytes == 0 {
-            return Err(Error::invalid_argument("a limit of 0 bytes a block"));
+            return Err(Error::invalid_argument("the maximum size of a block must be at least 1 byte, got 0"));
         }
         match name {
             "avro" => Ok(Self::Avro { max_block_bytes }),
             "parquet" => Ok(Self::Parquet(codec)),
-            "hfile" | "cdc" => Err(Error::unsupported(format!(
-                "writing {name} blocks; this release writes avro and parquet blocks, deletes and rollbacks"
-            ))),
-            _ => Err(Error::invalid_argument(format!("format {name:?}; known are avro and parquet"))),
+            "hfile" | "cdc" => {
+                Err(Error::unsupported(format!("writing {name} blocks is not supported (supported: avro, parquet)")))
+            }
+            _ => Err(Error::invalid_argument(format!("unknown block format {name:?} (supported: avro, parquet)"))),
         }
     }
 }

@@ -135,7 +135,7 @@ impl CustomFold {
         let (rows, keep) = self.merger.merge(&older, &newer)?;
         if rows.num_rows() != pairs.len() || keep.len() != pairs.len() || keep.null_count() > 0 {
             return Err(Error::invalid_argument(format!(
-                "a registered merger gave {} rows and a mask of {} ({} nulls) for {} pairs of rows",
+                "the registered merger returned {} rows and a mask of {} values ({} nulls) for {} pairs of rows",
                 rows.num_rows(),
                 keep.len(),
                 keep.null_count(),
@@ -153,12 +153,15 @@ impl CustomFold {
             match column {
                 Some(column) if column.data_type() == field.data_type() => Ok(Arc::clone(column)),
                 Some(column) => Err(Error::invalid_argument(format!(
-                    "a registered merger gave the column {:?} as {}, not {}",
+                    "the registered merger returned column {:?} as {}, expected {}",
                     field.name(),
                     column.data_type(),
                     field.data_type()
                 ))),
-                None => Err(Error::invalid_argument(format!("a registered merger left out {:?}", field.name()))),
+                None => Err(Error::invalid_argument(format!(
+                    "the registered merger did not return column {:?}",
+                    field.name()
+                ))),
             }
         });
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
@@ -199,5 +202,5 @@ impl RowPool {
 }
 
 fn failed(error: arrow_schema::ArrowError) -> Error {
-    Error::invalid_argument("the rows of a registered merger do not fit the table").caused_by(error)
+    Error::invalid_argument("the rows that the registered merger returned do not fit the table").caused_by(error)
 }

@@ -67,7 +67,7 @@ fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<MergeKind>> {
     let types =
         |batch: &RecordBatch| batch.column_by_name(TYPE).and_then(|c| c.as_primitive_opt::<Int32Type>().cloned());
     let (Some(old), Some(new)) = (types(older), types(newer)) else {
-        return Err(Error::invalid_table("records of a metadata table have a whole number in their field \"type\""));
+        return Err(Error::invalid_table("invalid record of the metadata table: its field \"type\" is not an int"));
     };
     old.iter()
         .zip(&new)
@@ -76,10 +76,10 @@ fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<MergeKind>> {
             (Some(3 | 6), Some(3 | 6)) if old == new => Ok(MergeKind::Stats),
             (Some(4 | 5 | 7), Some(4 | 5 | 7)) if old == new => Ok(MergeKind::Newer),
             (Some(old), Some(new)) if old == new => {
-                Err(Error::unsupported(format!("records of type {new} in a metadata table")))
+                Err(Error::unsupported(format!("unsupported record type {new} in the metadata table")))
             }
             (old, new) => Err(Error::invalid_table(format!(
-                "records of one key of a metadata table are of the types {old:?} and {new:?}"
+                "invalid records of the metadata table: one key has the types {old:?} and {new:?}"
             ))),
         })
         .collect()
@@ -88,7 +88,7 @@ fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<MergeKind>> {
 /// The maps from file names to sizes: merged in rows that list files, the newer ones elsewhere.
 fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<ArrayRef> {
     let (Some(old), Some(new)) = (older.as_map_opt(), newer.as_map_opt()) else {
-        return Err(Error::invalid_table("the file list of a metadata table's record is no map"));
+        return Err(Error::invalid_table("invalid record of the metadata table: its file list is not a map"));
     };
     let (old_entries, new_entries) = (Entries::from_map(old)?, Entries::from_map(new)?);
     let (mut picks, mut lengths, mut there) = (Vec::new(), Vec::with_capacity(kinds.len()), Vec::new());
@@ -128,7 +128,9 @@ impl<'a> Entries<'a> {
         let deleted = child("isDeleted").and_then(|column| column.as_boolean_opt());
         match (names, sizes, deleted) {
             (Some(names), Some(sizes), Some(deleted)) => Ok(Self { map, names, sizes, deleted }),
-            _ => Err(Error::invalid_table("the file list of a metadata table's record has no size and isDeleted")),
+            _ => Err(Error::invalid_table(
+                "invalid record of the metadata table: its file list has no size or isDeleted",
+            )),
         }
     }
 
@@ -164,7 +166,7 @@ fn union(old: &Entries<'_>, new: &Entries<'_>, row: usize, picks: &mut Vec<(usiz
 /// The statistics of rows of stats, put together where they are; elsewhere the newer ones.
 fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<ArrayRef> {
     let (Some(old), Some(new)) = (older.as_struct_opt(), newer.as_struct_opt()) else {
-        return Err(Error::invalid_table("the statistics of a metadata table's record are no record"));
+        return Err(Error::invalid_table("invalid record of the metadata table: its statistics are not a record"));
     };
     let is = |of: &StructArray, name: &str, row: usize| {
         let flag = of.column_by_name(name).and_then(|column| column.as_boolean_opt());
@@ -215,7 +217,7 @@ fn outer(
 /// The sum, of rows that are merged.
 fn sum(older: &ArrayRef, newer: &ArrayRef, merged: &[bool]) -> Result<ArrayRef> {
     let (Some(old), Some(new)) = (older.as_primitive_opt::<Int64Type>(), newer.as_primitive_opt::<Int64Type>()) else {
-        return Err(Error::invalid_table("a count of a metadata table's record is no long"));
+        return Err(Error::invalid_table("invalid record of the metadata table: a count is not a long"));
     };
     let sums = old.iter().zip(new).zip(merged).map(|((old, new), is_merged)| match (old, new) {
         // Java's sum of longs.

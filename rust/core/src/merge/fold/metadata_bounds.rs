@@ -20,7 +20,7 @@ pub(super) struct BoundsPairs<'a> {
 impl<'a> BoundsPairs<'a> {
     pub(super) fn new(older: &'a ArrayRef, newer: &'a ArrayRef) -> Result<Self> {
         let (Some(older), Some(newer)) = (older.as_struct_opt(), newer.as_struct_opt()) else {
-            return Err(Error::invalid_table("a bound of a metadata table's record is no union"));
+            return Err(Error::invalid_table("invalid record of the metadata table: a bound is not a union"));
         };
         let comparators = (0..newer.num_columns()).map(|_| None).collect();
         Ok(Self { older, newer, comparators })
@@ -41,7 +41,9 @@ impl<'a> BoundsPairs<'a> {
         };
         if old != new {
             let (left, right) = (left.data_type(), right.data_type());
-            return Err(Error::invalid_table(format!("bounds of one column, of the types {left} and {right}")));
+            return Err(Error::invalid_table(format!(
+                "invalid records of the metadata table: bounds of one column have the types {left} and {right}"
+            )));
         }
         let compare = match slot {
             Some(compare) => compare,
@@ -57,5 +59,5 @@ fn member(of: &StructArray, row: usize) -> Option<usize> {
 }
 
 pub(super) fn misshapen(error: ArrowError) -> Error {
-    Error::invalid_table("a record of the metadata table could not be put together").caused_by(error)
+    Error::invalid_table("a record of the metadata table cannot be assembled").caused_by(error)
 }

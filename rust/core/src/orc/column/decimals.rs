@@ -29,7 +29,7 @@ impl ValueReader for DecimalValues {
         let array = array.and_then(|array| array.validate_decimal_precision(self.precision).map(|()| array));
         array
             .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(|error| Error::invalid_table("decimals of an ORC file").caused_by(error))
+            .map_err(|error| Error::invalid_table("invalid ORC column of decimals").caused_by(error))
     }
 }
 
@@ -47,7 +47,7 @@ fn wide(cursor: &mut Cursor<'_>) -> Result<i128> {
             return Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed());
         }
     }
-    Err(Error::invalid_table("a decimal of more than 128 bits in an ORC file"))
+    Err(Error::invalid_table("invalid ORC decimal: more than 128 bits"))
 }
 
 /// Without loss: writers store fewer digits behind the point than the column has, never more that count.
@@ -58,9 +58,7 @@ fn rescaled(value: i128, from: i64, to: i64) -> Result<i128> {
     } else {
         power(from.saturating_sub(to)).filter(|power| value % power == 0).map(|power| value / power)
     };
-    scaled.ok_or_else(|| {
-        Error::invalid_table(format!("a decimal of scale {from} in a column of scale {to} of an ORC file"))
-    })
+    scaled.ok_or_else(|| Error::invalid_table(format!("invalid ORC decimal: scale {from} in a column of scale {to}")))
 }
 
 #[cfg(test)]

@@ -53,9 +53,11 @@ impl ValueReader for MapValues {
         let offsets = offsets(&self.lengths.read(count)?)?;
         let count = end_of(&offsets);
         let (keys, items) = (self.keys.read(count)?, self.items.read(count)?);
-        let DataType::Map(entries, _) = &self.arrow else { return Err(Error::invalid_table("a map that is none")) };
+        let DataType::Map(entries, _) = &self.arrow else {
+            return Err(Error::invalid_table("invalid ORC map: its Arrow type is not a map"));
+        };
         let DataType::Struct(pair) = entries.data_type() else {
-            return Err(Error::invalid_table("a map without pairs"));
+            return Err(Error::invalid_table("invalid ORC map: its entries are missing"));
         };
         let pairs = StructArray::try_new(pair.clone(), vec![keys, items], None).map_err(unsound)?;
         let array = MapArray::try_new(Arc::clone(entries), offsets, pairs, None, false);
@@ -64,5 +66,5 @@ impl ValueReader for MapValues {
 }
 
 fn unsound(error: arrow_schema::ArrowError) -> Error {
-    Error::invalid_table("nested values of an ORC file").caused_by(error)
+    Error::invalid_table("invalid nested values in an ORC file").caused_by(error)
 }

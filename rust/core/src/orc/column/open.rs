@@ -21,7 +21,8 @@ pub(in crate::orc) fn open(stripe: &Stripe, kind: &OrcType) -> Result<StripeColu
 fn values(stripe: &Stripe, kind: &OrcType) -> Result<Box<dyn ValueReader>> {
     let column = kind.column;
     let child = |at: usize| {
-        let (_, child) = kind.children.get(at).ok_or_else(|| Error::invalid_table("an ORC type without its child"))?;
+        let (_, child) =
+            kind.children.get(at).ok_or_else(|| Error::invalid_table("invalid ORC type: its child is missing"))?;
         open(stripe, child)
     };
     let ints = || stripe.ints(column, kind::DATA, true);

@@ -38,7 +38,7 @@ impl StripeColumn {
         if values.len() == count {
             return Ok(values);
         }
-        Err(Error::invalid_table(format!("{count} values wanted of a column of an ORC file, {} found", values.len())))
+        Err(Error::invalid_table(format!("invalid ORC column: expected {count} values, found {}", values.len())))
     }
 }
 
@@ -54,5 +54,6 @@ fn spread(values: &ArrayRef, present: &BooleanBuffer) -> Result<ArrayRef> {
             })
         })
         .collect();
-    take(values, &from, None).map_err(|error| Error::invalid_table("rows of an ORC file").caused_by(error))
+    take(values, &from, None)
+        .map_err(|error| Error::invalid_table("rows of an ORC column cannot be assembled").caused_by(error))
 }

@@ -71,7 +71,7 @@ impl ValueReader for IntValues {
 fn narrowed<T: TryFrom<i64>>(numbers: &[i64]) -> Result<Vec<T>> {
     let narrowed = |number: &i64| {
         T::try_from(*number)
-            .map_err(|_| Error::invalid_table(format!("{number} in a column of an ORC file that is too narrow for it")))
+            .map_err(|_| Error::invalid_table(format!("invalid ORC column: {number} does not fit in its type")))
     };
     numbers.iter().map(narrowed).collect()
 }

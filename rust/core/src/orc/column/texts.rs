@@ -74,7 +74,8 @@ pub(super) fn offsets(lengths: &[i64]) -> Result<OffsetBuffer<i32>> {
     let mut end = 0_i32;
     for len in lengths {
         let next = i32::try_from(*len).ok().filter(|len| *len >= 0).and_then(|len| end.checked_add(len));
-        end = next.ok_or_else(|| Error::invalid_table("more than 2 GiB, or items, in a batch of an ORC column"))?;
+        end =
+            next.ok_or_else(|| Error::invalid_table("invalid ORC column: more than 2^31 bytes or items in one batch"))?;
         offsets.push(end);
     }
     Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
@@ -86,5 +87,5 @@ pub(super) fn end_of(offsets: &OffsetBuffer<i32>) -> usize {
 }
 
 fn unsound(error: arrow_schema::ArrowError) -> Error {
-    Error::invalid_table("texts of an ORC file").caused_by(error)
+    Error::invalid_table("invalid ORC column of strings").caused_by(error)
 }

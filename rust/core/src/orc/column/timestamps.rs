@@ -37,7 +37,7 @@ impl ValueReader for TimestampValues {
         let (seconds, nanos) = (self.seconds.read(count)?, self.nanos.read(count)?);
         let times = seconds.iter().zip(&nanos).map(|(seconds, nanos)| {
             micros(*seconds, *nanos, self.epoch)
-                .ok_or_else(|| Error::invalid_table("a time in an ORC file that microseconds do not tell"))
+                .ok_or_else(|| Error::invalid_table("invalid ORC timestamp: it does not fit in 64 bits as µs"))
         });
         Ok(Arc::new(TimestampMicrosecondArray::from(times.collect::<Result<Vec<_>>>()?)))
     }

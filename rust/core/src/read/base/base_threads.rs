@@ -101,15 +101,15 @@ impl SideBySide {
         }
         let rows = parts.first().and_then(Option::as_ref).map(RecordBatch::num_rows);
         if parts.iter().any(|part| part.as_ref().map(RecordBatch::num_rows) != rows) {
-            return Err(Error::invalid_table("the columns of the base file have different numbers of rows"));
+            return Err(Error::invalid_table("invalid base file: its columns differ in their number of rows"));
         }
         let Some(rows) = rows else { return Ok(None) };
         let column = |(share, at): &(usize, usize)| parts.get(*share)?.as_ref()?.columns().get(*at).cloned();
         let columns: Vec<ArrayRef> = self.places.iter().filter_map(column).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options)
-            .map(Some)
-            .map_err(|error| Error::invalid_table("the columns of the base file do not fit the table").caused_by(error))
+        RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options).map(Some).map_err(|error| {
+            Error::invalid_table("invalid base file: its columns do not fit the table").caused_by(error)
+        })
     }
 }
 

@@ -83,7 +83,7 @@ impl ChangeLogs {
     ) -> Result<Self> {
         let looks_up = images.before.is_some() || images.after.is_some();
         if looks_up && query.virtual_key.is_some() {
-            let message = "a change log of record keys in a table without meta columns (hoodie.populate.meta.fields=false), which has no column with these keys";
+            let message = "unsupported change log: it has record keys only, and with hoodie.populate.meta.fields=false the table has no column with these keys";
             return Err(Error::unsupported(message));
         }
         let most = usize::try_from(memory_limit / 4 / IMAGES).unwrap_or(usize::MAX);
@@ -142,7 +142,7 @@ impl ChangeLogs {
     fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<ChangeBatch> {
         let text = |name: &str| {
             let column = records.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-            column.ok_or_else(|| Error::corrupt(format!("a change log whose records have no string field {name}")))
+            column.ok_or_else(|| Error::corrupt(format!("invalid change log: its records have no string field {name}")))
         };
         let operations = text(OPERATION)?;
         let happened = |operation: ChangeOperation, row: usize| {
@@ -200,9 +200,7 @@ impl ChangeLogs {
         let image = |(row, key): (usize, Option<&str>)| {
             let Some(key) = key.filter(|_| wanted(row)) else { return Ok(None) };
             found.get(key).map(|image| Some(image.as_str())).ok_or_else(|| {
-                Error::invalid_table(format!(
-                    "the change log has the key {key:?}, which the file group does not contain"
-                ))
+                Error::invalid_table(format!("invalid change log: key {key:?} is not in the file group"))
             })
         };
         let images: StringArray = keys.iter().enumerate().map(image).collect::<Result<_>>()?;
@@ -213,7 +211,7 @@ impl ChangeLogs {
 impl Records {
     fn read(source: &dyn FileSource, block: &Block) -> Result<Self> {
         let Some(text) = block.header.get(HeaderKey::Schema) else {
-            return Err(Error::corrupt("a block of a change log has no SCHEMA in its header"));
+            return Err(Error::corrupt("invalid change log: SCHEMA is missing in the header of a block"));
         };
         let schema = avro::Schema::parse(&text)?;
         let content = source.read(block.content.clone())?;
@@ -236,7 +234,7 @@ impl Records {
 
 /// Returns the images that records contain.
 fn images(schema: &avro::Schema, records: &RecordBatch, name: &str) -> Result<ArrayRef> {
-    let wrong = || Error::corrupt(format!("a change log whose records have no record field {name}"));
+    let wrong = || Error::corrupt(format!("invalid change log: its records have no record field {name}"));
     let fields: &[Field] = match schema.field(name).map(|field| field.ty.non_null()) {
         Some(Type::Record(record)) => &record.fields,
         _ => return Err(wrong()),

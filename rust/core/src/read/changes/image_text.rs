@@ -374,7 +374,7 @@ fn widened(bytes: &[u8], width: usize) -> Vec<u8> {
 #[cold]
 fn unsupported_vector(descriptor: String) -> Error {
     let message = format!(
-        "changes of a table with a column of type {descriptor}, for which Hudi writes no image; use an incremental query"
+        "unsupported column type {descriptor} in a query of changes: Hudi writes no image of it; use an incremental query"
     );
     Error::unsupported(message)
 }

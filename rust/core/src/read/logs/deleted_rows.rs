@@ -87,7 +87,7 @@ fn texts<'a>(
         let bytes = deletes.text.get(at.start as usize..at.end as usize);
         let bytes = bytes.ok_or_else(|| Error::internal(format_args!("a deleted key at {at:?} of a shorter block")))?;
         std::str::from_utf8(bytes).map_err(|error| {
-            Error::corrupt("a deleted key that is not UTF-8").at_offset(u64::from(at.start)).caused_by(error)
+            Error::corrupt("invalid deleted key: not UTF-8").at_offset(u64::from(at.start)).caused_by(error)
         })
     };
     deletes.deleted.iter().map(|one| of(one).map(text).transpose()).collect()

@@ -85,7 +85,8 @@ impl LoadState<'_> {
             return Ok(Vec::new());
         }
         if self.numbers.len() < records {
-            let message = format_args!("{} record positions are left for {records} log records", self.numbers.len());
+            let message =
+                format_args!("invalid record positions: {} remain for {records} log records", self.numbers.len());
             return Err(Error::internal(message));
         }
         Ok(self.numbers.drain(..records).collect())
@@ -336,9 +337,9 @@ fn optional_where_missing(table: &avro::Schema, writer: &avro::Schema) -> Result
 fn schema_text(found: &BlockRef) -> Result<&str> {
     let text = found.block.header.bytes(HeaderKey::Schema).ok_or_else(no_schema)?;
     std::str::from_utf8(text)
-        .map_err(|error| Error::corrupt("the SCHEMA of a block's header is not UTF-8").caused_by(error))
+        .map_err(|error| Error::corrupt("invalid data block: SCHEMA in its header is not UTF-8").caused_by(error))
 }
 
 fn no_schema() -> Error {
-    Error::corrupt("a data block without SCHEMA in its header")
+    Error::corrupt("invalid data block: SCHEMA is missing in its header")
 }

@@ -105,6 +105,9 @@ impl ParquetBlock {
                 self.decoded.insert(batches)
             }
         };
-        decoded.get(batch).cloned().ok_or_else(|| Error::corrupt("a parquet block gave fewer rows when read again"))
+        decoded
+            .get(batch)
+            .cloned()
+            .ok_or_else(|| Error::corrupt("invalid parquet block: it had more rows when it was first read"))
     }
 }

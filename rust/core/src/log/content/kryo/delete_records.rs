@@ -74,18 +74,20 @@ impl<'a> Records<'a> {
         }
         if !matches!(found, Class::Named(_)) || self.input.name(found) != class {
             let found = self.input.name(found);
-            return Err(self.input.fault(format!("an array {class} was expected, found {found}")));
+            return Err(self.input.fault(format!("expected an array {class}, found {found}")));
         }
         match self.input.reference()? {
             Reference::Null => return Ok(()),
-            Reference::Earlier(_) => return Err(self.input.fault("a reference to an object before the first")),
+            Reference::Earlier(_) => return Err(self.input.fault("invalid reference: no object has been read")),
             Reference::New(_) => {}
         }
         let count = self.input.uint()?.saturating_sub(1) as usize;
         let left = self.input.remaining();
         // Each element takes at least one byte.
         if count > left {
-            return Err(self.input.fault(format!("an array of {count} deleted keys where {left} bytes are left")));
+            return Err(self
+                .input
+                .fault(format!("unexpected end of data: array has {count} deleted keys, only {left} bytes remain")));
         }
         for _ in 0..count {
             let deleted = one(self)?;
@@ -102,7 +104,7 @@ impl<'a> Records<'a> {
             found if self.input.name(found).rsplit('.').next() == Some(class) => self.input.reference().map(Some),
             found => {
                 let found = self.input.name(found);
-                Err(self.input.fault(format!("a {class} was expected, found {found}")))
+                Err(self.input.fault(format!("expected a {class}, found {found}")))
             }
         }
     }
@@ -116,7 +118,7 @@ impl<'a> Records<'a> {
             },
             Some(Reference::New(ordinal)) => ordinal,
         };
-        let Some(key) = self.key()? else { return Err(self.input.fault("a delete record without a key")) };
+        let Some(key) = self.key()? else { return Err(self.input.fault("invalid delete record: its key is null")) };
         let ordering = ordering::read(&mut self.input, &self.deleted, &mut self.utf8)?;
         self.input.keep(ordinal, Object::Record(self.deleted.len()));
         Ok(Some(DeletedKey { ordering, ..key }))
@@ -146,6 +148,6 @@ impl<'a> Records<'a> {
     }
 
     fn no_such(&self, what: &str, ordinal: usize) -> Error {
-        self.input.fault(format!("a reference to object {ordinal}, which is not a {what}"))
+        self.input.fault(format!("invalid reference to object {ordinal}: it is not a {what}"))
     }
 }

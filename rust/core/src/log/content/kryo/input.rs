@@ -65,7 +65,7 @@ impl<'a> Input<'a> {
     pub(super) fn finish(self) -> Result<Vec<u8>> {
         match self.cursor.remaining() {
             0 => Ok(self.texts),
-            left => Err(self.fault(format!("the end of the deleted keys was expected, found {left} more bytes"))),
+            left => Err(self.fault(format!("expected the end of the deleted keys, found {left} more bytes"))),
         }
     }
 
@@ -104,7 +104,7 @@ impl<'a> Input<'a> {
                 return Ok(value);
             }
         }
-        Err(self.fault("an int of more than five bytes"))
+        Err(self.fault("invalid variable-length integer: more than 5 bytes"))
     }
 
     /// Reads a zig-zag int (`writeInt(value, false)`).
@@ -142,12 +142,12 @@ impl<'a> Input<'a> {
         let ordinal = self.uint()?;
         let known = self.names.len();
         if ordinal as usize == known {
-            let Some(place) = self.characters()? else { return Err(self.fault("a class without a name")) };
+            let Some(place) = self.characters()? else { return Err(self.fault("invalid class: its name is null")) };
             let name = String::from_utf8_lossy(self.text(&place)).into_owned();
             self.texts.truncate(place.start as usize);
             self.names.push(name);
         } else if ordinal as usize > known {
-            return Err(self.fault(format!("class name {ordinal} where {known} are known")));
+            return Err(self.fault(format!("invalid reference to class name {ordinal}: {known} have been read")));
         }
         Ok(ordinal)
     }
@@ -167,7 +167,7 @@ impl<'a> Input<'a> {
             Class::Registered(7) => "java.lang.Long",
             Class::Registered(8) => "java.lang.Double",
             Class::Registered(9) => "java.lang.Void",
-            Class::Registered(_) => "a class that its writer had registered",
+            Class::Registered(_) => "a registered class",
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Input<'a> {
             Reference::Null => Ok(None),
             Reference::Earlier(ordinal) => match self.earlier(ordinal) {
                 Object::Text(place) => Ok(Some(place.clone())),
-                _ => Err(self.fault(format!("a reference to object {ordinal}, which is not a string"))),
+                _ => Err(self.fault(format!("invalid reference to object {ordinal}: it is not a string"))),
             },
             Reference::New(ordinal) => {
                 let place = self.characters()?;
@@ -226,7 +226,7 @@ impl<'a> Input<'a> {
         self.texts.extend_from_slice(text);
         match (u32::try_from(start), u32::try_from(self.texts.len())) {
             (Ok(start), Ok(end)) => Ok(start..end),
-            _ => Err(self.fault("strings of 4 GiB or more")),
+            _ => Err(self.fault("invalid block: its strings have 4 GiB or more")),
         }
     }
 
@@ -254,7 +254,7 @@ impl<'a> Input<'a> {
 
     fn ascii(&mut self) -> Result<Range<u32>> {
         let Some(marked) = self.cursor.rest().iter().position(|byte| byte & 0x80 != 0) else {
-            return Err(self.fault("a string that does not end"));
+            return Err(self.fault("unexpected end of data in a string"));
         };
         let text = self.cursor.take(marked + 1)?;
         let place = self.put_text(text)?;
@@ -268,7 +268,10 @@ impl<'a> Input<'a> {
     fn utf16(&mut self, count: usize) -> Result<Range<u32>> {
         // Each unit takes at least one byte.
         if count > self.remaining() {
-            return Err(self.fault(format!("a string of {count} characters where {} bytes are left", self.remaining())));
+            return Err(self.fault(format!(
+                "unexpected end of data: string has {count} characters, only {} bytes remain",
+                self.remaining()
+            )));
         }
         let mut units = Vec::with_capacity(count);
         for _ in 0..count {
@@ -280,7 +283,7 @@ impl<'a> Input<'a> {
                     let [middle, last] = self.array()?;
                     u16::from(byte & 0x0f) << 12 | u16::from(middle & 0x3f) << 6 | u16::from(last & 0x3f)
                 }
-                _ => return Err(self.fault(format!("a character that begins with {byte:#04x}"))),
+                _ => return Err(self.fault(format!("invalid string: a character begins with {byte:#04x}"))),
             });
         }
         let text: String = char::decode_utf16(units).map(|one| one.unwrap_or('?')).collect();

@@ -70,7 +70,7 @@ pub(super) fn read(input: &mut Input<'_>, past: &[DeletedKey], utf8: &mut Utf8Fi
 }
 
 fn no_such(input: &Input<'_>, class: Class, ordinal: usize) -> Error {
-    input.fault(format!("a reference to object {ordinal}, which is not a {}", input.name(class)))
+    input.fault(format!("invalid reference to object {ordinal}: it is not a {}", input.name(class)))
 }
 
 fn java_object(input: &mut Input<'_>, id: u32) -> Result<StoredOrdering> {
@@ -88,7 +88,7 @@ fn java_object(input: &mut Input<'_>, id: u32) -> Result<StoredOrdering> {
 }
 
 fn unknown(input: &Input<'_>, class: Class) -> Error {
-    input.unsupported(format!("an ordering value of the Java class {}", input.name(class)))
+    input.unsupported(format!("unsupported Java class {} of an ordering value", input.name(class)))
 }
 
 fn named(input: &mut Input<'_>, class: Class, utf8: &mut Utf8Fields) -> Result<StoredOrdering> {
@@ -125,13 +125,17 @@ fn sql_date(input: &mut Input<'_>) -> Result<StoredOrdering> {
 
 fn timestamp(input: &mut Input<'_>) -> Result<StoredOrdering> {
     let micros = millis(input)?.checked_mul(1000);
-    Ok(StoredOrdering::TimestampMicros(micros.ok_or_else(|| input.fault("a timestamp out of range"))?))
+    Ok(StoredOrdering::TimestampMicros(
+        micros.ok_or_else(|| input.fault("invalid ordering value: the timestamp is out of range"))?,
+    ))
 }
 
 fn instant(input: &mut Input<'_>) -> Result<StoredOrdering> {
     let (seconds, nanos) = (input.ulong()?.cast_signed(), input.uint()?);
     let micros = seconds.checked_mul(1_000_000).and_then(|micros| micros.checked_add(i64::from(nanos / 1000)));
-    Ok(StoredOrdering::TimestampMicros(micros.ok_or_else(|| input.fault("an instant out of range"))?))
+    Ok(StoredOrdering::TimestampMicros(
+        micros.ok_or_else(|| input.fault("invalid ordering value: the instant is out of range"))?,
+    ))
 }
 
 fn millis(input: &mut Input<'_>) -> Result<i64> {
@@ -139,13 +143,15 @@ fn millis(input: &mut Input<'_>) -> Result<i64> {
 }
 
 fn days(days: i64, input: &Input<'_>) -> Result<StoredOrdering> {
-    i32::try_from(days).map(StoredOrdering::Date).map_err(|_| input.fault(format!("a date of day {days}")))
+    i32::try_from(days)
+        .map(StoredOrdering::Date)
+        .map_err(|_| input.fault(format!("invalid ordering value: the date is out of range (day {days})")))
 }
 
 /// Reads a length plus one, and that many bytes.
 fn counted<'a>(input: &mut Input<'a>) -> Result<&'a [u8]> {
     match input.uint()? {
-        0 => Err(input.fault("a null within an ordering value")),
+        0 => Err(input.fault("invalid ordering value: it contains null")),
         len => input.take(len as usize - 1),
     }
 }
@@ -155,16 +161,17 @@ fn big_integer(input: &mut Input<'_>) -> Result<i128> {
     let digits = counted(input)?;
     match twos_complement(digits) {
         Some(value) => Ok(value),
-        None if digits.is_empty() => Err(input.fault("a number of no bytes")),
-        None => Err(input.unsupported(format!("an ordering value of {} bytes; at most 16 are read", digits.len()))),
+        None if digits.is_empty() => Err(input.fault("invalid ordering value: a number without bytes")),
+        None => Err(input.unsupported(format!("unsupported ordering value of {} bytes (at most 16)", digits.len()))),
     }
 }
 
 fn date(input: &mut Input<'_>) -> Result<NaiveDate> {
     let year = input.uint()?.cast_signed();
     let [month, day] = input.array()?;
-    NaiveDate::from_ymd_opt(year, u32::from(month), u32::from(day))
-        .ok_or_else(|| input.fault(format!("a date of year {year}, month {month}, day {day}")))
+    NaiveDate::from_ymd_opt(year, u32::from(month), u32::from(day)).ok_or_else(|| {
+        input.fault(format!("invalid ordering value: no date has year {year}, month {month}, day {day}"))
+    })
 }
 
 fn time(input: &mut Input<'_>) -> Result<NaiveTime> {
@@ -184,7 +191,8 @@ fn time(input: &mut Input<'_>) -> Result<NaiveTime> {
         None => input.uint()?,
     };
     let [hour, minute, second] = parts;
-    NaiveTime::from_hms_nano_opt(hour, minute, second, nanos).ok_or_else(|| input.fault("an invalid time of day"))
+    NaiveTime::from_hms_nano_opt(hour, minute, second, nanos)
+        .ok_or_else(|| input.fault("invalid ordering value: the time of day is out of range"))
 }
 
 /// Reads a length plus one, and that many bytes.
@@ -208,13 +216,13 @@ fn unregistered_utf8(input: &mut Input<'_>, hashed: bool) -> Result<StoredOrderi
     }
     let length = input.int()?;
     let Some(text) = usize::try_from(length).ok().and_then(|length| bytes.get(..length)) else {
-        return Err(input.fault(format!("a string of length {length} in {} bytes", bytes.len())));
+        return Err(input.fault(format!("invalid string: length {length} in {} bytes", bytes.len())));
     };
     match input.shared_text()? {
         None => Ok(StoredOrdering::Text(input.put_text(text)?)),
         Some(string) if input.text(&string) == String::from_utf8_lossy(text).as_bytes() => {
             Ok(StoredOrdering::Text(string))
         }
-        Some(_) => Err(input.fault("a string that differs from its bytes")),
+        Some(_) => Err(input.fault("invalid string: it differs from its UTF-8 bytes")),
     }
 }
