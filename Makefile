@@ -178,7 +178,7 @@ docs: develop ## generate docs/options.md and docs/errors.md, and write the outp
 	@$(ON_SPARK) $(BIN)/python -W ignore tools/examples.py README.md docs/reading.md docs/log-files.md docs/tuning.md docs/merging.md docs/writing.md docs/spark.md docs/streaming.md
 
 docs-api: develop ## write the API reference into target/docs-api, with pdoc in an environment of its own
-	@test -x target/docs-venv/bin/pdoc || { $(PYTHON) -m venv target/docs-venv && target/docs-venv/bin/python $(PIP_INSTALL) --group docs-api; }
+	@test -x target/docs-venv/bin/pdoc || { $(PYTHON) -m venv target/docs-venv && target/docs-venv/bin/python $(PIP_INSTALL) 'pip>=25.1' && target/docs-venv/bin/python $(PIP_INSTALL) --group docs-api; }
 	PYTHONPATH=python target/docs-venv/bin/python -W error -W "ignore:mortice was built:RuntimeWarning" -m pdoc --docformat google -o target/docs-api mortice mortice.spark
 
 format: setup ## format Rust, Python and Markdown

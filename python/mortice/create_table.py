@@ -73,7 +73,7 @@ def create_table(
     if kind not in TABLE_TYPES:
         raise InvalidArgumentError(f"table_type must be one of {', '.join(TABLE_TYPES)}, got {table_type!r}")
     if checked_count("version", version) not in {6, 8, 9}:
-        raise UnsupportedError(f"a new table of version {version} (supported: 6, 8, 9)")
+        raise UnsupportedError(f"unsupported version {version} of a new table (supported: 6, 8, 9)")
     _mortice.create_table(
         checked_uri(uri),
         _arrow_schema(schema).empty_table(),

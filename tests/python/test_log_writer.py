@@ -215,7 +215,7 @@ def test_records_that_cannot_be_written_leave_no_file(tmp_path):
             (pa.table({"k": [1]}), "Int64 cannot be written as string"),
             (pa.table({"key": ["a"]}), "no such field"),
             (pa.RecordBatchReader.from_batches(TRIPS.schema, rows()), "the source failed"),
-            (["a"], "list is no Arrow data"),
+            (["a"], "expected Arrow data, got list"),
             (pa.chunked_array([["a"]]), "no record batches"),
             (pa.array(["a"]), "no record batches"),
         ]:
@@ -272,7 +272,7 @@ def test_invalid_deletes_are_refused_by_column(tmp_path):
     with writer(tmp_path) as log:
         for arguments, word in [
             ({}, 'no column "partition_path"'),
-            ({"partition_column": "n"}, '"n" is of type Int64'),
+            ({"partition_column": "n"}, '"n" must be a string column, got Int64'),
             ({"partition_path": "", "ordering": ["x"]}, 'no column "x"'),
             ({"partition_path": "", "ordering": "long"}, 'ordering column "long": row 0'),
             ({"partition_path": 7}, "partition_path"),

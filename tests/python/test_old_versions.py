@@ -141,7 +141,7 @@ def test_partition_markers_with_an_extension(copy_of):
 def test_later_versions_are_refused_by_name(version, copy_of):
     path = copy_of("h009_upsert_delete")
     with_properties(path, {"hoodie.table.version": version})
-    with pytest.raises(mortice.UnsupportedError, match=f"table version {version}.*versions 0 to 9"):
+    with pytest.raises(mortice.UnsupportedError, match=f"unsupported table version {version}.*0 to 9"):
         mortice.Table(path)
 
 

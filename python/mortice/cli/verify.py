@@ -48,7 +48,7 @@ def _faults(log: LogFile, blocks: list[int]) -> Iterator[dict[str, Any]]:
         yield {"block": error.block, "type": None, "offset": error.offset, "reason": error.message}
         return
     if end < log.size:
-        stray = f"the end of the file was expected, found {log.size - end} more bytes, which Hudi skips"
+        stray = f"expected the end of the file, found {log.size - end} more bytes, which Hudi skips"
         yield {"block": None, "type": None, "offset": end, "reason": stray}
 
 

@@ -39,7 +39,7 @@ impl ArrowInput {
         } else {
             let name = data.get_type().name()?;
             let message = format!(
-                "{name} is no Arrow data: give a table, record batches or a data frame (anything with __arrow_c_stream__ or __arrow_c_array__)"
+                "expected Arrow data, got {name}: pass a table, record batches or a data frame (anything with __arrow_c_stream__ or __arrow_c_array__)"
             );
             return Err(raised(data.py(), &Error::invalid_argument(message)));
         };

@@ -54,7 +54,7 @@ def test_permanent_throttling_is_an_error_and_leaves_no_thread(small_files, faul
     scan = mortice.Table(small_files, storage_options=options, threads=8).snapshot()
     scan.splits()
     fault_proxy.faults[:] = [Fault("status", ".parquet", code=code)]
-    with pytest.raises(mortice.StorageThrottledError, match="fewer requests"):
+    with pytest.raises(mortice.StorageThrottledError, match="throttles requests"):
         scan.to_arrow()
     names = [task.joinpath("comm").read_text() for task in pathlib.Path("/proc/self/task").iterdir()]
     assert not [name for name in names if name.startswith("mortice-read")]

@@ -128,6 +128,7 @@ fn is_number(field: &Field) -> bool {
 }
 
 fn missing(field: &Field) -> Error {
-    let remedy = if field.ty.is_nullable() { format!("; {FILL_MISSING}=true writes null") } else { String::new() };
-    Error::invalid_argument(format!("the rows have no column {:?}, which the table has{remedy}", field.name))
+    let remedy =
+        if field.ty.is_nullable() { format!(", or set {FILL_MISSING}=true, which writes null") } else { String::new() };
+    Error::invalid_argument(format!("the rows have no column {:?}, which the table has; add it{remedy}", field.name))
 }

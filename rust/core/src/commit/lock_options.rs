@@ -76,7 +76,8 @@ impl Concurrency {
             }
             "optimistic_concurrency_control" => {}
             other => {
-                let message = format!("{MODE}={other} (supported: single_writer, optimistic_concurrency_control)");
+                let message =
+                    format!("unsupported {MODE}={other} (supported: single_writer, optimistic_concurrency_control)");
                 return Err(Error::unsupported(message));
             }
         }
@@ -156,7 +157,7 @@ fn table_lock(
              FileSystemBasedLockProvider or StorageBasedLockProvider"
         ))),
         _ => Err(Error::unsupported(format!(
-            "{PROVIDER}={class} (supported: FileSystemBasedLockProvider, StorageBasedLockProvider)"
+            "unsupported {PROVIDER}={class} (supported: FileSystemBasedLockProvider, StorageBasedLockProvider)"
         ))),
     }
 }
@@ -200,8 +201,9 @@ fn check_strategy(options: &BTreeMap<String, String>) -> Result<()> {
     if ["", "SimpleConcurrentFileWritesConflictResolutionStrategy"].contains(&name) {
         return Ok(());
     }
-    let message =
-        format!("{STRATEGY}={class} (supported: {PACKAGE}SimpleConcurrentFileWritesConflictResolutionStrategy)");
+    let message = format!(
+        "unsupported {STRATEGY}={class} (supported: {PACKAGE}SimpleConcurrentFileWritesConflictResolutionStrategy)"
+    );
     Err(Error::unsupported(message))
 }
 

@@ -18,7 +18,7 @@ pub(super) fn failure(error: &HdfsError) -> StoreFailure {
         ErrorKind::Forbidden => {
             "HDFS refused access; check the user (HADOOP_USER_NAME, a Kerberos ticket) and its permissions"
         }
-        ErrorKind::Unreachable => "HDFS cannot be reached, or did not answer",
+        ErrorKind::Unreachable => "HDFS cannot be reached, or did not answer (check the address and the network)",
         ErrorKind::AlreadyExists => "the file exists already, or is being created",
         ErrorKind::Unsupported => "HDFS does not support the request",
         ErrorKind::InvalidArgument => "HDFS rejected the request",

@@ -65,7 +65,8 @@ impl WritableStorage for LocalStorage {
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(Error::not_found("the folder to write to does not exist").in_file(path.to_string_lossy()))
+                Err(Error::not_found("the directory to write to does not exist; create it first")
+                    .in_file(path.to_string_lossy()))
             }
             Err(error) => Err(Error::io("could not create the file", error).in_file(path.to_string_lossy())),
         }

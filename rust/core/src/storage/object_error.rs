@@ -45,10 +45,12 @@ impl StoreFailure {
             ErrorKind::Throttled => {
                 "the storage throttles requests, and rejected all retries; use fewer threads, or try again later"
             }
-            ErrorKind::Unreachable => "the storage cannot be reached, or did not answer in time",
+            ErrorKind::Unreachable => {
+                "the storage cannot be reached, or did not answer in time (check endpoint, network and proxies)"
+            }
             ErrorKind::FileChanged => CHANGED,
             ErrorKind::AlreadyExists => "the file exists already, or is being created",
-            ErrorKind::Unsupported => "the storage does not support this",
+            ErrorKind::Unsupported => "the storage does not support the request",
             _ => "the storage request failed",
         };
         let message = match detail(error, status) {

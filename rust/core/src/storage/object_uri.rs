@@ -74,7 +74,7 @@ impl ObjectUri {
         let scheme = scheme.to_ascii_lowercase();
         let Some(service) = ObjectStoreType::from_scheme(&scheme) else { return Ok(None) };
         let (authority, key) = rest.split_once('/').unwrap_or((rest, ""));
-        let parsed = refuse_credentials(service, &scheme, authority, key).and_then(|()| match service {
+        let parsed = refuse_credentials(service, authority, key).and_then(|()| match service {
             ObjectStoreType::Azure => azure(&scheme, authority),
             ObjectStoreType::Http => server(&scheme, authority).map(|url| (url, None)),
             ObjectStoreType::S3 | ObjectStoreType::Gcs => Ok((authority.to_owned(), None)),
@@ -129,15 +129,14 @@ fn server(scheme: &str, host: &str) -> Result<String> {
 }
 
 /// Credentials in a URI would be printed in every message with the table's URI.
-fn refuse_credentials(service: ObjectStoreType, scheme: &str, authority: &str, path: &str) -> Result<()> {
+fn refuse_credentials(service: ObjectStoreType, authority: &str, path: &str) -> Result<()> {
     let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
     let in_authority = if service == ObjectStoreType::Azure { user.contains(':') } else { !user.is_empty() };
     let in_query = matches!(service, ObjectStoreType::Azure | ObjectStoreType::Http)
         && path.split_once('?').is_some_and(|(_, query)| query.split('&').any(|pair| pair.starts_with("sig=")));
     if in_authority || in_query {
-        return Err(Error::invalid_argument(format!(
-            "credentials in a {scheme}:// URI are not supported; give them as storage options"
-        )));
+        let message = "credentials in the URI are not supported; give them as storage options";
+        return Err(Error::invalid_argument(message));
     }
     Ok(())
 }

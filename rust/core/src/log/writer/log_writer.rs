@@ -221,7 +221,11 @@ fn next_of(storage: &dyn WritableStorage, options: &LogWriterOptions) -> Result<
     let entries = match storage.list("")? {
         Some(entries) => entries,
         None if storage.is_object_store() => Vec::new(),
-        None => return Err(Error::not_found("the folder to write to does not exist").in_file(storage.root())),
+        None => {
+            return Err(
+                Error::not_found("the directory to write to does not exist; create it first").in_file(storage.root())
+            );
+        }
     };
     let of_slice = |entry: &FolderEntry| match entry {
         FolderEntry::File(file) => LogFileName::parse(&file.name).filter(|name| {
