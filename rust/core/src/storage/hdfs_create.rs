@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 use super::hdfs::HdfsStorage;
 use super::hdfs_handle::{HdfsHandle, InUse};
-use super::{Appendable, FileSink, WritableStorage};
+use super::{Appendable, FileSink, Storage, WritableStorage};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The writer of a file, shared with the operations of the I/O thread. `None` after the file is closed.
