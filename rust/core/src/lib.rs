@@ -39,6 +39,7 @@ pub mod write;
 mod merge_plan;
 mod table;
 mod trusted;
+mod zone_rules;
 
 pub use commit::{NewTable, create_table};
 pub use config::{LogScan, MergeSemantics, OnCorrupt, ReadOptions};

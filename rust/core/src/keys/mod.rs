@@ -17,7 +17,7 @@
 //! | `row_generator` | which key generator makes them |
 //! | `row_text` | values of key and partition columns as text |
 //! | `row_partitions`, `row_times`, `time_pattern`, `path_escape` | partition paths: of values, of times, their patterns, escaped |
-//! | `time_zone`, `zone_rules` | time zones by name, and the offsets of those of the tz database |
+//! | `time_zone` | time zones by name |
 //! | `base_keys` | the keys and ordering values of base rows, as the merge reads them |
 
 pub mod partition_path;
@@ -40,7 +40,6 @@ mod row_text;
 mod row_times;
 mod time_pattern;
 mod time_zone;
-mod zone_rules;
 
 pub(crate) use field_path::FieldPath;
 pub(crate) use key_columns::{KeyBatch, KeyColumns};

