@@ -16,12 +16,21 @@ use crate::error::{Error, Result};
 /// Options of an object store, by name. Local files have none.
 pub type StorageOptions = BTreeMap<String, String>;
 
+/// A storage that is read and written: all are.
+trait FullStorage: FileStore + WritableStorage {}
+
+impl<T: FileStore + WritableStorage> FullStorage for T {}
+
 /// Opens the storage at `uri`: a plain path, a `file:` URI, or one of an object store. With `mmap`, local files are
 /// mapped into memory.
 ///
 /// # Errors
 /// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not support.
 pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Storage>> {
+    Ok(open_full(uri, options, mmap)?)
+}
+
+fn open_full(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn FullStorage>> {
     #[cfg(feature = "object")]
     if let Some(storage) = ObjectStorage::open(uri, options)? {
         return Ok(Arc::new(storage));
@@ -86,15 +95,7 @@ pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<
 /// # Errors
 /// As for [`open`].
 pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritableStorage>> {
-    #[cfg(feature = "object")]
-    if let Some(storage) = ObjectStorage::open(uri, options)? {
-        return Ok(Arc::new(storage));
-    }
-    #[cfg(feature = "hdfs")]
-    if let Some(storage) = HdfsStorage::open(uri, options)? {
-        return Ok(Arc::new(storage));
-    }
-    Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, true)))
+    Ok(open_full(uri, options, true)?)
 }
 
 /// Opens the storage at `uri` for writing whole files, with the same URIs as [`open`].
@@ -102,15 +103,7 @@ pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Writ
 /// # Errors
 /// As for [`open`].
 pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn FileStore>> {
-    #[cfg(feature = "object")]
-    if let Some(storage) = ObjectStorage::open(uri, options)? {
-        return Ok(Arc::new(storage));
-    }
-    #[cfg(feature = "hdfs")]
-    if let Some(storage) = HdfsStorage::open(uri, options)? {
-        return Ok(Arc::new(storage));
-    }
-    Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, true)))
+    Ok(open_full(uri, options, true)?)
 }
 
 /// Returns the local path of a URI. [`crate::ErrorKind::InvalidArgument`] if options are given.
