@@ -1,6 +1,5 @@
 //! The rows of a write before any is written: in the table's types, with keys, one for each key.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
@@ -13,14 +12,12 @@ use super::combine::combine;
 use super::duplicates::combines_by_default;
 use super::read_rows::{FullRows, KeysAlone, RowSource, joined, read_all, too_large};
 use super::refused_rows::{RefusedRows, ignores_failed};
-use super::schema::WriteSchema;
 use crate::commit::WriteOperation;
 use crate::config::{MergeSemantics, option_values};
 use crate::error::{Error, Result};
 use crate::index::IncomingKeys;
 use crate::keys::{KeyColumns, RowKeys};
 use crate::names::{RequestedTime, meta_columns};
-use crate::plan::OpenTable;
 
 /// Rows that are ready to be written.
 #[derive(Debug, Clone)]
@@ -54,25 +51,13 @@ pub(super) struct RowOrigin<'a> {
 
 /// What rows are prepared for.
 pub(super) struct Preparation<'a> {
-    /// The table.
-    pub(super) table: &'a OpenTable,
-    /// The columns that are written.
-    pub(super) schema: &'a WriteSchema,
-    /// Options of the write.
-    pub(super) options: &'a BTreeMap<String, String>,
+    /// What rows are read for.
+    pub(super) source: RowSource<'a>,
     /// What the write does.
     pub(super) operation: WriteOperation,
-    /// Whether a key is unique in the table, not in a partition.
-    pub(super) key_is_global: bool,
 }
 
 impl Preparation<'_> {
-    /// What rows are read for.
-    pub(super) fn source(&self) -> RowSource<'_> {
-        let Preparation { table, schema, options, key_is_global, .. } = self;
-        RowSource { table, schema, options, key_is_global: *key_is_global }
-    }
-
     /// Prepares rows of a write that adds rows or changes them. Rows that are left out are added to `refused`.
     ///
     /// # Errors
@@ -97,10 +82,10 @@ impl Preparation<'_> {
         origin: &RowOrigin<'_>,
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
-        let ignores_failed = ignores_failed(self.options)?;
-        let mut reader = FullRows::new(self.source(), (origin.instant, origin.task), ignores_failed)?;
+        let ignores_failed = ignores_failed(self.source.options)?;
+        let mut reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
         let (rows, keys) = read_all(&mut reader, batches, (ignores_failed, origin.first_row), refused)?;
-        let rows = concat_batches(&self.schema.types, &rows).map_err(too_large)?;
+        let rows = concat_batches(&self.source.schema.types, &rows).map_err(too_large)?;
         let deletes = self.deletes_of(&rows, &keys.record_keys)?;
         let unconditional = BooleanArray::from(vec![false; rows.num_rows()]);
         Ok(Prepared { rows, keys, deletes, unconditional })
@@ -125,8 +110,8 @@ impl Preparation<'_> {
         first_row: u64,
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
-        let ignores_failed = ignores_failed(self.options)?;
-        let (_, keys) = read_all(&mut KeysAlone(self.source()), batches, (ignores_failed, first_row), refused)?;
+        let ignores_failed = ignores_failed(self.source.options)?;
+        let (_, keys) = read_all(&mut KeysAlone(self.source), batches, (ignores_failed, first_row), refused)?;
         let count = keys.record_keys.len();
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(count));
         let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
@@ -155,20 +140,20 @@ impl Preparation<'_> {
     /// `InvalidArgument` for a value that is no boolean.
     pub(super) fn combines(&self) -> Result<bool> {
         match self.operation {
-            WriteOperation::Upsert => option_values::boolean(self.options, "hoodie.combine.before.upsert", true),
+            WriteOperation::Upsert => option_values::boolean(self.source.options, "hoodie.combine.before.upsert", true),
             WriteOperation::Delete => Ok(true),
             _ => {
-                let default = combines_by_default(self.options)?;
-                option_values::boolean(self.options, "hoodie.combine.before.insert", default)
+                let default = combines_by_default(self.source.options)?;
+                option_values::boolean(self.source.options, "hoodie.combine.before.insert", default)
             }
         }
     }
 
     /// Which rows are deletes, by the table's marks.
     pub(super) fn deletes_of(&self, rows: &RecordBatch, record_keys: &StringArray) -> Result<BooleanArray> {
-        let stored = self.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
+        let stored = self.source.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
         let types = avro_types(&stored)?;
-        let columns = KeyColumns::new(&stored, &types, &self.table.merge, None, MergeSemantics::default())?;
+        let columns = KeyColumns::new(&stored, &types, &self.source.table.merge, None, MergeSemantics::default())?;
         let mut fields: Vec<Arc<Field>> =
             vec![Arc::new(Field::new(meta_columns::RECORD_KEY, arrow_schema::DataType::Utf8, true))];
         fields.extend(rows.schema_ref().fields().iter().cloned());
@@ -190,7 +175,7 @@ impl Preparation<'_> {
 
     /// The last row of each key, in order of the first one; none if no key is there twice.
     fn last_of_each(&self, keys: &RowKeys) -> Result<Option<UInt32Array>> {
-        let by_key = IncomingKeys::new(keys, self.key_is_global)?;
+        let by_key = IncomingKeys::new(keys, self.source.key_is_global)?;
         if by_key.is_distinct() {
             return Ok(None);
         }
@@ -207,7 +192,7 @@ impl Preparation<'_> {
 
     /// One row for each key, by the table's merge rules. Keys that are there once keep their rows, which come first.
     fn combined(&self, prepared: Prepared) -> Result<Prepared> {
-        let by_key = IncomingKeys::new(&prepared.keys, self.key_is_global)?;
+        let by_key = IncomingKeys::new(&prepared.keys, self.source.key_is_global)?;
         if by_key.is_distinct() {
             return Ok(prepared);
         }
@@ -221,15 +206,15 @@ impl Preparation<'_> {
         };
         let (single, repeated) = (taken(&prepared, &rows(false))?, taken(&prepared, &rows(true))?);
         let key = |row: usize| {
-            let partition = if self.key_is_global { "" } else { repeated.keys.partitions.value(row) };
+            let partition = if self.source.key_is_global { "" } else { repeated.keys.partitions.value(row) };
             format!("{partition}\u{0}{}", repeated.keys.record_keys.value(row))
         };
         let keys: StringArray = (0..repeated.keys.record_keys.len()).map(|row| Some(key(row))).collect();
-        let combined = combine(self.table, &self.schema.columns, &repeated.rows, &keys)?;
+        let combined = combine(self.source.table, &self.source.schema.columns, &repeated.rows, &keys)?;
         let keys = taken_keys(&repeated.keys, &combined.numbers)?;
         let count = combined.rows.num_rows();
         Ok(Prepared {
-            rows: concat_batches(&self.schema.types, [&single.rows, &combined.rows]).map_err(too_large)?,
+            rows: concat_batches(&self.source.schema.types, [&single.rows, &combined.rows]).map_err(too_large)?,
             keys: RowKeys {
                 record_keys: joined(&[Arc::new(single.keys.record_keys), Arc::new(keys.record_keys)])?,
                 partitions: joined(&[Arc::new(single.keys.partitions), Arc::new(keys.partitions)])?,

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 
 use super::duplicates::{DuplicatePolicy, effective_operation};
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
+use super::read_rows::RowSource;
 use super::refused_rows::RefusedRows;
 use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::schema::WriteSchema;
@@ -137,22 +138,28 @@ fn planned(
 ) -> Result<Plan> {
     let (table, operation) = (transaction.table(), transaction.operation());
     let generates_keys = table.config.record_key_fields.is_empty();
-    if !generates_keys && table.config == before.config && early.schema == schema_of(table, operation, input, options)?
+    if !generates_keys
+        && table.config == before.config
+        && early.schema == schema_of(table, operation, &input.schema, options)?
     {
         return Ok(early);
     }
     plan(table, operation, input, options, transaction.instant())
 }
 
-fn schema_of(
+/// The columns that a write of rows with these columns has.
+///
+/// # Errors
+/// As for [`WriteSchema::resolve`].
+pub(super) fn schema_of(
     table: &OpenTable,
     operation: WriteOperation,
-    input: &WriteInput,
+    columns: &Schema,
     options: &BTreeMap<String, String>,
 ) -> Result<WriteSchema> {
     match operation {
         WriteOperation::Delete => WriteSchema::of_table(table),
-        _ => WriteSchema::resolve(table, &input.schema, options),
+        _ => WriteSchema::resolve(table, columns, options),
     }
 }
 
@@ -165,8 +172,9 @@ pub(super) fn plan(
 ) -> Result<Plan> {
     DuplicatePolicy::of_write(operation, options)?;
     let index = IndexOptions::from_options(&table.config, options)?;
-    let schema = schema_of(table, operation, input, options)?;
-    let preparation = Preparation { table, schema: &schema, options, operation, key_is_global: index.kind.is_global() };
+    let schema = schema_of(table, operation, &input.schema, options)?;
+    let source = RowSource { table, schema: &schema, options, key_is_global: index.kind.is_global() };
+    let preparation = Preparation { source, operation };
     let mut refused = RefusedRows::default();
     let prepared = match operation {
         WriteOperation::Delete => preparation.keys_to_delete(&input.batches, &mut refused)?,

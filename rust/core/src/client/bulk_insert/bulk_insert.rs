@@ -14,7 +14,7 @@ use super::pipeline::{Feeder, Items, run};
 use super::sorter::Sorter;
 use crate::client::duplicates::DuplicatePolicy;
 use crate::client::prepare::Preparation;
-use crate::client::read_rows::FullRows;
+use crate::client::read_rows::{FullRows, RowSource};
 use crate::client::refused_rows::{ReadRows, ignores_failed};
 use crate::client::schema::WriteSchema;
 use crate::client::sort_mode::SortMode;
@@ -110,13 +110,8 @@ fn insert(
         next_task: AtomicU32::new(0),
         memory: OPEN_BYTES / threads,
     };
-    let preparation = Preparation {
-        table: &table,
-        schema: &schema,
-        options,
-        operation: WriteOperation::BulkInsert,
-        key_is_global: false,
-    };
+    let source = RowSource { table: &table, schema: &schema, options, key_is_global: false };
+    let preparation = Preparation { source, operation: WriteOperation::BulkInsert };
     let bulk = Run { preparation, target: &target, mode, ignores_failed, threads, deleted: AtomicU64::new(0) };
     let mut rows = 0_u64;
     let (statuses, refused) = bulk.run(batches, &mut rows)?;
@@ -214,7 +209,7 @@ impl Run<'_> {
 
     fn reader(&self, thread: usize) -> Result<FullRows<'_>> {
         let task = u32::try_from(thread).unwrap_or(u32::MAX);
-        FullRows::new(self.preparation.source(), (self.target.instant, task), self.ignores_failed)
+        FullRows::new(self.preparation.source, (self.target.instant, task), self.ignores_failed)
     }
 
     /// The rows of a chunk that are written.

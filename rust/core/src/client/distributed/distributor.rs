@@ -7,7 +7,7 @@ use arrow_select::take::take_record_batch;
 
 use super::chunk::{Chunk, ChunkKind, encoded};
 use super::sent_rows::joined;
-use super::stage::Output;
+use super::stage::{Chunks, Output};
 use crate::error::{Error, Result};
 
 /// Bytes of rows that are held before they are handed on: chunks of many targets are to be large all the same.
@@ -58,6 +58,19 @@ impl Distributor {
             (self.source, self.number) = (source, 0);
         }
         Ok(())
+    }
+
+    /// The next chunk of an input, whose source is that of further rows. At the end of the input all rows are handed on.
+    ///
+    /// # Errors
+    /// Those of the input; as for [`Self::flush`].
+    pub(super) fn next_chunk(&mut self, input: &mut Chunks, output: &mut Output) -> Result<Option<Chunk>> {
+        let chunk = input.next()?;
+        match &chunk {
+            Some(chunk) => self.set_source(chunk.source, output)?,
+            None => self.flush(output)?,
+        }
+        Ok(chunk)
     }
 
     /// Adds rows that all go to one target.

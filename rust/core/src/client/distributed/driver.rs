@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_schema::Schema;
 
 use super::assigned::{Assigned, assign_reports};
+use super::next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 use super::packing::{bin_count, bins_of};
 use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, WrittenReport};
 use super::slots::RowSum;
@@ -13,10 +14,11 @@ use super::specs::{PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, Ta
 use super::state::WriteState;
 use crate::client::duplicates::{DuplicatePolicy, effective_operation};
 use crate::client::prepare::Preparation;
+use crate::client::read_rows::RowSource;
 use crate::client::refused_rows::ignores_failed;
 use crate::client::schema::WriteSchema;
 use crate::client::sort_mode::SortMode;
-use crate::client::write::{check_supported, refuse_failed_rows, user_metadata};
+use crate::client::write::{check_supported, refuse_failed_rows, schema_of, user_metadata};
 use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::{OpenMark, WriteOperation};
 use crate::config::{ReadOptions, TableConfig, WriteOptions};
@@ -35,59 +37,6 @@ const LEAST_SLOT_ROWS: u64 = 10_000;
 const LOOK_UP_ROWS: u64 = 50_000;
 /// Bytes of base files whose keys one task reads.
 const KEY_FILE_BYTES: u64 = 512 << 20;
-
-/// What tasks do next. Stages are serialised.
-#[derive(Debug, Clone)]
-pub enum NextStep {
-    /// The user's rows are prepared.
-    Prepare {
-        /// The stage.
-        stage: Vec<u8>,
-    },
-    /// Prepared rows are tagged.
-    Tag(TagPlan),
-    /// Tagged rows are merged with the stored rows of their keys.
-    Move(MovePlan),
-    /// Placed rows are written.
-    Write(WritePlan),
-    /// Nothing: the write can be committed.
-    Commit,
-}
-
-/// How rows are tagged.
-#[derive(Debug, Clone)]
-pub struct TagPlan {
-    /// Partitions of the data frames.
-    pub partitions: u32,
-    /// The stage that distributes prepared rows.
-    pub split: Vec<u8>,
-    /// The stage that reads keys of base files, if that is needed, and the number of its tasks.
-    pub read_keys: Option<(Vec<u8>, u32)>,
-    /// The stage that tags what both have distributed.
-    pub tag: Vec<u8>,
-}
-
-/// How tagged rows are merged with stored ones.
-#[derive(Debug, Clone)]
-pub struct MovePlan {
-    /// Partitions of the data frames.
-    pub partitions: u32,
-    /// The stage that reads stored rows of the wanted keys.
-    pub read_rows: Vec<u8>,
-    /// The stage that merges them with the tagged rows.
-    pub merge: Vec<u8>,
-}
-
-/// How placed rows are written.
-#[derive(Debug, Clone)]
-pub struct WritePlan {
-    /// Partitions of the data frame.
-    pub partitions: u32,
-    /// The stage that distributes the rows to tasks.
-    pub route: Vec<u8>,
-    /// The stage that writes them.
-    pub write: Vec<u8>,
-}
 
 /// A write whose rows are in other processes.
 ///
@@ -270,13 +219,13 @@ impl DistributedWrite {
     }
 
     fn preparation(&self) -> Preparation<'_> {
-        Preparation {
+        let source = RowSource {
             table: &self.table,
             schema: &self.schema,
             options: self.options.values(),
-            operation: self.operation,
             key_is_global: self.index.kind.is_global(),
-        }
+        };
+        Preparation { source, operation: self.operation }
     }
 
     fn state(&self, table: PinnedTable) -> WriteState {
@@ -366,12 +315,13 @@ impl DistributedWrite {
     fn tag_plan(&self, count: u32, by: Option<LookUp>, view: Option<&WriteView>) -> Result<TagPlan> {
         let (slots, table) = (Slots { count }, PinnedTable::new(&self.table));
         let state = self.state(table);
+        let unlisted = || Error::internal("a look-up of keys in file slices that were not listed");
         let tag_by = match by {
             None => TagBy::Nothing,
             Some(LookUp::StoredKeys { .. }) => TagBy::StoredKeys,
             Some(LookUp::RecordIndex) => TagBy::RecordIndex,
             Some(LookUp::Buckets) => {
-                let slices = view.map(|view| view.slices.clone()).unwrap_or_default();
+                let slices = view.ok_or_else(unlisted)?.slices.clone();
                 TagBy::Buckets(slices.into_iter().map(without_files).collect())
             }
         };
@@ -380,34 +330,35 @@ impl DistributedWrite {
             Some(LookUp::RecordIndex) => self.state(PinnedTable::with_metadata(&self.table)?),
             _ => state.clone(),
         };
-        let read_keys = match (by, view) {
-            (Some(LookUp::StoredKeys { .. }), Some(view)) if !view.base_files.is_empty() => {
-                let (spec, tasks) = self.read_keys(view, slots.clone());
-                Some((state.to_bytes(StageSpec::ReadKeys(spec))?, tasks))
-            }
+        let read_keys = match by {
+            Some(LookUp::StoredKeys { .. }) => self.read_keys(view.ok_or_else(unlisted)?, slots.clone())?,
             _ => None,
         };
+        let read_keys = read_keys.map(|(spec, tasks)| Ok((state.to_bytes(StageSpec::ReadKeys(spec))?, tasks)));
         Ok(TagPlan {
             partitions: count,
             split: state.to_bytes(StageSpec::Split(slots))?,
-            read_keys,
+            read_keys: read_keys.transpose()?,
             tag: tag_state.to_bytes(StageSpec::Tag(TagSpec { by: tag_by, moves }))?,
         })
     }
 
-    /// The base files whose keys are read, by task.
-    fn read_keys(&self, view: &WriteView, slots: Slots) -> (ReadKeysSpec, u32) {
+    /// The base files whose keys are read, by task, and the number of tasks; none if there are no base files.
+    fn read_keys(&self, view: &WriteView, slots: Slots) -> Result<Option<(ReadKeysSpec, u32)>> {
         let slices = view.base_files.clone();
+        if slices.is_empty() {
+            return Ok(None);
+        }
         let costs: Vec<u64> = slices.iter().map(|slice| slice.total_len()).collect();
         let total = costs.iter().fold(0, |sum: u64, cost| sum.saturating_add(*cost));
         let count = bin_count(total, KEY_FILE_BYTES, self.parallelism, slices.len());
-        let mut tasks = vec![Vec::new(); usize::try_from(count).unwrap_or(1)];
-        for (slice, bin) in (0_u32..).zip(bins_of(&costs, count)) {
-            if let Some(task) = usize::try_from(bin).ok().and_then(|bin| tasks.get_mut(bin)) {
-                task.push(slice);
-            }
+        let mut tasks: BTreeMap<u32, Vec<u32>> = (0..count).map(|task| (task, Vec::new())).collect();
+        for (slice, task) in (0_u32..).zip(bins_of(&costs, count)) {
+            tasks.entry(task).or_default().push(slice);
         }
-        (ReadKeysSpec { slots, slices, tasks }, count)
+        let (count, tasks) = (u32::try_from(tasks.len()), tasks.into_values().collect());
+        let count = count.map_err(|_| Error::unsupported("4,294,967,296 tasks that read keys"))?;
+        Ok(Some((ReadKeysSpec { slots, slices, tasks }, count)))
     }
 
     fn tagged(&mut self, tagging: Tagging, reports: Vec<ReadReport>) -> Result<NextStep> {
@@ -542,18 +493,6 @@ fn check_options(operation: WriteOperation, options: &BTreeMap<String, String>) 
     match refused.into_iter().find(|(is_refused, _)| *is_refused) {
         Some((_, what)) => Err(Error::unsupported(format!("{what} on Spark; mortice.Table has it"))),
         None => Ok(()),
-    }
-}
-
-fn schema_of(
-    table: &OpenTable,
-    operation: WriteOperation,
-    columns: &Schema,
-    options: &BTreeMap<String, String>,
-) -> Result<WriteSchema> {
-    match operation {
-        WriteOperation::Delete => WriteSchema::of_table(table),
-        _ => WriteSchema::resolve(table, columns, options),
     }
 }
 

@@ -19,14 +19,14 @@
 //! |---|---|
 //! | `chunk`, `sent_rows` | rows as bytes that are sent, and as batches with what is known of each |
 //! | `slots` | which rows come together in one process |
-//! | `specs`, `state`, `reports` | what the driver tells tasks, and what they report |
+//! | `specs`, `state`, `reports` | what the driver sends to tasks, and what they report |
 //! | `stage`, `distributor`, `task_numbers` | input and output of a stage |
 //! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage` | the stages |
 //! | `placer`, `tags` | places and tags of rows |
 //! | `closing_store` | files of attempts that run on after the commit |
 //! | `run_stage` | a stage, from its serialised form |
 //! | `packing` | tasks that one process runs one after the other |
-//! | `driver` | the driver's part, step by step |
+//! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
 //! | `assigned` | its tasks, and what they have to report |
 
 mod assigned;
@@ -36,6 +36,7 @@ mod distributor;
 mod driver;
 mod keys_stage;
 mod move_stage;
+mod next_step;
 mod packing;
 mod placer;
 mod prepare_stage;
@@ -54,6 +55,7 @@ mod tags;
 mod task_numbers;
 mod write_stage;
 
-pub use driver::{DistributedWrite, MovePlan, NextStep, TagPlan, WritePlan};
+pub use driver::DistributedWrite;
+pub use next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 pub use run_stage::run_stage;
 pub use stage::{Input, StageBatches, TaskAttempt};

@@ -34,22 +34,11 @@ impl RouteStage {
         let chunks = Distributor::new(ChunkKind::Rows, task.partition);
         Self { write, spec, numbers, input: Chunks::new(input), partition: task.partition, chunks }
     }
-
-    fn address(&self, task: u32) -> Address<'static> {
-        let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-        let partition = self.spec.partition_of_task.get(at(task)).copied().unwrap_or_default();
-        let slot = self.numbers.get(at(partition)).copied().unwrap_or_default();
-        Address { target: task, slot, report: None }
-    }
 }
 
 impl StageStep for RouteStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
-        let Some(chunk) = self.input.next()? else {
-            self.chunks.flush(output)?;
-            return Ok(false);
-        };
-        self.chunks.set_source(chunk.source, output)?;
+        let Some(chunk) = self.chunks.next_chunk(&mut self.input, output)? else { return Ok(false) };
         let batch = chunk.batch()?;
         let sent = SentRows::of_batch(&batch, &self.write.row_types())?;
         let (places, ordinals): (Int32Array, UInt32Array) = (sent.column(PLACE)?, sent.column(ORDINAL)?);
@@ -61,15 +50,21 @@ impl StageStep for RouteStage {
         };
         let tasks = (0..batch.num_rows()).map(task_of).collect::<Result<Vec<u32>>>()?;
         let rows = with_new_marks(&batch, &places)?;
-        let mut chunks = std::mem::replace(&mut self.chunks, Distributor::new(ChunkKind::Rows, 0));
-        let done = chunks.distribute(&rows, &tasks, |task| self.address(task), output);
-        self.chunks = chunks;
-        done.map(|()| true)
+        let Self { spec, numbers, chunks, .. } = self;
+        chunks.distribute(&rows, &tasks, |task| address_of(spec, numbers, task), output)?;
+        Ok(true)
     }
 
     fn source(&self) -> u32 {
         self.partition
     }
+}
+
+fn address_of(spec: &RouteSpec, numbers: &[i32], task: u32) -> Address<'static> {
+    let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let partition = spec.partition_of_task.get(at(task)).copied().unwrap_or_default();
+    let slot = numbers.get(at(partition)).copied().unwrap_or_default();
+    Address { target: task, slot, report: None }
 }
 
 fn task_of(routes: &SourceRoutes, place: i32, ordinal: Option<u32>) -> Result<u32> {

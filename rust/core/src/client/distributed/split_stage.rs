@@ -56,11 +56,7 @@ impl SplitStage {
 
 impl StageStep for SplitStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
-        let Some(chunk) = self.input.next()? else {
-            self.chunks.flush(output)?;
-            return Ok(false);
-        };
-        self.chunks.set_source(chunk.source, output)?;
+        let Some(chunk) = self.chunks.next_chunk(&mut self.input, output)? else { return Ok(false) };
         let batch = chunk.batch()?;
         let rows = SentRows::of_batch(&batch, &self.write.row_types())?.rows;
         let hashes = self.hasher.hashes(&rows.keys)?;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::specs::StageSpec;
 use crate::client::prepare::Preparation;
+use crate::client::read_rows::RowSource;
 use crate::client::schema::WriteSchema;
 use crate::commit::WriteOperation;
 use crate::error::{Error, Result};
@@ -107,13 +108,13 @@ impl OpenWrite {
     }
 
     pub(super) fn preparation(&self) -> Preparation<'_> {
-        Preparation {
+        let source = RowSource {
             table: &self.table,
             schema: &self.schema,
             options: &self.options,
-            operation: self.operation,
             key_is_global: self.is_global(),
-        }
+        };
+        Preparation { source, operation: self.operation }
     }
 
     /// Whether a key is unique in the table.
