@@ -42,7 +42,7 @@ fn only_storage_names_the_crates_of_object_stores() {
 fn tree(features: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let arguments = ["tree", "--offline", "--locked", "--package", "mortice-python", "--edges", "normal,build"];
+    let arguments = ["tree", "--locked", "--package", "mortice-python", "--edges", "normal,build"];
     let tree = Command::new(cargo).args(arguments).args(["--prefix", "none"]).args(features).current_dir(root).output();
     let tree = tree.unwrap();
     assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
