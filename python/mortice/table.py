@@ -234,12 +234,12 @@ class Table:
             dry_run: True returns what would be done, and changes nothing.
 
         Raises:
-            InvalidArgumentError: There is no such instant, or it may not be rolled back: later writes were completed, it
-                is savepointed, or the files before it were cleaned. Nothing was changed.
+            InvalidArgumentError: There is no such instant, or it may not be rolled back: there are later writes, it is
+                savepointed, or the files before it were cleaned. Nothing was changed.
             UnsupportedError: It is archived, or was compacted in the metadata table. Nothing was changed.
         """
         done = restores.rollback(
-            self.uri, self._storage_options, instant, options, checked_bool("dry_run", dry_run)
+            self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
         )
         self.refresh()
         return done
@@ -267,7 +267,7 @@ class Table:
             FileCleanedError: Its files may have been cleaned.
         """
         done = restores.create_savepoint(
-            self.uri, self._storage_options, instant, (user, comment), options, checked_bool("dry_run", dry_run)
+            self.uri, self._storage_options, instant, (user, comment), options, dry_run=checked_bool("dry_run", dry_run)
         )
         self.refresh()
         return done

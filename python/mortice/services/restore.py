@@ -50,7 +50,7 @@ class Savepoint:
 
 
 def rollback(
-    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, dry_run: bool
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
 ) -> Rollback:
     """Rolls an instant of the table at `uri` back.
 
@@ -74,6 +74,7 @@ def create_savepoint(
     instant: str,
     note: tuple[str, str],
     options: Mapping[str, Any] | None,
+    *,
     dry_run: bool,
 ) -> Savepoint:
     """Makes a savepoint of a completed write of the table at `uri`.

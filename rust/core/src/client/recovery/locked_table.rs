@@ -31,7 +31,6 @@ pub(super) struct LockedTable {
     pub(super) metadata: Option<MetadataUpkeep>,
     pub(super) clock: Clock,
     pub(super) concurrency: Concurrency,
-    pub(super) options: BTreeMap<String, String>,
     lock: Option<Box<dyn HeldLock>>,
 }
 
@@ -53,7 +52,7 @@ impl LockedTable {
         let table = if lock.is_some() { open()? } else { table };
         let metadata = MetadataUpkeep::open(Arc::clone(&store), &table, &options)?;
         let clock = Clock::new(&table.config).with_skew(concurrency.clock_skew);
-        Ok(Self { store, table, metadata, clock, concurrency, options, lock })
+        Ok(Self { store, table, metadata, clock, concurrency, lock })
     }
 
     /// Rollbacks of the table and, with it, of its metadata table.
