@@ -25,13 +25,16 @@ __all__ = [
     "Stream",
     "Table",
     "__version__",
+    "create_savepoint",
     "create_table",
     "create_table_by_options",
     "debug_build",
     "delete_partitions",
+    "delete_savepoint",
     "delete_where",
     "has_hdfs",
     "merge_rows",
+    "rollback",
     "run_stage",
     "write",
 ]
@@ -468,6 +471,24 @@ def write(
     uri: str, storage_options: Mapping[str, Any], operation: str, data: Any, options: Mapping[str, str]
 ) -> _CommitOfWrite:
     """Writes Arrow data to a table, or deletes its keys."""
+
+def rollback(
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
+) -> tuple[str, str, str, str | None, list[tuple[str, int]], list[tuple[str, int]]]:
+    """Rolls an instant back."""
+
+def create_savepoint(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    instant: str,
+    note: tuple[str, str],
+    options: Mapping[str, str],
+    dry_run: bool,
+) -> tuple[str, str | None, dict[str, list[str]]]:
+    """Makes a savepoint."""
+
+def delete_savepoint(uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str]) -> None:
+    """Deletes a savepoint."""
 
 def delete_partitions(
     uri: str, storage_options: Mapping[str, Any], partitions: Sequence[str], options: Mapping[str, str]

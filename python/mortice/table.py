@@ -36,6 +36,7 @@ from mortice.options import (
     checked_uri,
 )
 from mortice.scan import Scan
+from mortice.services import restore as restores
 from mortice.timeline import Instant, Timeline
 
 __all__ = ["Table"]
@@ -216,6 +217,72 @@ class Table:
         Arguments, result and errors are those of `upsert`.
         """
         return self._write("insert_overwrite_table", data, options)
+
+    def rollback(
+        self, instant: str, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> restores.Rollback:
+        """Undoes an instant: a pending one, or the latest completed write.
+
+            table.rollback(table.timeline[-1].requested_time, dry_run=True)
+
+        Its data files are deleted; up to table version 7 rollback blocks are appended to logs that stay. File groups
+        that it replaced come back. A rollback that was stopped goes on when it is run again, or with the next write.
+
+        Args:
+            instant: The requested time.
+            options: Options by Hudi's names: those of the lock, if the table has several writers.
+            dry_run: True returns what would be done, and changes nothing.
+
+        Raises:
+            InvalidArgumentError: There is no such instant, or it may not be rolled back: there are later writes, it is
+                savepointed, or the files before it were cleaned. Nothing was changed.
+            UnsupportedError: It is archived, or was compacted in the metadata table. Nothing was changed.
+        """
+        done = restores.rollback(
+            self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
+        )
+        self.refresh()
+        return done
+
+    def savepoint(
+        self,
+        instant: str,
+        comment: str = "",
+        user: str = "",
+        options: Mapping[str, Any] | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> restores.Savepoint:
+        """Makes a savepoint of a completed write: cleaning and archival keep its files, and `restore` returns to it.
+
+        Args:
+            instant: The requested time of the write.
+            comment: What the savepoint is for.
+            user: Who makes it.
+            options: Options by Hudi's names: those of the lock, if the table has several writers.
+            dry_run: True returns what would be kept, and changes nothing.
+
+        Raises:
+            InvalidArgumentError: There is no such completed write on the active timeline, or it has a savepoint.
+            FileCleanedError: Its files may have been cleaned.
+        """
+        done = restores.create_savepoint(
+            self.uri, self._storage_options, instant, (user, comment), options, dry_run=checked_bool("dry_run", dry_run)
+        )
+        self.refresh()
+        return done
+
+    def delete_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> None:
+        """Deletes a savepoint. Its files stay until they are cleaned.
+
+        Args:
+            instant: The requested time of the write that it keeps.
+            options: As for `savepoint`.
+
+        Raises `InvalidArgumentError` if there is no such savepoint.
+        """
+        restores.delete_savepoint(self.uri, self._storage_options, instant, options)
+        self.refresh()
 
     def delete_partitions(self, partitions: Sequence[str], options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the content of partitions, as one commit.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import mortice
 from mortice.cli.log import run_log
 from mortice.cli.read import run_read
+from mortice.cli.recovery import run_rollback, run_savepoint
 from mortice.cli.table import run_slices, run_timeline
 from mortice.errors import InvalidArgumentError, MorticeError
 
@@ -23,6 +24,8 @@ _EXAMPLES = """examples:
   mortice log trips/.*.log.* --verify
   mortice timeline trips
   mortice slices trips --json
+  mortice rollback trips 20240101120000000 --dry-run
+  mortice savepoint trips 20240101120000000 --comment 'before the migration'
 """
 
 
@@ -57,7 +60,8 @@ def _failed(error: MorticeError, status: int) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mortice",
-        description="Reads Apache Hudi tables and inspects their timelines, file slices and log files.",
+        description="Reads Apache Hudi tables, inspects their timelines, file slices and log files, and runs services "
+        "on them.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -79,7 +83,53 @@ def _parser() -> argparse.ArgumentParser:
             _add_as_of(command)
         _add_storage_option(command)
         command.add_argument("--json", action="store_true", help="print one JSON document")
+    _add_rollback(commands)
+    _add_savepoint(commands)
     return parser
+
+
+def _add_rollback(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "rollback",
+        help="undo an instant of a table",
+        description="Undoes an instant: a pending one, or the latest completed write.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_rollback)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument("instant", metavar="INSTANT", help="the requested time of the instant")
+    _add_service_options(command)
+
+
+def _add_savepoint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "savepoint",
+        help="keep a completed write from being cleaned",
+        description="Makes a savepoint of a completed write, or deletes it.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_savepoint)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument("instant", metavar="INSTANT", help="the requested time of the write")
+    command.add_argument("--comment", metavar="TEXT", default="", help="what the savepoint is for")
+    command.add_argument("--user", metavar="NAME", default="", help="who makes it")
+    command.add_argument("--delete", action="store_true", help="delete the savepoint")
+    _add_service_options(command)
+
+
+def _add_service_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        dest="options",
+        action="append",
+        type=_pair,
+        default=[],
+        help="an option by Hudi's name, such as those of the lock of a table with several writers; may be repeated",
+    )
+    _add_storage_option(command)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def _add_as_of(command: argparse.ArgumentParser) -> None:
@@ -108,7 +158,7 @@ def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         # The value may be a secret.
-        raise argparse.ArgumentTypeError("a storage option must be NAME=VALUE")
+        raise argparse.ArgumentTypeError("an option must be NAME=VALUE")
     return name, value
 
 

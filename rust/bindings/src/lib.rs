@@ -18,6 +18,7 @@ mod log_file;
 mod log_writer;
 mod merge_rows;
 mod merger;
+mod restore;
 mod scan;
 mod split;
 mod stream;
@@ -55,6 +56,9 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;

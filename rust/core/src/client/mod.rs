@@ -19,6 +19,7 @@
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
+//! | `recovery/` | rollback and savepoints |
 //! | `transaction/` | one write, from its requested instant to its completed one, or back |
 
 mod bulk_insert;
@@ -32,6 +33,7 @@ mod duplicates;
 mod prepare;
 mod profile;
 mod read_rows;
+mod recovery;
 mod refused_rows;
 mod replaced_groups;
 mod schema;
@@ -44,6 +46,7 @@ pub use bulk_insert::bulk_insert;
 pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
+pub use recovery::{CreatedSavepoint, SavepointNote, UndoneInstant, create_savepoint, delete_savepoint, rollback};
 pub use refused_rows::RefusedRows;
 pub use transaction::{CommitExtra, Committed, Transaction};
 pub use write::{WriteInput, WriteResult, write};

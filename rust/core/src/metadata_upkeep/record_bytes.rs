@@ -56,6 +56,9 @@ pub(super) struct FileEntry {
 }
 
 impl FileEntry {
+    /// A file that is gone.
+    pub(super) const DELETED: Self = Self { size: 0, is_deleted: true };
+
     /// A live file.
     pub(super) fn live(size: u64) -> Self {
         Self { size, is_deleted: false }

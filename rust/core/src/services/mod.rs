@@ -8,6 +8,7 @@
 //! | `rollback_plan` | what undoes an instant: by its markers, or by its commit metadata |
 //! | `undo_files` | executes such a plan: deletes files, appends rollback blocks |
 //! | `rollback` | the action: plan, files, metadata table, completed instant |
+//! | `rollback_checks` | which instants may be rolled back |
 //! | `failed_writes` | which pending instants have failed |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
@@ -21,6 +22,7 @@ mod leftovers;
 mod listings;
 mod metadata_services;
 mod rollback;
+mod rollback_checks;
 mod rollback_plan;
 mod service_table;
 mod undo_files;
@@ -28,7 +30,7 @@ mod undo_files;
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
 pub use metadata_services::MetadataServices;
-pub use rollback::{MetadataRollback, Rollbacks};
+pub use rollback::{BegunRollback, MetadataRollback, Rollbacks, UndonePreview};
 
 #[cfg(test)]
 mod tests;

@@ -149,7 +149,10 @@ fn clock(config: &TableConfig, concurrency: &Concurrency) -> Clock {
 }
 
 /// Tables of other versions have other timelines, markers or metadata tables; Hudi upgrades them when it writes.
-fn check_version(config: &TableConfig) -> Result<()> {
+///
+/// # Errors
+/// `Unsupported`, with what to do.
+pub(in crate::client) fn check_version(config: &TableConfig) -> Result<()> {
     match config.version.number() {
         6 | 8 | 9 => Ok(()),
         other => Err(Error::unsupported(format!(

@@ -12,6 +12,8 @@ mod commit_metadata;
 mod complete;
 mod undo;
 
+pub(in crate::client) use begin::check_version;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,0 +1,14 @@
+//! What takes a table back to an earlier state, and what makes that possible.
+//!
+//! | file | job |
+//! |---|---|
+//! | `locked_table` | a table that is opened for such an action, under its lock |
+//! | `rollback` | undoes one instant |
+//! | `savepoint` | keeps the state at an instant, until it is deleted |
+
+mod locked_table;
+mod rollback;
+mod savepoint;
+
+pub use rollback::{UndoneInstant, rollback};
+pub use savepoint::{CreatedSavepoint, SavepointNote, create_savepoint, delete_savepoint};
