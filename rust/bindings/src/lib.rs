@@ -7,6 +7,7 @@ mod allocator;
 mod arguments;
 mod arrow;
 mod arrow_in;
+mod compact;
 mod create_table;
 mod credentials;
 mod distributed;
@@ -59,6 +60,8 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
     module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
     module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)?;
+    module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
+    module.add_function(wrap_pyfunction!(compact::planned_compactions, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;

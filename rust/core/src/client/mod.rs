@@ -16,6 +16,8 @@
 //! | `delete_where` | deletes the rows that a filter selects |
 //! | `sort_mode` | the order of the rows of a bulk insert |
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
+//! | `compaction/` | merges logs into base files, and logs into logs |
+//! | `inline_services` | table services after a write |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
@@ -24,12 +26,14 @@
 
 mod bulk_insert;
 mod combine;
+mod compaction;
 mod conform;
 mod create_for_write;
 mod delete_partitions;
 mod delete_where;
 pub mod distributed;
 mod duplicates;
+mod inline_services;
 mod prepare;
 mod profile;
 mod read_rows;
@@ -43,6 +47,7 @@ mod transaction;
 mod write;
 
 pub use bulk_insert::bulk_insert;
+pub use compaction::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
 pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;

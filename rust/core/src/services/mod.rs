@@ -27,6 +27,7 @@ mod rollback_plan;
 mod service_table;
 mod undo_files;
 
+pub use compaction::{CompactionOptions, TableCompactions};
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
 pub use metadata_services::MetadataServices;

@@ -83,6 +83,25 @@ pub struct BegunRollback {
     pub target: Instant,
 }
 
+/// What is left of an instant on the timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Remains {
+    Nothing,
+    /// The requested file of a table service.
+    Plan,
+}
+
+impl Remains {
+    /// Of a rollback that another process has begun: log files of later writes may count on the plan of a compaction.
+    fn of_stopped(target: &Instant) -> Self {
+        let is_planned = !target.is_completed() && !target.file_name.is_empty();
+        match target.action {
+            Action::Compaction | Action::LogCompaction | Action::Clustering if is_planned => Self::Plan,
+            _ => Self::Nothing,
+        }
+    }
+}
+
 /// A rollback that is on the timeline.
 struct Planned {
     rollback: RequestedTime,
@@ -110,12 +129,24 @@ impl Rollbacks<'_> {
     /// `InvalidTable` if a plan or a marker names files that are not the instant's, and as for [`MetadataRollback::check`]: nothing is
     /// undone then; those of the storage, after which the rollback can be repeated.
     pub fn roll_back(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
-        let timeline = self.timeline()?;
-        let Some(target) = timeline.writes_at(target).next().cloned() else { return Ok(None) };
-        self.undo_and_publish(timeline, target).map(Some)
+        self.undo_at(target, Remains::Nothing)
     }
 
-    fn undo_and_publish(&self, timeline: Timeline, target: Instant) -> Result<RequestedTime> {
+    /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the timeline.
+    ///
+    /// # Errors
+    /// As for [`Self::roll_back`].
+    pub fn roll_back_execution(&self, service: &RequestedTime) -> Result<Option<RequestedTime>> {
+        self.undo_at(service, Remains::Plan)
+    }
+
+    fn undo_at(&self, target: &RequestedTime, remains: Remains) -> Result<Option<RequestedTime>> {
+        let timeline = self.timeline()?;
+        let Some(target) = timeline.writes_at(target).next().cloned() else { return Ok(None) };
+        self.undo_and_publish(timeline, target, remains).map(Some)
+    }
+
+    fn undo_and_publish(&self, timeline: Timeline, target: Instant, remains: Remains) -> Result<RequestedTime> {
         let started = Started::now();
         if let Some(metadata) = self.metadata {
             metadata.check(&target.requested_time)?;
@@ -130,7 +161,7 @@ impl Rollbacks<'_> {
         let completion = self.clock.completion_time(rollback, &[&self.timeline()?])?;
         let files = self.timeline_writer();
         files.complete_or_fail(rollback, Action::Rollback, &completion, &Bytes::from(result))?;
-        self.take_off(target)?;
+        self.take_off(target, remains)?;
         Ok(planned.rollback)
     }
 
@@ -143,7 +174,7 @@ impl Rollbacks<'_> {
         let started = Started::now();
         let planned = self.planned(self.timeline()?, target)?;
         let done = self.undo(&planned)?;
-        self.take_off(&planned.target)?;
+        self.take_off(&planned.target, Remains::Nothing)?;
         Ok(self.result(&planned, &done, started))
     }
 
@@ -158,7 +189,8 @@ impl Rollbacks<'_> {
         let mut done = Vec::new();
         for BegunRollback { target, .. } in begun {
             done.push(target.requested_time.clone());
-            self.undo_and_publish(self.timeline()?, target)?;
+            let remains = Remains::of_stopped(&target);
+            self.undo_and_publish(self.timeline()?, target, remains)?;
         }
         Ok(done)
     }
@@ -237,9 +269,13 @@ impl Rollbacks<'_> {
         UndoFiles { store: self.store, instant: &target.requested_time, rollback }.run(undo)
     }
 
-    /// Takes an instant that was undone off the timeline.
-    fn take_off(&self, target: &Instant) -> Result<()> {
-        self.timeline_writer().delete_instant(&target.requested_time, target.action)?;
+    /// Takes an instant that was undone off the timeline, or what is more of it than its plan.
+    fn take_off(&self, target: &Instant, remains: Remains) -> Result<()> {
+        let files = self.timeline_writer();
+        match remains {
+            Remains::Nothing => files.delete_instant(&target.requested_time, target.action)?,
+            Remains::Plan => files.revert_to_requested(&target.requested_time, target.action)?,
+        }
         Markers::new(Arc::clone(self.store), &target.requested_time).remove()?;
         delete_heartbeat(&**self.store, &target.requested_time)
     }
