@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import mortice
+from mortice.cli.cluster import add_cluster
 from mortice.cli.log import run_log
 from mortice.cli.read import run_read
 from mortice.cli.table import run_slices, run_timeline
@@ -79,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
             _add_as_of(command)
         _add_storage_option(command)
         command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_cluster(commands, _add_storage_option)
     return parser
 
 

@@ -16,12 +16,14 @@
 //! | `delete_where` | deletes the rows that a filter selects |
 //! | `sort_mode` | the order of the rows of a bulk insert |
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
+//! | `clustering/` | file groups rewritten in another order and size |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
 //! | `transaction/` | one write, from its requested instant to its completed one, or back |
 
 mod bulk_insert;
+mod clustering;
 mod combine;
 mod conform;
 mod create_for_write;
@@ -41,6 +43,7 @@ mod transaction;
 mod write;
 
 pub use bulk_insert::bulk_insert;
+pub use clustering::{ClusterResult, ClusteringSteps, cluster, clustering_preview};
 pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;

@@ -192,6 +192,14 @@ impl TimelineWriter {
         self.delete_files(time, action, |instant| instant.state == InstantState::Completed)
     }
 
+    /// Deletes all files of an instant but the requested one, with its plan.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn revert_to_requested(&self, time: &RequestedTime, action: Action) -> Result<()> {
+        self.delete_files(time, action, |instant| instant.state != InstantState::Requested)
+    }
+
     fn delete_files(&self, time: &RequestedTime, action: Action, is_wanted: impl Fn(&Instant) -> bool) -> Result<()> {
         let is_same = |instant: &Instant| {
             instant.requested_time == *time && instant.action.completes_as() == action.completes_as()

@@ -91,6 +91,36 @@ impl Rollbacks<'_> {
     /// `InvalidTable` if a plan or a marker names files that are not the instant's, and as for [`MetadataRollback::check`]: nothing is
     /// undone then; those of the storage, after which the rollback can be repeated.
     pub fn roll_back(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
+        let undone = self.undo(target)?;
+        if let Some((_, target)) = &undone {
+            self.timeline_writer().delete_instant(&target.requested_time, target.action)?;
+            self.remove_traces(target)?;
+        }
+        Ok(undone.map(|(rollback, _)| rollback))
+    }
+
+    /// The same of an execution of a plan that was stopped: the instant is requested again, with its plan
+    /// (`HoodieTable.rollbackInflightInstant`).
+    ///
+    /// # Errors
+    /// As for [`Self::roll_back`].
+    pub fn roll_back_execution(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
+        let undone = self.undo(target)?;
+        if let Some((_, target)) = &undone {
+            self.timeline_writer().revert_to_requested(&target.requested_time, target.action)?;
+            self.remove_traces(target)?;
+        }
+        Ok(undone.map(|(rollback, _)| rollback))
+    }
+
+    /// Markers and the heartbeat of an instant that was undone.
+    fn remove_traces(&self, target: &Instant) -> Result<()> {
+        Markers::new(Arc::clone(self.store), &target.requested_time).remove()?;
+        delete_heartbeat(&**self.store, &target.requested_time)
+    }
+
+    /// Undoes an instant, which stays on the timeline, inflight, and completes the rollback. Returns its time, and the instant.
+    fn undo(&self, target: &RequestedTime) -> Result<Option<(RequestedTime, Instant)>> {
         let started = Started::now();
         let timeline = self.timeline()?;
         let Some(target) = timeline.writes_at(target).next().cloned() else { return Ok(None) };
@@ -116,11 +146,7 @@ impl Rollbacks<'_> {
         let result = self.result(&planned, &done, millis).to_avro()?;
         let completion = self.clock.completion_time(rollback, &[&self.timeline()?])?;
         files.complete_or_fail(rollback, Action::Rollback, &completion, &Bytes::from(result))?;
-        files.delete_instant(&target.requested_time, target.action)?;
-        let markers = Markers::new(Arc::clone(self.store), &target.requested_time);
-        markers.remove()?;
-        delete_heartbeat(&**self.store, &target.requested_time)?;
-        Ok(Some(planned.rollback))
+        Ok(Some((planned.rollback, planned.target)))
     }
 
     fn timeline_writer(&self) -> TimelineWriter {

@@ -115,7 +115,7 @@ fn request(
 }
 
 /// The table after failed writes were rolled back and what they left was removed, and with a metadata table if it is to have one.
-fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>> {
+pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>> {
     let table = target.open()?;
     let metadata = target.metadata(&table)?;
     let clock = clock(&table.config, concurrency);
@@ -144,12 +144,12 @@ fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>
     if services.run(metadata.timeline())? { target.open() } else { Ok(table) }
 }
 
-fn clock(config: &TableConfig, concurrency: &Concurrency) -> Clock {
+pub(super) fn clock(config: &TableConfig, concurrency: &Concurrency) -> Clock {
     Clock::new(config).with_skew(concurrency.clock_skew)
 }
 
 /// Tables of other versions have other timelines, markers or metadata tables; Hudi upgrades them when it writes.
-fn check_version(config: &TableConfig) -> Result<()> {
+pub(super) fn check_version(config: &TableConfig) -> Result<()> {
     match config.version.number() {
         6 | 8 | 9 => Ok(()),
         other => Err(Error::unsupported(format!(

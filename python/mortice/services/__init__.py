@@ -1,0 +1,1 @@
+"""Table services: what keeps a table small and fast, apart from writes."""
