@@ -484,9 +484,7 @@ def cluster(
 ) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
     """Plans a clustering, and executes what is planned. Returns the new plan's time, commits and warnings."""
 
-def clustering_preview(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str]
-) -> list[_PreviewGroup]:
+def clustering_preview(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str]) -> list[_PreviewGroup]:
     """Returns the groups of the plan that `cluster` would make."""
 
 def delete_where(

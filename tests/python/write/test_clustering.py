@@ -1,5 +1,8 @@
 """Clustering, read back by mortice."""
 
+import itertools
+import pathlib
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -61,8 +64,13 @@ def test_rows_move_to_one_sorted_file_per_partition_and_do_not_change(table, opt
         assert set(written["_hoodie_file_name"].to_pylist()) == {stats.path.rsplit("/", 1)[-1]}
     table.upsert(rows(("a", "x", 9, 70.0), ("b", "y", 9, 20.0), ("g", "x", 9, 1.5)), NEW_GROUPS | options)
     assert content(table) == [
-        ("a", "x", 9, 70.0), ("b", "y", 9, 20.0), ("c", "x", 1, 3.0), ("d", "y", 2, 8.0), ("e", "x", 1, 1.0), ("g", "x", 9, 1.5),
-    ]  # fmt: skip
+        ("a", "x", 9, 70.0),
+        ("b", "y", 9, 20.0),
+        ("c", "x", 1, 3.0),
+        ("d", "y", 2, 8.0),
+        ("e", "x", 1, 1.0),
+        ("g", "x", 9, 1.5),
+    ]
 
 
 def test_without_anything_to_cluster_there_is_no_commit(tmp_path):
@@ -116,8 +124,6 @@ def test_an_execution_that_was_stopped_is_undone_before_the_next(table):
 
 
 def table_path(table):
-    import pathlib
-
     return pathlib.Path(table.uri)
 
 
@@ -138,9 +144,11 @@ def test_files_have_the_target_size_and_ranges_that_do_not_overlap(tmp_path):
     target = {"hoodie.clustering.plan.strategy.target.file.max.bytes": str(size // 4)}
     commit = table.cluster(NO_METADATA | BY_FARE | target)
     assert 3 <= len(commit.stats) <= 6
-    found = [pq.read_table(tmp_path / "trips" / s.path, columns=["fare"], partitioning=None)["fare"] for s in commit.stats]
+    found = [
+        pq.read_table(tmp_path / "trips" / s.path, columns=["fare"], partitioning=None)["fare"] for s in commit.stats
+    ]
     ends = sorted((column[0].as_py(), column[-1].as_py()) for column in found)
-    assert all(one[1] < other[0] for one, other in zip(ends, ends[1:], strict=False))
+    assert all(one[1] < other[0] for one, other in itertools.pairwise(ends))
     assert table.snapshot(columns=SCHEMA.names).to_arrow().sort_by("id").cast(SCHEMA) == data.sort_by("id")
 
 
