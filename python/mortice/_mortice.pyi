@@ -25,6 +25,8 @@ __all__ = [
     "Stream",
     "Table",
     "__version__",
+    "cluster",
+    "clustering_preview",
     "create_savepoint",
     "create_table",
     "create_table_by_options",
@@ -507,6 +509,17 @@ def delete_partitions(
     uri: str, storage_options: Mapping[str, Any], partitions: Sequence[str], options: Mapping[str, str]
 ) -> _CommitOfWrite:
     """Deletes partitions of a table."""
+
+_PreviewGroup = tuple[str, int, list[tuple[str, int, int]]]
+"""(partition, files that are expected, file slices as (file id, files, bytes))"""
+
+def cluster(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
+    """Plans a clustering, and executes what is planned. Returns the new plan's time, commits and warnings."""
+
+def clustering_preview(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str]) -> list[_PreviewGroup]:
+    """Returns the groups of the plan that `cluster` would make."""
 
 def delete_where(
     uri: str, storage_options: Mapping[str, Any], filters: _Filters, options: Mapping[str, str]

@@ -36,7 +36,7 @@ from mortice.options import (
     checked_uri,
 )
 from mortice.scan import Scan
-from mortice.services import compaction
+from mortice.services import clustering, compaction
 from mortice.services import restore as restores
 from mortice.timeline import Instant, Timeline
 
@@ -301,6 +301,28 @@ class Table:
         Raises as `upsert`; `UnsupportedError` while a compaction or clustering of such a partition is pending.
         """
         return self._show(writes.delete_partitions(self.uri, self._storage_options, partitions, options))
+
+    def cluster(
+        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+    ) -> Commit | None:
+        """Writes the rows of small file groups to new file groups, larger ones and in another order.
+
+            table.cluster({"hoodie.clustering.plan.strategy.sort.columns": "city,fare"})
+            table.cluster(schedule=False)  # executes what is planned, also by Hudi
+
+        Args:
+            options: Options by Hudi's names: `hoodie.clustering.…` and those of writes.
+            schedule: False makes no new plan.
+            run: False executes no plan: it stays pending for a later call, or for Hudi.
+
+        Returns:
+            The last commit; None if nothing was executed, as there was nothing to cluster.
+
+        Raises as `upsert`. A plan whose execution fails stays pending.
+        """
+        commit = clustering.cluster(self.uri, self._storage_options, options, schedule, run)
+        self.refresh()
+        return commit
 
     def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the rows that filters select, as one commit.

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import mortice
+from mortice.cli.cluster import add_cluster
 from mortice.cli.log import run_log
 from mortice.cli.read import run_read
 from mortice.cli.recovery import run_rollback, run_savepoint
@@ -85,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--json", action="store_true", help="print one JSON document")
     _add_rollback(commands)
     _add_savepoint(commands)
+    add_cluster(commands, _add_storage_option)
     return parser
 
 

@@ -7,6 +7,7 @@ mod allocator;
 mod arguments;
 mod arrow;
 mod arrow_in;
+mod cluster;
 mod compact;
 mod create_table;
 mod credentials;
@@ -65,6 +66,8 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::cluster, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::clustering_preview, module)?)?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
     Ok(())

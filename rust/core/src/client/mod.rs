@@ -18,6 +18,7 @@
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `compaction/` | merges logs into base files, and logs into logs |
 //! | `inline_services` | table services after a write |
+//! | `clustering/` | file groups rewritten in another order and size |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
@@ -25,6 +26,7 @@
 //! | `transaction/` | one write, from its requested instant to its completed one, or back |
 
 mod bulk_insert;
+mod clustering;
 mod combine;
 mod compaction;
 mod conform;
@@ -47,6 +49,7 @@ mod transaction;
 mod write;
 
 pub use bulk_insert::bulk_insert;
+pub use clustering::{ClusterResult, ClusteringSteps, cluster, clustering_preview};
 pub use compaction::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
 pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;

@@ -127,6 +127,9 @@ impl ConflictCheck<'_> {
         let clustering = self.now.pending_clustering()?;
         for other in self.now.pending_writes() {
             let time = &other.requested_time;
+            if time == self.instant {
+                continue;
+            }
             if clustering.iter().any(|instant| instant.is_same(other)) {
                 let Some(bytes) = self.writer.read_requested(time, other.action)? else { continue };
                 let plan = HoodieRequestedReplaceMetadata::from_bytes(&bytes)?.unwrap_or_default();

@@ -12,9 +12,11 @@
 //! | `failed_writes` | which pending instants have failed |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
+//! | `clustering/` | plans of clustering |
 //! | `compaction/` | compactions: when they are due, what they take, their plans |
 //! | `metadata_services/` | what runs on the metadata table before a write |
 
+mod clustering;
 mod compaction;
 mod data_paths;
 mod failed_writes;
@@ -27,6 +29,7 @@ mod rollback_plan;
 mod service_table;
 mod undo_files;
 
+pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
 pub use compaction::{CompactionOptions, TableCompactions};
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
