@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mortice import _mortice, errors
@@ -25,7 +26,7 @@ from mortice.writes import checked_options, commit_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["write"]
+__all__ = ["WriteTarget", "checked_operation", "write", "write_frame"]
 
 OPERATION = "hoodie.datasource.write.operation"
 MODES = ("append", "overwrite", "errorifexists", "error", "ignore")
@@ -38,10 +39,13 @@ class _Default(str):
     __slots__ = ()
 
 
+DEFAULT_OPERATION = _Default("upsert")
+
+
 def write(
     df: DataFrame,
     uri: str | os.PathLike[str],
-    operation: str = _Default("upsert"),
+    operation: str = DEFAULT_OPERATION,
     mode: str = "append",
     options: Mapping[str, Any] | None = None,
 ) -> Commit | None:
@@ -76,14 +80,62 @@ def write(
         UnsupportedError: The table, the operation or an option needs a feature that mortice does not have.
         WriteConflictError: Another writer changed the same file groups, and committed first.
     """
-    spark, path = df.sparkSession, checked_uri(uri)
-    storage, given = _options(spark, path, options)
-    operation = _operation(operation, given)
-    if not _goes_on(path, storage, operation, _mode(mode)):
+    target = WriteTarget.from_options(uri, options)
+    return write_frame(df, target, checked_operation(operation, target.options), mode)
+
+
+@dataclass(frozen=True)
+class WriteTarget:
+    """A table to write to, as arguments describe it."""
+
+    uri: str
+    """Its base path."""
+    storage: Mapping[str, Any]
+    """Options of its storage that were given, by the names of the storage."""
+    options: Mapping[str, str]
+    """Options of the write."""
+
+    @staticmethod
+    def from_options(uri: str | os.PathLike[str], options: Mapping[str, Any] | None) -> WriteTarget:
+        """Returns the target that arguments of `write` describe. Raises `InvalidArgumentError`."""
+        if options is not None and not isinstance(options, Mapping):
+            raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(options).__name__}")
+        storage: dict[str, Any] = {}
+        of_write: dict[str, Any] = {}
+        for given, value in (options or {}).items():
+            name = str(given)
+            if name.startswith(f"{SPARK_PREFIX}hoodie."):
+                name = name.removeprefix(SPARK_PREFIX)
+            if is_of_storage(name):
+                storage[name.removeprefix(STORAGE_PREFIX)] = value
+            elif of_write.setdefault(name, value) != value:
+                raise InvalidArgumentError(
+                    f"the option {name} is given twice, with different values; leave out one of them"
+                )
+        return WriteTarget(checked_uri(uri), storage, checked_options(of_write))
+
+    def storage_options(self, spark: SparkSession) -> dict[str, str]:
+        """Returns the options of the storage: the session's settings, and those that were given."""
+        return checked_storage_options({**hadoop_settings(spark, self.uri), **self.storage})
+
+
+def write_frame(df: DataFrame, target: WriteTarget, operation: str, mode: str) -> Commit | None:
+    """Writes a DataFrame in one commit; None if the mode is `ignore` and there is a table.
+
+    Args:
+        df: The rows.
+        target: The table.
+        operation: The operation, checked.
+        mode: As for `write`.
+
+    Raises as `write`.
+    """
+    storage = target.storage_options(df.sparkSession)
+    if not _goes_on(target.uri, storage, operation, _mode(mode)):
         return None
-    native = _planned(df, path, storage, operation, given)
+    native = _planned(df, target.uri, storage, operation, target.options)
     try:
-        return _run(spark, df, native)
+        return _run(df.sparkSession, df, native)
     except BaseException as error:
         raised = _typed(error)
         native.abort(str(raised))
@@ -92,28 +144,10 @@ def write(
         raise raised from error
 
 
-def _options(spark: SparkSession, uri: str, options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Returns options of the storage, and those of the write."""
-    if options is not None and not isinstance(options, Mapping):
-        raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(options).__name__}")
-    storage: dict[str, Any] = dict(hadoop_settings(spark, uri))
-    of_write: dict[str, Any] = {}
-    for given, value in (options or {}).items():
-        name = str(given)
-        if name.startswith(f"{SPARK_PREFIX}hoodie."):
-            name = name.removeprefix(SPARK_PREFIX)
-        if is_of_storage(name):
-            storage[name.removeprefix(STORAGE_PREFIX)] = value
-        elif of_write.setdefault(name, value) != value:
-            raise InvalidArgumentError(
-                f"the option {name} is given twice, with different values; leave out one of them"
-            )
-    return checked_storage_options(storage), checked_options(of_write)
-
-
-def _operation(operation: str, options: Mapping[str, str]) -> str:
-    if isinstance(operation, _Default):
-        operation = options.get(OPERATION, operation)
+def checked_operation(operation: str | None, options: Mapping[str, str]) -> str:
+    """Returns the operation that an argument or, if it is None or its default, the option gives."""
+    if operation is None or isinstance(operation, _Default):
+        operation = options.get(OPERATION, DEFAULT_OPERATION)
     if not isinstance(operation, str):
         raise InvalidArgumentError(f"operation must be a string, got {type(operation).__name__}")
     return operation.strip().lower()
@@ -192,7 +226,7 @@ def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) 
                 break
             name, partitions, stages, key_tasks = native.next(reports)
             reports = []
-        return commit_of(native.commit(reports), stacklevel=4)
+        return commit_of(native.commit(reports), stacklevel=5)
     finally:
         frames.unpersist()
 

@@ -114,12 +114,16 @@ pub fn table_properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<&'s
 /// The prefix of options that are stored in the commit as they are.
 const COMMIT_METADATA_PREFIX: &str = "hoodie.datasource.write.commitmeta.key.prefix";
 
+/// Metadata of streams, which a commit has with any prefix: Hudi's (`HoodieStreamingSink.SINK_CHECKPOINT_KEY`), and the query.
+const STREAM_METADATA: [&str; 2] = ["_hudi_streaming_sink_checkpoint", "_mortice_streaming_query"];
+
 /// Returns true for an option that is metadata of the user's own for the commit: its name begins with a prefix that the user
 /// chooses, `_` by default.
 #[must_use]
 pub fn is_commit_metadata(options: &BTreeMap<String, String>, name: &str) -> bool {
     let prefix = options.get(COMMIT_METADATA_PREFIX).map_or("_", String::as_str);
-    !prefix.is_empty() && name.starts_with(prefix) && !name.starts_with("hoodie.")
+    let has_prefix = !prefix.is_empty() && name.starts_with(prefix) && !name.starts_with("hoodie.");
+    has_prefix || STREAM_METADATA.contains(&name)
 }
 
 /// The error for a name that no option has, with the nearest one.
@@ -208,6 +212,9 @@ mod tests {
         parse(&[("_checkpoint", "1")]).unwrap();
         parse(&[("hoodie.datasource.write.commitmeta.key.prefix", "my."), ("my.checkpoint", "1")]).unwrap();
         assert!(parse(&[("my.checkpoint", "1")]).is_err());
+        // Those of streams are metadata with any prefix.
+        let checkpoint = ("_hudi_streaming_sink_checkpoint", "{}");
+        parse(&[("hoodie.datasource.write.commitmeta.key.prefix", "my."), checkpoint]).unwrap();
     }
 
     #[test]
