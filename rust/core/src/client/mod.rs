@@ -3,6 +3,7 @@
 //! | file | job |
 //! |---|---|
 //! | `schema` | the columns of a write |
+//! | `evolve` | columns of the table that a write changes |
 //! | `conform` | a user's columns in the table's types |
 //! | `read_rows` | a user's batches in the table's types, with their keys |
 //! | `refused_rows` | rows that cannot be written, left out |
@@ -35,6 +36,7 @@ mod delete_partitions;
 mod delete_where;
 pub mod distributed;
 mod duplicates;
+mod evolve;
 mod inline_services;
 mod prepare;
 mod profile;
