@@ -28,6 +28,7 @@ __all__ = [
     "cluster",
     "clustering_preview",
     "create_savepoint",
+    "clean",
     "create_table",
     "create_table_by_options",
     "debug_build",
@@ -525,3 +526,11 @@ def delete_where(
     uri: str, storage_options: Mapping[str, Any], filters: _Filters, options: Mapping[str, str]
 ) -> _CommitOfWrite:
     """Deletes the rows that filters select."""
+
+_CleanOfTable = tuple[str | None, list[tuple[str, int | None]], list[str], str | None]
+"""(requested time, files with their sizes, deleted partitions, earliest write that stays readable)"""
+
+def clean(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
+) -> tuple[list[_CleanOfTable], list[str]]:
+    """Completes pending cleans of a table and runs a new one; also sentences on options that have no effect."""

@@ -38,6 +38,7 @@ from mortice.options import (
 from mortice.scan import Scan
 from mortice.services import clustering, compaction
 from mortice.services import restore as restores
+from mortice.services import cleaning
 from mortice.timeline import Instant, Timeline
 
 __all__ = ["Table"]
@@ -339,6 +340,29 @@ class Table:
         Raises as `upsert`.
         """
         return self._show(writes.delete_where(self.uri, self._storage_options, filters, options))
+
+    def clean(self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False) -> list[cleaning.Clean]:
+        """Deletes files that only queries of older commits read, and those of replaced file groups.
+
+            table.clean({"hoodie.clean.commits.retained": 24})
+
+        Without options, what the last 10 commits need is kept. Files of savepoints stay, and what pending compactions
+        and clustering read. A clean that is pending, as the process died that ran it, is completed first.
+
+        Args:
+            options: Options by Hudi's names: `hoodie.clean.policy` (`KEEP_LATEST_COMMITS`,
+                `KEEP_LATEST_FILE_VERSIONS`, `KEEP_LATEST_BY_HOURS`) and the number of each policy.
+            dry_run: If true, nothing is deleted: the result is what would be.
+
+        Returns:
+            The cleans that were completed, oldest first; none if there was nothing to delete.
+
+        Raises as `upsert`; `InvalidTableError` if a pending plan names what is no data file of the table: then nothing
+        is deleted.
+        """
+        cleans = cleaning.clean(self.uri, self._storage_options, options, dry_run=dry_run)
+        self.refresh()
+        return cleans
 
     def soft_delete(self, rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
         """Sets all columns of rows to null but those of the record key, the partition path and the ordering value.

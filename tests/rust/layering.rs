@@ -141,6 +141,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "names",
             "config",
             "storage",
+            "plan",
             "avro",
             "hfile",
             "log",

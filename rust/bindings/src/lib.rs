@@ -7,6 +7,7 @@ mod allocator;
 mod arguments;
 mod arrow;
 mod arrow_in;
+mod clean;
 mod cluster;
 mod compact;
 mod create_table;
@@ -52,6 +53,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_file::Blocks>()?;
     module.add_class::<log_writer::LogWriter>()?;
     module.add_class::<log_writer::LogBlock>()?;
+    module.add_function(wrap_pyfunction!(clean::clean, module)?)?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::create_table_by_options, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;

@@ -29,9 +29,9 @@ pub struct MetadataUpkeep {
     pub(super) table: Arc<OpenTable>,
     pub(super) folder: MetadataFolder,
     pub(super) clock: Clock,
-    listed: ListedPartitions,
-    definitions: IndexDefinitions,
-    columns: ColumnChoice,
+    pub(super) listed: ListedPartitions,
+    pub(super) definitions: IndexDefinitions,
+    pub(super) columns: ColumnChoice,
 }
 
 impl MetadataUpkeep {

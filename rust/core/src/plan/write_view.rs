@@ -72,25 +72,20 @@ impl OpenTable {
         if view.query_instant().is_none() {
             return Ok(found);
         }
-        for files in self.files_to_write(partitions)? {
+        for files in self.files_of_partitions(partitions)? {
             found.base_files.extend(view.base_files(&files)?);
             found.slices.extend(view.slices(&files)?);
         }
         Ok(found)
     }
 
-    /// The files of all partitions, listed as for a query.
+    /// The files of partitions, or of all, listed as for a query. A partition that is not there has no files.
     ///
     /// # Errors
-    /// What listing files may fail with.
-    pub fn all_files(&self) -> Result<Vec<PartitionFiles>> {
-        Ok(self.lister().list(None)?.0.files)
-    }
-
-    /// The files of partitions, listed as for a query.
-    fn files_to_write(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
+    /// Those of listing.
+    pub fn files_of_partitions(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
         let lister = self.lister();
-        let Some(partitions) = partitions else { return self.all_files() };
+        let Some(partitions) = partitions else { return Ok(lister.list(None)?.0.files) };
         if lister.has(FILES) && self.options.metadata {
             let choose = |paths: &[&str]| Ok(paths.iter().map(|path| partitions.contains(*path)).collect());
             if let Ok(listed) =

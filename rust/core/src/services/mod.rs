@@ -12,10 +12,13 @@
 //! | `failed_writes` | which pending instants have failed |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
+//! | `table_access` | a table that a service job works on |
+//! | `cleaning/` | deletes files of old slices |
 //! | `clustering/` | plans of clustering |
 //! | `compaction/` | compactions: when they are due, what they take, their plans |
 //! | `metadata_services/` | what runs on the metadata table before a write |
 
+mod cleaning;
 mod clustering;
 mod compaction;
 mod data_paths;
@@ -27,14 +30,17 @@ mod rollback;
 mod rollback_checks;
 mod rollback_plan;
 mod service_table;
+mod table_access;
 mod undo_files;
 
+pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
 pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
 pub use compaction::{CompactionOptions, TableCompactions};
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
 pub use metadata_services::MetadataServices;
 pub use rollback::{BegunRollback, MetadataRollback, Rollbacks, UndonePreview};
+pub use table_access::TableAccess;
 
 #[cfg(test)]
 mod tests;

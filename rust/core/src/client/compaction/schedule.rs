@@ -37,5 +37,5 @@ pub(super) fn plan_if_due(
     if !compactions.is_due(options, instant) {
         return Ok(None);
     }
-    compactions.plan(options, &table.all_files()?, instant)
+    compactions.plan(options, &table.files_of_partitions(None)?, instant)
 }
