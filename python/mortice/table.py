@@ -281,8 +281,9 @@ class Table:
 
         Args:
             schedule: False executes what is pending only.
-            options: Options by Hudi's names: `hoodie.compaction.strategy` and its parameters, when a compaction is due
-                (`hoodie.compact.inline.max.delta.commits`, here 1 by default), and those of base files.
+            options: Options by Hudi's names: `hoodie.compaction.strategy` and its parameters, after how many delta
+                commits a compaction is due (`hoodie.compact.inline.max.delta.commits`, here 0 by default), and those of
+                base files.
 
         Returns:
             The last compaction that was executed; None if there was nothing to compact.
