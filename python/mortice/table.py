@@ -36,9 +36,8 @@ from mortice.options import (
     checked_uri,
 )
 from mortice.scan import Scan
-from mortice.services import clustering, compaction
+from mortice.services import cleaning, clustering, compaction
 from mortice.services import restore as restores
-from mortice.services import cleaning
 from mortice.timeline import Instant, Timeline
 
 __all__ = ["Table"]
@@ -394,8 +393,9 @@ class Table:
 
         Args:
             schedule: False executes what is pending only.
-            options: Options by Hudi's names: `hoodie.compaction.strategy` and its parameters, when a compaction is due
-                (`hoodie.compact.inline.max.delta.commits`, here 1 by default), and those of base files.
+            options: Options by Hudi's names: `hoodie.compaction.strategy` and its parameters, after how many delta
+                commits a compaction is due (`hoodie.compact.inline.max.delta.commits`, here 0 by default), and those of
+                base files.
 
         Returns:
             The last compaction that was executed; None if there was nothing to compact.

@@ -124,7 +124,7 @@ def test_strategies_choose_what_is_compacted(tmp_path):
     assert [(one.partition, len(one.log_files)) for one in planned.slices] == [("y", 2)]
     assert [stats.partition for stats in table.compact(options=by_number).stats] == ["y"]
     assert [stats.partition for stats in table.compact(options=NO_METADATA).stats] == ["x"]
-    with pytest.raises(mortice.UnsupportedError, match="my.Strategy"):
+    with pytest.raises(mortice.UnsupportedError, match=r"my\.Strategy"):
         table.compact(options={"hoodie.compaction.strategy": "my.Strategy"})
 
 

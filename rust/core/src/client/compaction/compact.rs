@@ -16,8 +16,8 @@ use crate::services::{CompactionOptions, TableCompactions};
 use crate::storage::{StorageOptions, open_file_store};
 use crate::timeline::metadata::HoodieCompactionOperation;
 
-/// A compaction that was asked for is due after one delta commit, unless options say another number.
-const COMMITS: u64 = 1;
+/// A compaction that was asked for is due at once, unless options say after how many delta commits.
+const COMMITS: u64 = 0;
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
