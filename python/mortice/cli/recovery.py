@@ -23,8 +23,8 @@ def run_rollback(arguments: argparse.Namespace) -> int:
 
 def print_rollback(done: Rollback) -> None:
     """Prints what was undone, or would be, and a summary."""
-    fates = [("delete", *file) for file in done.deleted] + [("roll back", *file) for file in done.undone_logs]
-    print_table(["what", "file", "bytes"], fates, widest=200)
+    files = [("delete", *file) for file in done.deleted] + [("roll back", *file) for file in done.undone_logs]
+    print_table(["what", "file", "bytes"], files, widest=200)
     size = sum(size for _, size in done.deleted)
     state = "would be rolled back" if done.rollback_instant is None else f"rolled back by {done.rollback_instant}"
     print(f"{done.instant}.{done.action} ({done.state.lower()}) {state}: {len(done.deleted)} files, {size} bytes")
