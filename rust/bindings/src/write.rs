@@ -40,7 +40,7 @@ pub(crate) fn write(
         }
         let batches = rows.collect::<mortice::Result<Vec<_>>>()?;
         let input = WriteInput { schema, batches, options };
-        client::write(uri, &storage, operation, &input).map(commit_of_write)
+        client::write(uri, &storage, operation, input).map(commit_of_write)
     })
 }
 

@@ -71,24 +71,22 @@ pub(super) struct Written {
 /// # Errors
 /// `InvalidArgument` and `Unsupported` for rows and options that cannot be written, before anything is; as for
 /// [`Transaction::begin`] and [`Transaction::commit`]. The table is unchanged then, unless the message says otherwise.
-pub fn write(
-    uri: &str,
-    storage: &StorageOptions,
-    operation: WriteOperation,
-    input: &WriteInput,
-) -> Result<WriteResult> {
+pub fn write(uri: &str, storage: &StorageOptions, operation: WriteOperation, input: WriteInput) -> Result<WriteResult> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     check_supported(&table.config).map_err(|error| error.in_file(uri))?;
     let options = WriteOptions::parse(&input.options, &operation.name().to_ascii_lowercase(), &table.config)?;
     let (operation, changed) = effective_operation(operation, options.values())?;
     // What cannot be written is refused before there is an instant.
-    let early = plan(&table, operation, input, options.values(), &"0".parse()?)?;
+    let early = plan(&table, operation, &input, options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
-    let written = planned(early, &table, &transaction, input, options.values())
-        .and_then(|plan| written(&mut transaction, plan, options.values()));
+    let planned = planned(early, &table, &transaction, &input, options.values());
+    // The plan has the rows: those of a stream are in memory once from here on.
+    let WriteInput { batches, options: given, .. } = input;
+    drop(batches);
+    let written = planned.and_then(|plan| written(&mut transaction, plan, options.values()));
     let warnings = options.warnings().iter().cloned().chain(changed).collect();
     let target = ServiceTarget { uri, storage, options: options.values() };
-    committed((transaction, target), written, &input.options, warnings)
+    committed((transaction, target), written, &given, warnings)
 }
 
 /// Commits what was written, or gives the write up; then runs table services.

@@ -60,7 +60,7 @@ pub fn bulk_insert(
     if combines || index.bucket.is_some() {
         let batches = batches.collect::<Result<Vec<_>>>()?;
         let input = WriteInput { schema: Arc::clone(schema), batches, options: options.clone() };
-        return write(uri, storage, WriteOperation::BulkInsert, &input);
+        return write(uri, storage, WriteOperation::BulkInsert, input);
     }
     // What cannot be written is refused before there is an instant, as far as that is known without rows.
     BulkOptions::new(&table, schema, parsed.values())?;

@@ -287,8 +287,8 @@ mod tests {
             (Arc::new(LargeStringArray::from(vec!["s"])), StoredOrdering::Text(17..18)),
             (Arc::new(StringViewArray::from(vec!["s"])), StoredOrdering::Text(17..18)),
             (Arc::new(dictionary), StoredOrdering::Text(17..18)),
-            (Arc::new(Date32Array::from(vec![-1])), StoredOrdering::Date(-1)),
-            (Arc::new(Date64Array::from(vec![-86_400_000])), StoredOrdering::Date(-1)),
+            (Arc::new(Date32Array::from(vec![-1])), StoredOrdering::Int(-1)),
+            (Arc::new(Date64Array::from(vec![-86_400_000])), StoredOrdering::Int(-1)),
             (decimal(1234, 10, 2), StoredOrdering::Decimal { unscaled: 12_340_000_000_000_000, scale: 15 }),
             (decimal(-5, 38, 15), StoredOrdering::Decimal { unscaled: -5, scale: 15 }),
             (decimal(-2000, 38, 18), StoredOrdering::Decimal { unscaled: -2, scale: 15 }),
@@ -296,12 +296,9 @@ mod tests {
                 wide("-10000000000000000000000000000000000000000", 40),
                 StoredOrdering::Decimal { unscaled: -1_000_000_000_000_000, scale: 15 },
             ),
-            (Arc::new(TimestampMicrosecondArray::from(vec![-7])), StoredOrdering::TimestampMicros(-7)),
-            (
-                Arc::new(TimestampSecondArray::from(vec![7]).with_timezone("UTC")),
-                StoredOrdering::TimestampMicros(7_000_000),
-            ),
-            (Arc::new(TimestampNanosecondArray::from(vec![7000])), StoredOrdering::TimestampMicros(7)),
+            (Arc::new(TimestampMicrosecondArray::from(vec![-7])), StoredOrdering::Long(-7)),
+            (Arc::new(TimestampSecondArray::from(vec![7]).with_timezone("UTC")), StoredOrdering::Long(7_000_000)),
+            (Arc::new(TimestampNanosecondArray::from(vec![7000])), StoredOrdering::Long(7)),
         ];
         for (column, expected) in cases {
             let name = column.data_type().to_string();
