@@ -37,6 +37,7 @@ __all__ = [
     "delete_where",
     "has_hdfs",
     "merge_rows",
+    "restore",
     "rollback",
     "run_stage",
     "write",
@@ -492,6 +493,11 @@ def rollback(
     uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
 ) -> tuple[str, str, str, str | None, list[tuple[str, int]], list[tuple[str, int]]]:
     """Rolls an instant back."""
+
+def restore(
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
+) -> tuple[str, str | None, list[tuple[str, str, str, str | None, list[tuple[str, int]], list[tuple[str, int]]]]]:
+    """Restores a table."""
 
 def create_savepoint(
     uri: str,

@@ -273,6 +273,31 @@ class Table:
         self.refresh()
         return done
 
+    def restore(
+        self, instant: str, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> restores.Restore:
+        """Takes the table back to a savepoint: undoes all later writes, newest first.
+
+        Nobody else may write to the table meanwhile, and queries of later writes fail. A restore that was stopped goes
+        on when it is run again; until then the table cannot be written to. The metadata table is built again.
+
+        Args:
+            instant: The requested time of a savepoint, or of another completed write of which no file was cleaned.
+            options: Options by Hudi's names: those of the lock, if the table has several writers.
+            dry_run: True returns what would be undone, and changes nothing.
+
+        Raises:
+            InvalidArgumentError: There is no such write, a later one is savepointed, or a restore to another instant is
+                not completed. Nothing was changed.
+            FileCleanedError: Files of the write were cleaned. Nothing was changed.
+            UnsupportedError: A later write is archived. Nothing was changed.
+        """
+        done = restores.restore(
+            self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
+        )
+        self.refresh()
+        return done
+
     def delete_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> None:
         """Deletes a savepoint. Its files stay until they are cleaned.
 

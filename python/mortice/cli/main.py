@@ -16,7 +16,7 @@ from mortice.cli.cluster import add_cluster
 from mortice.cli.compact import run_compact
 from mortice.cli.log import run_log
 from mortice.cli.read import run_read
-from mortice.cli.recovery import run_rollback, run_savepoint
+from mortice.cli.recovery import run_restore, run_rollback, run_savepoint
 from mortice.cli.table import run_slices, run_timeline
 from mortice.errors import InvalidArgumentError, MorticeError
 
@@ -29,6 +29,7 @@ _EXAMPLES = """examples:
   mortice rollback trips 20240101120000000 --dry-run
   mortice savepoint trips 20240101120000000 --comment 'before the migration'
   mortice compact trips --dry-run
+  mortice restore trips 20240101120000000 --dry-run
 """
 
 
@@ -88,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_storage_option(command)
         command.add_argument("--json", action="store_true", help="print one JSON document")
     _add_rollback(commands)
+    _add_restore(commands)
     _add_savepoint(commands)
     add_cluster(commands, _add_storage_option)
     return parser
@@ -103,6 +105,19 @@ def _add_rollback(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     command.set_defaults(run=run_rollback)
     command.add_argument("path", metavar="TABLE", help="the table's base path")
     command.add_argument("instant", metavar="INSTANT", help="the requested time of the instant")
+    _add_service_options(command)
+
+
+def _add_restore(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "restore",
+        help="take a table back to a savepoint",
+        description="Takes a table back to a savepoint: undoes all later writes, newest first.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_restore)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument("instant", metavar="INSTANT", help="the requested time of the savepoint")
     _add_service_options(command)
 
 

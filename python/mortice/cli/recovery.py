@@ -1,4 +1,4 @@
-"""`mortice rollback` and `mortice savepoint`: undo instants, and keep them."""
+"""`mortice rollback`, `mortice restore` and `mortice savepoint`: undo instants, and keep them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,29 @@ def run_rollback(arguments: argparse.Namespace) -> int:
 
 def print_rollback(done: Rollback) -> None:
     """Prints what was undone, or would be, and a summary."""
-    files = [("delete", *file) for file in done.deleted] + [("roll back", *file) for file in done.undone_logs]
-    print_table(["what", "file", "bytes"], files, widest=200)
+    lines = [("delete", *file) for file in done.deleted] + [("roll back", *file) for file in done.undone_logs]
+    print_table(["what", "file", "bytes"], lines, widest=200)
     size = sum(size for _, size in done.deleted)
     state = "would be rolled back" if done.rollback_instant is None else f"rolled back by {done.rollback_instant}"
     print(f"{done.instant}.{done.action} ({done.state.lower()}) {state}: {len(done.deleted)} files, {size} bytes")
+
+
+def run_restore(arguments: argparse.Namespace) -> int:
+    """Restores a table, or prints what a restore would undo."""
+    done = _table(arguments).restore(arguments.instant, dict(arguments.options), dry_run=arguments.dry_run)
+    if arguments.json:
+        print_json(dataclasses.asdict(done))
+        return 0
+    print_table(
+        ["instant", "action", "state", "files", "bytes", "logs rolled back"],
+        [
+            [one.instant, one.action, one.state, len(one.deleted), sum(s for _, s in one.deleted), len(one.undone_logs)]
+            for one in done.undone
+        ],
+    )
+    state = "would be restored" if done.restore_instant is None else f"restored by {done.restore_instant}"
+    print(f"{state} to {done.instant}: {len(done.undone)} instants")
+    return 0
 
 
 def run_savepoint(arguments: argparse.Namespace) -> int:

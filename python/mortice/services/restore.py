@@ -1,4 +1,4 @@
-"""Rollback and savepoints."""
+"""Rollback, savepoints and restore."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.writes import checked_options
 
-__all__ = ["Rollback", "Savepoint", "create_savepoint", "delete_savepoint", "rollback"]
+__all__ = ["Restore", "Rollback", "Savepoint", "create_savepoint", "delete_savepoint", "restore", "rollback"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,21 @@ class Savepoint:
     files: dict[str, list[str]]
 
 
+@dataclass(frozen=True)
+class Restore:
+    """A table that was restored, or would be.
+
+    Attributes:
+        instant: The requested time of the write that it was restored to.
+        restore_instant: The requested time of the restore; None after a dry run.
+        undone: The writes that were undone, or would be, newest first. Their `rollback_instant` is None.
+    """
+
+    instant: str
+    restore_instant: str | None
+    undone: list[Rollback]
+
+
 def rollback(
     uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
 ) -> Rollback:
@@ -66,6 +81,25 @@ def rollback(
     """
     given = checked_options(options)
     return Rollback(*_mortice.rollback(uri, storage_options, requested_time(instant), given, dry_run))
+
+
+def restore(
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
+) -> Restore:
+    """Restores the table at `uri` to a savepoint.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        instant: The requested time of the savepoint.
+        options: Options by Hudi's names.
+        dry_run: True changes nothing.
+
+    Raises as `rollback`.
+    """
+    given = checked_options(options)
+    kept, restore_instant, undone = _mortice.restore(uri, storage_options, requested_time(instant), given, dry_run)
+    return Restore(kept, restore_instant, [Rollback(*one) for one in undone])
 
 
 def create_savepoint(

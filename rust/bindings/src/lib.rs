@@ -60,6 +60,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::restore, module)?)?;
     module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
     module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
     module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)?;

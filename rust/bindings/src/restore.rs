@@ -1,8 +1,8 @@
-//! Rollback and savepoints.
+//! Rollback, savepoints and restore.
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, SavepointNote, UndoneInstant};
+use mortice::client::{self, RestoredTable, SavepointNote, UndoneInstant};
 use mortice::storage;
 use pyo3::prelude::*;
 
@@ -13,6 +13,8 @@ use crate::errors::released;
 type Files = Vec<(String, u64)>;
 /// Requested time, action, state, requested time of the rollback, deleted files, logs with rollback blocks behind them.
 type UndoneOfRollback = (String, &'static str, &'static str, Option<String>, Files, Files);
+/// Requested time, requested time of the restore, the instants that were undone.
+type RestoreOfTable = (String, Option<String>, Vec<UndoneOfRollback>);
 /// Requested time, completion time, files by partition.
 type SavepointOfTable = (String, Option<String>, BTreeMap<String, Vec<String>>);
 
@@ -64,6 +66,24 @@ pub(crate) fn delete_savepoint(
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         client::delete_savepoint(uri, &storage, instant, &options)
+    })
+}
+
+/// Restores a table.
+#[pyfunction]
+pub(crate) fn restore(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    instant: &str,
+    options: BTreeMap<String, String>,
+    dry_run: bool,
+) -> PyResult<RestoreOfTable> {
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        let RestoredTable { instant, restore, undone: all } =
+            client::restore(uri, &storage, instant, &options, dry_run)?;
+        Ok((instant.to_string(), restore.map(|time| time.to_string()), all.into_iter().map(undone).collect()))
     })
 }
 

@@ -23,7 +23,7 @@
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
-//! | `recovery/` | rollback and savepoints |
+//! | `recovery/` | rollback, savepoints and restore |
 //! | `transaction/` | one write, from its requested instant to its completed one, or back |
 
 mod bulk_insert;
@@ -56,7 +56,10 @@ pub use compaction::{CompactRequest, Compacted, PlannedCompaction, compact, plan
 pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
-pub use recovery::{CreatedSavepoint, SavepointNote, UndoneInstant, create_savepoint, delete_savepoint, rollback};
+pub use recovery::{
+    CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant, create_savepoint, delete_savepoint, restore,
+    rollback,
+};
 pub use refused_rows::RefusedRows;
 pub use transaction::{CommitExtra, Committed, Transaction};
 pub use write::{WriteInput, WriteResult, write};

@@ -44,9 +44,11 @@ pub fn roll_back_failed_writes(
 
 /// Goes on with rollbacks that a writer began, also with those of completed instants. Those of a restore are the restore's.
 fn finish_rollbacks(rollbacks: &Rollbacks<'_>) -> Result<()> {
-    if rollbacks.timeline()?.pending(Action::Restore).next().is_some() {
+    let timeline = rollbacks.timeline()?;
+    if timeline.pending(Action::Restore).next().is_some() || timeline.pending(Action::Rollback).next().is_none() {
         return Ok(());
     }
+    rollbacks.forget_rollbacks_of_restores(&timeline)?;
     rollbacks.finish_pending().map(|_| ())
 }
 

@@ -9,6 +9,7 @@
 //! | `undo_files` | executes such a plan: deletes files, appends rollback blocks |
 //! | `rollback` | the action: plan, files, metadata table, completed instant |
 //! | `rollback_checks` | which instants may be rolled back |
+//! | `restore` | undoes all instants after one |
 //! | `failed_writes` | which pending instants have failed |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
@@ -26,6 +27,7 @@ mod failed_writes;
 mod leftovers;
 mod listings;
 mod metadata_services;
+mod restore;
 mod rollback;
 mod rollback_checks;
 mod rollback_plan;
@@ -39,7 +41,8 @@ pub use compaction::{CompactionOptions, TableCompactions};
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
 pub use metadata_services::MetadataServices;
-pub use rollback::{BegunRollback, MetadataRollback, Rollbacks, UndonePreview};
+pub use restore::BegunRestore;
+pub use rollback::{BegunRollback, MetadataRollback, Rollbacks, UndoneFiles, UndonePreview};
 pub use table_access::TableAccess;
 
 #[cfg(test)]

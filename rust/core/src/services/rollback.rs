@@ -65,6 +65,16 @@ pub struct Rollbacks<'a> {
     pub metadata: Option<&'a dyn MetadataRollback>,
 }
 
+/// The files that a rollback undoes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndoneFiles {
+    /// Those that the instant wrote, by its markers or its commit metadata.
+    OfInstant,
+    /// Also all others whose names have the instant, by listing the table: logs that were added to slices that it began, which a
+    /// restore has undone already.
+    OfInstantAndItsSlices,
+}
+
 /// What a rollback would do to data files: paths relative to the table, with bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndonePreview {
@@ -151,7 +161,7 @@ impl Rollbacks<'_> {
         if let Some(metadata) = self.metadata {
             metadata.check(&target.requested_time)?;
         }
-        let planned = self.planned(timeline, target)?;
+        let planned = self.planned(timeline, target, UndoneFiles::OfInstant)?;
         let done = self.undo(&planned)?;
         let Planned { rollback, target, .. } = &planned;
         if let Some(metadata) = self.metadata {
@@ -170,9 +180,9 @@ impl Rollbacks<'_> {
     ///
     /// # Errors
     /// As for [`Self::roll_back`].
-    pub fn roll_back_for_restore(&self, target: Instant) -> Result<HoodieRollbackMetadata> {
+    pub(super) fn roll_back_for_restore(&self, target: Instant) -> Result<HoodieRollbackMetadata> {
         let started = Started::now();
-        let planned = self.planned(self.timeline()?, target)?;
+        let planned = self.planned(self.timeline()?, target, UndoneFiles::OfInstantAndItsSlices)?;
         let done = self.undo(&planned)?;
         self.take_off(&planned.target, Remains::Nothing)?;
         Ok(self.result(&planned, &done, started))
@@ -203,7 +213,7 @@ impl Rollbacks<'_> {
         Ok(self.all_begun(timeline)?.into_iter().find(|begun| begun.target.requested_time == *target))
     }
 
-    fn all_begun(&self, timeline: &Timeline) -> Result<Vec<BegunRollback>> {
+    pub(super) fn all_begun(&self, timeline: &Timeline) -> Result<Vec<BegunRollback>> {
         let mut begun = Vec::new();
         for rollback in timeline.pending(Action::Rollback) {
             let Some(plan) = self.plan_of(rollback)? else { continue };
@@ -228,11 +238,11 @@ impl Rollbacks<'_> {
     ///
     /// # Errors
     /// `InvalidTable` if a plan or a marker names files that are not the instant's; those of the storage.
-    pub fn preview(&self, target: &Instant) -> Result<UndonePreview> {
-        let mut timeline = self.timeline()?;
+    pub fn preview(&self, target: &Instant, files: UndoneFiles) -> Result<UndonePreview> {
+        let timeline = self.timeline()?;
         let undo = match self.pending(&timeline, target)? {
             Some(planned) => planned.undo,
-            None => self.undo_of(&mut timeline, target)?,
+            None => self.undo_of(&timeline, target, files)?,
         };
         undo.check_removable(&**self.store)?;
         let mut listings = Listings::new(self.store);
@@ -250,12 +260,12 @@ impl Rollbacks<'_> {
     }
 
     /// A rollback of the instant on the timeline: one that was begun, or a new one.
-    fn planned(&self, timeline: Timeline, target: Instant) -> Result<Planned> {
+    fn planned(&self, timeline: Timeline, target: Instant, files: UndoneFiles) -> Result<Planned> {
         // Before the markers are listed: attempts of tasks that run on add no files any more.
         OpenMark::new(Arc::clone(self.store), &target.requested_time).close()?;
         let planned = match self.pending(&timeline, &target)? {
             Some(planned) => planned,
-            None => self.plan(timeline, target)?,
+            None => self.plan(timeline, target, files)?,
         };
         planned.undo.check_removable(&**self.store)?;
         Ok(planned)
@@ -280,7 +290,7 @@ impl Rollbacks<'_> {
         delete_heartbeat(&**self.store, &target.requested_time)
     }
 
-    fn timeline_writer(&self) -> TimelineWriter {
+    pub(super) fn timeline_writer(&self) -> TimelineWriter {
         TimelineWriter::new(Arc::clone(self.store), self.config)
     }
 
@@ -304,8 +314,8 @@ impl Rollbacks<'_> {
     }
 
     /// Plans a rollback and puts it on the timeline.
-    fn plan(&self, mut timeline: Timeline, target: Instant) -> Result<Planned> {
-        let undo = self.undo_of(&mut timeline, &target)?;
+    fn plan(&self, mut timeline: Timeline, target: Instant, files: UndoneFiles) -> Result<Planned> {
+        let undo = self.undo_of(&timeline, &target, files)?;
         undo.check_removable(&**self.store)?;
         let plan = Bytes::from(undo.to_plan(&**self.store, &target).to_avro()?);
         for _ in 0..ATTEMPTS {
@@ -320,14 +330,19 @@ impl Rollbacks<'_> {
         Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&target.requested_time))
     }
 
-    fn undo_of(&self, timeline: &mut Timeline, target: &Instant) -> Result<Undo> {
+    fn undo_of(&self, timeline: &Timeline, target: &Instant, files: UndoneFiles) -> Result<Undo> {
         let (time, mut listings) = (&target.requested_time, Listings::new(self.store));
-        if target.is_completed() {
+        let mut undo = if target.is_completed() {
             let commit = timeline.commit_metadata(target, MetadataPart::All)?.unwrap_or_default();
-            return Undo::from_commit(self.config, time, &commit, &mut listings);
+            Undo::from_commit(self.config, time, &commit, &mut listings)?
+        } else {
+            let markers = Markers::new(Arc::clone(self.store), time).list()?;
+            Undo::from_markers(self.config, time, &markers, &mut listings)?
+        };
+        if files == UndoneFiles::OfInstantAndItsSlices {
+            undo.add_files_of(time, &mut listings)?;
         }
-        let markers = Markers::new(Arc::clone(self.store), time).list()?;
-        Undo::from_markers(self.config, time, &markers, &mut listings)
+        Ok(undo)
     }
 
     fn result(&self, planned: &Planned, done: &RolledBackFiles, started: Started) -> HoodieRollbackMetadata {

@@ -15,7 +15,6 @@ use super::rollback::Rollbacks;
 use crate::commit::{HeartbeatOptions, Heartbeats};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
-use crate::file_group::partitions;
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::storage::FileStatus;
 use crate::timeline::{Action, Instant, MetadataPart, Timeline};
@@ -62,8 +61,7 @@ impl Rollbacks<'_> {
         }
         // Without the plan these logs would have no base file.
         let mut listings = Listings::new(self.store);
-        let place: std::sync::Arc<dyn crate::storage::Storage> = std::sync::Arc::<_>::clone(self.store) as _;
-        for partition in partitions(place.as_ref())? {
+        for partition in listings.partitions()? {
             let is_of =
                 |name: &&String| LogFileName::parse(name).is_some_and(|log| log.instant == target.requested_time);
             if let Some(name) = listings.files(&partition)?.keys().find(is_of) {

@@ -119,6 +119,19 @@ impl Undo {
         Ok(())
     }
 
+    /// Adds all data files of the table whose names have an instant.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) fn add_files_of(&mut self, instant: &RequestedTime, listings: &mut Listings<'_>) -> Result<()> {
+        for partition in listings.partitions()? {
+            let path = |name: &String| DataPath { partition: partition.clone(), name: name.clone() };
+            let files = listings.files(&partition)?.keys().map(path);
+            self.deletions.extend(files.filter(|path| path.is_of(instant)));
+        }
+        Ok(())
+    }
+
     /// By a plan on the timeline, of this or of another writer.
     ///
     /// # Errors

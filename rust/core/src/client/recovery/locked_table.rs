@@ -24,6 +24,16 @@ pub(super) struct ServiceRequest<'a> {
     pub(super) options: &'a BTreeMap<String, String>,
 }
 
+impl ServiceRequest<'_> {
+    /// Opens the table as it is now.
+    ///
+    /// # Errors
+    /// As for [`OpenTable::open`].
+    pub(super) fn open(&self) -> Result<Arc<OpenTable>> {
+        OpenTable::open(self.uri, self.storage, ReadOptions::default()).map(Arc::new)
+    }
+}
+
 /// An open table, as it is since its lock was taken.
 pub(super) struct LockedTable {
     pub(super) store: Arc<dyn FileStore>,
@@ -31,6 +41,8 @@ pub(super) struct LockedTable {
     pub(super) metadata: Option<MetadataUpkeep>,
     pub(super) clock: Clock,
     pub(super) concurrency: Concurrency,
+    /// The options by their newest names.
+    pub(super) options: BTreeMap<String, String>,
     lock: Option<Box<dyn HeldLock>>,
 }
 
@@ -43,16 +55,15 @@ impl LockedTable {
     pub(super) fn open(request: &ServiceRequest<'_>, operation: &str, has_lock: bool) -> Result<Self> {
         let ServiceRequest { uri, storage, options } = *request;
         let store = open_file_store(uri, storage)?;
-        let open = || OpenTable::open(uri, storage, ReadOptions::default()).map(Arc::new);
-        let table = open()?;
+        let table = request.open()?;
         check_version(&table.config).map_err(|error| error.in_file(uri))?;
         let options = WriteOptions::parse(options, operation, &table.config)?.values().clone();
         let concurrency = Concurrency::from_options(&store, storage, &options)?;
         let lock = if has_lock { concurrency.lock()? } else { None };
-        let table = if lock.is_some() { open()? } else { table };
+        let table = if lock.is_some() { request.open()? } else { table };
         let metadata = MetadataUpkeep::open(Arc::clone(&store), &table, &options)?;
         let clock = Clock::new(&table.config).with_skew(concurrency.clock_skew);
-        Ok(Self { store, table, metadata, clock, concurrency, lock })
+        Ok(Self { store, table, metadata, clock, concurrency, options, lock })
     }
 
     /// Rollbacks of the table and, with it, of its metadata table.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::locked_table::{LockedTable, ServiceRequest, requested_time};
 use crate::error::Result;
 use crate::names::RequestedTime;
-use crate::services::BegunRollback;
+use crate::services::{BegunRollback, UndoneFiles};
 use crate::storage::StorageOptions;
 use crate::timeline::{Action, Instant, InstantState};
 
@@ -57,7 +57,7 @@ fn roll_back(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Res
     let (rollbacks, timeline) = (table.rollbacks(), &table.table.timeline);
     if let Some(BegunRollback { rollback, target }) = rollbacks.begun(timeline, time)? {
         // Its instant may be gone from the timeline already.
-        let undone = preview(table, &target)?;
+        let undone = preview(table, &target, UndoneFiles::OfInstant)?;
         if !is_dry_run {
             rollbacks.finish_pending()?;
         }
@@ -65,7 +65,7 @@ fn roll_back(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Res
     }
     let heartbeat = table.concurrency.has_heartbeats().then_some(table.concurrency.heartbeat);
     let target = rollbacks.check(timeline, time, heartbeat)?;
-    let undone = preview(table, &target)?;
+    let undone = preview(table, &target, UndoneFiles::OfInstant)?;
     if is_dry_run {
         return Ok(undone);
     }
@@ -73,8 +73,8 @@ fn roll_back(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Res
 }
 
 /// What a rollback of an instant does.
-fn preview(table: &LockedTable, target: &Instant) -> Result<UndoneInstant> {
-    let files = table.rollbacks().preview(target)?;
+pub(super) fn preview(table: &LockedTable, target: &Instant, files: UndoneFiles) -> Result<UndoneInstant> {
+    let files = table.rollbacks().preview(target, files)?;
     Ok(UndoneInstant {
         instant: target.requested_time.clone(),
         action: target.action,

@@ -130,7 +130,7 @@ pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc
     let table = target.open()?;
     if let Some(restore) = table.timeline.pending(Action::Restore).next() {
         let message = format!(
-            "restore {} is not completed: run it again with Hudi before the table is written to",
+            "restore {} is not completed: run it again before the table is written to, with Table.restore or `mortice restore`",
             restore.requested_time
         );
         return Err(Error::unsupported(message).in_file(&target.uri).at_instant(&restore.requested_time));
