@@ -78,6 +78,16 @@ def planned_compactions(
     schedule: bool = True,
     run: bool = True,
 ) -> list[PlannedCompaction]:
-    """Returns what `compact` would do. Nothing is changed. Arguments and errors are those of `compact`."""
+    """Returns what `compact` would do. Nothing is changed.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options of the compaction, by Hudi's names.
+        schedule: Whether a compaction is planned.
+        run: Whether compactions are executed.
+
+    Raises as `compact`.
+    """
     planned = _mortice.planned_compactions(uri, storage_options, schedule, run, checked_options(options))
     return [PlannedCompaction(instant, [PlannedSlice(*one) for one in slices]) for instant, slices in planned]
