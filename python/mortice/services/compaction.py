@@ -84,8 +84,8 @@ def planned_compactions(
         uri: The table's base path.
         storage_options: Options of the storage, checked.
         options: Options of the compaction, by Hudi's names.
-        schedule: Whether a compaction would be planned.
-        run: Whether pending compactions would be executed.
+        schedule: Whether a compaction is planned.
+        run: Whether compactions are executed.
 
     Raises as `compact`.
     """
