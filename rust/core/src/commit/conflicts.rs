@@ -78,7 +78,10 @@ impl ConflictCheck<'_> {
     /// `WriteConflict` otherwise; those of reading the timeline.
     pub fn check_own_instant(&self) -> Result<()> {
         for rollback in self.now.instants().iter().filter(|instant| instant.action == Action::Rollback) {
-            if rollback.requested_time < *self.instant {
+            // Before a plan is executed again, the execution that was stopped is rolled back.
+            let is_of_before =
+                self.before.instants().iter().any(|known| known.is_completed() && known.is_same(rollback));
+            if rollback.requested_time < *self.instant || is_of_before {
                 continue;
             }
             let Some(bytes) = self.writer.read_requested(&rollback.requested_time, Action::Rollback)? else { continue };
