@@ -9,6 +9,7 @@
 //! | `duplicates` | inserted rows whose keys are in the table |
 //! | `combine` | rows of one write that have the same key |
 //! | `prepare` | the rows of a write before any is written |
+//! | `pending_clustering` | updates of file groups that a pending clustering is to replace |
 //! | `profile` | what a write is about to do, for other writers |
 //! | `tasks` | the rows of one file group, written |
 //! | `replaced_groups` | file groups that a write replaces |
@@ -31,6 +32,7 @@ mod delete_partitions;
 mod delete_where;
 pub mod distributed;
 mod duplicates;
+mod pending_clustering;
 mod prepare;
 mod profile;
 mod read_rows;
