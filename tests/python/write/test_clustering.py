@@ -19,6 +19,9 @@ RECORD_INDEX = METADATA | {
     "hoodie.metadata.index.bloom.filter.enable": "true",
 }
 NEW_GROUPS = {"hoodie.parquet.small.file.limit": "0"}
+STRATEGIES = "org.apache.hudi.client.clustering.update.strategy"
+# A filter is larger than the few rows of these files.
+NO_BLOOM = NO_METADATA | {"hoodie.parquet.bloom.filter.enabled": "false"}
 BY_FARE = {"hoodie.clustering.plan.strategy.sort.columns": "fare"}
 META = ["_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key", "_hoodie_partition_path"]
 
@@ -139,11 +142,11 @@ def test_files_have_the_target_size_and_ranges_that_do_not_overlap(tmp_path):
         },
         schema=SCHEMA,
     )
-    table.bulk_insert(data, NO_METADATA)
+    table.bulk_insert(data, NO_BLOOM)
     size = sum(s.base_file.size for s in table.file_slices())
     target = {"hoodie.clustering.plan.strategy.target.file.max.bytes": str(size // 4)}
-    commit = table.cluster(NO_METADATA | BY_FARE | target)
-    assert 3 <= len(commit.stats) <= 6
+    commit = table.cluster(NO_BLOOM | BY_FARE | target)
+    assert 4 <= len(commit.stats) <= 10
     found = [
         pq.read_table(tmp_path / "trips" / s.path, columns=["fare"], partitioning=None)["fare"] for s in commit.stats
     ]
@@ -177,3 +180,49 @@ def test_unknown_columns_and_strategies_are_refused(tmp_path):
     with pytest.raises(UnsupportedError, match="SparkOther"):
         table.cluster(NO_METADATA | {"hoodie.clustering.execution.strategy.class": "SparkOther"})
     assert all(i.is_completed for i in table.timeline)
+
+
+def test_an_update_rolls_a_pending_clustering_back_if_options_say_so(table):
+    fill(table, NO_METADATA)
+    table.cluster(NO_METADATA, run=False)
+    allow = {
+        "hoodie.clustering.updates.strategy": f"{STRATEGIES}.SparkAllowUpdateStrategy",
+        "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "true",
+    }
+    with pytest.raises(UnsupportedError, match="Other"):
+        table.upsert(rows(("a", "x", 9, 1.0)), NO_METADATA | {"hoodie.clustering.updates.strategy": "Other"})
+    table.insert(rows(("z", "z", 1, 1.0)), NO_METADATA | NEW_GROUPS | allow)
+    assert not all(i.is_completed for i in table.timeline)
+    table.upsert(rows(("a", "x", 9, 1.0)), NO_METADATA | allow)
+    assert all(i.is_completed for i in table.timeline)
+    assert ("a", "x", 9, 1.0) in content(table)
+    assert table.cluster(NO_METADATA, schedule=False) is None
+
+
+@pytest.mark.parametrize(("curve", "method"), [("z-order", "direct"), ("hilbert", "sample")])
+def test_files_along_a_curve_have_narrow_ranges_of_both_columns(tmp_path, curve, method):
+    # Of different types and ranges only a sample tells what is narrow.
+    other = pa.float64() if method == "sample" else pa.int64()
+    schema = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64()), ("fare", other)])
+    table = new_table(tmp_path / "trips", schema=schema)
+    side = 300
+    numbers = [(number * 7919) % side**2 for number in range(side**2)]
+    columns = [[f"{n:06}" for n in numbers], ["x"] * side**2, [n // side for n in numbers], [n % side for n in numbers]]
+    data = pa.table(dict(zip(schema.names, columns, strict=True))).cast(schema)
+    table.bulk_insert(data, NO_BLOOM)
+    size = sum(s.base_file.size for s in table.file_slices())
+    options = {
+        "hoodie.clustering.plan.strategy.target.file.max.bytes": str(size // 16),
+        "hoodie.clustering.plan.strategy.sort.columns": "ts,fare",
+        "hoodie.layout.optimize.strategy": curve,
+        "hoodie.layout.optimize.curve.build.method": method,
+    }
+    commit = table.cluster(NO_BLOOM | options)
+    assert table.snapshot(columns=schema.names).to_arrow().sort_by("id").cast(schema) == data.sort_by("id")
+    shares = []
+    for stats in commit.stats:
+        part = pq.read_table(tmp_path / "trips" / stats.path, columns=["ts", "fare"], partitioning=None)
+        ranges = [max(column) - min(column) for column in (part["ts"].to_pylist(), part["fare"].to_pylist())]
+        shares.append(max(ranges) / side)
+    assert len(shares) >= 8
+    assert sum(shares) / len(shares) < 0.7

@@ -10,6 +10,7 @@
 //! | `duplicates` | inserted rows whose keys are in the table |
 //! | `combine` | rows of one write that have the same key |
 //! | `prepare` | the rows of a write before any is written |
+//! | `pending_clustering` | updates of file groups that a pending clustering is to replace |
 //! | `profile` | what a write is about to do, for other writers |
 //! | `tasks` | the rows of one file group, written |
 //! | `replaced_groups` | file groups that a write replaces |
@@ -38,6 +39,7 @@ pub mod distributed;
 mod duplicates;
 mod evolve;
 mod inline_services;
+mod pending_clustering;
 mod prepare;
 mod profile;
 mod read_rows;

@@ -8,6 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::duplicates::{DuplicatePolicy, effective_operation};
 use super::inline_services::run_inline_services;
+use super::pending_clustering::roll_back_updated_clustering;
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
 use super::read_rows::RowSource;
@@ -210,7 +211,8 @@ pub(super) fn written(
         }
         _ => tag(&table, &index, &prepared.keys)?,
     };
-    let (prepared, tagged) = without_duplicates(&table, &index, policy, prepared, tagged)?;
+    let (prepared, mut tagged) = without_duplicates(&table, &index, policy, prepared, tagged)?;
+    roll_back_updated_clustering(transaction, &mut tagged, options)?;
     let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = prepared;
     let rows = IndexedRows { rows, keys, is_delete, is_unconditional, tagged };
     let rows = match operation {

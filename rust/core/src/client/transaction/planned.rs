@@ -1,6 +1,6 @@
 //! Table services whose plan is on the timeline: planned by one, executed by this or another writer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -82,6 +82,19 @@ impl Transaction {
         Ok(begun)
     }
 
+    /// Rolls back plans of services, and what executions of them have written, under the lock.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(in crate::client) fn roll_back_plans(&self, instants: &BTreeSet<RequestedTime>) -> Result<()> {
+        let lock = self.concurrency.lock()?;
+        let rolled_back = with_rollbacks(&self.target, &self.concurrency, |rollbacks| {
+            instants.iter().try_for_each(|instant| rollbacks.roll_back(instant).map(|_| ()))
+        });
+        let released = lock.map_or(Ok(()), |lock| lock.release());
+        rolled_back.and(released)
+    }
+
     /// Undoes what the execution of a plan has written. The plan stays, for the next one.
     ///
     /// # Errors
@@ -152,14 +165,22 @@ fn check_not_executed(target: &Target, concurrency: &Concurrency, instant: &Requ
 }
 
 fn roll_back_execution(target: &Target, concurrency: &Concurrency, instant: &RequestedTime) -> Result<()> {
+    with_rollbacks(target, concurrency, |rollbacks| rollbacks.roll_back_execution(instant).map(|_| ()))
+}
+
+/// Rolls back instants of the table as it is now.
+fn with_rollbacks(
+    target: &Target,
+    concurrency: &Concurrency,
+    roll_back: impl FnOnce(&Rollbacks<'_>) -> Result<()>,
+) -> Result<()> {
     let now = target.open()?;
     let metadata = target.metadata(&now)?;
     let clock = clock(&now.config, concurrency);
-    let rollbacks = Rollbacks {
+    roll_back(&Rollbacks {
         store: &target.store,
         config: &now.config,
         clock: &clock,
         metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
-    };
-    rollbacks.roll_back_execution(instant).map(|_| ())
+    })
 }
