@@ -5,6 +5,7 @@
 //! | `schema` | the columns of a write |
 //! | `conform` | a user's columns in the table's types |
 //! | `read_rows` | a user's batches in the table's types, with their keys |
+//! | `read_state` | writes that were made from rows of the table |
 //! | `refused_rows` | rows that cannot be written, left out |
 //! | `duplicates` | inserted rows whose keys are in the table |
 //! | `combine` | rows of one write that have the same key |
@@ -32,6 +33,7 @@ mod duplicates;
 mod prepare;
 mod profile;
 mod read_rows;
+mod read_state;
 mod refused_rows;
 mod replaced_groups;
 mod schema;
@@ -45,5 +47,5 @@ pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
 pub use refused_rows::RefusedRows;
-pub use transaction::{CommitExtra, Committed, Transaction};
+pub use transaction::{CommitExtra, CommitValidator, Committed, Transaction, with_validator};
 pub use write::{WriteInput, WriteResult, write};

@@ -10,6 +10,7 @@ use super::duplicates::{DuplicatePolicy, effective_operation};
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
 use super::read_rows::RowSource;
+use super::read_state::check_commits_read;
 use super::refused_rows::RefusedRows;
 use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::schema::WriteSchema;
@@ -82,7 +83,8 @@ pub fn write(
     // What cannot be written is refused before there is an instant.
     let early = plan(&table, operation, input, options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
-    let written = planned(early, &table, &transaction, input, options.values())
+    let written = check_commits_read(transaction.table(), options.values())
+        .and_then(|()| planned(early, &table, &transaction, input, options.values()))
         .and_then(|plan| written(&mut transaction, plan, options.values()));
     let warnings = options.warnings().iter().cloned().chain(changed).collect();
     committed(transaction, written, &input.options, warnings)

@@ -5,12 +5,16 @@
 //! | `begin` | failed writes of others, the metadata table, the requested instant |
 //! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
 //! | `undo` | the rollback of a write that failed |
+//! | `validator` | checks of the table as the write would leave it |
+//! | `preview` | the table as the write would leave it |
 //! | `commit_metadata` | what is written into the completed instant |
 
 mod begin;
 mod commit_metadata;
 mod complete;
+mod preview;
 mod undo;
+mod validator;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -142,6 +146,8 @@ impl Transaction {
         }
     }
 }
+
+pub use validator::{CommitValidator, with_validator};
 
 #[cfg(test)]
 mod tests;
