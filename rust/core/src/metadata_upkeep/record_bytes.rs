@@ -202,7 +202,7 @@ pub(super) enum FileGroupId {
     Text(String),
 }
 
-/// The number of a file group id without one, and of ids that are texts.
+/// The number of a file group id without one, and of ids that are strings.
 const NO_INDEX: i32 = -1;
 const UUID_LEN: usize = 36;
 
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_are_not_canonical_uuids_are_texts() {
+    fn ids_that_are_not_canonical_uuids_are_strings() {
         for id in [
             "723E8017-61d4-4ee4-bed8-6170a8190a22-2",
             "723e8017-61d4-4ee4-bed8-6170a8190a22-02",
