@@ -18,6 +18,7 @@ from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.follow import Follower, Ranges
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.merge_into import COMMITS_READ, MergeClauses, merge_target, merged_rows
 from mortice.mergers import Merge, Merging, checked_merge, merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
@@ -39,6 +40,7 @@ from mortice.scan import Scan
 from mortice.services import cleaning, clustering, compaction
 from mortice.services import restore as restores
 from mortice.timeline import Instant, Timeline
+from mortice.validators import Validator, checked_validators, validated
 
 __all__ = ["Table"]
 
@@ -108,6 +110,7 @@ class Table:
         use_record_index: bool = False,
     ) -> None:
         self._merge: Merge | None = None
+        self._validators: tuple[Validator, ...] = ()
         self._storage_options = checked_storage_options(storage_options)
         self._arguments: dict[str, Any] = {
             "mmap": checked_bool("mmap", mmap),
@@ -133,6 +136,9 @@ class Table:
         Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError` as when the table is opened.
         """
         self._native = _mortice.Table(self.uri, self._storage_options, **self._arguments)
+        self._forget()
+
+    def _forget(self) -> None:
         for name in ("schema", "properties", "timeline"):
             self.__dict__.pop(name, None)
 
@@ -325,7 +331,8 @@ class Table:
 
         Raises as `upsert`; `UnsupportedError` while a compaction or clustering of such a partition is pending.
         """
-        return self._show(writes.delete_partitions(self.uri, self._storage_options, partitions, options))
+        with validated(self._validators, self.preview) as check:
+            return self._show(writes.delete_partitions(self.uri, self._storage_options, partitions, options, check))
 
     def cluster(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
@@ -363,7 +370,8 @@ class Table:
 
         Raises as `upsert`.
         """
-        return self._show(writes.delete_where(self.uri, self._storage_options, filters, options))
+        with validated(self._validators, self.preview) as check:
+            return self._show(writes.delete_where(self.uri, self._storage_options, filters, options, check))
 
     def clean(self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False) -> list[cleaning.Clean]:
         """Deletes files that only queries of older commits read, and those of replaced file groups.
@@ -431,8 +439,83 @@ class Table:
         self.refresh()
         return commits[-1] if commits else None
 
+    def merge_into(  # noqa: PLR0917
+        self,
+        data: Any,
+        on: str | Sequence[str] | None = None,
+        when_matched_update: Sequence[str] | None = None,
+        when_not_matched: str = "insert",
+        when_matched_delete: Filters = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Commit:
+        """Merges rows into the table as SQL's `MERGE INTO` does, as one commit: matched rows are updated or deleted,
+        others inserted.
+
+            table.merge_into(
+                rides, when_matched_update=["fare", "ts"], when_matched_delete=[("state", "=", "cancelled")]
+            )
+
+        The stored rows of the keys are read with filters on key and partition columns. An update is never lost to
+        ordering values: a matched row keeps the stored one, unless it is updated, and then the new one must not be
+        less. Columns that the table does not have can be used in `when_matched_delete`, and are not written.
+
+        Args:
+            data: The rows, one for each key: anything with `__arrow_c_stream__`.
+            on: The columns by which rows are matched: the record key, with partition columns or without. Default: the
+                record key and those partition columns that the rows have; the record key alone if
+                `hoodie.index.type` is a global index.
+            when_matched_update: The columns that a matched row gets, the others stay. Default: all that rows and table
+                have in common. Empty: none.
+            when_not_matched: `"insert"`, with null in columns that the rows do not have, or `"ignore"`.
+            when_matched_delete: Filters (see `mortice.filters`). Matched rows that they select are deleted. A column is
+                that of the given row, or of the stored one if the given rows do not have it.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`; `UnsupportedError` for a table whose merge rules are not by commit or event time, or whose
+        keys are generated; `WriteConflictError` if another writer commits between the read and the write.
+        """
+        clauses = MergeClauses.from_arguments(on, when_matched_update, when_not_matched, when_matched_delete)
+        rows = pa.table(data)
+        given = writes.checked_options(options)
+        self.refresh()
+        target = merge_target(self, rows.column_names, clauses, given)
+        merged = merged_rows(self, rows, target, clauses)
+        return self._write("upsert", merged, {**given, COMMITS_READ: target.commits})
+
+    def with_validators(self, *validators: Validator) -> Table:
+        """Returns a copy of this table whose writes are checked before they are completed.
+
+            def check(table):
+                assert table.snapshot(columns=[], filters=[("fare", "<", 0)]).count() == 0
+
+            table.with_validators(check).upsert(rows)
+
+        Each function gets the table as the write would leave it: its queries return the new rows, `timeline.latest` is
+        the write. If one raises an exception or returns False, the write is rolled back, and the exception is raised
+        (`InvalidArgumentError` for False). With several writers they run while the table is locked.
+
+        Args:
+            validators: Functions of a table, called in this order, after those that this table has.
+
+        Raises `InvalidArgumentError` if one is not callable.
+        """
+        table = copy.copy(self)
+        table._validators = (*self._validators, *checked_validators(validators))  # noqa: SLF001
+        return table
+
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
-        return self._show(writes.write(self.uri, self._storage_options, operation, data, options))
+        with validated(self._validators, self.preview) as check:
+            return self._show(writes.write(self.uri, self._storage_options, operation, data, options, check))
+
+    def preview(self, native: _mortice.Table) -> Table:
+        """Returns the table that validators get, from the native one."""
+        table = copy.copy(self)
+        table._native = native  # noqa: SLF001
+        table._forget()  # noqa: SLF001
+        return table
 
     def _show(self, commit: Commit) -> Commit:
         self.refresh()

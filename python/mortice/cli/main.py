@@ -18,6 +18,7 @@ from mortice.cli.log import run_log
 from mortice.cli.read import run_read
 from mortice.cli.recovery import run_restore, run_rollback, run_savepoint
 from mortice.cli.table import run_slices, run_timeline
+from mortice.cli.write import OPERATIONS, run_create, run_write
 from mortice.errors import InvalidArgumentError, MorticeError
 
 _EXAMPLES = """examples:
@@ -30,6 +31,8 @@ _EXAMPLES = """examples:
   mortice savepoint trips 20240101120000000 --comment 'before the migration'
   mortice compact trips --dry-run
   mortice restore trips 20240101120000000 --dry-run
+  mortice create trips --schema 'id string, city string, fare double, ts long' --record-key id --ordering ts
+  mortice write trips rides.parquet --operation upsert --option hoodie.index.type=SIMPLE
 """
 
 
@@ -64,8 +67,8 @@ def _failed(error: MorticeError, status: int) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mortice",
-        description="Reads Apache Hudi tables, inspects their timelines, file slices and log files, and runs services "
-        "on them.",
+        description="Reads and writes Apache Hudi tables, shows their timelines, file slices and log files, and runs "
+        "services on them.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -92,6 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_restore(commands)
     _add_savepoint(commands)
     add_cluster(commands, _add_storage_option)
+    _add_create(commands)
+    _add_write(commands)
     return parser
 
 
@@ -256,6 +261,73 @@ def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     _add_storage_option(command)
     command.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _add_create(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "create", help="create a table", description="Creates an empty table.", allow_abbrev=False
+    )
+    command.set_defaults(run=run_create)
+    command.add_argument("path", metavar="TABLE", help="where the table is to be: a path or a URI")
+    command.add_argument(
+        "--schema",
+        metavar="COLUMNS",
+        required=True,
+        help="the columns: 'id string not null, fare double, at timestamp'; or a file of "
+        "rows (.parquet, .arrow, .csv, .json), whose columns are taken",
+    )
+    command.add_argument("--record-key", metavar="A,B", required=True, help="the columns of the record key")
+    command.add_argument("--partition-by", metavar="A,B", help="the partition columns")
+    command.add_argument("--ordering", metavar="A,B", help="the ordering columns")
+    command.add_argument("--name", metavar="NAME", help="the table's name (default: the last part of TABLE)")
+    command.add_argument(
+        "--table-type", choices=("MERGE_ON_READ", "COPY_ON_WRITE"), default="MERGE_ON_READ", type=str.upper
+    )
+    command.add_argument("--table-version", metavar="N", type=_count, default=9, help="9 (default), 8 or 6")
+    command.add_argument(
+        "--property",
+        metavar="NAME=VALUE",
+        dest="properties",
+        action="append",
+        type=_setting,
+        default=[],
+        help="a further property by Hudi's name, such as hoodie.record.merge.mode=COMMIT_TIME_ORDERING",
+    )
+    _add_storage_option(command)
+
+
+def _add_write(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "write",
+        help="write files of rows to a table",
+        description="Writes the rows of files to a table, as one commit. bulk_insert reads files of any size as a "
+        "stream; the other operations hold the rows in memory.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_write)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument(
+        "data", metavar="DATA", nargs="+", help="a file of rows: .parquet, .arrow, .csv, .json (a document per line)"
+    )
+    command.add_argument("--operation", choices=sorted(OPERATIONS), required=True)
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        dest="options",
+        action="append",
+        type=_setting,
+        default=[],
+        help="an option of the write by Hudi's name, such as hoodie.index.type=BLOOM; may be repeated",
+    )
+    _add_storage_option(command)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
+    return name, value
 
 
 def _count(text: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from mortice.spark.hadoop_conf import hadoop_settings
 from mortice.spark.option_names import SPARK_PREFIX, STORAGE_PREFIX, is_of_storage
 from mortice.spark.write_stages import Frames
 from mortice.table import Table
+from mortice.validators import CommitCheck, Validator, checked_validators, validated
 from mortice.writes import checked_options, commit_of
 
 if TYPE_CHECKING:
@@ -42,12 +43,13 @@ class _Default(str):
 DEFAULT_OPERATION = _Default("upsert")
 
 
-def write(
+def write(  # noqa: PLR0917
     df: DataFrame,
     uri: str | os.PathLike[str],
     operation: str = DEFAULT_OPERATION,
     mode: str = "append",
     options: Mapping[str, Any] | None = None,
+    validators: Sequence[Validator] = (),
 ) -> Commit | None:
     """Writes a DataFrame to a Hudi table in one commit. Works on Spark 3.5 and later, classic and Connect.
 
@@ -69,6 +71,8 @@ def write(
             `ignore` writes nothing. `overwrite` is refused then: Hudi would delete the table and its history.
         options: Options by Hudi's names (docs/writing.md), Hadoop's settings of the table's store (`fs.s3a.*`) and
             `mortice.storage.NAME`. The session's settings of Hadoop's file systems apply as well.
+        validators: Functions that get the table as the write would leave it, on the driver; an exception refuses the
+            commit (`Table.with_validators`).
 
     Returns:
         The commit; None if the mode is `ignore` and there is a table.
@@ -81,7 +85,7 @@ def write(
         WriteConflictError: Another writer changed the same file groups, and committed first.
     """
     target = WriteTarget.from_options(uri, options)
-    return write_frame(df, target, checked_operation(operation, target.options), mode)
+    return write_frame(df, target, checked_operation(operation, target.options), mode, checked_validators(validators))
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,9 @@ class WriteTarget:
         return checked_storage_options({**hadoop_settings(spark, self.uri), **self.storage})
 
 
-def write_frame(df: DataFrame, target: WriteTarget, operation: str, mode: str) -> Commit | None:
+def write_frame(
+    df: DataFrame, target: WriteTarget, operation: str, mode: str, validators: Sequence[Validator] = ()
+) -> Commit | None:
     """Writes a DataFrame in one commit; None if the mode is `ignore` and there is a table.
 
     Args:
@@ -127,6 +133,7 @@ def write_frame(df: DataFrame, target: WriteTarget, operation: str, mode: str) -
         target: The table.
         operation: The operation, checked.
         mode: As for `write`.
+        validators: As for `write`.
 
     Raises as `write`.
     """
@@ -135,7 +142,8 @@ def write_frame(df: DataFrame, target: WriteTarget, operation: str, mode: str) -
         return None
     native = _planned(df, target.uri, storage, operation, target.options)
     try:
-        return _run(df.sparkSession, df, native)
+        with validated(validators, lambda new: Table(target.uri, storage_options=storage).preview(new)) as check:
+            return _run(df.sparkSession, df, native, check)
     except BaseException as error:
         raised = _typed(error)
         native.abort(str(raised))
@@ -209,7 +217,7 @@ def _parallelism(spark: SparkSession) -> int:
     return max(1, int(spark.sparkContext.defaultParallelism))
 
 
-def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) -> Commit:
+def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite, check: CommitCheck | None) -> Commit:
     frames = Frames(spark, df)
     reports: list[bytes] = []
     try:
@@ -226,7 +234,7 @@ def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) 
                 break
             name, partitions, stages, key_tasks = native.next(reports)
             reports = []
-        return commit_of(native.commit(reports), stacklevel=5)
+        return commit_of(native.commit(reports, check), stacklevel=5)
     finally:
         frames.unpersist()
 

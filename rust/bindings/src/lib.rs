@@ -26,6 +26,7 @@ mod scan;
 mod split;
 mod stream;
 mod table;
+mod validator;
 mod write;
 
 use pyo3::prelude::*;
@@ -57,6 +58,9 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::create_table_by_options, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::begin_task_insert, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::commit_task_insert, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::abort_task_insert, module)?)?;
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;

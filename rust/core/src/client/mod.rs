@@ -6,6 +6,7 @@
 //! | `evolve` | columns of the table that a write changes |
 //! | `conform` | a user's columns in the table's types |
 //! | `read_rows` | a user's batches in the table's types, with their keys |
+//! | `read_state` | writes that were made from rows of the table |
 //! | `refused_rows` | rows that cannot be written, left out |
 //! | `duplicates` | inserted rows whose keys are in the table |
 //! | `combine` | rows of one write that have the same key |
@@ -43,6 +44,7 @@ mod pending_clustering;
 mod prepare;
 mod profile;
 mod read_rows;
+mod read_state;
 mod recovery;
 mod refused_rows;
 mod replaced_groups;
@@ -63,5 +65,5 @@ pub use recovery::{
     rollback,
 };
 pub use refused_rows::RefusedRows;
-pub use transaction::{CommitExtra, Committed, Transaction};
+pub use transaction::{CommitExtra, CommitValidator, Committed, Transaction, with_validator};
 pub use write::{WriteInput, WriteResult, write};

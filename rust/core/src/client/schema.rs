@@ -92,9 +92,13 @@ fn own_columns(table: &OpenTable) -> Result<Option<(Schema, bool)>> {
     Ok(Some((found.files.without_fields(&meta_columns::ALL)?, found.internal.is_some())))
 }
 
-/// The columns without those that Hudi adds.
+/// A column of rows that is not written: whether a row deletes its key, with any ordering value. So one commit has updates and
+/// deletes, and the table needs no column for it.
+pub(super) const DELETES_KEY: &str = "_mortice_deletes_key";
+
+/// The columns without those that Hudi adds, and without the mark of deletes.
 pub(super) fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
-    let is_meta = |name: &str| meta_columns::ALL.contains(&name);
+    let is_meta = |name: &str| meta_columns::ALL.contains(&name) || name == DELETES_KEY;
     ArrowSchema::new(given.fields().iter().filter(|field| !is_meta(field.name())).cloned().collect::<Vec<_>>())
 }
 

@@ -12,6 +12,7 @@ use super::pending_clustering::roll_back_updated_clustering;
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
 use super::read_rows::RowSource;
+use super::read_state::check_commits_read;
 use super::refused_rows::RefusedRows;
 use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::schema::WriteSchema;
@@ -80,7 +81,8 @@ pub fn write(uri: &str, storage: &StorageOptions, operation: WriteOperation, inp
     // What cannot be written is refused before there is an instant.
     let early = plan(&table, operation, &input, options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
-    let planned = planned(early, &table, &transaction, &input, options.values());
+    let planned = check_commits_read(transaction.table(), options.values())
+        .and_then(|()| planned(early, &table, &transaction, &input, options.values()));
     // The plan has the rows: those of a stream are in memory once from here on.
     let WriteInput { batches, options: given, .. } = input;
     drop(batches);

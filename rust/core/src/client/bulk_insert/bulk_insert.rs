@@ -108,6 +108,7 @@ fn insert(
         schema: &schema,
         instant: transaction.instant(),
         base,
+        stage: 0,
         attempt: new_attempt(),
         next_task: AtomicU32::new(0),
         memory: OPEN_BYTES / threads,

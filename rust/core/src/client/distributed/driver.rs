@@ -16,6 +16,7 @@ use crate::client::duplicates::{DuplicatePolicy, effective_operation};
 use crate::client::inline_services::run_inline_services;
 use crate::client::prepare::Preparation;
 use crate::client::read_rows::RowSource;
+use crate::client::read_state::check_commits_read;
 use crate::client::refused_rows::ignores_failed;
 use crate::client::schema::WriteSchema;
 use crate::client::sort_mode::SortMode;
@@ -257,6 +258,7 @@ impl DistributedWrite {
                 "another writer has changed the table's columns or properties while rows were prepared; write again";
             return Err(Error::new(ErrorKind::WriteConflict, message).in_file(&self.uri));
         }
+        check_commits_read(&table, self.options.values())?;
         self.table = table;
         self.remove_old_marks()
     }
@@ -481,7 +483,7 @@ fn check_operation(operation: WriteOperation) -> Result<()> {
 }
 
 /// Refuses options that writes in one process follow, and those on Spark do not.
-fn check_options(operation: WriteOperation, options: &BTreeMap<String, String>) -> Result<()> {
+pub(super) fn check_options(operation: WriteOperation, options: &BTreeMap<String, String>) -> Result<()> {
     let refused = [
         (ignores_failed(options)?, "leaving rows out (hoodie.write.ignore.failed)"),
         (
@@ -509,7 +511,7 @@ fn is_same_table(now: &TableConfig, before: &TableConfig) -> bool {
     with_metadata_of_before == *before
 }
 
-fn mark_of(transaction: &Transaction) -> OpenMark {
+pub(super) fn mark_of(transaction: &Transaction) -> OpenMark {
     OpenMark::new(Arc::clone(transaction.store()), transaction.instant())
 }
 

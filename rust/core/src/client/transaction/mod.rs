@@ -7,14 +7,18 @@
 //! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
 //! | `undo` | the rollback of a write that failed |
 //! | `service` | plans of table services, and the beginning of their execution |
+//! | `validator` | checks of the table as the write would leave it |
+//! | `preview` | the table as the write would leave it |
 //! | `commit_metadata` | what is written into the completed instant |
 
 mod begin;
 mod commit_metadata;
 mod complete;
 mod planned;
+mod preview;
 mod service;
 mod undo;
+mod validator;
 
 pub(in crate::client) use begin::check_version;
 pub(in crate::client) use service::ServiceTarget;
@@ -154,6 +158,8 @@ impl Transaction {
         }
     }
 }
+
+pub use validator::{CommitValidator, with_validator};
 
 #[cfg(test)]
 mod tests;

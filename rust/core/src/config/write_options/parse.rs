@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 /// Options that Hudi passes to Hadoop, Spark or a metrics system, under names that are no fixed list.
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
 
+/// Options that Hudi does not have.
+const OWN_OPTIONS: [&str; 2] = ["mortice.metadata.drop_unsupported", "mortice.write.commits.read"];
+
 /// The options of a write: each is known, and agrees with the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteOptions {
@@ -28,6 +31,10 @@ impl WriteOptions {
         let mut options = Self::default();
         for (name, value) in given {
             let Some(option) = decision_for(name)? else {
+                if OWN_OPTIONS.contains(&name.as_str()) {
+                    options.values.insert(name.clone(), value.clone());
+                    continue;
+                }
                 if FREE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || is_commit_metadata(given, name) {
                     continue;
                 }
@@ -215,6 +222,12 @@ mod tests {
         // Those of streams are metadata with any prefix.
         let checkpoint = ("_hudi_streaming_sink_checkpoint", "{}");
         parse(&[("hoodie.datasource.write.commitmeta.key.prefix", "my."), checkpoint]).unwrap();
+    }
+
+    #[test]
+    fn own_options_are_accepted() {
+        let name = OWN_OPTIONS[0];
+        assert_eq!(parse(&[(name, "true")]).unwrap().values().get(name).map(String::as_str), Some("true"));
     }
 
     #[test]
