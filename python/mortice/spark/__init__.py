@@ -9,14 +9,15 @@
 
 Both return the same rows; `read` needs less CPU time in the JVM. Spark does not prune columns of a Python data source:
 name the columns that the query needs. `count` counts rows without sending them to the JVM. `write` writes a DataFrame
-to a table. `merge_udf` returns a function that merges rows of DataFrames by Hudi's rules. pyspark is imported only when
-one of these is called.
+to a table; `compact` merges log files of a table into base files. `merge_udf` returns a function that merges rows of
+DataFrames by Hudi's rules. pyspark is imported only when one of these is called.
 """
 
+from mortice.spark.compact import compact
 from mortice.spark.merge_udf import merge_udf
 from mortice.spark.metrics import Metrics
 from mortice.spark.read import count, read
 from mortice.spark.register import register
 from mortice.spark.write import write
 
-__all__ = ["Metrics", "count", "merge_udf", "read", "register", "write"]
+__all__ = ["Metrics", "compact", "count", "merge_udf", "read", "register", "write"]

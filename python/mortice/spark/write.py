@@ -7,20 +7,18 @@ DataFrame is computed once: its rows are persisted, in the table's types and wit
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mortice import _mortice, errors
+from mortice import _mortice
 from mortice.commit import Commit
-from mortice.errors import InvalidArgumentError, MorticeError, TableExistsError, TableNotFoundError, UnsupportedError
-from mortice.options import checked_storage_options, checked_uri
-from mortice.spark.data_frame import is_connect
-from mortice.spark.hadoop_conf import hadoop_settings
-from mortice.spark.option_names import SPARK_PREFIX, STORAGE_PREFIX, is_of_storage
+from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
+from mortice.options import checked_uri
+from mortice.spark.task_errors import typed_error
+from mortice.spark.write_options import parallelism, split_options
 from mortice.spark.write_stages import Frames
 from mortice.table import Table
-from mortice.writes import checked_options, commit_of
+from mortice.writes import commit_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +27,6 @@ __all__ = ["write"]
 
 OPERATION = "hoodie.datasource.write.operation"
 MODES = ("append", "overwrite", "errorifexists", "error", "ignore")
-_ERROR_IN_TEXT = re.compile(r"mortice\.errors\.(\w+): \[(MORTICE-[A-Z-]+)\] (.*)")
 
 
 class _Default(str):
@@ -77,7 +74,7 @@ def write(
         WriteConflictError: Another writer changed the same file groups, and committed first.
     """
     spark, path = df.sparkSession, checked_uri(uri)
-    storage, given = _options(spark, path, options)
+    storage, given = split_options(spark, path, options)
     operation = _operation(operation, given)
     if not _goes_on(path, storage, operation, _mode(mode)):
         return None
@@ -85,30 +82,11 @@ def write(
     try:
         return _run(spark, df, native)
     except BaseException as error:
-        raised = _typed(error)
+        raised = typed_error(error)
         native.abort(str(raised))
         if raised is error:
             raise
         raise raised from error
-
-
-def _options(spark: SparkSession, uri: str, options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Returns options of the storage, and those of the write."""
-    if options is not None and not isinstance(options, Mapping):
-        raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(options).__name__}")
-    storage: dict[str, Any] = dict(hadoop_settings(spark, uri))
-    of_write: dict[str, Any] = {}
-    for given, value in (options or {}).items():
-        name = str(given)
-        if name.startswith(f"{SPARK_PREFIX}hoodie."):
-            name = name.removeprefix(SPARK_PREFIX)
-        if is_of_storage(name):
-            storage[name.removeprefix(STORAGE_PREFIX)] = value
-        elif of_write.setdefault(name, value) != value:
-            raise InvalidArgumentError(
-                f"the option {name} is given twice, with different values; leave out one of them"
-            )
-    return checked_storage_options(storage), checked_options(of_write)
 
 
 def _operation(operation: str, options: Mapping[str, str]) -> str:
@@ -154,10 +132,10 @@ def _planned(
     from pyspark.sql.pandas.types import to_arrow_schema
 
     columns = to_arrow_schema(df.schema).empty_table()
-    parallelism = _parallelism(df.sparkSession)
+    tasks = parallelism(df.sparkSession)
 
     def plan() -> _mortice.DistributedWrite:
-        return _mortice.DistributedWrite(uri, storage, operation, columns, options, parallelism)
+        return _mortice.DistributedWrite(uri, storage, operation, columns, options, tasks)
 
     try:
         return plan()
@@ -166,13 +144,6 @@ def _planned(
             raise
     _mortice.create_table_by_options(uri, storage, operation, columns, options)
     return plan()
-
-
-def _parallelism(spark: SparkSession) -> int:
-    """Returns how many tasks run at once, as far as it is known."""
-    if is_connect(spark):
-        return max(1, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
-    return max(1, int(spark.sparkContext.defaultParallelism))
 
 
 def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) -> Commit:
@@ -195,15 +166,3 @@ def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) 
         return commit_of(native.commit(reports), stacklevel=4)
     finally:
         frames.unpersist()
-
-
-def _typed(error: BaseException) -> BaseException:
-    """Returns the error of mortice that ended a task, whose type Spark has lost; other errors unchanged."""
-    if isinstance(error, (MorticeError, KeyboardInterrupt)):
-        return error
-    found = _ERROR_IN_TEXT.findall(str(error))
-    if not found:
-        return error
-    name, code, message = found[-1]
-    kind = getattr(errors, name, MorticeError)
-    return kind(message, code=code) if issubclass(kind, MorticeError) else error

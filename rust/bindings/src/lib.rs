@@ -56,6 +56,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
+    module.add_class::<compact::DistributedCompaction>()?;
     module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
     module.add_function(wrap_pyfunction!(compact::planned_compactions, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;

@@ -26,6 +26,8 @@ pub(super) enum StageSpec {
     Route(RouteSpec),
     /// Rows are written.
     Write(WriteSpec),
+    /// File slices are compacted.
+    Compact(CompactSpec),
 }
 
 /// Slots of keys.
@@ -114,6 +116,17 @@ pub(super) struct TaskSpec {
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteSpec {
     pub(super) tasks: Vec<TaskSpec>,
+    /// Whether the commit needs the Bloom filters of files, which are large.
+    pub(super) keeps_blooms: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompactSpec {
+    /// The slices of a plan.
+    pub(super) slices: Vec<FileSlice>,
+    /// Of each task, the slices that it compacts.
+    pub(super) tasks: Vec<Vec<u32>>,
     /// Whether the commit needs the Bloom filters of files, which are large.
     pub(super) keeps_blooms: bool,
 }
