@@ -52,7 +52,8 @@ impl CompactStage {
         if let Some(file) = status.file.as_mut().filter(|_| !self.spec.keeps_blooms) {
             file.bloom = None;
         }
-        output.report(number, &ReadReport::Compacted(CompactedReport { slice: number, status }))
+        let report = Box::new(CompactedReport { slice: number, status });
+        output.report(number, &ReadReport::Compacted(report))
     }
 }
 
