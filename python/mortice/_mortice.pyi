@@ -499,6 +499,27 @@ def compact(
 ) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
     """Plans a compaction, if one is due, and executes what is pending: (requested time, commits, warnings)."""
 
+@final
+class DistributedCompaction:
+    """The driver's part of compactions whose slices are merged in other processes."""
+
+    def __new__(
+        cls, uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], parallelism: int
+    ) -> DistributedCompaction: ...
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on options that have no effect."""
+    def schedule(self) -> str | None:
+        """Plans a compaction, if one is due."""
+    def find_pending(self) -> int:
+        """Looks for pending compactions. Returns their number."""
+    def begin_next(self) -> tuple[bytes, int] | None:
+        """Begins the next pending compaction: (stage, tasks)."""
+    def commit(self, reports: Sequence[bytes]) -> _CommitOfWrite:
+        """Completes the compaction that was begun."""
+    def abort(self, reason: str) -> None:
+        """Undoes what was begun; the compaction stays pending."""
+
 def planned_compactions(
     uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
 ) -> list[tuple[str | None, list[_PlannedSlice]]]:

@@ -25,7 +25,8 @@ from pyspark.sql.types import StructType
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
 from mortice.options import checked_storage_options
-from mortice.spark.write import OPERATION, WriteTarget
+from mortice.spark.write import OPERATION
+from mortice.spark.write_options import WriteTarget
 from mortice.spark.write_stages import REPORT, RunStage
 
 __all__ = ["TaskInsertWriter", "WrittenFiles", "task_insert_writer"]

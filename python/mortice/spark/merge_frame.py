@@ -18,7 +18,8 @@ from mortice.filters import Filters
 from mortice.merge_into import COMMITS_READ, DELETES_KEY, MergeClauses, MergeTarget, merge_target
 from mortice.spark.option_names import is_of_storage
 from mortice.spark.read import read
-from mortice.spark.write import WriteTarget, write_frame
+from mortice.spark.write import write_frame
+from mortice.spark.write_options import WriteTarget
 from mortice.table import Table
 
 if TYPE_CHECKING:

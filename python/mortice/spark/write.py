@@ -7,31 +7,26 @@ DataFrame is computed once: its rows are persisted, in the table's types and wit
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mortice import _mortice, errors
+from mortice import _mortice
 from mortice.commit import Commit
-from mortice.errors import InvalidArgumentError, MorticeError, TableExistsError, TableNotFoundError, UnsupportedError
-from mortice.options import checked_storage_options, checked_uri
-from mortice.spark.data_frame import is_connect
-from mortice.spark.hadoop_conf import hadoop_settings
-from mortice.spark.option_names import SPARK_PREFIX, STORAGE_PREFIX, is_of_storage
+from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
+from mortice.spark.task_errors import typed_error
+from mortice.spark.write_options import WriteTarget, parallelism
 from mortice.spark.write_stages import Frames
 from mortice.table import Table
 from mortice.validators import CommitCheck, Validator, checked_validators, validated
-from mortice.writes import checked_options, commit_of
+from mortice.writes import commit_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["WriteTarget", "checked_operation", "write", "write_frame"]
+__all__ = ["checked_operation", "write", "write_frame"]
 
 OPERATION = "hoodie.datasource.write.operation"
 MODES = ("append", "overwrite", "errorifexists", "error", "ignore")
-_ERROR_IN_TEXT = re.compile(r"mortice\.errors\.(\w+): \[(MORTICE-[A-Z-]+)\] (.*)")
 
 
 class _Default(str):
@@ -88,41 +83,6 @@ def write(  # noqa: PLR0917
     return write_frame(df, target, checked_operation(operation, target.options), mode, checked_validators(validators))
 
 
-@dataclass(frozen=True)
-class WriteTarget:
-    """A table to write to, as arguments describe it."""
-
-    uri: str
-    """Its base path."""
-    storage: Mapping[str, Any]
-    """Options of its storage that were given, by the names of the storage."""
-    options: Mapping[str, str]
-    """Options of the write."""
-
-    @staticmethod
-    def from_options(uri: str | os.PathLike[str], options: Mapping[str, Any] | None) -> WriteTarget:
-        """Returns the target that arguments of `write` describe. Raises `InvalidArgumentError`."""
-        if options is not None and not isinstance(options, Mapping):
-            raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(options).__name__}")
-        storage: dict[str, Any] = {}
-        of_write: dict[str, Any] = {}
-        for given, value in (options or {}).items():
-            name = str(given)
-            if name.startswith(f"{SPARK_PREFIX}hoodie."):
-                name = name.removeprefix(SPARK_PREFIX)
-            if is_of_storage(name):
-                storage[name.removeprefix(STORAGE_PREFIX)] = value
-            elif of_write.setdefault(name, value) != value:
-                raise InvalidArgumentError(
-                    f"the option {name} is given twice, with different values; leave out one of them"
-                )
-        return WriteTarget(checked_uri(uri), storage, checked_options(of_write))
-
-    def storage_options(self, spark: SparkSession) -> dict[str, str]:
-        """Returns the options of the storage: the session's settings, and those that were given."""
-        return checked_storage_options({**hadoop_settings(spark, self.uri), **self.storage})
-
-
 def write_frame(
     df: DataFrame, target: WriteTarget, operation: str, mode: str, validators: Sequence[Validator] = ()
 ) -> Commit | None:
@@ -145,7 +105,7 @@ def write_frame(
         with validated(validators, lambda new: Table(target.uri, storage_options=storage).preview(new)) as check:
             return _run(df.sparkSession, df, native, check)
     except BaseException as error:
-        raised = _typed(error)
+        raised = typed_error(error)
         native.abort(str(raised))
         if raised is error:
             raise
@@ -196,10 +156,10 @@ def _planned(
     from pyspark.sql.pandas.types import to_arrow_schema
 
     columns = to_arrow_schema(df.schema).empty_table()
-    parallelism = _parallelism(df.sparkSession)
+    tasks = parallelism(df.sparkSession)
 
     def plan() -> _mortice.DistributedWrite:
-        return _mortice.DistributedWrite(uri, storage, operation, columns, options, parallelism)
+        return _mortice.DistributedWrite(uri, storage, operation, columns, options, tasks)
 
     try:
         return plan()
@@ -208,13 +168,6 @@ def _planned(
             raise
     _mortice.create_table_by_options(uri, storage, operation, columns, options)
     return plan()
-
-
-def _parallelism(spark: SparkSession) -> int:
-    """Returns how many tasks run at once, as far as it is known."""
-    if is_connect(spark):
-        return max(1, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
-    return max(1, int(spark.sparkContext.defaultParallelism))
 
 
 def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite, check: CommitCheck | None) -> Commit:
@@ -237,15 +190,3 @@ def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite, 
         return commit_of(native.commit(reports, check), stacklevel=5)
     finally:
         frames.unpersist()
-
-
-def _typed(error: BaseException) -> BaseException:
-    """Returns the error of mortice that ended a task, whose type Spark has lost; other errors unchanged."""
-    if isinstance(error, (MorticeError, KeyboardInterrupt)):
-        return error
-    found = _ERROR_IN_TEXT.findall(str(error))
-    if not found:
-        return error
-    name, code, message = found[-1]
-    kind = getattr(errors, name, MorticeError)
-    return kind(message, code=code) if issubclass(kind, MorticeError) else error

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from mortice.errors import InvalidArgumentError, StorageError, TableNotFoundError, UnsupportedError, WriteConflictError
 from mortice.spark.data_frame import is_connect
 from mortice.spark.stream_checkpoint import BatchCheckpoint, commits_of_batch, last_checkpoint
-from mortice.spark.write import WriteTarget, checked_operation, write_frame
+from mortice.spark.write import checked_operation, write_frame
+from mortice.spark.write_options import WriteTarget
 from mortice.table import Table
 from mortice.validators import Validator
 

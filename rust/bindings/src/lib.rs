@@ -68,6 +68,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
     module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
     module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)?;
+    module.add_class::<compact::DistributedCompaction>()?;
     module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
     module.add_function(wrap_pyfunction!(compact::planned_compactions, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;

@@ -1,5 +1,6 @@
 """Compactions: asked for, after writes, planned and executed later, stopped and executed again."""
 
+import json
 import pathlib
 import warnings
 
@@ -8,6 +9,7 @@ import pytest
 
 import mortice
 from mortice import InvalidArgumentError
+from mortice.cli.main import main
 from mortice.services import compaction
 from support.tables.written import NO_METADATA, content, new_table, rows
 
@@ -192,3 +194,18 @@ def test_tables_and_arguments_that_cannot_be_compacted_are_refused(tmp_path):
         table.compact(schedule="yes")
     with pytest.raises(InvalidArgumentError, match=r"max.delta.commits"):
         table.compact(options={"hoodie.compact.inline.max.delta.commits": "many"})
+
+
+def test_the_command_line_plans_prints_and_compacts(tmp_path, capsys):
+    table = updated_table(tmp_path / "trips", 9, NO_METADATA)
+    arguments = ["compact", table.uri, "--option", "hoodie.metadata.enable=false"]
+    assert main([*arguments, "--dry-run", "--json"]) == 0
+    [planned] = json.loads(capsys.readouterr().out)
+    assert (planned["instant"], [one["partition"] for one in planned["slices"]]) == (None, ["x"])
+    assert main([*arguments, "--run-only"]) == 0
+    assert capsys.readouterr().out == "nothing to compact\n"
+    assert main([*arguments, "--schedule-only"]) == 0
+    assert capsys.readouterr().out.startswith("planned ")
+    assert main(arguments) == 0
+    assert "1 files, 1 rows" in capsys.readouterr().out
+    assert content(table.refresh() or table) == [("a", "x", 2, 10.0), ("c", "y", 1, 3.0)]

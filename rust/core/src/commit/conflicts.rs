@@ -387,6 +387,9 @@ mod tests {
         );
         let message = table.conflict(false, || table.put("20240107000000000.rollback.requested", &plan(OWN))).unwrap();
         assert!(message.contains("20240107000000000.rollback"), "{message}");
+        // The execution of a plan that was rolled back earlier does not.
+        table.put("20240107000000000_20240107000000001.rollback", b"{}");
+        table.check(&table.timeline(), false).unwrap();
         let table = Table::new("6");
         let remove = |name: &str| table.storage().delete(&format!(".hoodie/{OWN}.deltacommit.{name}")).unwrap();
         assert!(table.conflict(false, || ["inflight", "requested"].map(remove).into_iter().collect()).is_some());

@@ -47,10 +47,18 @@ fn execute(target: ServiceTarget<'_>, instant: &RequestedTime) -> Result<Option<
     }
 }
 
+/// The slices of a compaction that has begun.
+///
+/// # Errors
+/// As for [`TableCompactions::slices`].
+pub(in crate::client) fn slices_of(transaction: &Transaction) -> Result<Vec<FileSlice>> {
+    TableCompactions::open(transaction.store())?.slices(transaction.instant())
+}
+
 /// Writes the new base files. Returns also the table's columns.
 fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<(Vec<WriteStatus>, Schema)> {
     let (table, store, instant) = (transaction.table(), transaction.store(), transaction.instant());
-    let slices = TableCompactions::open(store)?.slices(instant)?;
+    let slices = slices_of(transaction)?;
     let schema = WriteSchema::of_table(table)?;
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(slices.len().max(1));
     let handle = CompactHandle {

@@ -11,5 +11,5 @@ mod execute;
 mod schedule;
 
 pub use compact::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
-pub(super) use execute::execute_pending;
+pub(super) use execute::{execute_pending, slices_of};
 pub(super) use schedule::schedule;

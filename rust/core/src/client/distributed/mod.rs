@@ -21,12 +21,13 @@
 //! | `slots` | which rows come together in one process |
 //! | `specs`, `state`, `reports` | what the driver sends to tasks, and what they report |
 //! | `stage`, `distributor`, `task_numbers` | input and output of a stage |
-//! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage` | the stages |
+//! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage`, `compact_stage` | the stages |
 //! | `placer`, `tags` | places and tags of rows |
 //! | `closing_store` | files of attempts that run on after the commit |
 //! | `run_stage` | a stage, from its serialised form |
 //! | `packing` | tasks that one process runs one after the other |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
+//! | `compaction` | the driver's part of compactions |
 //! | `assigned` | its tasks, and what they have to report |
 //! | `insert_stage` | rows that are written where they are, to new file groups |
 //! | `task_insert` | a write of such tasks, whose driver's parts run in several processes |
@@ -34,6 +35,8 @@
 mod assigned;
 mod chunk;
 mod closing_store;
+mod compact_stage;
+mod compaction;
 mod distributor;
 mod driver;
 mod insert_stage;
@@ -59,6 +62,7 @@ mod task_insert;
 mod task_numbers;
 mod write_stage;
 
+pub use compaction::{CompactStep, DistributedCompaction};
 pub use driver::DistributedWrite;
 pub use next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 pub use run_stage::run_stage;

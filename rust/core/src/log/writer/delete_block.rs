@@ -4,7 +4,7 @@
 //! | ordering columns | value of a row | value of a null |
 //! |---|---|---|
 //! | none | Int 0, which Hudi reads as a delete by commit time | |
-//! | one | its wrapper | null, which Hudi reads as Int 0 |
+//! | one | its wrapper | Int 0, too: a null ends Hudi 1.2 with an error if an earlier log has a record of the key |
 //! | several | an array of their wrappers (Hudi 1.1 and later) | Int 0 in the array, as in Hudi's data records |
 
 use std::sync::Arc;
@@ -127,7 +127,7 @@ impl Keys {
         }
         match self.ordering.as_slice() {
             [] => out.extend(INT_ZERO),
-            [only] if only.is_null(row) => out.push(0),
+            [only] if only.is_null(row) => out.extend(INT_ZERO),
             [only] => only.write(row, out),
             several => {
                 out.extend(ARRAY);
@@ -234,8 +234,9 @@ mod tests {
         assert_eq!(one(Arc::new(Int32Array::from(vec![0])))[8..], [2, 2, 2, 0x61, 2, 2, 0x70, 4, 0, 0]);
         assert_eq!(one(Arc::new(Int64Array::from(vec![7])))[8..], [2, 2, 2, 0x61, 2, 2, 0x70, 6, 0x0e, 0]);
         assert_eq!(one(Arc::new(StringArray::from(vec!["s"])))[8..], [2, 2, 2, 0x61, 2, 2, 0x70, 0x0e, 2, 0x73, 0]);
+        // Hudi writes null, which it cannot merge.
         let nulls = one(Arc::new(Int64Array::from(vec![None, Some(7)])));
-        let expected = [0, 0, 0, 3, 0, 0, 0, 17, 4, 2, 2, 0x61, 2, 2, 0x70, 0, 2, 2, 0x62, 2, 2, 0x70, 6, 0x0e, 0];
+        let expected = [0, 0, 0, 3, 0, 0, 0, 18, 4, 2, 2, 0x61, 2, 2, 0x70, 4, 0, 2, 2, 0x62, 2, 2, 0x70, 6, 0x0e, 0];
         assert_eq!(nulls, expected);
         let columns = vec![
             ("x", Arc::new(Int32Array::from(vec![1])) as ArrayRef),
