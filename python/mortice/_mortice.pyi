@@ -25,6 +25,7 @@ __all__ = [
     "Stream",
     "Table",
     "__version__",
+    "archive",
     "clean",
     "create_table",
     "create_table_by_options",
@@ -487,3 +488,8 @@ def clean(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
 ) -> tuple[list[_CleanOfTable], list[str]]:
     """Completes pending cleans of a table and runs a new one; also sentences on options that have no effect."""
+
+def archive(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
+) -> tuple[list[tuple[str, str | None, str]], list[str]]:
+    """Archives old instants: (requested time, completion time, action); also sentences on options without effect."""

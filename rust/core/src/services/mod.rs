@@ -12,10 +12,12 @@
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
 //! | `table_access` | a table that a service job works on |
+//! | `archival/` | moves old instants to the archive |
 //! | `cleaning/` | deletes files of old slices |
 //! | `compaction/` | compactions: when they are due, what they take, their plans |
 //! | `metadata_services/` | what runs on the metadata table before a write |
 
+mod archival;
 mod cleaning;
 mod compaction;
 mod data_paths;
@@ -29,6 +31,7 @@ mod service_table;
 mod table_access;
 mod undo_files;
 
+pub use archival::{Archival, ArchivalOptions, ArchivalResult};
 pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;

@@ -16,5 +16,9 @@ mod plan_file;
 mod planner;
 mod run;
 
+pub(super) use earliest::earliest_to_retain;
 pub use options::{CleaningOptions, CleaningPolicy};
 pub use run::{CleanResult, CleanedFile, Cleaning};
+
+#[cfg(test)]
+mod tests;
