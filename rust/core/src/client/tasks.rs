@@ -96,17 +96,16 @@ impl TaskRunner<'_> {
     /// Those of the storage; `InvalidArgument` for rows that cannot be written.
     pub(super) fn run_one(&self, task: &GroupTask, token: WriteToken) -> Result<Vec<WriteStatus>> {
         check_cancelled()?;
-        let numbers = UInt32Array::from_iter_values(task.rows.iter().copied());
-        let rows = taken(self.prepared, &numbers)?;
         match &task.kind {
             TaskKind::Append { slice, naming } => {
                 let base_instant =
                     slice.base_file.as_ref().map(|base| &base.instant).filter(|_| self.options.writes_positions);
                 let target = self.log_target(task, &slice.file_id, naming, token);
-                self.append(target, base_instant, &rows, task)
+                self.append(target, base_instant, task)
             }
-            TaskKind::Create { file_id_prefix } => self.create(task, file_id_prefix, token, &rows),
+            TaskKind::Create { file_id_prefix } => self.create(task, file_id_prefix, token),
             TaskKind::Merge { slice } => {
+                let rows = self.rows(&task.rows)?;
                 let target = MergeTarget {
                     partition: task.partition.clone(),
                     slice: slice.clone(),
@@ -131,7 +130,7 @@ impl TaskRunner<'_> {
         }
     }
 
-    fn create(&self, task: &GroupTask, prefix: &str, token: WriteToken, rows: &Prepared) -> Result<Vec<WriteStatus>> {
+    fn create(&self, task: &GroupTask, prefix: &str, token: WriteToken) -> Result<Vec<WriteStatus>> {
         let target = CreateTarget {
             partition: task.partition.clone(),
             file_id_prefix: prefix.to_owned(),
@@ -140,13 +139,18 @@ impl TaskRunner<'_> {
         };
         let store = Arc::clone(self.store);
         let mut handle = CreateHandle::new(store, &self.schema.stored, target, self.options.base.clone(), false);
-        let rows = rows_without_deletes(rows)?;
-        for (start, len) in chunks(rows.rows.num_rows()) {
+        let kept: Vec<u32> = task.rows.iter().copied().filter(|row| !self.prepared.is_delete(*row)).collect();
+        for chunk in kept.chunks(CHUNK_ROWS) {
             check_cancelled()?;
-            let record_keys = rows.keys.record_keys.slice(start, len);
-            handle.insert(&rows.rows.slice(start, len), self.meta_columns(&record_keys))?;
+            let rows = self.rows(chunk)?;
+            handle.insert(&rows.rows, self.meta_columns(&rows.keys.record_keys))?;
         }
-        checked(handle.finish()?, rows.rows.num_rows())
+        checked(handle.finish()?, kept.len())
+    }
+
+    /// Copies of some of the rows.
+    fn rows(&self, numbers: &[u32]) -> Result<Prepared> {
+        taken(self.prepared, &UInt32Array::from_iter_values(numbers.iter().copied()))
     }
 
     fn merge(&self, handle: MergeHandle, rows: &Prepared) -> Result<Vec<WriteStatus>> {
@@ -173,43 +177,44 @@ impl TaskRunner<'_> {
         &self,
         target: LogTarget,
         base_instant: Option<&RequestedTime>,
-        rows: &Prepared,
         task: &GroupTask,
     ) -> Result<Vec<WriteStatus>> {
         let partition = target.partition.clone();
         let store = Arc::clone(self.store);
         let mut handle =
             AppendHandle::new(store, &self.schema.stored, target, base_instant, self.options.append.clone())?;
-        let positions = (!task.positions.is_empty()).then(|| task.positions.iter().copied().collect::<UInt64Array>());
-        let is_new: BooleanArray = task.rows.iter().map(|row| Some(self.is_new(*row))).collect();
-        let kept = indices(rows, false);
-        if !kept.is_empty() {
-            let updates = rows_without_deletes(rows)?;
-            let inserts = flags_at(&is_new, &kept);
-            let positions = positions.as_ref().map(|positions| positions_at(positions, &kept));
-            for (start, len) in chunks(updates.rows.num_rows()) {
-                check_cancelled()?;
-                handle.upsert(&LogRows {
-                    data: &updates.rows.slice(start, len),
-                    meta: self.meta_columns(&updates.keys.record_keys.slice(start, len)),
-                    inserts: Some(&inserts.slice(start, len)),
-                    positions: positions.as_ref().map(|positions| positions.slice(start, len)).as_ref(),
-                })?;
-            }
+        let (deletes, updates) = self.located_rows(task);
+        for chunk in updates.chunks(CHUNK_ROWS) {
+            check_cancelled()?;
+            let rows = self.rows(&numbers_of(chunk))?;
+            let inserts = chunk.iter().map(|row| Some(self.is_new(row.number))).collect();
+            handle.upsert(&LogRows {
+                data: &rows.rows,
+                meta: self.meta_columns(&rows.keys.record_keys),
+                inserts: Some(&inserts),
+                positions: positions_of(task, chunk).as_ref(),
+            })?;
         }
-        let deleted = indices(rows, true);
-        if !deleted.is_empty() {
-            let deletes = taken(rows, &deleted)?;
-            let (batch, ordering) = self.delete_batch(&deletes)?;
+        if !deletes.is_empty() {
+            let rows = self.rows(&numbers_of(&deletes))?;
+            let (batch, ordering) = self.delete_batch(&rows)?;
             let columns = DeleteColumns {
                 record_key: KEY.to_owned(),
                 partition_path: PartitionPath::Constant(partition),
                 ordering,
             };
-            let positions = positions.as_ref().map(|positions| positions_at(positions, &deleted));
-            handle.delete(&batch, &columns, positions.as_ref())?;
+            handle.delete(&batch, &columns, positions_of(task, &deletes).as_ref())?;
         }
         checked(handle.finish()?, task.rows.len())
+    }
+
+    /// The deletes and the other rows of a task.
+    fn located_rows(&self, task: &GroupTask) -> (Vec<LocatedRow>, Vec<LocatedRow>) {
+        let position = |at: usize| task.positions.get(at).copied().flatten();
+        let located = task.rows.iter().enumerate();
+        located
+            .map(|(at, number)| LocatedRow { number: *number, position: position(at) })
+            .partition(|row| self.prepared.is_delete(row.number))
     }
 
     fn is_new(&self, row: u32) -> bool {
@@ -241,9 +246,20 @@ impl TaskRunner<'_> {
     }
 }
 
-/// Stretches of so many rows: start and length.
-fn chunks(rows: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..rows).step_by(CHUNK_ROWS).map(move |start| (start, CHUNK_ROWS.min(rows - start)))
+/// A row of a task.
+struct LocatedRow {
+    number: u32,
+    /// The row of the base file that has its key.
+    position: Option<u64>,
+}
+
+fn numbers_of(rows: &[LocatedRow]) -> Vec<u32> {
+    rows.iter().map(|row| row.number).collect()
+}
+
+/// Positions of some rows of a task; none if the task has no positions.
+fn positions_of(task: &GroupTask, rows: &[LocatedRow]) -> Option<UInt64Array> {
+    (!task.positions.is_empty()).then(|| rows.iter().map(|row| row.position).collect())
 }
 
 /// Makes sure that each of so many rows was written, deleted or refused.
@@ -272,19 +288,6 @@ fn unconditional_deletes(rows: &Prepared) -> BooleanArray {
 fn rows_without_deletes(rows: &Prepared) -> Result<Prepared> {
     let kept = indices(rows, false);
     if kept.len() == rows.deletes.len() { Ok(rows.clone()) } else { taken(rows, &kept) }
-}
-
-fn flags_at(flags: &BooleanArray, numbers: &UInt32Array) -> BooleanArray {
-    let at = |row: &u32| usize::try_from(*row).is_ok_and(|row| row < flags.len() && flags.value(row));
-    numbers.values().iter().map(|row| Some(at(row))).collect()
-}
-
-fn positions_at(positions: &UInt64Array, numbers: &UInt32Array) -> UInt64Array {
-    let at = |row: &u32| {
-        let row = usize::try_from(*row).ok().filter(|row| *row < positions.len())?;
-        positions.is_valid(row).then(|| positions.value(row))
-    };
-    numbers.values().iter().map(at).collect()
 }
 
 /// Whether logs hold row positions: from table version 8 on, of merge-on-read tables.

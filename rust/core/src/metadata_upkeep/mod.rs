@@ -6,7 +6,7 @@
 //! | file | job |
 //! |---|---|
 //! | `partition_kind` | the partitions that can be maintained, and which ones a table has |
-//! | `record_schema` | schema texts of records |
+//! | `record_schema` | schema strings of records |
 //! | `record_bytes` | records as Avro bytes |
 //! | `column_kind` | how bounds of a column are stored, by its type |
 //! | `records` | the records of a commit |

@@ -49,6 +49,11 @@ impl WriteView {
     pub fn pending_clustering(&self, partition: &str, file_id: &str) -> Option<&RequestedTime> {
         self.clustering.get(partition)?.get(file_id)
     }
+
+    /// Forgets pending clustering that was rolled back.
+    pub fn forget_clustering(&mut self, rolled_back: &BTreeSet<RequestedTime>) {
+        self.clustering.values_mut().for_each(|groups| groups.retain(|_, instant| !rolled_back.contains(instant)));
+    }
 }
 
 impl OpenTable {

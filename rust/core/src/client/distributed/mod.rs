@@ -28,12 +28,15 @@
 //! | `packing` | tasks that one process runs one after the other |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
 //! | `assigned` | its tasks, and what they have to report |
+//! | `insert_stage` | rows that are written where they are, to new file groups |
+//! | `task_insert` | a write of such tasks, whose driver's parts run in several processes |
 
 mod assigned;
 mod chunk;
 mod closing_store;
 mod distributor;
 mod driver;
+mod insert_stage;
 mod keys_stage;
 mod move_stage;
 mod next_step;
@@ -52,6 +55,7 @@ mod stage;
 mod state;
 mod tag_stage;
 mod tags;
+mod task_insert;
 mod task_numbers;
 mod write_stage;
 
@@ -59,3 +63,4 @@ pub use driver::DistributedWrite;
 pub use next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 pub use run_stage::run_stage;
 pub use stage::{Input, StageBatches, TaskAttempt};
+pub use task_insert::{abort_task_insert, begin_task_insert, commit_task_insert};

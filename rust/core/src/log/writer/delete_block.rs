@@ -108,12 +108,12 @@ impl Keys {
     /// `before` is the number of rows in earlier batches: rows in messages count from the first batch.
     fn from_batch(batch: &RecordBatch, columns: &DeleteColumns, before: usize) -> Result<Self> {
         let partitions = match &columns.partition_path {
-            PartitionPath::Column(name) => Partitions::Column(texts(batch, name, before)?),
+            PartitionPath::Column(name) => Partitions::Column(strings(batch, name, before)?),
             PartitionPath::Constant(path) => Partitions::Constant(path.clone()),
         };
         let ordering = columns.ordering.iter().map(|name| OrderingColumn::from_column(name, column(batch, name)?));
         Ok(Self {
-            record_keys: texts(batch, &columns.record_key, before)?,
+            record_keys: strings(batch, &columns.record_key, before)?,
             partitions,
             ordering: ordering.collect::<Result<_>>()?,
         })
@@ -156,7 +156,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
 }
 
 /// Returns a string column without nulls.
-fn texts(batch: &RecordBatch, name: &str, before: usize) -> Result<StringArray> {
+fn strings(batch: &RecordBatch, name: &str, before: usize) -> Result<StringArray> {
     let column = column(batch, name)?;
     let is_text = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let fits = match column.data_type() {
@@ -170,15 +170,15 @@ fn texts(batch: &RecordBatch, name: &str, before: usize) -> Result<StringArray> 
         );
         return Err(Error::invalid_argument(message));
     }
-    let texts = cast(column, &DataType::Utf8)
+    let strings = cast(column, &DataType::Utf8)
         .map_err(|error| Error::invalid_argument(format!("column {name:?} cannot be read")).caused_by(error))?;
-    if let Some(row) = (0..texts.len()).find(|row| texts.is_null(*row)) {
+    if let Some(row) = (0..strings.len()).find(|row| strings.is_null(*row)) {
         return Err(Error::invalid_argument(format!(
             "column {name:?}, row {}: keys and partition paths of deletes must not be null",
             before + row
         )));
     }
-    Ok(texts.as_string::<i32>().clone())
+    Ok(strings.as_string::<i32>().clone())
 }
 
 #[cfg(test)]
@@ -287,8 +287,8 @@ mod tests {
             (Arc::new(LargeStringArray::from(vec!["s"])), StoredOrdering::Text(17..18)),
             (Arc::new(StringViewArray::from(vec!["s"])), StoredOrdering::Text(17..18)),
             (Arc::new(dictionary), StoredOrdering::Text(17..18)),
-            (Arc::new(Date32Array::from(vec![-1])), StoredOrdering::Date(-1)),
-            (Arc::new(Date64Array::from(vec![-86_400_000])), StoredOrdering::Date(-1)),
+            (Arc::new(Date32Array::from(vec![-1])), StoredOrdering::Int(-1)),
+            (Arc::new(Date64Array::from(vec![-86_400_000])), StoredOrdering::Int(-1)),
             (decimal(1234, 10, 2), StoredOrdering::Decimal { unscaled: 12_340_000_000_000_000, scale: 15 }),
             (decimal(-5, 38, 15), StoredOrdering::Decimal { unscaled: -5, scale: 15 }),
             (decimal(-2000, 38, 18), StoredOrdering::Decimal { unscaled: -2, scale: 15 }),
@@ -296,12 +296,9 @@ mod tests {
                 wide("-10000000000000000000000000000000000000000", 40),
                 StoredOrdering::Decimal { unscaled: -1_000_000_000_000_000, scale: 15 },
             ),
-            (Arc::new(TimestampMicrosecondArray::from(vec![-7])), StoredOrdering::TimestampMicros(-7)),
-            (
-                Arc::new(TimestampSecondArray::from(vec![7]).with_timezone("UTC")),
-                StoredOrdering::TimestampMicros(7_000_000),
-            ),
-            (Arc::new(TimestampNanosecondArray::from(vec![7000])), StoredOrdering::TimestampMicros(7)),
+            (Arc::new(TimestampMicrosecondArray::from(vec![-7])), StoredOrdering::Long(-7)),
+            (Arc::new(TimestampSecondArray::from(vec![7]).with_timezone("UTC")), StoredOrdering::Long(7_000_000)),
+            (Arc::new(TimestampNanosecondArray::from(vec![7000])), StoredOrdering::Long(7)),
         ];
         for (column, expected) in cases {
             let name = column.data_type().to_string();

@@ -3,24 +3,25 @@
 //! | Arrow | wrapper | index |
 //! |---|---|---|
 //! | boolean | Boolean | 1 |
-//! | int8 to int32, uint8, uint16, time of s or ms | Int | 2 |
-//! | int64, uint32, uint64 in range, time of µs or ns | Long | 3 |
+//! | int8 to int32, uint8, uint16, time of s or ms, date (days) | Int | 2 |
+//! | int64, uint32, uint64 in range, time of µs or ns, timestamp (µs) | Long | 3 |
 //! | float16, float32 | Float | 4 |
 //! | float64 | Double | 5 |
 //! | binary | Bytes | 6 |
 //! | string | String | 7 |
-//! | date | Date | 8 |
 //! | decimal | Decimal, at scale 15 | 9 |
-//! | timestamp | TimestampMicros | 11 |
+//!
+//! Dates and timestamps are numbers, as in the deletes of Hudi's Spark writer: its readers compare them with the numbers
+//! of rows. They fail on the wrappers that Hudi has for them (8 and 11): "Long cannot be cast to class java.util.Date".
 //!
 //! Hudi handles times of day as numbers; it never writes their wrapper and cannot read it (index 10). Values that the
 //! wrapper would change (a nanosecond, the sixteenth decimal place) are errors that name the row.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Decimal256Type, DecimalType, Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::types::{Decimal256Type, DecimalType, Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, ArrowNativeTypeOp, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
-    Float64Array, Int32Array, Int64Array, StringArray,
+    Array, ArrayRef, ArrowNativeTypeOp, BinaryArray, BooleanArray, Decimal128Array, Float32Array, Float64Array,
+    Int32Array, Int64Array, StringArray,
 };
 use arrow_buffer::i256;
 use arrow_cast::{CastOptions, cast_with_options};
@@ -43,11 +44,8 @@ pub(super) enum OrderingColumn {
     Double(Float64Array),
     Bytes(BinaryArray),
     Text(StringArray),
-    Date(Date32Array),
     /// Unscaled, at scale 15.
     Decimal(Decimal128Array),
-    /// Microseconds since the epoch.
-    Timestamp(Int64Array),
 }
 
 impl OrderingColumn {
@@ -74,19 +72,15 @@ impl OrderingColumn {
                 Self::Bytes(cast(column, &Ty::Binary)?.as_binary::<i32>().clone())
             }
             Ty::Utf8 | Ty::LargeUtf8 | Ty::Utf8View => Self::Text(cast(column, &Ty::Utf8)?.as_string::<i32>().clone()),
-            Ty::Date32 => Self::Date(column.as_primitive::<Date32Type>().clone()),
+            Ty::Date32 => Self::Int(cast(column, &Ty::Int32)?.as_primitive::<Int32Type>().clone()),
             Ty::Date64 => {
-                let days = scaled(&longs(column)?, Scale::Down(MILLIS_A_DAY), "day")?;
-                Self::Date(
-                    cast(&(std::sync::Arc::new(days) as ArrayRef), &Ty::Int32)?
-                        .as_primitive::<Int32Type>()
-                        .reinterpret_cast(),
-                )
+                let days: ArrayRef = std::sync::Arc::new(scaled(&longs(column)?, Scale::Down(MILLIS_A_DAY), "day")?);
+                Self::Int(cast(&days, &Ty::Int32)?.as_primitive::<Int32Type>().clone())
             }
             Ty::Decimal32(..) | Ty::Decimal64(..) | Ty::Decimal128(..) | Ty::Decimal256(..) => {
                 Self::Decimal(decimals(column)?)
             }
-            Ty::Timestamp(unit, _) => Self::Timestamp(scaled(&longs(column)?, to_micros(*unit), "microsecond")?),
+            Ty::Timestamp(unit, _) => Self::Long(scaled(&longs(column)?, to_micros(*unit), "microsecond")?),
             other => return Err(Unfit(format!("Hudi has no ordering values of type {other}"))),
         })
     }
@@ -96,12 +90,11 @@ impl OrderingColumn {
         match self {
             Self::Boolean(array) => array.is_null(row),
             Self::Int(array) => array.is_null(row),
-            Self::Long(array) | Self::Timestamp(array) => array.is_null(row),
+            Self::Long(array) => array.is_null(row),
             Self::Float(array) => array.is_null(row),
             Self::Double(array) => array.is_null(row),
             Self::Bytes(array) => array.is_null(row),
             Self::Text(array) => array.is_null(row),
-            Self::Date(array) => array.is_null(row),
             Self::Decimal(array) => array.is_null(row),
         }
     }
@@ -128,12 +121,10 @@ impl OrderingColumn {
                 out.push(tag(7));
                 write_bytes(array.value(row).as_bytes(), out);
             }
-            Self::Date(array) => tagged_long(out, 8, array.value(row).into()),
             Self::Decimal(array) => {
                 out.push(tag(9));
                 write_bytes(shortest(&array.value(row).to_be_bytes()), out);
             }
-            Self::Timestamp(array) => tagged_long(out, 11, array.value(row)),
         }
     }
 }

@@ -53,7 +53,7 @@ pub(super) struct FilesToClean {
 type GroupInstants = BTreeMap<(String, String), RequestedTime>;
 
 /// What keeps slices from being deleted.
-struct Kept {
+struct KeptSlices {
     earliest: Option<RequestedTime>,
     /// File groups that pending compactions read, with the oldest slice that these need; none if the plan does not say.
     compacted: BTreeMap<(String, String), Option<RequestedTime>>,
@@ -142,8 +142,8 @@ impl CleanPlanner<'_> {
         Ok(Some(changed))
     }
 
-    fn kept(&self, earliest: Option<&Instant>) -> Result<Kept> {
-        let mut kept = Kept {
+    fn kept(&self, earliest: Option<&Instant>) -> Result<KeptSlices> {
+        let mut kept = KeptSlices {
             earliest: earliest.map(|earliest| earliest.requested_time.clone()),
             compacted: BTreeMap::new(),
             clustered: BTreeSet::new(),
@@ -178,7 +178,7 @@ impl CleanPlanner<'_> {
 fn doomed_names<'a>(
     groups: &'a [GroupVersions],
     partition: &str,
-    kept: &Kept,
+    kept: &KeptSlices,
     policy: CleaningPolicy,
 ) -> BTreeSet<&'a str> {
     let savepointed = kept.savepointed.get(partition);
@@ -207,7 +207,7 @@ fn doomed_names<'a>(
 fn old_slices<'a>(
     group: &'a GroupVersions,
     id: &(String, String),
-    kept: &Kept,
+    kept: &KeptSlices,
     policy: CleaningPolicy,
 ) -> Vec<&'a SliceFiles> {
     let is_compacted = |slice: &SliceFiles| {
