@@ -69,7 +69,7 @@ fn earliest_of_clean(clean: &Instant, writer: &TimelineWriter) -> Result<Option<
 ///
 /// # Errors
 /// What reading the last clean may fail with.
-pub(super) fn of_timeline(
+pub(in crate::services) fn of_timeline(
     timeline: &Timeline,
     config: &TableConfig,
     writer: &TimelineWriter,

@@ -18,6 +18,9 @@ mod run;
 
 pub(super) use earliest::earliest_to_retain;
 pub use options::{CleaningOptions, CleaningPolicy};
+pub(super) use plan_file::{CheckedPlan, plan_of};
+pub(super) use planner::CleanPlanner;
+pub(super) use run::clean_metadata_of;
 pub use run::{CleanResult, CleanedFile, Cleaning};
 
 #[cfg(test)]
