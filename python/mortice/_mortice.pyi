@@ -26,6 +26,7 @@ __all__ = [
     "Table",
     "__version__",
     "abort_task_insert",
+    "archive",
     "begin_task_insert",
     "clean",
     "cluster",
@@ -594,3 +595,8 @@ def clean(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
 ) -> tuple[list[_CleanOfTable], list[str]]:
     """Completes pending cleans of a table and runs a new one; also sentences on options that have no effect."""
+
+def archive(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
+) -> tuple[list[tuple[str, str | None, str]], list[str]]:
+    """Archives old instants: (requested time, completion time, action); also sentences on options without effect."""

@@ -37,7 +37,7 @@ from mortice.options import (
     checked_uri,
 )
 from mortice.scan import Scan
-from mortice.services import cleaning, clustering, compaction
+from mortice.services import archival, cleaning, clustering, compaction
 from mortice.services import restore as restores
 from mortice.timeline import Instant, Timeline
 from mortice.validators import Validator, checked_validators, validated
@@ -372,6 +372,29 @@ class Table:
         """
         with validated(self._validators, self.preview) as check:
             return self._show(writes.delete_where(self.uri, self._storage_options, filters, options, check))
+
+    def archive(
+        self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> list[archival.ArchivedInstant]:
+        """Moves old completed instants from the active timeline to the archive, so that the table stays fast to open.
+
+            table.archive({"hoodie.keep.min.commits": 40, "hoodie.keep.max.commits": 60})
+
+        It begins when there are more than `hoodie.keep.max.commits` (30) commits, and leaves `hoodie.keep.min.commits`
+        (20). Instants stay that pending ones, savepoints, the cleaner, compaction or the metadata table need.
+
+        Args:
+            options: Options by Hudi's names.
+            dry_run: If true, nothing is archived: the result is what would be.
+
+        Returns:
+            The archived instants, oldest first.
+
+        Raises as `upsert`.
+        """
+        archived = archival.archive(self.uri, self._storage_options, options, dry_run=dry_run)
+        self.refresh()
+        return archived
 
     def clean(self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False) -> list[cleaning.Clean]:
         """Deletes files that only queries of older commits read, and those of replaced file groups.

@@ -142,6 +142,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "config",
             "storage",
             "plan",
+            "avro_parquet",
             "avro",
             "hfile",
             "log",

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import mortice
 from mortice.cli.cluster import add_cluster
 from mortice.cli.compact import run_compact
+from mortice.cli.housekeeping import add_housekeeping
 from mortice.cli.log import run_log
 from mortice.cli.read import run_read
 from mortice.cli.recovery import run_restore, run_rollback, run_savepoint
@@ -30,6 +31,8 @@ _EXAMPLES = """examples:
   mortice rollback trips 20240101120000000 --dry-run
   mortice savepoint trips 20240101120000000 --comment 'before the migration'
   mortice compact trips --dry-run
+  mortice clean trips --dry-run --option hoodie.clean.commits.retained=24
+  mortice archive trips --dry-run
   mortice restore trips 20240101120000000 --dry-run
   mortice create trips --schema 'id string, city string, fare double, ts long' --record-key id --ordering ts
   mortice write trips rides.parquet --operation upsert --option hoodie.index.type=SIMPLE
@@ -78,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_read(commands)
     _add_log(commands)
     _add_compact(commands)
+    add_housekeeping(commands, _add_storage_option, _pair)
     for name, run, what in (
         ("timeline", run_timeline, "list the instants of a table"),
         ("slices", run_slices, "list the file slices that a snapshot reads"),

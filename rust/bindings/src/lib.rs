@@ -4,6 +4,7 @@
 //! The GIL is released while Rust works. Arrow data is passed through the PyCapsule interface only.
 
 mod allocator;
+mod archive;
 mod arguments;
 mod arrow;
 mod arrow_in;
@@ -54,6 +55,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_file::Blocks>()?;
     module.add_class::<log_writer::LogWriter>()?;
     module.add_class::<log_writer::LogBlock>()?;
+    module.add_function(wrap_pyfunction!(archive::archive, module)?)?;
     module.add_function(wrap_pyfunction!(clean::clean, module)?)?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::create_table_by_options, module)?)?;

@@ -5,9 +5,15 @@ use super::transaction::ServiceTarget;
 use crate::config::{TableConfig, TableType, option_values};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
-use crate::services::TableCompactions;
+use crate::services::{Archival, Cleaning, TableAccess, TableCompactions};
 use crate::storage::open_file_store;
 
+const CLEAN: &str = "hoodie.clean.automatic";
+const CLEAN_LATER: &str = "hoodie.clean.async.enabled";
+const ARCHIVE: &str = "hoodie.archive.automatic";
+const ARCHIVE_LATER: &str = "hoodie.archive.async";
+/// Whether tables are cleaned and archived without these options. Hudi does it.
+const IS_AUTOMATIC: bool = false;
 const INLINE: &str = "hoodie.compact.inline";
 const SCHEDULE: &str = "hoodie.compact.schedule.inline";
 const FAIL: &str = "hoodie.fail.writes.on.inline.table.service.exception";
@@ -25,11 +31,34 @@ pub(super) fn run_inline_services(
     instant: &RequestedTime,
 ) -> Result<Vec<String>> {
     let fails = option_values::boolean(target.options, FAIL, true)?;
-    match compact_inline(target, config) {
-        Ok(()) => Ok(Vec::new()),
-        Err(error) if fails || error.kind() == ErrorKind::Interrupted => Err(after_commit(error, instant)),
-        Err(error) => Ok(vec![format!("the compaction after the write {instant} failed: {error}")]),
+    let mut warnings = Vec::new();
+    for (service, done) in [("clean", clean_and_archive_inline(target)), ("compaction", compact_inline(target, config))]
+    {
+        match done {
+            Ok(()) => {}
+            Err(error) if fails || error.kind() == ErrorKind::Interrupted => return Err(after_commit(error, instant)),
+            Err(error) => warnings.push(format!("the {service} after the write {instant} failed: {error}")),
+        }
     }
+    Ok(warnings)
+}
+
+/// Cleans the table, then archives its timeline (`BaseHoodieWriteClient.mayBeCleanAndArchive`).
+fn clean_and_archive_inline(target: ServiceTarget<'_>) -> Result<()> {
+    let is_set = |name: &str, default: bool| option_values::boolean(target.options, name, default);
+    let cleans = is_set(CLEAN, IS_AUTOMATIC)? && !is_set(CLEAN_LATER, false)?;
+    let archives = is_set(ARCHIVE, IS_AUTOMATIC)? && !is_set(ARCHIVE_LATER, false)?;
+    if !cleans && !archives {
+        return Ok(());
+    }
+    let access = TableAccess::of_write(target.uri, target.storage, target.options)?;
+    if cleans {
+        Cleaning::new(&access)?.run(true)?;
+    }
+    if archives {
+        Archival::new(&access)?.run()?;
+    }
+    Ok(())
 }
 
 /// Compacts, or plans a compaction (`hoodie.compact.inline`, `hoodie.compact.schedule.inline`).

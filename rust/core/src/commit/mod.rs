@@ -40,7 +40,7 @@ mod unique_name;
 mod update_properties;
 
 pub use cleaned_files::{CleanedFiles, CleanedPartition};
-pub use clock::{Clock, epoch_millis, millisecond_before};
+pub use clock::{Clock, epoch_millis, epoch_text, millisecond_before};
 pub use conflicts::{ConflictCheck, WrittenGroups};
 pub use create_table::create_table;
 pub use file_system_lock::FileSystemLock;

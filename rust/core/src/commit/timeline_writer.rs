@@ -171,6 +171,35 @@ impl TimelineWriter {
         Ok(names.filter_map(|name| Timeline::parse_file_name(self.layout, name)).collect())
     }
 
+    /// All files of instants, with the times at which they were modified, in milliseconds since the epoch.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn files_with_times(&self) -> Result<Vec<(Instant, i64)>> {
+        let entries = self.store.list(&self.folder)?.unwrap_or_default();
+        let files = entries.into_iter().filter_map(|entry| match entry {
+            FolderEntry::File(status) => {
+                Timeline::parse_file_name(self.layout, &status.name).map(|instant| (instant, status.modified_ms))
+            }
+            FolderEntry::Folder(_) => None,
+        });
+        Ok(files.collect())
+    }
+
+    /// Deletes all files of completed instants that have been archived: those of earlier states first, then the completed ones from the
+    /// oldest on, so that what is left after a failure are completed instants without a gap.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn delete_archived(&self, archived: &[Instant]) -> Result<()> {
+        let key = |instant: &Instant| (instant.requested_time.clone(), instant.action.completes_as());
+        let archived: std::collections::BTreeSet<_> = archived.iter().map(key).collect();
+        let mut files = self.files()?;
+        files.retain(|file| archived.contains(&key(file)));
+        files.sort_by_key(|file| (file.state == InstantState::Completed, file.requested_time.clone()));
+        files.iter().try_for_each(|file| self.delete_file(&file.file_name))
+    }
+
     /// Reads a file of an instant; none if there is no such file.
     ///
     /// # Errors

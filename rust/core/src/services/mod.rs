@@ -14,11 +14,13 @@
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
 //! | `table_access` | a table that a service job works on |
+//! | `archival/` | moves old instants to the archive |
 //! | `cleaning/` | deletes files of old slices |
 //! | `clustering/` | plans of clustering |
 //! | `compaction/` | compactions: when they are due, what they take, their plans |
 //! | `metadata_services/` | what runs on the metadata table before a write |
 
+mod archival;
 mod cleaning;
 mod clustering;
 mod compaction;
@@ -35,6 +37,7 @@ mod service_table;
 mod table_access;
 mod undo_files;
 
+pub use archival::{Archival, ArchivalOptions, ArchivalResult};
 pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
 pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
 pub use compaction::{CompactionOptions, TableCompactions};

@@ -62,6 +62,17 @@ impl TableAccess {
         Ok((access, parsed.warnings().to_vec()))
     }
 
+    /// The table of a write, for the services after it. The options are those of the write, checked.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn of_write(uri: &str, storage: &StorageOptions, options: &BTreeMap<String, String>) -> Result<Self> {
+        let store = open_file_store(uri, storage)?;
+        let concurrency = Concurrency::from_options(&store, storage, options)?;
+        let (uri, storage, options) = (uri.to_owned(), storage.clone(), options.clone());
+        Ok(Self { uri, storage, options, store, concurrency })
+    }
+
     /// The options by their newest names.
     pub(super) fn options(&self) -> &BTreeMap<String, String> {
         &self.options

@@ -22,14 +22,7 @@ pub(super) fn delete_files(
     plan: &CheckedPlan,
     needed: &BTreeSet<DataPath>,
 ) -> Result<CleanedFiles> {
-    let paths: Vec<DataPath> = plan
-        .partitions
-        .iter()
-        .flat_map(|(partition, names)| {
-            names.iter().map(|name| DataPath { partition: partition.clone(), name: name.clone() })
-        })
-        .filter(|path| !needed.contains(path))
-        .collect();
+    let paths: Vec<DataPath> = plan.files().filter(|path| !needed.contains(path)).collect();
     // Before the first is deleted.
     parallel::map(&paths, store.requests_at_once(), |path| store.check_removable(&path.path()))?;
     parallel::map(&paths, store.requests_at_once(), |path| delete_file(store, path))?;

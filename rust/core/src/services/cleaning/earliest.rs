@@ -11,7 +11,7 @@ use crate::timeline::{Instant, Timeline};
 /// The earliest write that is to stay readable; none if the policy goes by file versions, or there are too few writes.
 ///
 /// It is never later than the last write before the first pending one, whose writer may need the slices of that time.
-pub(super) fn earliest_to_retain(
+pub(in crate::services) fn earliest_to_retain(
     timeline: &Timeline,
     policy: CleaningPolicy,
     (now, zone): (DateTime<Utc>, TimelineZone),

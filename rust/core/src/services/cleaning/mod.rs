@@ -16,5 +16,12 @@ mod plan_file;
 mod planner;
 mod run;
 
+pub(super) use earliest::earliest_to_retain;
 pub use options::{CleaningOptions, CleaningPolicy};
+pub(super) use plan_file::{CheckedPlan, plan_of};
+pub(super) use planner::CleanPlanner;
+pub(super) use run::clean_metadata_of;
 pub use run::{CleanResult, CleanedFile, Cleaning};
+
+#[cfg(test)]
+mod tests;

@@ -19,20 +19,20 @@ const VERSION: i32 = 2;
 
 /// A plan whose paths have been checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct CheckedPlan {
+pub(in crate::services) struct CheckedPlan {
     /// Names of the files to delete, by partition.
-    pub(super) partitions: BTreeMap<String, BTreeSet<String>>,
+    pub(in crate::services) partitions: BTreeMap<String, BTreeSet<String>>,
     /// Partitions to delete as a whole.
-    pub(super) empty_partitions: BTreeSet<String>,
+    pub(in crate::services) empty_partitions: BTreeSet<String>,
     /// What the result repeats: the earliest instant, the last write, the policy, and strings by key.
-    pub(super) earliest: String,
-    pub(super) last_write: String,
-    pub(super) policy: String,
-    pub(super) extra: Option<OrderedMap<String>>,
+    pub(in crate::services) earliest: String,
+    pub(in crate::services) last_write: String,
+    pub(in crate::services) policy: String,
+    pub(in crate::services) extra: Option<OrderedMap<String>>,
 }
 
 /// The plan for the timeline.
-pub(super) fn plan_of(
+pub(in crate::services) fn plan_of(
     found: &FilesToClean,
     timeline: &Timeline,
     options: &CleaningOptions,
@@ -82,7 +82,7 @@ impl CheckedPlan {
     /// # Errors
     /// `InvalidTable` for a file that is outside of its partition or has no name of a data file, and for a partition that is no folder
     /// of the table; `Unsupported` for a source file of a bootstrapped table.
-    pub(super) fn parse(plan: HoodieCleanerPlan, instant: &RequestedTime) -> Result<Self> {
+    pub(in crate::services) fn parse(plan: HoodieCleanerPlan, instant: &RequestedTime) -> Result<Self> {
         let at = |error: Error| error.at_instant(instant);
         let mut checked = Self {
             earliest: plan.earliest_instant_to_retain.map(|one| one.timestamp).unwrap_or_default(),
@@ -115,6 +115,13 @@ impl CheckedPlan {
             }
         }
         Ok(checked)
+    }
+
+    /// The files to delete.
+    pub(in crate::services) fn files(&self) -> impl Iterator<Item = DataPath> {
+        self.partitions.iter().flat_map(|(partition, names)| {
+            names.iter().map(|name| DataPath { partition: partition.clone(), name: name.clone() })
+        })
     }
 
     fn add(&mut self, partition: &str, path: &str) -> Result<()> {

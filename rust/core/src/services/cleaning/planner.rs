@@ -25,28 +25,28 @@ use crate::timeline::{Action, Instant, MetadataPart, Timeline};
 pub(super) const SAVEPOINTS: &str = "savepointed_timestamps";
 
 /// Lists the files of partitions, or of all.
-pub(super) type ListFiles<'a> = dyn Fn(Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> + 'a;
+pub(in crate::services) type ListFiles<'a> = dyn Fn(Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> + 'a;
 
 /// A table that is to be cleaned.
-pub(super) struct CleanPlanner<'a> {
-    pub(super) timeline: &'a Timeline,
-    pub(super) config: &'a TableConfig,
-    pub(super) writer: TimelineWriter,
-    pub(super) options: &'a CleaningOptions,
-    pub(super) list: &'a ListFiles<'a>,
+pub(in crate::services) struct CleanPlanner<'a> {
+    pub(in crate::services) timeline: &'a Timeline,
+    pub(in crate::services) config: &'a TableConfig,
+    pub(in crate::services) writer: TimelineWriter,
+    pub(in crate::services) options: &'a CleaningOptions,
+    pub(in crate::services) list: &'a ListFiles<'a>,
 }
 
 /// What a clean is to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct FilesToClean {
+pub(in crate::services) struct FilesToClean {
     /// The earliest write that stays readable; none by file versions.
-    pub(super) earliest: Option<Instant>,
+    pub(in crate::services) earliest: Option<Instant>,
     /// The files to delete by partition, with their sizes by name.
-    pub(super) partitions: BTreeMap<String, BTreeMap<String, u64>>,
+    pub(in crate::services) partitions: BTreeMap<String, BTreeMap<String, u64>>,
     /// Partitions that have no data files then.
-    pub(super) empty_partitions: Vec<String>,
+    pub(in crate::services) empty_partitions: Vec<String>,
     /// The savepoints that were looked at.
-    pub(super) savepoints: Vec<String>,
+    pub(in crate::services) savepoints: Vec<String>,
 }
 
 /// File groups with an instant.
@@ -77,7 +77,7 @@ impl CleanPlanner<'_> {
     ///
     /// # Errors
     /// What reading plans, savepoints and commits, and listing files may fail with.
-    pub(super) fn plan(&self, now: DateTime<Utc>) -> Result<FilesToClean> {
+    pub(in crate::services) fn plan(&self, now: DateTime<Utc>) -> Result<FilesToClean> {
         let earliest = earliest_to_retain(self.timeline, self.options.policy, (now, self.config.timeline_zone))?;
         let by_versions = matches!(self.options.policy, CleaningPolicy::LatestFileVersions(_));
         let mut found = FilesToClean { earliest: earliest.cloned(), ..FilesToClean::default() };

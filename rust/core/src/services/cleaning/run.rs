@@ -238,7 +238,7 @@ impl<'a> Cleaning<'a> {
                 metadata.write_clean(instant, &done)?;
             }
             let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
-            let content = Bytes::from(result_metadata(instant, plan, &done, needed, millis).to_avro()?);
+            let content = Bytes::from(clean_metadata_of(instant, plan, &done, needed, millis).to_avro()?);
             if let Some(lock) = lock {
                 lock.check()?;
             }
@@ -282,7 +282,8 @@ fn needed_files(table: &OpenTable, plan: &CheckedPlan) -> Result<BTreeSet<DataPa
     Ok(needed)
 }
 
-fn result_metadata(
+/// The content of the completed instant.
+pub(in crate::services) fn clean_metadata_of(
     instant: &RequestedTime,
     plan: &CheckedPlan,
     done: &CleanedFiles,
