@@ -466,6 +466,19 @@ def create_table_by_options(
 ) -> None:
     """Creates the table that a write with these options describes."""
 
+_PlannedSlice = tuple[str, str, str | None, list[str], float]
+"""(partition, file id, base file, log files, megabytes that are read and written)"""
+
+def compact(
+    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
+) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
+    """Plans a compaction, if one is due, and executes what is pending: (requested time, commits, warnings)."""
+
+def planned_compactions(
+    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
+) -> list[tuple[str | None, list[_PlannedSlice]]]:
+    """What `compact` would do: (requested time, slices) of each compaction."""
+
 def write(
     uri: str, storage_options: Mapping[str, Any], operation: str, data: Any, options: Mapping[str, str]
 ) -> _CommitOfWrite:

@@ -36,7 +36,7 @@ from mortice.options import (
     checked_uri,
 )
 from mortice.scan import Scan
-from mortice.services import clustering
+from mortice.services import clustering, compaction
 from mortice.timeline import Instant, Timeline
 
 __all__ = ["Table"]
@@ -291,6 +291,30 @@ class Table:
         """
         kept = {*self.record_key_fields, *self.partition_fields, *self.ordering_fields}
         return self._write("upsert", *writes.with_nulls(rows, kept, options))
+
+    def compact(self, schedule: bool = True, options: Mapping[str, Any] | None = None) -> Commit | None:
+        """Merges log files into base files: executes what is pending, also what Hudi planned, then plans and executes.
+
+            table.compact()
+            table.compact(options={"hoodie.compaction.target.io": 10_000})
+
+        Rows stay as they are, with their commit times. A compaction that is stopped, or fails, stays pending; the next
+        call executes it.
+
+        Args:
+            schedule: False executes what is pending only.
+            options: Options by Hudi's names: `hoodie.compaction.strategy` and its parameters, after how many delta
+                commits a compaction is due (`hoodie.compact.inline.max.delta.commits`, here 0 by default), and those of
+                base files.
+
+        Returns:
+            The last compaction that was executed; None if there was nothing to compact.
+
+        Raises as `upsert`.
+        """
+        commits = compaction.compact(self.uri, self._storage_options, options, schedule=schedule)[1]
+        self.refresh()
+        return commits[-1] if commits else None
 
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
         return self._show(writes.write(self.uri, self._storage_options, operation, data, options))

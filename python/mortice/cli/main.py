@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import mortice
 from mortice.cli.cluster import add_cluster
+from mortice.cli.compact import run_compact
 from mortice.cli.log import run_log
 from mortice.cli.read import run_read
 from mortice.cli.table import run_slices, run_timeline
@@ -24,6 +25,7 @@ _EXAMPLES = """examples:
   mortice log trips/.*.log.* --verify
   mortice timeline trips
   mortice slices trips --json
+  mortice compact trips --dry-run
 """
 
 
@@ -67,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_read(commands)
     _add_log(commands)
+    _add_compact(commands)
     for name, run, what in (
         ("timeline", run_timeline, "list the instants of a table"),
         ("slices", run_slices, "list the file slices that a snapshot reads"),
@@ -110,7 +113,7 @@ def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         # The value may be a secret.
-        raise argparse.ArgumentTypeError("a storage option must be NAME=VALUE")
+        raise argparse.ArgumentTypeError("an option must be NAME=VALUE")
     return name, value
 
 
@@ -162,6 +165,32 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     _add_storage_option(command)
     command.add_argument("--json", action="store_true", help="print one JSON document per block")
+
+
+def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "compact",
+        help="merge the log files of a table into base files",
+        description="Executes the pending compactions of a table, plans another one, if it is due, and executes it.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_compact)
+    command.add_argument("path", metavar="PATH", help="the table's base path")
+    part = command.add_mutually_exclusive_group()
+    part.add_argument("--schedule-only", action="store_true", help="plan a compaction; do not execute any")
+    part.add_argument("--run-only", action="store_true", help="execute what is pending; plan nothing")
+    command.add_argument("--dry-run", action="store_true", help="print what would be done; change nothing")
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        dest="options",
+        action="append",
+        type=_pair,
+        default=[],
+        help="an option by Hudi's name, such as hoodie.compaction.target.io=10000; may be repeated",
+    )
+    _add_storage_option(command)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def _count(text: str) -> int:

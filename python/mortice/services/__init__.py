@@ -1,1 +1,1 @@
-"""Table services: what keeps a table small and fast, apart from writes."""
+"""Table services: actions on a table that are not writes of rows."""

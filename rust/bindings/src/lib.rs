@@ -8,6 +8,7 @@ mod arguments;
 mod arrow;
 mod arrow_in;
 mod cluster;
+mod compact;
 mod create_table;
 mod credentials;
 mod distributed;
@@ -56,6 +57,8 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
+    module.add_function(wrap_pyfunction!(compact::planned_compactions, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;

@@ -18,6 +18,8 @@
 //! | `sort_mode` | the order of the rows of a bulk insert |
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `clustering/` | file groups rewritten in another order and size |
+//! | `compaction/` | merges logs into base files, and logs into logs |
+//! | `inline_services` | table services after a write |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
@@ -26,6 +28,7 @@
 mod bulk_insert;
 mod clustering;
 mod combine;
+mod compaction;
 mod conform;
 mod create_for_write;
 mod delete_partitions;
@@ -33,6 +36,7 @@ mod delete_where;
 pub mod distributed;
 mod duplicates;
 mod pending_clustering;
+mod inline_services;
 mod prepare;
 mod profile;
 mod read_rows;
@@ -46,6 +50,7 @@ mod write;
 
 pub use bulk_insert::bulk_insert;
 pub use clustering::{ClusterResult, ClusteringSteps, cluster, clustering_preview};
+pub use compaction::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
 pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;

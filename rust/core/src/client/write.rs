@@ -8,6 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::duplicates::{DuplicatePolicy, effective_operation};
 use super::pending_clustering::roll_back_updated_clustering;
+use super::inline_services::run_inline_services;
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
 use super::read_rows::RowSource;
@@ -16,6 +17,7 @@ use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::schema::WriteSchema;
 use super::sort_mode::SortMode;
 use super::tasks::{TaskOptions, TaskRunner};
+use super::transaction::ServiceTarget;
 use super::{CommitExtra, Committed, Transaction};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::WriteOperation;
@@ -86,15 +88,16 @@ pub fn write(
     let written = planned(early, &table, &transaction, input, options.values())
         .and_then(|plan| written(&mut transaction, plan, options.values()));
     let warnings = options.warnings().iter().cloned().chain(changed).collect();
-    committed(transaction, written, &input.options, warnings)
+    let target = ServiceTarget { uri, storage, options: options.values() };
+    committed((transaction, target), written, &input.options, warnings)
 }
 
-/// Commits what was written, or gives the write up.
+/// Commits what was written, or gives the write up; then runs table services.
 ///
 /// # Errors
-/// That of the write; as for [`Transaction::commit`].
+/// That of the write; as for [`Transaction::commit`] and [`run_inline_services`].
 pub(super) fn committed(
-    transaction: Transaction,
+    (transaction, target): (Transaction, ServiceTarget<'_>),
     written: Result<Written>,
     options: &BTreeMap<String, String>,
     warnings: Vec<String>,
@@ -108,7 +111,10 @@ pub(super) fn committed(
     };
     let extra =
         CommitExtra { schema: schema.columns.json().to_owned(), user_metadata: user_metadata(options), replaced };
+    let table = Arc::clone(transaction.table());
     let committed = transaction.commit(statuses, &extra)?;
+    let failed = run_inline_services(target, &table.config, &committed.instant)?;
+    let warnings = warnings.into_iter().chain(failed).collect();
     Ok(WriteResult { committed, refused, warnings })
 }
 

@@ -78,10 +78,9 @@ impl ConflictCheck<'_> {
     /// `WriteConflict` otherwise; those of reading the timeline.
     pub fn check_own_instant(&self) -> Result<()> {
         for rollback in self.now.instants().iter().filter(|instant| instant.action == Action::Rollback) {
-            // Before a plan is executed again, the execution that was stopped is rolled back.
-            let is_of_before =
-                self.before.instants().iter().any(|known| known.is_completed() && known.is_same(rollback));
-            if rollback.requested_time < *self.instant || is_of_before {
+            // One that was complete when this began undid an earlier execution of the same plan.
+            let is_earlier = self.before.instants_at(&rollback.requested_time).iter().any(Instant::is_completed);
+            if rollback.requested_time < *self.instant || is_earlier {
                 continue;
             }
             let Some(bytes) = self.writer.read_requested(&rollback.requested_time, Action::Rollback)? else { continue };

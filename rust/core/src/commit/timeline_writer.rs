@@ -192,7 +192,7 @@ impl TimelineWriter {
         self.delete_files(time, action, |instant| instant.state == InstantState::Completed)
     }
 
-    /// Deletes all files of an instant but the requested one, with its plan.
+    /// Deletes the completed and the inflight file of an instant: its plan is to be executed again.
     ///
     /// # Errors
     /// Those of the storage.

@@ -200,6 +200,7 @@ pub(super) fn write_log(
             base_file: log.base_file.clone(),
             log_files: log.log_files.clone(),
         }),
+        compacted: None,
         previous_base_file: None,
         key_range: None,
         bloom: None,

@@ -84,10 +84,18 @@ impl OpenTable {
         Ok(found)
     }
 
+    /// The files of all partitions, listed as for a query.
+    ///
+    /// # Errors
+    /// What listing files may fail with.
+    pub fn all_files(&self) -> Result<Vec<PartitionFiles>> {
+        Ok(self.lister().list(None)?.0.files)
+    }
+
     /// The files of partitions, listed as for a query.
     fn files_to_write(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
         let lister = self.lister();
-        let Some(partitions) = partitions else { return Ok(lister.list(None)?.0.files) };
+        let Some(partitions) = partitions else { return self.all_files() };
         if lister.has(FILES) && self.options.metadata {
             let choose = |paths: &[&str]| Ok(paths.iter().map(|path| partitions.contains(*path)).collect());
             if let Ok(listed) =

@@ -28,6 +28,7 @@ mod service_table;
 mod undo_files;
 
 pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
+pub use compaction::{CompactionOptions, TableCompactions};
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
 pub use metadata_services::MetadataServices;

@@ -64,6 +64,14 @@ pub struct Rollbacks<'a> {
     pub metadata: Option<&'a dyn MetadataRollback>,
 }
 
+/// What is left of an instant on the timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Remains {
+    Nothing,
+    /// The requested file of a table service.
+    Plan,
+}
+
 /// A rollback that is on the timeline.
 struct Planned {
     rollback: RequestedTime,
@@ -91,36 +99,18 @@ impl Rollbacks<'_> {
     /// `InvalidTable` if a plan or a marker names files that are not the instant's, and as for [`MetadataRollback::check`]: nothing is
     /// undone then; those of the storage, after which the rollback can be repeated.
     pub fn roll_back(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
-        let undone = self.undo(target)?;
-        if let Some((_, target)) = &undone {
-            self.timeline_writer().delete_instant(&target.requested_time, target.action)?;
-            self.remove_traces(target)?;
-        }
-        Ok(undone.map(|(rollback, _)| rollback))
+        self.undo(target, Remains::Nothing)
     }
 
-    /// The same of an execution of a plan that was stopped: the instant is requested again, with its plan
-    /// (`HoodieTable.rollbackInflightInstant`).
+    /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the timeline.
     ///
     /// # Errors
     /// As for [`Self::roll_back`].
-    pub fn roll_back_execution(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
-        let undone = self.undo(target)?;
-        if let Some((_, target)) = &undone {
-            self.timeline_writer().revert_to_requested(&target.requested_time, target.action)?;
-            self.remove_traces(target)?;
-        }
-        Ok(undone.map(|(rollback, _)| rollback))
+    pub fn roll_back_execution(&self, service: &RequestedTime) -> Result<Option<RequestedTime>> {
+        self.undo(service, Remains::Plan)
     }
 
-    /// Markers and the heartbeat of an instant that was undone.
-    fn remove_traces(&self, target: &Instant) -> Result<()> {
-        Markers::new(Arc::clone(self.store), &target.requested_time).remove()?;
-        delete_heartbeat(&**self.store, &target.requested_time)
-    }
-
-    /// Undoes an instant, which stays on the timeline, inflight, and completes the rollback. Returns its time, and the instant.
-    fn undo(&self, target: &RequestedTime) -> Result<Option<(RequestedTime, Instant)>> {
+    fn undo(&self, target: &RequestedTime, remains: Remains) -> Result<Option<RequestedTime>> {
         let started = Started::now();
         let timeline = self.timeline()?;
         let Some(target) = timeline.writes_at(target).next().cloned() else { return Ok(None) };
@@ -146,7 +136,14 @@ impl Rollbacks<'_> {
         let result = self.result(&planned, &done, millis).to_avro()?;
         let completion = self.clock.completion_time(rollback, &[&self.timeline()?])?;
         files.complete_or_fail(rollback, Action::Rollback, &completion, &Bytes::from(result))?;
-        Ok(Some((planned.rollback, planned.target)))
+        match remains {
+            Remains::Nothing => files.delete_instant(&target.requested_time, target.action)?,
+            Remains::Plan => files.revert_to_requested(&target.requested_time, target.action)?,
+        }
+        let markers = Markers::new(Arc::clone(self.store), &target.requested_time);
+        markers.remove()?;
+        delete_heartbeat(&**self.store, &target.requested_time)?;
+        Ok(Some(planned.rollback))
     }
 
     fn timeline_writer(&self) -> TimelineWriter {

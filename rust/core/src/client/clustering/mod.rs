@@ -6,6 +6,7 @@
 //! | file | job |
 //! |---|---|
 //! | `cluster` | plans, and executes what is planned |
+//! | `inline` | the same after a write |
 //! | `run` | the rows of a plan's groups, written |
 //! | `row_order` | the order of rows: by columns, or along a curve |
 //! | `space_curve` | Z-order and the Hilbert curve |
@@ -13,10 +14,13 @@
 //! | `row_sorter` | rows sorted, set aside in files where they are many |
 
 mod cluster;
+mod inline;
 mod row_order;
 mod row_sorter;
 mod run;
 mod space_curve;
 mod value_ranks;
+
+pub(super) use inline::cluster_inline;
 
 pub use cluster::{ClusterResult, ClusteringSteps, cluster, clustering_preview};

@@ -13,11 +13,13 @@ use super::slots::RowSum;
 use super::specs::{PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
 use super::state::WriteState;
 use crate::client::duplicates::{DuplicatePolicy, effective_operation};
+use crate::client::inline_services::run_inline_services;
 use crate::client::prepare::Preparation;
 use crate::client::read_rows::RowSource;
 use crate::client::refused_rows::ignores_failed;
 use crate::client::schema::WriteSchema;
 use crate::client::sort_mode::SortMode;
+use crate::client::transaction::ServiceTarget;
 use crate::client::write::{check_supported, refuse_failed_rows, schema_of, user_metadata};
 use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::{OpenMark, WriteOperation};
@@ -189,7 +191,10 @@ impl DistributedWrite {
             user_metadata: self.user_metadata.clone(),
             ..CommitExtra::default()
         };
-        transaction.commit(statuses, &extra)
+        let committed = transaction.commit(statuses, &extra)?;
+        let target = ServiceTarget { uri: &self.uri, storage: &self.storage, options: self.options.values() };
+        run_inline_services(target, &self.table.config, &committed.instant)?;
+        Ok(committed)
     }
 
     /// Gives the write up: deletes its files and takes its instant off the timeline. Nothing happens if it has not begun or has ended.

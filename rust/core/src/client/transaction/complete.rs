@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::commit_metadata::{commit_metadata, completed_content, written_groups};
 use super::{CommitExtra, Committed, Transaction};
 use crate::avro::Schema;
-use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, delete_heartbeat};
+use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, WriteOperation, delete_heartbeat};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::plan::OpenTable;
@@ -124,7 +124,12 @@ impl Transaction {
             instant: &self.instant,
             groups: &groups,
         };
-        if self.concurrency.has_several_writers() { check.run() } else { check.check_own_instant() }
+        // Writers keep out of the way of a compaction, which was planned before they began: their files belong to other slices.
+        let is_compaction = matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact);
+        match self.concurrency.has_several_writers() && !is_compaction {
+            true => check.run(),
+            false => check.check_own_instant(),
+        }
     }
 
     /// Releases the lock. Errors are ignored, as the write is part of the table: a lock that cannot be released

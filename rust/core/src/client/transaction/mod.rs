@@ -3,16 +3,18 @@
 //! | file | job |
 //! |---|---|
 //! | `begin` | failed writes of others, the metadata table, the requested instant |
-//! | `planned` | table services whose plan is on the timeline: planned, executed |
 //! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
 //! | `undo` | the rollback of a write that failed |
+//! | `service` | plans of table services, and the beginning of their execution |
 //! | `commit_metadata` | what is written into the completed instant |
 
 mod begin;
 mod commit_metadata;
 mod complete;
-mod planned;
+mod service;
 mod undo;
+
+pub(in crate::client) use service::ServiceTarget;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -131,6 +133,11 @@ impl Transaction {
     /// Those of the storage: abort the write then.
     pub fn inflight_without_profile(&mut self) -> Result<()> {
         self.start(&Bytes::new())
+    }
+
+    /// Whether it executes a plan, which stays on the timeline if it fails.
+    fn is_service(&self) -> bool {
+        matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact | WriteOperation::Cluster)
     }
 
     fn start(&self, content: &Bytes) -> Result<()> {

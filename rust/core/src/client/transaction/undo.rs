@@ -46,12 +46,15 @@ impl Transaction {
             clock: &self.clock,
             metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
         };
-        rollbacks.roll_back(&self.instant).map(|_| ())
+        match self.is_service() {
+            true => rollbacks.roll_back_execution(&self.instant).map(|_| ()),
+            false => rollbacks.roll_back(&self.instant).map(|_| ()),
+        }
     }
 }
 
 /// An error that ended a write, with the one that ended its rollback.
-pub(super) fn with_note(error: &Error, failed: &Error) -> Error {
+fn with_note(error: &Error, failed: &Error) -> Error {
     let note = format!("the write could not be rolled back either, which the next write does: {}", failed.text());
     let location = error.location();
     let mut noted = Error::new(error.kind(), format!("{}; {note}", error.text()));

@@ -192,7 +192,7 @@ mod tests {
         let error = parse(&[("hoodie.datasource.hive_sync.enable", "true")]).unwrap_err().to_string();
         assert!(error.contains("sync tool"), "{error}");
         parse(&[("hoodie.datasource.hive_sync.enable", "false")]).unwrap();
-        let warned = parse(&[("hoodie.compact.inline", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
+        let warned = parse(&[("hoodie.partition.ttl.inline", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
         assert_eq!(warned.warnings().len(), 1);
     }
 
