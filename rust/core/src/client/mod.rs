@@ -15,6 +15,7 @@
 //! | `replaced_groups` | file groups that a write replaces |
 //! | `delete_partitions` | deletes partitions |
 //! | `delete_where` | deletes the rows that a filter selects |
+//! | `row_sorter` | rows sorted, set aside in files where they are many |
 //! | `sort_mode` | the order of the rows of a bulk insert |
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `clustering/` | file groups rewritten in another order and size |
@@ -35,13 +36,14 @@ mod delete_partitions;
 mod delete_where;
 pub mod distributed;
 mod duplicates;
-mod pending_clustering;
 mod inline_services;
+mod pending_clustering;
 mod prepare;
 mod profile;
 mod read_rows;
 mod refused_rows;
 mod replaced_groups;
+mod row_sorter;
 mod schema;
 mod sort_mode;
 mod tasks;

@@ -7,8 +7,8 @@ use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow_schema::{Schema, SchemaRef};
 
 use super::duplicates::{DuplicatePolicy, effective_operation};
-use super::pending_clustering::roll_back_updated_clustering;
 use super::inline_services::run_inline_services;
+use super::pending_clustering::roll_back_updated_clustering;
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
 use super::read_rows::RowSource;
