@@ -51,7 +51,8 @@ def run_cluster(arguments: argparse.Namespace) -> int:
         _print_groups(groups, arguments.json)
         return 0
     commit = table.cluster(options, schedule=not arguments.run_only, run=not arguments.schedule_only)
-    pending = [i.requested_time for i in table.timeline if i.action == "clustering" and not i.is_completed]
+    actions = ("clustering", "replacecommit")  # up to table version 7 the latter
+    pending = [i.requested_time for i in table.timeline.pending if i.action in actions]
     if arguments.json:
         print_json({"instant": commit.instant if commit else None, "pending": pending})
     elif commit is not None:

@@ -1,6 +1,7 @@
 """Clustering, read back by mortice."""
 
 import itertools
+import json
 import pathlib
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mortice import InvalidArgumentError, UnsupportedError
+from mortice.cli.main import main
 from mortice.services.clustering import clustering_preview
 from support.tables.written import KINDS, NO_METADATA, SCHEMA, content, new_table, rows
 
@@ -226,3 +228,55 @@ def test_files_along_a_curve_have_narrow_ranges_of_both_columns(tmp_path, curve,
         shares.append(max(ranges) / side)
     assert len(shares) >= 8
     assert sum(shares) / len(shares) < 0.7
+
+
+def test_a_write_clusters_after_so_many_commits(table):
+    inline = (
+        NO_METADATA | NEW_GROUPS | {"hoodie.clustering.inline": "true", "hoodie.clustering.inline.max.commits": "2"}
+    )
+    counts = []
+    for number in range(6):
+        table.insert(rows((str(number), "x", 1, float(number))), inline)
+        table.refresh()
+        counts.append(len(groups(table)))
+    assert counts == [1, 1, 2, 1, 2, 1]
+    assert len(content(table)) == 6
+
+
+def test_a_write_plans_clustering_for_a_later_run(tmp_path):
+    table = new_table(tmp_path / "trips")
+    later = {"hoodie.clustering.schedule.inline": "true", "hoodie.clustering.async.max.commits": "2"}
+    pending = []
+    for number in range(4):
+        table.insert(rows((str(number), "x", 1, float(number))), NO_METADATA | NEW_GROUPS | later)
+        table.refresh()
+        pending.append(sum(not i.is_completed for i in table.timeline))
+    assert pending == [0, 1, 1, 1]
+    table.cluster(NO_METADATA, schedule=False)
+    assert len(groups(table)) == 3
+    assert len(content(table)) == 4
+
+
+def test_the_command_plans_runs_and_shows_what_it_would_do(tmp_path, capsys):
+    table = new_table(tmp_path / "trips")
+    fill(table, NO_METADATA)
+    before = all_rows(table)
+    given = ["cluster", table.uri, "--option", "hoodie.metadata.enable=false"]
+
+    def output(*more):
+        assert main([*given, *more]) == 0
+        return capsys.readouterr().out
+
+    shown = json.loads(output("--dry-run", "--json"))
+    assert [(group["partition"], len(group["file_ids"]), group["outputs"]) for group in shown] == [
+        ("x", 3, 1),
+        ("y", 2, 1),
+    ]
+    assert sum(group["bytes"] for group in shown) == sum(s.size for s in table.file_slices())
+    assert "new files" in output("--dry-run")
+    assert output("--run-only") == "nothing to cluster\n"
+    assert output("--schedule-only").startswith("planned: ")
+    assert "CLUSTER" in output("--run-only", "--option", "hoodie.clustering.plan.strategy.sort.columns=fare")
+    table.refresh()
+    assert len(groups(table)) == 2
+    assert all_rows(table) == before

@@ -1,5 +1,6 @@
 //! Table services after a write, by the writer's own options (`BaseHoodieWriteClient.runTableServicesInline`).
 
+use super::clustering::cluster_inline;
 use super::compaction::{execute_pending, schedule};
 use super::transaction::ServiceTarget;
 use crate::config::{TableConfig, TableType, option_values};
@@ -31,13 +32,17 @@ pub(super) fn run_inline_services(
     instant: &RequestedTime,
 ) -> Result<Vec<String>> {
     let fails = option_values::boolean(target.options, FAIL, true)?;
+    let services: [(&str, &dyn Fn() -> Result<()>); 3] = [
+        ("clean", &|| clean_and_archive_inline(target)),
+        ("compaction", &|| compact_inline(target, config)),
+        ("clustering", &|| cluster_inline(target)),
+    ];
     let mut warnings = Vec::new();
-    for (service, done) in [("clean", clean_and_archive_inline(target)), ("compaction", compact_inline(target, config))]
-    {
-        match done {
+    for (name, run) in services {
+        match run() {
             Ok(()) => {}
             Err(error) if fails || error.kind() == ErrorKind::Interrupted => return Err(after_commit(error, instant)),
-            Err(error) => warnings.push(format!("the {service} after the write {instant} failed: {error}")),
+            Err(error) => warnings.push(format!("the {name} after the write {instant} failed: {error}")),
         }
     }
     Ok(warnings)

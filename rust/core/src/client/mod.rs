@@ -17,6 +17,7 @@
 //! | `replaced_groups` | file groups that a write replaces |
 //! | `delete_partitions` | deletes partitions |
 //! | `delete_where` | deletes the rows that a filter selects |
+//! | `row_sorter` | rows sorted, set aside in files where they are many |
 //! | `sort_mode` | the order of the rows of a bulk insert |
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `compaction/` | merges logs into base files, and logs into logs |
@@ -48,6 +49,7 @@ mod read_state;
 mod recovery;
 mod refused_rows;
 mod replaced_groups;
+mod row_sorter;
 mod schema;
 mod sort_mode;
 mod tasks;

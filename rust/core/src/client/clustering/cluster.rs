@@ -8,12 +8,14 @@ use super::row_order::{RowLayout, check_columns};
 use super::run::{ClusteringRun, replaced_groups};
 use crate::avro::{self, ArrowMapping};
 use crate::client::schema::WriteSchema;
-use crate::client::write::{WriteResult, check_supported, user_metadata};
+use crate::client::transaction::ServiceTarget;
+use crate::client::write::{WriteResult, check_supported};
 use crate::client::{CommitExtra, RefusedRows, Transaction};
 use crate::commit::{Clock, TimelineWriter, WriteOperation};
 use crate::config::{ReadOptions, WriteOptions};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
+use crate::index::{IndexOptions, check_layout};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::{ClusteringOptions, PlannedClustering, plan_clustering, planned_clustering};
@@ -54,29 +56,15 @@ pub fn cluster(
 ) -> Result<ClusterResult> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     let parsed = checked_options(&table, options)?;
+    let target = ServiceTarget { uri, storage, options: parsed.values() };
     let mut result = ClusterResult { warnings: parsed.warnings().to_vec(), ..ClusterResult::default() };
     if steps.schedule {
-        result.scheduled = schedule(uri, storage, parsed.values())?;
+        result.scheduled = schedule(target)?;
     }
     if steps.run {
-        result.commits = execute_pending(uri, storage, options)?;
+        result.commits = execute_pending(target)?;
     }
     Ok(result)
-}
-
-/// Executes all plans that are pending, in the order of their times.
-///
-/// # Errors
-/// As for [`cluster`].
-pub(super) fn execute_pending(
-    uri: &str,
-    storage: &StorageOptions,
-    options: &BTreeMap<String, String>,
-) -> Result<Vec<WriteResult>> {
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    let parsed = checked_options(&table, options)?;
-    let pending = table.timeline.pending_clustering()?.into_iter();
-    pending.map(|instant| execute(uri, storage, (parsed.values(), options), &instant.requested_time)).collect()
 }
 
 /// The plan that [`cluster`] would make now. Nothing is changed.
@@ -90,16 +78,15 @@ pub fn clustering_preview(
 ) -> Result<Option<PlannedClustering>> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     let parsed = checked_options(&table, options)?;
+    let target = ServiceTarget { uri, storage, options: parsed.values() };
     let live = table.write_view(None)?.slices;
-    let Some(plan) = plan_of_table(&table, live.clone(), uri, storage, parsed.values())? else { return Ok(None) };
-    planned_clustering(&plan.to_avro()?, &live, &"0".parse()?).map(Some)
+    let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
+    let Some(plan) = plan_of_table(target, &table, live.clone(), &instant)? else { return Ok(None) };
+    planned_clustering(&plan.to_avro()?, &live, &instant).map(Some)
 }
 
 fn checked_options(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<WriteOptions> {
     check_supported(&table.config).map_err(|error| error.in_file(&table.uri))?;
-    if table.config.properties.get("hoodie.index.type").is_some_and(|index| index.eq_ignore_ascii_case("BUCKET")) {
-        return Err(Error::unsupported("clustering of a table with a bucket index").in_file(&table.uri));
-    }
     let parsed = WriteOptions::parse(options, "cluster", &table.config)?;
     let columns = ClusteringOptions::from_options(parsed.values())?.sort_columns();
     if !columns.is_empty() && table.timeline.completed_writes().next().is_some() {
@@ -109,45 +96,62 @@ fn checked_options(table: &OpenTable, options: &BTreeMap<String, String>) -> Res
     Ok(parsed)
 }
 
-/// Plans a clustering: its requested instant is on the timeline then.
-pub(super) fn schedule(
-    uri: &str,
-    storage: &StorageOptions,
-    options: &BTreeMap<String, String>,
-) -> Result<Option<RequestedTime>> {
-    let make_plan = |table: &OpenTable| {
+/// Rows of a bucket belong to its file group.
+fn check_not_bucketed(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
+    let index = IndexOptions::from_options(&table.config, options)?;
+    if index.bucket.is_some() {
+        return Err(Error::unsupported("clustering of a table with a bucket index").in_file(&table.uri));
+    }
+    check_layout(table, &index)
+}
+
+/// Plans a clustering, and returns its requested time; none if there is nothing to do.
+///
+/// # Errors
+/// As for [`cluster`].
+pub(super) fn schedule(target: ServiceTarget<'_>) -> Result<Option<RequestedTime>> {
+    let table = OpenTable::open(target.uri, target.storage, ReadOptions::default())?;
+    check_not_bucketed(&table, target.options)?;
+    let make_plan = |table: &OpenTable, instant: &RequestedTime| {
         let live = table.write_view(None)?.slices;
-        let plan = plan_of_table(table, live, uri, storage, options)?;
+        let plan = plan_of_table(target, table, live, instant)?;
         plan.map(|plan| plan.to_avro().map(Bytes::from)).transpose()
     };
-    Transaction::schedule(uri, storage, options, WriteOperation::Cluster, &make_plan)
+    target.schedule(WriteOperation::Cluster.action(&table.config), &make_plan)
 }
 
 fn plan_of_table(
+    target: ServiceTarget<'_>,
     table: &OpenTable,
     live: Vec<FileSlice>,
-    uri: &str,
-    storage: &StorageOptions,
-    options: &BTreeMap<String, String>,
+    instant: &RequestedTime,
 ) -> Result<Option<HoodieRequestedReplaceMetadata>> {
-    let store = open_file_store(uri, storage)?;
-    let now = Clock::new(&table.config).requested_time(&[])?;
-    let hour = now.as_str().get(8..10).and_then(|hour| hour.parse().ok()).unwrap_or_default();
-    plan_clustering(store.as_ref(), &table.timeline, live, &ClusteringOptions::from_options(options)?, hour)
+    let store = open_file_store(target.uri, target.storage)?;
+    let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok()).unwrap_or_default();
+    plan_clustering(store.as_ref(), &table.timeline, live, &ClusteringOptions::from_options(target.options)?, hour)
 }
 
-/// Executes a pending plan.
-fn execute(
-    uri: &str,
-    storage: &StorageOptions,
-    (options, given): (&BTreeMap<String, String>, &BTreeMap<String, String>),
-    instant: &RequestedTime,
-) -> Result<WriteResult> {
-    let transaction = Transaction::execute(uri, storage, options, WriteOperation::Cluster, instant)?;
+/// Executes all plans that are pending, in the order of their times, but for those that others execute.
+///
+/// # Errors
+/// As for [`cluster`].
+pub(super) fn execute_pending(target: ServiceTarget<'_>) -> Result<Vec<WriteResult>> {
+    let table = OpenTable::open(target.uri, target.storage, ReadOptions::default())?;
+    let mut done = Vec::new();
+    for instant in table.timeline.pending_clustering()? {
+        let begun = target.begin(WriteOperation::Cluster, &instant.requested_time)?;
+        if let Some(transaction) = begun {
+            done.push(execute(transaction, target.options)?);
+        }
+    }
+    Ok(done)
+}
+
+fn execute(transaction: Transaction, options: &BTreeMap<String, String>) -> Result<WriteResult> {
     let (statuses, extra) = match write_groups(&transaction, options) {
-        Ok((statuses, extra)) => (statuses, CommitExtra { user_metadata: user_metadata(given), ..extra }),
+        Ok(done) => done,
         Err(error) => {
-            transaction.abort_execution(&error)?;
+            transaction.abort(&error)?;
             return Err(error);
         }
     };

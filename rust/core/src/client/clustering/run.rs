@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use super::row_order::{RowLayout, RowOrder};
-use super::row_sorter::RowSorter;
+use crate::client::row_sorter::RowSorter;
 use crate::client::schema::WriteSchema;
 use crate::client::write::new_attempt;
 use crate::error::{Error, Result};

@@ -3,7 +3,6 @@
 //! | file | job |
 //! |---|---|
 //! | `begin` | failed writes of others, the metadata table, the requested instant |
-//! | `planned` | table services whose plan is on the timeline: planned, executed |
 //! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
 //! | `undo` | the rollback of a write that failed |
 //! | `service` | plans of table services, and the beginning of their execution |
@@ -14,7 +13,6 @@
 mod begin;
 mod commit_metadata;
 mod complete;
-mod planned;
 mod preview;
 mod service;
 mod undo;

@@ -1,7 +1,7 @@
 //! Table services: plans that are put on the timeline, and their execution. A plan whose execution is stopped stays on the timeline, and
 //! is executed again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -133,4 +133,25 @@ fn begin_locked(
     let transaction = Transaction { target, concurrency, clock, files, table, operation, action, instant, heartbeat };
     transaction.start(&Bytes::new())?;
     Ok(Some(transaction))
+}
+
+impl Transaction {
+    /// Rolls back plans of services, and what executions of them have written, under the lock.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(in crate::client) fn roll_back_plans(&self, plans: &BTreeSet<RequestedTime>) -> Result<()> {
+        let lock = self.concurrency.lock()?;
+        let now = self.target.open()?;
+        let metadata = self.target.metadata(&now)?;
+        let rollbacks = Rollbacks {
+            store: &self.target.store,
+            config: &now.config,
+            clock: &self.clock,
+            metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
+        };
+        let rolled_back = plans.iter().try_for_each(|plan| rollbacks.roll_back(plan).map(|_| ()));
+        let released = lock.map_or(Ok(()), |lock| lock.release());
+        rolled_back.and(released)
+    }
 }

@@ -54,7 +54,7 @@ impl Transaction {
 }
 
 /// An error that ended a write, with the one that ended its rollback.
-pub(super) fn with_note(error: &Error, failed: &Error) -> Error {
+fn with_note(error: &Error, failed: &Error) -> Error {
     let note = format!("the write could not be rolled back either, which the next write does: {}", failed.text());
     let location = error.location();
     let mut noted = Error::new(error.kind(), format!("{}; {note}", error.text()));

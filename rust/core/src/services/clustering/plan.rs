@@ -158,3 +158,49 @@ fn requested(groups: Vec<HoodieClusteringGroup>, options: &ClusteringOptions) ->
         ..HoodieRequestedReplaceMetadata::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_group::BaseFile;
+
+    fn slice(file_id: &str, len: Option<u64>) -> FileSlice {
+        let base = |len| BaseFile {
+            path: file_id.into(),
+            name: file_id.into(),
+            len,
+            etag: None,
+            instant: "1".into(),
+            source: None,
+        };
+        FileSlice {
+            partition: String::new(),
+            file_id: file_id.into(),
+            base_instant: "1".into(),
+            base_file: len.map(base),
+            log_files: Vec::new(),
+        }
+    }
+
+    fn grouped(options: &[(&str, &str)]) -> Vec<(Vec<String>, u64)> {
+        let options = options.iter().map(|(name, value)| (format!("hoodie.{name}"), (*value).to_owned()));
+        let options = ClusteringOptions::from_options(&options.collect()).unwrap();
+        let slices = vec![slice("a", Some(10)), slice("b", Some(40)), slice("logs", None), slice("c", Some(30))];
+        let groups = groups_of_partition(slices, &options).into_iter();
+        groups.map(|group| (group.slices.into_iter().map(|slice| slice.file_id).collect(), group.bytes)).collect()
+    }
+
+    #[test]
+    fn the_largest_slices_come_first_in_groups_of_limited_size() {
+        let group = |ids: &[&str], bytes| (ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>(), bytes);
+        let limit = ("clustering.plan.strategy.max.bytes.per.group", "70");
+        let new_base = ("parquet.max.file.size", "35");
+        let all = group(&["b", "logs", "c", "a"], 115);
+        assert_eq!(grouped(&[new_base]), [all]);
+        assert_eq!(grouped(&[new_base, limit]), [group(&["b"], 40), group(&["logs", "c"], 65), group(&["a"], 10)]);
+        let single = ("clustering.plan.strategy.single.group.clustering.enabled", "false");
+        assert_eq!(grouped(&[new_base, limit, single]), [group(&["b"], 40), group(&["logs", "c"], 65)]);
+        let two = ("clustering.plan.strategy.max.num.groups", "2");
+        assert_eq!(grouped(&[new_base, limit, two]), [group(&["b"], 40), group(&["logs", "c"], 65)]);
+    }
+}

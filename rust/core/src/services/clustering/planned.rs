@@ -96,3 +96,79 @@ fn slice_of_plan(info: &HoodieSliceInfo, live: &BTreeMap<(&str, &str), &FileSlic
         Error::new(ErrorKind::WriteConflict, message)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_group::{BaseFile, LogFile};
+    use crate::timeline::metadata::{HoodieClusteringPlan, HoodieClusteringStrategy};
+
+    const BASE: &str = "f-0_0-1-2_7.parquet";
+    const LOG: &str = ".f-0_8.log.1_0-1-2";
+
+    fn live() -> FileSlice {
+        let base = BaseFile {
+            path: format!("p/{BASE}"),
+            name: BASE.into(),
+            len: 1,
+            etag: None,
+            instant: "7".into(),
+            source: None,
+        };
+        let log = LogFile { path: format!("p/{LOG}"), name: LOG.into(), len: 1, etag: None };
+        FileSlice {
+            partition: "p".into(),
+            file_id: "f-0".into(),
+            base_instant: "7".into(),
+            base_file: Some(base),
+            log_files: vec![log],
+        }
+    }
+
+    fn read(partition: &str, base: &str, logs: &[&str], class: &str) -> Result<PlannedClustering> {
+        let slice = HoodieSliceInfo {
+            data_file_path: Some(base.into()),
+            delta_file_paths: Some(logs.iter().map(|log| (*log).to_owned()).collect()),
+            file_id: Some("f-0".into()),
+            partition_path: Some(partition.into()),
+            ..HoodieSliceInfo::default()
+        };
+        let group = HoodieClusteringGroup { slices: Some(vec![slice]), ..HoodieClusteringGroup::default() };
+        let strategy = HoodieClusteringStrategy {
+            strategy_class_name: Some(class.into()),
+            strategy_params: Some([(SORT_COLUMNS, "a, b".to_owned())].into_iter().collect()),
+            ..HoodieClusteringStrategy::default()
+        };
+        let plan = HoodieClusteringPlan {
+            input_groups: Some(vec![group]),
+            strategy: Some(strategy),
+            ..HoodieClusteringPlan::default()
+        };
+        let requested =
+            HoodieRequestedReplaceMetadata { clustering_plan: Some(plan), ..HoodieRequestedReplaceMetadata::default() };
+        planned_clustering(&requested.to_avro().unwrap(), &[live()], &"9".into())
+    }
+
+    #[test]
+    fn plans_name_the_files_of_live_slices() {
+        let (base, log) = (format!("s3a://b/t/p/{BASE}"), format!("/t/p/{LOG}"));
+        let plan = read("p", &base, &[&log], "org.apache.hudi.SparkSortAndSizeExecutionStrategy").unwrap();
+        assert_eq!(plan.groups, [PlannedGroup { partition: "p".into(), slices: vec![live()], outputs: 1 }]);
+        assert_eq!(plan.sort_columns, ["a", "b"]);
+    }
+
+    #[test]
+    fn plans_of_other_files_and_strategies_are_refused() {
+        let log = format!("/t/p/{LOG}");
+        for (partition, base, logs, class, kind) in [
+            ("p", BASE, vec![], "", ErrorKind::WriteConflict),
+            ("p", "f-0_0-1-2_6.parquet", vec![log.as_str()], "", ErrorKind::WriteConflict),
+            ("q", BASE, vec![LOG], "", ErrorKind::WriteConflict),
+            ("../p", BASE, vec![LOG], "", ErrorKind::InvalidTable),
+            ("p", "/t/q/f-0_0-1-2_7.parquet", vec![LOG], "", ErrorKind::InvalidTable),
+            ("p", BASE, vec![LOG], "org.apache.hudi.SparkSingleFileSortExecutionStrategy", ErrorKind::Unsupported),
+        ] {
+            assert_eq!(read(partition, base, &logs, class).unwrap_err().kind(), kind, "{partition} {base} {class}");
+        }
+    }
+}

@@ -31,6 +31,11 @@ impl RowSorter {
         Self { columns, run_bytes, folder, waiting: Vec::new(), waiting_bytes: 0, runs: Vec::new() }
     }
 
+    /// The columns of the rows.
+    pub(super) fn columns(&self) -> SchemaRef {
+        Arc::clone(&self.columns)
+    }
+
     /// Adds rows with a key of bytes for each.
     ///
     /// # Errors
