@@ -158,8 +158,8 @@ class LogWriter:
             partition_path: The partition path of all keys; an empty string in a table without partitions.
             partition_column: The column of the partition paths, if `partition_path` is not given.
             ordering: The ordering columns, in the table's order. Values are written as Hudi writes values of their
-                types. Only Hudi 1.1 and later reads several of them. Without ordering columns, and if the only one is
-                null, a delete is ordered by commit time: it deletes all earlier records.
+                types. Only Hudi 1.1 and later reads several of them. Without ordering columns, and if all of them
+                are null, a delete is ordered by commit time: it deletes all earlier records.
             schema: The table's Avro schema as JSON or a mapping.
             instant: The instant of the block. Default: that of the writer.
             header: Additional header entries by Hudi's names.

@@ -4,8 +4,10 @@
 //! | ordering columns | value of a row | value of a null |
 //! |---|---|---|
 //! | none | Int 0, which Hudi reads as a delete by commit time | |
-//! | one | its wrapper | Int 0, too: a null ends Hudi 1.2 with an error if an earlier log has a record of the key |
-//! | several | an array of their wrappers (Hudi 1.1 and later) | Int 0 in the array, as in Hudi's data records |
+//! | one | its wrapper | Int 0 |
+//! | several | an array of their wrappers (Hudi 1.1 and later) | Int 0 in the array, as in Hudi's data records; Int 0 if all are null |
+//!
+//! Null is never written: Hudi writes it for such a delete, and its reader fails on it if the key has another log record.
 
 use std::sync::Arc;
 
@@ -126,8 +128,7 @@ impl Keys {
             Partitions::Constant(path) => write_text(out, path),
         }
         match self.ordering.as_slice() {
-            [] => out.extend(INT_ZERO),
-            [only] if only.is_null(row) => out.extend(INT_ZERO),
+            columns if columns.iter().all(|column| column.is_null(row)) => out.extend(INT_ZERO),
             [only] => only.write(row, out),
             several => {
                 out.extend(ARRAY);
@@ -227,7 +228,7 @@ mod tests {
         Ok(found.into_iter().map(|one| one.ordering).collect())
     }
 
-    /// What Hudi 1.2.0 writes for the same keys, one ordering class each.
+    /// What Hudi 1.2.0 writes for the same keys, one ordering class each; but for null, which is an Int 0 here.
     #[test]
     fn deletes_are_byte_for_byte_hudis() {
         let one = |column: ArrayRef| content(&compose(vec![("o", column)], &["o"]).unwrap()).to_vec();
@@ -245,6 +246,9 @@ mod tests {
         let several = compose(columns, &["x", "y"]).unwrap();
         let expected = [2, 2, 2, 0x61, 2, 2, 0x70, 0x18, 2, 4, 4, 2, 0x0e, 2, 0x78, 0, 0];
         assert_eq!(content(&several)[8..], expected);
+        let columns = ["x", "y"].map(|name| (name, Arc::new(Int32Array::from(vec![None::<i32>])) as ArrayRef));
+        let nulls = compose(columns.to_vec(), &["x", "y"]).unwrap();
+        assert_eq!(content(&nulls)[8..], [2, 2, 2, 0x61, 2, 2, 0x70, 4, 0, 0]);
     }
 
     /// The initial file of a metadata table, as Hudi 1.2.0 writes it.
