@@ -30,9 +30,7 @@ def add_housekeeping(
         ("clean", run_clean, "delete files that only old queries read", "hoodie.clean.commits.retained=24"),
         ("archive", run_archive, "move old instants to the archive", "hoodie.keep.min.commits=40"),
     ):
-        command = commands.add_parser(
-            name, help=what, description=what[0].upper() + what[1:] + ".", allow_abbrev=False
-        )
+        command = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".", allow_abbrev=False)
         command.set_defaults(run=run)
         command.add_argument("path", metavar="PATH", help="the table's base path")
         command.add_argument("--dry-run", action="store_true", help="print what would be done; change nothing")

@@ -270,7 +270,7 @@ fn symbolic_links_are_not_followed() {
 fn a_pending_clean_is_completed_first() {
     for version in [6, 9] {
         let table = Table::new(version);
-        // The newest file of a group is needed, whatever a plan says.
+        // The newest file of a group is needed.
         table.request("clean", &plan("p", &[&format!("/elsewhere/p/{}", base("f", 1)), &base("f", 4)]));
         let cleans = table.clean(&[("hoodie.clean.commits.retained", "10")]).unwrap();
         assert_eq!((cleans.len(), table.days("f"), table.pending_cleans()), (1, vec![2, 3, 4], 0));
