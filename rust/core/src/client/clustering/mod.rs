@@ -10,12 +10,14 @@
 //! | `run` | the rows of a plan's groups, written |
 //! | `row_order` | the order of rows: by columns, or along a curve |
 //! | `space_curve` | Z-order and the Hilbert curve |
+//! | `sortable` | values as bytes that sort as the values do |
 //! | `value_ranks` | coordinates of values of any types and ranges |
 
 mod cluster;
 mod inline;
 mod row_order;
 mod run;
+mod sortable;
 mod space_curve;
 mod value_ranks;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch};
-use arrow_row::{RowConverter, SortField};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::Schema;
 
+use super::sortable::sortable;
 use super::space_curve::{Curve, coordinates_of_values};
 use super::value_ranks::ValueRanks;
 use crate::config::option_values::positive;
@@ -128,18 +128,6 @@ pub(super) fn check_columns(columns: &[String], rows: &Schema) -> Result<()> {
         ))),
         None => Ok(()),
     }
-}
-
-/// Values as bytes that have their order, nulls first.
-///
-/// # Errors
-/// `InvalidArgument` for types that have no order.
-pub(super) fn sortable(values: &[ArrayRef]) -> Result<BinaryArray> {
-    let unordered =
-        |error: ArrowError| Error::invalid_argument("rows cannot be sorted by a column of this type").caused_by(error);
-    let fields = values.iter().map(|column| SortField::new(column.data_type().clone())).collect();
-    let converter = RowConverter::new(fields).map_err(unordered)?;
-    converter.convert_columns(values).and_then(arrow_row::Rows::try_into_binary).map_err(unordered)
 }
 
 fn top_columns(columns: &[String]) -> Vec<String> {

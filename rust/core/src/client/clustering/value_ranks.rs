@@ -3,7 +3,7 @@
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
-use super::row_order::sortable;
+use super::sortable::sortable;
 use crate::error::Result;
 
 /// The values of one column in a sample, ascending, as bytes.

@@ -27,3 +27,6 @@ pub use options::ArchivalOptions;
 pub(super) use options::KeepCommits;
 pub use run::{Archival, ArchivalResult};
 pub(super) use run::{archive_instants, remove_archived};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Archival of timelines made by hand: nothing is lost wherever it is stopped, and the archive stays small.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Archival, ArchivalResult};
+use crate::config::TableConfig;
+use crate::error::Result;
+use crate::services::table_access::TableAccess;
+use crate::storage::failing_store::FailingStore;
+use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions};
+use crate::timeline::metadata::{HoodieCleanMetadata, HoodieCommitMetadata, TimelineMetadata};
+use crate::timeline::{MetadataPart, Timeline};
+
+struct Table {
+    folder: tempfile::TempDir,
+    version: u8,
+}
+
+impl Table {
+    fn new(version: u8) -> Self {
+        let table = Self { folder: tempfile::tempdir().unwrap(), version };
+        let layout = if version < 8 { 1 } else { 2 };
+        let properties = format!(
+            "hoodie.table.name=t\nhoodie.table.version={version}\nhoodie.timeline.layout.version={layout}\n\
+             hoodie.table.type=COPY_ON_WRITE\nhoodie.table.timeline.timezone=UTC\nhoodie.table.recordkey.fields=id\n"
+        );
+        table.put(&table.store(), ".hoodie/hoodie.properties", properties.as_bytes());
+        table
+    }
+
+    /// A commit on each of these days, and a clean on the third.
+    fn with_commits(self, days: std::ops::RangeInclusive<u8>) -> Self {
+        for day in days {
+            let operation_type = Some(format!("DAY_{day}"));
+            let commit = HoodieCommitMetadata { operation_type, ..HoodieCommitMetadata::default() };
+            let content = if self.version < 8 { commit.to_json() } else { commit.to_avro().unwrap() };
+            self.complete(day, "000000000", "commit", &content);
+            if day == 3 {
+                let clean = HoodieCleanMetadata { start_clean_time: time(3, "1"), ..HoodieCleanMetadata::default() };
+                self.complete(day, "120000000", "clean", &clean.to_avro().unwrap());
+            }
+        }
+        self
+    }
+
+    fn store(&self) -> LocalStorage {
+        LocalStorage::new(&self.folder.path().to_string_lossy(), true)
+    }
+
+    fn put(&self, store: &LocalStorage, path: &str, content: &[u8]) {
+        store.put(path, &Bytes::copy_from_slice(content), None).unwrap();
+    }
+
+    fn complete(&self, day: u8, clock: &str, action: &str, content: &[u8]) {
+        let (folder, time) = (self.folder(), time(day, clock));
+        let completed = match self.version < 8 {
+            true => format!("{time}.{action}"),
+            false => format!("{time}_{}.{action}", time.replace("000000", "001000")),
+        };
+        let inflight =
+            if action == "commit" { format!("{time}.inflight") } else { format!("{time}.{action}.inflight") };
+        for (name, content) in
+            [(format!("{time}.{action}.requested"), b"".as_slice()), (inflight, b""), (completed, content)]
+        {
+            self.put(&self.store(), &format!("{folder}/{name}"), content);
+        }
+    }
+
+    fn folder(&self) -> &'static str {
+        if self.version < 8 { ".hoodie" } else { ".hoodie/timeline" }
+    }
+
+    fn archive(&self, store: Arc<dyn FileStore>) -> Result<ArchivalResult> {
+        let options = [
+            ("hoodie.keep.min.commits", "3"),
+            ("hoodie.keep.max.commits", "4"),
+            ("hoodie.clean.commits.retained", "1"),
+            ("hoodie.timeline.compaction.batch.size", "2"),
+        ];
+        let options: BTreeMap<String, String> =
+            options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let uri = self.folder.path().to_string_lossy().into_owned();
+        let (access, _) = TableAccess::at(store, &uri, &StorageOptions::default(), &options, "archive")?;
+        Archival::new(&access)?.run()
+    }
+
+    fn timeline(&self) -> Timeline {
+        let storage: Arc<dyn Storage> = Arc::new(self.store());
+        Timeline::load(&storage, &TableConfig::load(&*storage).unwrap()).unwrap()
+    }
+
+    /// The days of commits by their metadata: archived ones, and active ones.
+    fn days(&self) -> (Vec<String>, Vec<String>) {
+        let timeline = self.timeline();
+        let operation = |instant: &crate::timeline::Instant| {
+            timeline.commit_metadata(instant, MetadataPart::Header).unwrap().unwrap_or_default().operation
+        };
+        let archived = timeline.archived().unwrap().iter().filter(|instant| instant.action.is_write());
+        (archived.map(operation).collect(), timeline.completed_writes().map(operation).collect())
+    }
+
+    fn names(&self, folder: &str) -> BTreeSet<String> {
+        let entries = self.store().list(folder).unwrap().unwrap_or_default();
+        entries.iter().map(|entry| entry.name().to_owned()).collect()
+    }
+}
+
+fn time(day: u8, clock: &str) -> String {
+    format!("202401{day:02}{clock}")
+}
+
+fn expected(days: std::ops::RangeInclusive<u8>) -> Vec<String> {
+    days.map(|day| format!("DAY_{day}")).collect()
+}
+
+#[test]
+fn old_commits_move_to_the_archive() {
+    for version in [6, 8, 9] {
+        let table = Table::new(version).with_commits(1..=4);
+        assert!(table.archive(Arc::new(table.store())).unwrap().archived.is_empty(), "not more than the most");
+        let table = table.with_commits(5..=8);
+        let archived = table.archive(Arc::new(table.store())).unwrap().archived;
+        assert_eq!(archived.len(), 5, "{version}");
+        assert_eq!(table.days(), (expected(1..=5), expected(6..=8)), "{version}");
+        // The last clean stays.
+        let left = table.names(table.folder());
+        assert!(left.contains(&format!("{}.clean.requested", time(3, "120000000"))), "{left:?}");
+        assert_eq!(left.iter().filter(|name| name.contains("commit") || name.contains("inflight")).count(), 3 * 3 + 1);
+        assert!(table.archive(Arc::new(table.store())).unwrap().archived.is_empty());
+    }
+}
+
+#[test]
+fn nothing_is_lost_wherever_it_is_stopped() {
+    for version in [6, 9] {
+        for limit in 0.. {
+            let table = Table::new(version).with_commits(1..=8);
+            let store = Arc::new(FailingStore::new(table.store(), limit, false));
+            let stopped = table.archive(Arc::clone(&store) as Arc<dyn FileStore>);
+            let (archived, active) = table.days();
+            assert_eq!([archived, active].concat(), expected(1..=8), "{version} {limit}");
+            table.archive(Arc::new(table.store())).unwrap();
+            assert_eq!(table.days(), (expected(1..=5), expected(6..=8)), "{version} {limit}");
+            if stopped.is_ok() {
+                assert!(limit > 10 && store.changes() <= limit);
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_archive_has_few_files() {
+    for (version, folder, most) in [(6, ".hoodie/archived", 1), (9, ".hoodie/timeline/history", 20)] {
+        let mut table = Table::new(version).with_commits(1..=3);
+        for day in 4..=28 {
+            table = table.with_commits(day..=day);
+            table.archive(Arc::new(table.store())).unwrap();
+        }
+        let (archived, active) = table.days();
+        assert_eq!([archived, active.clone()].concat(), expected(1..=28), "{version}");
+        assert!(active.len() <= 4 && table.names(folder).len() <= most, "{:?}", table.names(folder));
+    }
+}
