@@ -95,7 +95,7 @@ def test_what_cannot_be_restored_to_changes_nothing(tmp_path):
     table.savepoint(second.instant)
     with pytest.raises(InvalidArgumentError, match="later instant is savepointed"):
         table.restore(first.instant)
-    with pytest.raises(InvalidArgumentError, match="no completed write|not completed"):
+    with pytest.raises(InvalidArgumentError, match=r"no completed write|not completed"):
         table.restore("20200101000000000")
     for path in pathlib.Path(table.uri).glob(f"x/*_{second.instant}.parquet"):
         path.unlink()
