@@ -3,7 +3,7 @@
 Arrow data is exchanged only through the Arrow PyCapsule interface.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 __all__ = [
@@ -25,13 +25,24 @@ __all__ = [
     "Stream",
     "Table",
     "__version__",
+    "abort_task_insert",
+    "archive",
+    "begin_task_insert",
+    "clean",
+    "cluster",
+    "clustering_preview",
+    "commit_task_insert",
+    "create_savepoint",
     "create_table",
     "create_table_by_options",
     "debug_build",
     "delete_partitions",
+    "delete_savepoint",
     "delete_where",
     "has_hdfs",
     "merge_rows",
+    "restore",
+    "rollback",
     "run_stage",
     "write",
 ]
@@ -412,6 +423,9 @@ def merge_rows(
     defaults of columns.
     """
 
+_Validator = Callable[[Table], object] | None
+"""A function of the table as the write would leave it; an exception refuses the commit, which is rolled back."""
+
 _FileOfCommit = tuple[str, str, str | None, int, int, int, int, int]
 """(partition, file id, path, bytes, rows written, inserts, updates, deletes)"""
 
@@ -444,7 +458,7 @@ class DistributedWrite:
         """The first step: `prepare`."""
     def next(self, reports: Sequence[bytes]) -> _Step:
         """The next step (`tag`, `move`, `write` or `commit`), from the reports of the last one."""
-    def commit(self, reports: Sequence[bytes]) -> _CommitOfWrite:
+    def commit(self, reports: Sequence[bytes], validator: _Validator = None) -> _CommitOfWrite:
         """Commits, given the reports of the step `write`. Rolls the write back if it cannot be committed."""
     def abort(self, reason: str) -> None:
         """Rolls the write back, if it has begun and not ended."""
@@ -459,22 +473,130 @@ class StageBatches:
 def run_stage(stage: bytes, task: tuple[int, int, int], batches: Any) -> StageBatches:
     """Runs one task of a stage: partition, stage and attempt as the engine counts, and the batches that come to it."""
 
+def begin_task_insert(
+    uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
+) -> tuple[bytes, list[str]]:
+    """Begins inserts whose tasks write the rows that they have: each runs the state by `run_stage`.
+
+    Returns the state of the write, and sentences on options that have no effect.
+    """
+
+def commit_task_insert(state: bytes, reports: Sequence[bytes]) -> _CommitOfWrite:
+    """Commits such a write, given the reports of its tasks. Rolls it back if it cannot be committed."""
+
+def abort_task_insert(state: bytes, reason: str) -> None:
+    """Rolls such a write back, unless `commit_task_insert` was called."""
+
 def create_table_by_options(
     uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
 ) -> None:
     """Creates the table that a write with these options describes."""
 
+_PlannedSlice = tuple[str, str, str | None, list[str], float]
+"""(partition, file id, base file, log files, megabytes that are read and written)"""
+
+def compact(
+    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
+) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
+    """Plans a compaction, if one is due, and executes what is pending: (requested time, commits, warnings)."""
+
+@final
+class DistributedCompaction:
+    """The driver's part of compactions whose slices are merged in other processes."""
+
+    def __new__(
+        cls, uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], parallelism: int
+    ) -> DistributedCompaction: ...
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on options that have no effect."""
+    def schedule(self) -> str | None:
+        """Plans a compaction, if one is due."""
+    def find_pending(self) -> int:
+        """Looks for pending compactions. Returns their number."""
+    def begin_next(self) -> tuple[bytes, int] | None:
+        """Begins the next pending compaction: (stage, tasks)."""
+    def commit(self, reports: Sequence[bytes]) -> _CommitOfWrite:
+        """Completes the compaction that was begun."""
+    def abort(self, reason: str) -> None:
+        """Undoes what was begun; the compaction stays pending."""
+
+def planned_compactions(
+    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
+) -> list[tuple[str | None, list[_PlannedSlice]]]:
+    """What `compact` would do: (requested time, slices) of each compaction."""
+
 def write(
-    uri: str, storage_options: Mapping[str, Any], operation: str, data: Any, options: Mapping[str, str]
+    uri: str,
+    storage_options: Mapping[str, Any],
+    operation: str,
+    data: Any,
+    options: Mapping[str, str],
+    validator: _Validator = None,
 ) -> _CommitOfWrite:
     """Writes Arrow data to a table, or deletes its keys."""
 
+def rollback(
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
+) -> tuple[str, str, str, str | None, list[tuple[str, int]], list[tuple[str, int]]]:
+    """Rolls an instant back."""
+
+def restore(
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
+) -> tuple[str, str | None, list[tuple[str, str, str, str | None, list[tuple[str, int]], list[tuple[str, int]]]]]:
+    """Restores a table."""
+
+def create_savepoint(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    instant: str,
+    note: tuple[str, str],
+    options: Mapping[str, str],
+    dry_run: bool,
+) -> tuple[str, str | None, dict[str, list[str]]]:
+    """Makes a savepoint."""
+
+def delete_savepoint(uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str]) -> None:
+    """Deletes a savepoint."""
+
 def delete_partitions(
-    uri: str, storage_options: Mapping[str, Any], partitions: Sequence[str], options: Mapping[str, str]
+    uri: str,
+    storage_options: Mapping[str, Any],
+    partitions: Sequence[str],
+    options: Mapping[str, str],
+    validator: _Validator = None,
 ) -> _CommitOfWrite:
     """Deletes partitions of a table."""
 
+_PreviewGroup = tuple[str, int, list[tuple[str, int, int]]]
+"""(partition, files that are expected, file slices as (file id, files, bytes))"""
+
+def cluster(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
+    """Plans a clustering, and executes what is planned. Returns the new plan's time, commits and warnings."""
+
+def clustering_preview(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str]) -> list[_PreviewGroup]:
+    """Returns the groups of the plan that `cluster` would make."""
+
 def delete_where(
-    uri: str, storage_options: Mapping[str, Any], filters: _Filters, options: Mapping[str, str]
+    uri: str,
+    storage_options: Mapping[str, Any],
+    filters: _Filters,
+    options: Mapping[str, str],
+    validator: _Validator = None,
 ) -> _CommitOfWrite:
     """Deletes the rows that filters select."""
+
+_CleanOfTable = tuple[str | None, list[tuple[str, int | None]], list[str], str | None]
+"""(requested time, files with their sizes, deleted partitions, earliest write that stays readable)"""
+
+def clean(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
+) -> tuple[list[_CleanOfTable], list[str]]:
+    """Completes pending cleans of a table and runs a new one; also sentences on options that have no effect."""
+
+def archive(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
+) -> tuple[list[tuple[str, str | None, str]], list[str]]:
+    """Archives old instants: (requested time, completion time, action); also sentences on options without effect."""

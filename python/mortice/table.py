@@ -18,6 +18,7 @@ from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.follow import Follower, Ranges
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.merge_into import COMMITS_READ, MergeClauses, merge_target, merged_rows
 from mortice.mergers import Merge, Merging, checked_merge, merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
@@ -36,7 +37,10 @@ from mortice.options import (
     checked_uri,
 )
 from mortice.scan import Scan
+from mortice.services import archival, cleaning, clustering, compaction
+from mortice.services import restore as restores
 from mortice.timeline import Instant, Timeline
+from mortice.validators import Validator, checked_validators, validated
 
 __all__ = ["Table"]
 
@@ -106,6 +110,7 @@ class Table:
         use_record_index: bool = False,
     ) -> None:
         self._merge: Merge | None = None
+        self._validators: tuple[Validator, ...] = ()
         self._storage_options = checked_storage_options(storage_options)
         self._arguments: dict[str, Any] = {
             "mmap": checked_bool("mmap", mmap),
@@ -131,6 +136,9 @@ class Table:
         Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError` as when the table is opened.
         """
         self._native = _mortice.Table(self.uri, self._storage_options, **self._arguments)
+        self._forget()
+
+    def _forget(self) -> None:
         for name in ("schema", "properties", "timeline"):
             self.__dict__.pop(name, None)
 
@@ -217,6 +225,97 @@ class Table:
         """
         return self._write("insert_overwrite_table", data, options)
 
+    def rollback(
+        self, instant: str, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> restores.Rollback:
+        """Undoes an instant: a pending one, or the latest completed write.
+
+            table.rollback(table.timeline[-1].requested_time, dry_run=True)
+
+        Its data files are deleted; up to table version 7 rollback blocks are appended to logs that stay. File groups
+        that it replaced come back. A rollback that was stopped goes on when it is run again, or with the next write.
+
+        Args:
+            instant: The requested time.
+            options: Options by Hudi's names: those of the lock, if the table has several writers.
+            dry_run: True returns what would be done, and changes nothing.
+
+        Raises:
+            InvalidArgumentError: There is no such instant, or it may not be rolled back: there are later writes, it is
+                savepointed, or the files before it were cleaned. Nothing was changed.
+            UnsupportedError: It is archived, or was compacted in the metadata table. Nothing was changed.
+        """
+        done = restores.rollback(
+            self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
+        )
+        self.refresh()
+        return done
+
+    def savepoint(
+        self,
+        instant: str,
+        comment: str = "",
+        user: str = "",
+        options: Mapping[str, Any] | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> restores.Savepoint:
+        """Makes a savepoint of a completed write: cleaning and archival keep its files, and `restore` returns to it.
+
+        Args:
+            instant: The requested time of the write.
+            comment: What the savepoint is for.
+            user: Who makes it.
+            options: Options by Hudi's names: those of the lock, if the table has several writers.
+            dry_run: True returns what would be kept, and changes nothing.
+
+        Raises:
+            InvalidArgumentError: There is no such completed write on the active timeline, or it has a savepoint.
+            FileCleanedError: Its files may have been cleaned.
+        """
+        done = restores.create_savepoint(
+            self.uri, self._storage_options, instant, (user, comment), options, dry_run=checked_bool("dry_run", dry_run)
+        )
+        self.refresh()
+        return done
+
+    def restore(
+        self, instant: str, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> restores.Restore:
+        """Takes the table back to a savepoint: undoes all later writes, newest first.
+
+        Nobody else may write to the table meanwhile, and queries of later writes fail. A restore that was stopped goes
+        on when it is run again; until then the table cannot be written to. The metadata table is built again.
+
+        Args:
+            instant: The requested time of a savepoint, or of another completed write of which no file was cleaned.
+            options: Options by Hudi's names: those of the lock, if the table has several writers.
+            dry_run: True returns what would be undone, and changes nothing.
+
+        Raises:
+            InvalidArgumentError: There is no such write, a later one is savepointed, or a restore to another instant is
+                not completed. Nothing was changed.
+            FileCleanedError: Files of the write were cleaned. Nothing was changed.
+            UnsupportedError: A later write is archived. Nothing was changed.
+        """
+        done = restores.restore(
+            self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
+        )
+        self.refresh()
+        return done
+
+    def delete_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> None:
+        """Deletes a savepoint. Its files stay until they are cleaned.
+
+        Args:
+            instant: The requested time of the write that it keeps.
+            options: As for `savepoint`.
+
+        Raises `InvalidArgumentError` if there is no such savepoint.
+        """
+        restores.delete_savepoint(self.uri, self._storage_options, instant, options)
+        self.refresh()
+
     def delete_partitions(self, partitions: Sequence[str], options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the content of partitions, as one commit.
 
@@ -232,7 +331,30 @@ class Table:
 
         Raises as `upsert`; `UnsupportedError` while a compaction or clustering of such a partition is pending.
         """
-        return self._show(writes.delete_partitions(self.uri, self._storage_options, partitions, options))
+        with validated(self._validators, self.preview) as check:
+            return self._show(writes.delete_partitions(self.uri, self._storage_options, partitions, options, check))
+
+    def cluster(
+        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+    ) -> Commit | None:
+        """Writes the rows of small file groups to new file groups, larger ones and in another order.
+
+            table.cluster({"hoodie.clustering.plan.strategy.sort.columns": "city,fare"})
+            table.cluster(schedule=False)  # executes what is planned, also by Hudi
+
+        Args:
+            options: Options by Hudi's names: `hoodie.clustering.…` and those of writes.
+            schedule: False makes no new plan.
+            run: False executes no plan: it stays pending for a later call, or for Hudi.
+
+        Returns:
+            The last commit; None if nothing was executed, as there was nothing to cluster.
+
+        Raises as `upsert`. A plan whose execution fails stays pending.
+        """
+        commit = clustering.cluster(self.uri, self._storage_options, options, schedule, run)
+        self.refresh()
+        return commit
 
     def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the rows that filters select, as one commit.
@@ -248,7 +370,54 @@ class Table:
 
         Raises as `upsert`.
         """
-        return self._show(writes.delete_where(self.uri, self._storage_options, filters, options))
+        with validated(self._validators, self.preview) as check:
+            return self._show(writes.delete_where(self.uri, self._storage_options, filters, options, check))
+
+    def archive(
+        self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> list[archival.ArchivedInstant]:
+        """Moves old completed instants from the active timeline to the archive, so that the table stays fast to open.
+
+            table.archive({"hoodie.keep.min.commits": 40, "hoodie.keep.max.commits": 60})
+
+        It begins when there are more than `hoodie.keep.max.commits` (30) commits, and leaves `hoodie.keep.min.commits`
+        (20). Instants stay that pending ones, savepoints, the cleaner, compaction or the metadata table need.
+
+        Args:
+            options: Options by Hudi's names.
+            dry_run: If true, nothing is archived: the result is what would be.
+
+        Returns:
+            The archived instants, oldest first.
+
+        Raises as `upsert`.
+        """
+        archived = archival.archive(self.uri, self._storage_options, options, dry_run=dry_run)
+        self.refresh()
+        return archived
+
+    def clean(self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False) -> list[cleaning.Clean]:
+        """Deletes files that only queries of older commits read, and those of replaced file groups.
+
+            table.clean({"hoodie.clean.commits.retained": 24})
+
+        Without options, what the last 10 commits need is kept. Files of savepoints stay, and what pending compactions
+        and clustering read. A clean that is pending, as the process died that ran it, is completed first.
+
+        Args:
+            options: Options by Hudi's names: `hoodie.clean.policy` (`KEEP_LATEST_COMMITS`,
+                `KEEP_LATEST_FILE_VERSIONS`, `KEEP_LATEST_BY_HOURS`) and the number of each policy.
+            dry_run: If true, nothing is deleted: the result is what would be.
+
+        Returns:
+            The cleans that were completed, oldest first; none if there was nothing to delete.
+
+        Raises as `upsert`; `InvalidTableError` if a pending plan names what is no data file of the table: then nothing
+        is deleted.
+        """
+        cleans = cleaning.clean(self.uri, self._storage_options, options, dry_run=dry_run)
+        self.refresh()
+        return cleans
 
     def soft_delete(self, rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
         """Sets all columns of rows to null but those of the record key, the partition path and the ordering value.
@@ -269,8 +438,107 @@ class Table:
         kept = {*self.record_key_fields, *self.partition_fields, *self.ordering_fields}
         return self._write("upsert", *writes.with_nulls(rows, kept, options))
 
+    def compact(self, schedule: bool = True, options: Mapping[str, Any] | None = None) -> Commit | None:
+        """Merges log files into base files: executes what is pending, also what Hudi planned, then plans and executes.
+
+            table.compact()
+            table.compact(options={"hoodie.compaction.target.io": 10_000})
+
+        Rows stay as they are, with their commit times. A compaction that is stopped, or fails, stays pending; the next
+        call executes it.
+
+        Args:
+            schedule: False executes what is pending only.
+            options: Options by Hudi's names: `hoodie.compaction.strategy` and its parameters, after how many delta
+                commits a compaction is due (`hoodie.compact.inline.max.delta.commits`, here 0 by default), and those of
+                base files.
+
+        Returns:
+            The last compaction that was executed; None if there was nothing to compact.
+
+        Raises as `upsert`.
+        """
+        commits = compaction.compact(self.uri, self._storage_options, options, schedule=schedule)[1]
+        self.refresh()
+        return commits[-1] if commits else None
+
+    def merge_into(  # noqa: PLR0917
+        self,
+        data: Any,
+        on: str | Sequence[str] | None = None,
+        when_matched_update: Sequence[str] | None = None,
+        when_not_matched: str = "insert",
+        when_matched_delete: Filters = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Commit:
+        """Merges rows into the table as SQL's `MERGE INTO` does, as one commit: matched rows are updated or deleted,
+        others inserted.
+
+            table.merge_into(
+                rides, when_matched_update=["fare", "ts"], when_matched_delete=[("state", "=", "cancelled")]
+            )
+
+        The stored rows of the keys are read with filters on key and partition columns. An update is never lost to
+        ordering values: a matched row keeps the stored one, unless it is updated, and then the new one must not be
+        less. Columns that the table does not have can be used in `when_matched_delete`, and are not written.
+
+        Args:
+            data: The rows, one for each key: anything with `__arrow_c_stream__`.
+            on: The columns by which rows are matched: the record key, with partition columns or without. Default: the
+                record key and those partition columns that the rows have; the record key alone if
+                `hoodie.index.type` is a global index.
+            when_matched_update: The columns that a matched row gets, the others stay. Default: all that rows and table
+                have in common. Empty: none.
+            when_not_matched: `"insert"`, with null in columns that the rows do not have, or `"ignore"`.
+            when_matched_delete: Filters (see `mortice.filters`). Matched rows that they select are deleted. A column is
+                that of the given row, or of the stored one if the given rows do not have it.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`; `UnsupportedError` for a table whose merge rules are not by commit or event time, or whose
+        keys are generated; `WriteConflictError` if another writer commits between the read and the write.
+        """
+        clauses = MergeClauses.from_arguments(on, when_matched_update, when_not_matched, when_matched_delete)
+        rows = pa.table(data)
+        given = writes.checked_options(options)
+        self.refresh()
+        target = merge_target(self, rows.column_names, clauses, given)
+        merged = merged_rows(self, rows, target, clauses)
+        return self._write("upsert", merged, {**given, COMMITS_READ: target.commits})
+
+    def with_validators(self, *validators: Validator) -> Table:
+        """Returns a copy of this table whose writes are checked before they are completed.
+
+            def check(table):
+                assert table.snapshot(columns=[], filters=[("fare", "<", 0)]).count() == 0
+
+            table.with_validators(check).upsert(rows)
+
+        Each function gets the table as the write would leave it: its queries return the new rows, `timeline.latest` is
+        the write. If one raises an exception or returns False, the write is rolled back, and the exception is raised
+        (`InvalidArgumentError` for False). With several writers they run while the table is locked.
+
+        Args:
+            validators: Functions of a table, called in this order, after those that this table has.
+
+        Raises `InvalidArgumentError` if one is not callable.
+        """
+        table = copy.copy(self)
+        table._validators = (*self._validators, *checked_validators(validators))  # noqa: SLF001
+        return table
+
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
-        return self._show(writes.write(self.uri, self._storage_options, operation, data, options))
+        with validated(self._validators, self.preview) as check:
+            return self._show(writes.write(self.uri, self._storage_options, operation, data, options, check))
+
+    def preview(self, native: _mortice.Table) -> Table:
+        """Returns the table that validators get, from the native one."""
+        table = copy.copy(self)
+        table._native = native  # noqa: SLF001
+        table._forget()  # noqa: SLF001
+        return table
 
     def _show(self, commit: Commit) -> Commit:
         self.refresh()

@@ -12,12 +12,18 @@ from mortice import _mortice
 from mortice.commit import Commit, FileGroupStats, RowError
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, normal_form
+from mortice.validators import CommitCheck
 
 __all__ = ["checked_options", "commit_of", "delete_partitions", "delete_where", "with_nulls", "write"]
 
 
-def write(
-    uri: str, storage_options: Mapping[str, Any], operation: str, data: Any, options: Mapping[str, Any] | None
+def write(  # noqa: PLR0917
+    uri: str,
+    storage_options: Mapping[str, Any],
+    operation: str,
+    data: Any,
+    options: Mapping[str, Any] | None,
+    check: CommitCheck | None = None,
 ) -> Commit:
     """Writes Arrow data to the table at `uri`, or deletes its keys.
 
@@ -27,16 +33,23 @@ def write(
         operation: `upsert`, `insert`, `bulk_insert`, `insert_overwrite`, `insert_overwrite_table` or `delete`.
         data: Arrow data: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
         options: Options of the write, by Hudi's names.
+        check: Checks the table before the write is completed.
 
     Raises:
         MorticeError: The subclass that says what is wrong; the table is unchanged then, unless the message says
             otherwise.
     """
-    return commit_of(_mortice.write(uri, storage_options, operation, data, checked_options(options)), stacklevel=4)
+    return commit_of(
+        _mortice.write(uri, storage_options, operation, data, checked_options(options), check), stacklevel=4
+    )
 
 
 def delete_partitions(
-    uri: str, storage_options: Mapping[str, Any], partitions: Sequence[str], options: Mapping[str, Any] | None
+    uri: str,
+    storage_options: Mapping[str, Any],
+    partitions: Sequence[str],
+    options: Mapping[str, Any] | None,
+    check: CommitCheck | None = None,
 ) -> Commit:
     """Deletes partitions of the table at `uri`.
 
@@ -45,18 +58,24 @@ def delete_partitions(
         storage_options: Options of the storage, checked.
         partitions: Partition paths; `*` stands for any text.
         options: Options of the write, by Hudi's names.
+        check: As for `write`.
 
     Raises as `write`.
     """
     if isinstance(partitions, str) or not all(isinstance(partition, str) for partition in partitions):
         raise InvalidArgumentError(f"partitions must be a list of partition paths, got {partitions!r}")
     return commit_of(
-        _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options)), stacklevel=4
+        _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options), check),
+        stacklevel=4,
     )
 
 
 def delete_where(
-    uri: str, storage_options: Mapping[str, Any], filters: Filters, options: Mapping[str, Any] | None
+    uri: str,
+    storage_options: Mapping[str, Any],
+    filters: Filters,
+    options: Mapping[str, Any] | None,
+    check: CommitCheck | None = None,
 ) -> Commit:
     """Deletes the rows of the table at `uri` that filters select.
 
@@ -65,13 +84,14 @@ def delete_where(
         storage_options: Options of the storage, checked.
         filters: The filters, as those of a query.
         options: Options of the write, by Hudi's names.
+        check: As for `write`.
 
     Raises as `write`.
     """
     normal = normal_form(filters)
     if not normal:
         raise InvalidArgumentError("filters must select rows; insert_overwrite_table without rows deletes all of them")
-    return commit_of(_mortice.delete_where(uri, storage_options, normal, checked_options(options)), stacklevel=4)
+    return commit_of(_mortice.delete_where(uri, storage_options, normal, checked_options(options), check), stacklevel=4)
 
 
 def with_nulls(

@@ -17,7 +17,7 @@ else:
     if TYPE_CHECKING:
         from collections.abc import Mapping
 
-        from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader
+        from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, DataSourceWriter
         from pyspark.sql.types import StructType
 
         from mortice.spark.data_source import MorticeDataSource
@@ -46,6 +46,10 @@ else:
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
             """Returns the reader of a stream."""
             return self._source().streamReader(schema)
+
+        def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+            """Returns the writer of one job."""
+            return self._source().writer(schema, overwrite)
 
         def _source(self) -> MorticeDataSource:
             from mortice.spark.data_source import MorticeDataSource

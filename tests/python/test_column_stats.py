@@ -162,7 +162,7 @@ def test_explain_reports_skipped_slices():
 
 
 @pytest.mark.parametrize(
-    ("column", "why"), [("large", "Hudi notes that all of its long texts are null"), ("d", "0 and 0 after a NaN")]
+    ("column", "why"), [("large", "Hudi notes that all of its long strings are null"), ("d", "0 and 0 after a NaN")]
 )
 def test_unreliable_statistics_are_not_used(column, why):
     rows = hudi_result(WRONG)

@@ -103,8 +103,8 @@ def large(tmp_path_factory):
     )
     slice_ = Slice(base, commits, row_group_rows=50, positions=(tuple(updated), tuple(deleted)))
     merging = Merging(FIELDS, "EVENT_TIME_ORDERING", ordering=("ts",))
-    texts = [f"new {number}" if number in updated else row["text"] for number, row in enumerate(base)]
-    kept = [(row[KEY], texts[number]) for number, row in enumerate(base) if number not in deleted]
+    strings = [f"new {number}" if number in updated else row["text"] for number, row in enumerate(base)]
+    kept = [(row[KEY], strings[number]) for number, row in enumerate(base) if number not in deleted]
     return write_table(tmp_path_factory.mktemp("large"), merging, 9, slice_), sorted(kept)
 
 

@@ -69,9 +69,9 @@ fn every_list_layout_is_a_list() {
         let column = one_column(&file, "l", &int_list()).unwrap();
         assert_eq!(*column.data_type(), int_list());
         let lists = column.as_list::<i32>();
-        let texts: Vec<Option<Vec<i32>>> =
+        let strings: Vec<Option<Vec<i32>>> =
             lists.iter().map(|list| list.map(|list| list.as_primitive::<Int32Type>().values().to_vec())).collect();
-        assert_eq!(texts, [Some(vec![1, 2]), None, Some(vec![]), Some(vec![3])]);
+        assert_eq!(strings, [Some(vec![1, 2]), None, Some(vec![]), Some(vec![3])]);
     }
 }
 
@@ -109,7 +109,7 @@ fn columns_widen_as_hudi_widens_them() {
 }
 
 #[test]
-fn texts_become_dates_and_numbers_become_decimals() {
+fn strings_become_dates_and_numbers_become_decimals() {
     let file = arrow_file(vec![
         ("i", Arc::new(Int32Array::from(vec![Some(7), None, Some(100_000)]))),
         ("f", Arc::new(Float32Array::from(vec![1.1, -2.675, f32::NAN]))),
@@ -120,7 +120,7 @@ fn texts_become_dates_and_numbers_become_decimals() {
         column.as_primitive::<Decimal128Type>().iter().collect::<Vec<_>>()
     };
     assert_eq!(decimals("i"), [Some(700), None, None]);
-    assert_eq!(decimals("f"), [Some(110), Some(-268), None], "by their texts, HALF_UP");
+    assert_eq!(decimals("f"), [Some(110), Some(-268), None], "by their strings, HALF_UP");
     assert_eq!(decimals("s"), [None, None, Some(101)]);
     let dates = one_column(&file, "s", &DataType::Date32).unwrap();
     assert_eq!(dates.as_primitive::<Date32Type>().iter().collect::<Vec<_>>(), [Some(19_782), None, None]);

@@ -93,10 +93,10 @@ enum Element {
     Again(Index),
 }
 
-/// What a block is made of. Texts and values are Java objects: who takes the same one shares it.
+/// What a block is made of. Strings and values are Java objects: who takes the same one shares it.
 #[derive(Debug, Clone)]
 struct MadeBlock {
-    texts: Vec<String>,
+    strings: Vec<String>,
     values: Vec<Value>,
     elements: Vec<Element>,
     utf8: Utf8,
@@ -318,7 +318,7 @@ impl Writer {
         if self.object(('k', record)) {
             for text in [partition, key] {
                 if self.object(('t', text)) {
-                    self.text(&made.texts[text]);
+                    self.text(&made.strings[text]);
                 }
             }
         }
@@ -333,8 +333,8 @@ impl MadeBlock {
             records.push(match element {
                 Element::Null => None,
                 Element::New(key, partition, value) => {
-                    let texts = self.texts.len();
-                    Some([at, key.index(texts), partition.index(texts), value.index(self.values.len())])
+                    let strings = self.strings.len();
+                    Some([at, key.index(strings), partition.index(strings), value.index(self.values.len())])
                 }
                 Element::Again(of) if at > 0 => records[of.index(at)],
                 Element::Again(_) => None,
@@ -370,7 +370,7 @@ impl MadeBlock {
         let of = |[_, key, partition, value]: [usize; 4]| {
             let value =
                 if version == 1 { ExpectedValue::Value(StoredOrdering::Int(0)) } else { meant(&self.values[value]) };
-            (self.texts[key].clone(), self.texts[partition].clone(), value)
+            (self.strings[key].clone(), self.strings[partition].clone(), value)
         };
         self.records().into_iter().flatten().map(of).collect()
     }
@@ -467,7 +467,7 @@ fn made() -> impl Strategy<Value = MadeBlock> {
         prop::collection::vec(element, 0..20),
         utf8,
     );
-    parts.prop_map(|(texts, values, elements, utf8)| MadeBlock { texts, values, elements, utf8 })
+    parts.prop_map(|(strings, values, elements, utf8)| MadeBlock { strings, values, elements, utf8 })
 }
 
 proptest! {

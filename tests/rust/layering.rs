@@ -141,6 +141,8 @@ const MODULES: &[(&str, &[&str])] = &[
             "names",
             "config",
             "storage",
+            "plan",
+            "avro_parquet",
             "avro",
             "hfile",
             "log",

@@ -46,8 +46,8 @@ def logical(kind, logical_type, **more):
     return {"type": kind, "logicalType": logical_type, **more}
 
 
-def decimals(*texts, kind):
-    return pa.array([decimal.Decimal(text) for text in texts], kind)
+def decimals(*strings, kind):
+    return pa.array([decimal.Decimal(text) for text in strings], kind)
 
 
 def latin(*values):

@@ -131,8 +131,8 @@ def test_a_stream_reads_a_table_on_s3(spark, stored, tmp_path):
     finally:
         query.stop()
     # The checkpoint is a file that others may read.
-    texts = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    assert not [text for text in texts if SECRET.encode() in text]
+    strings = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in strings if SECRET.encode() in text]
 
 
 def _arrow(frame):

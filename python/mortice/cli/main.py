@@ -12,9 +12,14 @@ import sys
 from collections.abc import Callable, Sequence
 
 import mortice
+from mortice.cli.cluster import add_cluster
+from mortice.cli.compact import run_compact
+from mortice.cli.housekeeping import add_housekeeping
 from mortice.cli.log import run_log
 from mortice.cli.read import run_read
+from mortice.cli.recovery import run_restore, run_rollback, run_savepoint
 from mortice.cli.table import run_slices, run_timeline
+from mortice.cli.write import OPERATIONS, run_create, run_write
 from mortice.errors import InvalidArgumentError, MorticeError
 
 _EXAMPLES = """examples:
@@ -23,6 +28,14 @@ _EXAMPLES = """examples:
   mortice log trips/.*.log.* --verify
   mortice timeline trips
   mortice slices trips --json
+  mortice rollback trips 20240101120000000 --dry-run
+  mortice savepoint trips 20240101120000000 --comment 'before the migration'
+  mortice compact trips --dry-run
+  mortice clean trips --dry-run --option hoodie.clean.commits.retained=24
+  mortice archive trips --dry-run
+  mortice restore trips 20240101120000000 --dry-run
+  mortice create trips --schema 'id string, city string, fare double, ts long' --record-key id --ordering ts
+  mortice write trips rides.parquet --operation upsert --option hoodie.index.type=SIMPLE
 """
 
 
@@ -57,7 +70,8 @@ def _failed(error: MorticeError, status: int) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mortice",
-        description="Reads Apache Hudi tables and inspects their timelines, file slices and log files.",
+        description="Reads and writes Apache Hudi tables, shows their timelines, file slices and log files, and runs "
+        "services on them.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -66,6 +80,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_read(commands)
     _add_log(commands)
+    _add_compact(commands)
+    add_housekeeping(commands, _add_storage_option, _pair)
     for name, run, what in (
         ("timeline", run_timeline, "list the instants of a table"),
         ("slices", run_slices, "list the file slices that a snapshot reads"),
@@ -79,7 +95,70 @@ def _parser() -> argparse.ArgumentParser:
             _add_as_of(command)
         _add_storage_option(command)
         command.add_argument("--json", action="store_true", help="print one JSON document")
+    _add_rollback(commands)
+    _add_restore(commands)
+    _add_savepoint(commands)
+    add_cluster(commands, _add_storage_option)
+    _add_create(commands)
+    _add_write(commands)
     return parser
+
+
+def _add_rollback(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "rollback",
+        help="undo an instant of a table",
+        description="Undoes an instant: a pending one, or the latest completed write.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_rollback)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument("instant", metavar="INSTANT", help="the requested time of the instant")
+    _add_service_options(command)
+
+
+def _add_restore(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "restore",
+        help="take a table back to a savepoint",
+        description="Takes a table back to a savepoint: undoes all later writes, newest first.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_restore)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument("instant", metavar="INSTANT", help="the requested time of the savepoint")
+    _add_service_options(command)
+
+
+def _add_savepoint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "savepoint",
+        help="keep a completed write from being cleaned",
+        description="Makes a savepoint of a completed write, or deletes it.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_savepoint)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument("instant", metavar="INSTANT", help="the requested time of the write")
+    command.add_argument("--comment", metavar="TEXT", default="", help="what the savepoint is for")
+    command.add_argument("--user", metavar="NAME", default="", help="who makes it")
+    command.add_argument("--delete", action="store_true", help="delete the savepoint")
+    _add_service_options(command)
+
+
+def _add_service_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        dest="options",
+        action="append",
+        type=_pair,
+        default=[],
+        help="an option by Hudi's name, such as those of the lock of a table with several writers; may be repeated",
+    )
+    _add_storage_option(command)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def _add_as_of(command: argparse.ArgumentParser) -> None:
@@ -108,7 +187,7 @@ def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         # The value may be a secret.
-        raise argparse.ArgumentTypeError("a storage option must be NAME=VALUE")
+        raise argparse.ArgumentTypeError("an option must be NAME=VALUE")
     return name, value
 
 
@@ -160,6 +239,99 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     _add_storage_option(command)
     command.add_argument("--json", action="store_true", help="print one JSON document per block")
+
+
+def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "compact",
+        help="merge the log files of a table into base files",
+        description="Executes the pending compactions of a table, plans another one, if it is due, and executes it.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_compact)
+    command.add_argument("path", metavar="PATH", help="the table's base path")
+    part = command.add_mutually_exclusive_group()
+    part.add_argument("--schedule-only", action="store_true", help="plan a compaction; do not execute any")
+    part.add_argument("--run-only", action="store_true", help="execute what is pending; plan nothing")
+    command.add_argument("--dry-run", action="store_true", help="print what would be done; change nothing")
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        dest="options",
+        action="append",
+        type=_pair,
+        default=[],
+        help="an option by Hudi's name, such as hoodie.compaction.target.io=10000; may be repeated",
+    )
+    _add_storage_option(command)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _add_create(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "create", help="create a table", description="Creates an empty table.", allow_abbrev=False
+    )
+    command.set_defaults(run=run_create)
+    command.add_argument("path", metavar="TABLE", help="where the table is to be: a path or a URI")
+    command.add_argument(
+        "--schema",
+        metavar="COLUMNS",
+        required=True,
+        help="the columns: 'id string not null, fare double, at timestamp'; or a file of "
+        "rows (.parquet, .arrow, .csv, .json), whose columns are taken",
+    )
+    command.add_argument("--record-key", metavar="A,B", required=True, help="the columns of the record key")
+    command.add_argument("--partition-by", metavar="A,B", help="the partition columns")
+    command.add_argument("--ordering", metavar="A,B", help="the ordering columns")
+    command.add_argument("--name", metavar="NAME", help="the table's name (default: the last part of TABLE)")
+    command.add_argument(
+        "--table-type", choices=("MERGE_ON_READ", "COPY_ON_WRITE"), default="MERGE_ON_READ", type=str.upper
+    )
+    command.add_argument("--table-version", metavar="N", type=_count, default=9, help="9 (default), 8 or 6")
+    command.add_argument(
+        "--property",
+        metavar="NAME=VALUE",
+        dest="properties",
+        action="append",
+        type=_setting,
+        default=[],
+        help="a further property by Hudi's name, such as hoodie.record.merge.mode=COMMIT_TIME_ORDERING",
+    )
+    _add_storage_option(command)
+
+
+def _add_write(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "write",
+        help="write files of rows to a table",
+        description="Writes the rows of files to a table, as one commit. bulk_insert reads files of any size as a "
+        "stream; the other operations hold the rows in memory.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_write)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument(
+        "data", metavar="DATA", nargs="+", help="a file of rows: .parquet, .arrow, .csv, .json (a document per line)"
+    )
+    command.add_argument("--operation", choices=sorted(OPERATIONS), required=True)
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        dest="options",
+        action="append",
+        type=_setting,
+        default=[],
+        help="an option of the write by Hudi's name, such as hoodie.index.type=BLOOM; may be repeated",
+    )
+    _add_storage_option(command)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
+    return name, value
 
 
 def _count(text: str) -> int:

@@ -11,13 +11,20 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceWriter,
+    InputPartition,
+)
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.queries import QueryPlan
 from mortice.spark.arrow_udf import task_batches
+from mortice.spark.data_source_writer import task_insert_writer
 from mortice.spark.options import Query, read_query
 from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema, with_nullability
 from mortice.spark.split_partition import partitions_of
@@ -42,6 +49,7 @@ class MorticeDataSource(DataSource):
         spark.read.format("mortice").option("filters", '[["fare", ">", 3]]').load("/lake/trips")
         spark.read.format("mortice").schema("rider string, fare double").load("/lake/trips")
         spark.readStream.format("mortice").option("start", "latest").load("/lake/trips")
+        frame.write.format("mortice").options(**options).mode("append").save("/lake/trips")
 
     docs/options.md lists the options, and `mortice.spark.stream_reader` describes streams. A schema given by the user
     is a projection: its columns must be the table's by name and type. A large file slice is several partitions, many
@@ -83,6 +91,10 @@ class MorticeDataSource(DataSource):
             found = query.prepare(table, columns).schema
         target = with_nullability(spark_arrow_schema(found), schema)
         return SplitStreamReader(self._stream, columns, target)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Returns the writer of a job (`mortice.spark.data_source_writer`); `overwrite` is Spark's mode."""
+        return task_insert_writer(dict(self.options), schema, overwrite=overwrite)
 
     @cached_property
     def _query(self) -> Query:

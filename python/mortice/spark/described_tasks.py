@@ -36,13 +36,13 @@ def described_tasks(spark: SparkSession, tasks: Sequence[Sequence[bytes]]) -> Da
 
 
 def _encoded(tasks: Sequence[Sequence[bytes]]) -> str:
-    texts = [[descriptor.decode("latin-1") for descriptor in task] for task in tasks]
-    return base64.b64encode(zlib.compress(json.dumps(texts).encode("ascii"))).decode("ascii")
+    strings = [[descriptor.decode("latin-1") for descriptor in task] for task in tasks]
+    return base64.b64encode(zlib.compress(json.dumps(strings).encode("ascii"))).decode("ascii")
 
 
 def _decoded(text: str) -> list[list[bytes]]:
-    texts = json.loads(zlib.decompress(base64.b64decode(text)))
-    return [[descriptor.encode("latin-1") for descriptor in task] for task in texts]
+    strings = json.loads(zlib.decompress(base64.b64decode(text)))
+    return [[descriptor.encode("latin-1") for descriptor in task] for task in strings]
 
 
 class DescribedTasks(DataSource):

@@ -7,29 +7,26 @@ DataFrame is computed once: its rows are persisted, in the table's types and wit
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mortice import _mortice, errors
+from mortice import _mortice
 from mortice.commit import Commit
-from mortice.errors import InvalidArgumentError, MorticeError, TableExistsError, TableNotFoundError, UnsupportedError
-from mortice.options import checked_storage_options, checked_uri
-from mortice.spark.data_frame import is_connect
-from mortice.spark.hadoop_conf import hadoop_settings
-from mortice.spark.option_names import SPARK_PREFIX, STORAGE_PREFIX, is_of_storage
+from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
+from mortice.spark.task_errors import typed_error
+from mortice.spark.write_options import WriteTarget, parallelism
 from mortice.spark.write_stages import Frames
 from mortice.table import Table
-from mortice.writes import checked_options, commit_of
+from mortice.validators import CommitCheck, Validator, checked_validators, validated
+from mortice.writes import commit_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["write"]
+__all__ = ["checked_operation", "write", "write_frame"]
 
 OPERATION = "hoodie.datasource.write.operation"
 MODES = ("append", "overwrite", "errorifexists", "error", "ignore")
-_ERROR_IN_TEXT = re.compile(r"mortice\.errors\.(\w+): \[(MORTICE-[A-Z-]+)\] (.*)")
 
 
 class _Default(str):
@@ -38,12 +35,16 @@ class _Default(str):
     __slots__ = ()
 
 
-def write(
+DEFAULT_OPERATION = _Default("upsert")
+
+
+def write(  # noqa: PLR0917
     df: DataFrame,
     uri: str | os.PathLike[str],
-    operation: str = _Default("upsert"),
+    operation: str = DEFAULT_OPERATION,
     mode: str = "append",
     options: Mapping[str, Any] | None = None,
+    validators: Sequence[Validator] = (),
 ) -> Commit | None:
     """Writes a DataFrame to a Hudi table in one commit. Works on Spark 3.5 and later, classic and Connect.
 
@@ -65,6 +66,8 @@ def write(
             `ignore` writes nothing. `overwrite` is refused then: Hudi would delete the table and its history.
         options: Options by Hudi's names (docs/writing.md), Hadoop's settings of the table's store (`fs.s3a.*`) and
             `mortice.storage.NAME`. The session's settings of Hadoop's file systems apply as well.
+        validators: Functions that get the table as the write would leave it, on the driver; an exception refuses the
+            commit (`Table.with_validators`).
 
     Returns:
         The commit; None if the mode is `ignore` and there is a table.
@@ -76,44 +79,43 @@ def write(
         UnsupportedError: The table, the operation or an option needs a feature that mortice does not have.
         WriteConflictError: Another writer changed the same file groups, and committed first.
     """
-    spark, path = df.sparkSession, checked_uri(uri)
-    storage, given = _options(spark, path, options)
-    operation = _operation(operation, given)
-    if not _goes_on(path, storage, operation, _mode(mode)):
+    target = WriteTarget.from_options(uri, options)
+    return write_frame(df, target, checked_operation(operation, target.options), mode, checked_validators(validators))
+
+
+def write_frame(
+    df: DataFrame, target: WriteTarget, operation: str, mode: str, validators: Sequence[Validator] = ()
+) -> Commit | None:
+    """Writes a DataFrame in one commit; None if the mode is `ignore` and there is a table.
+
+    Args:
+        df: The rows.
+        target: The table.
+        operation: The operation, checked.
+        mode: As for `write`.
+        validators: As for `write`.
+
+    Raises as `write`.
+    """
+    storage = target.storage_options(df.sparkSession)
+    if not _goes_on(target.uri, storage, operation, _mode(mode)):
         return None
-    native = _planned(df, path, storage, operation, given)
+    native = _planned(df, target.uri, storage, operation, target.options)
     try:
-        return _run(spark, df, native)
+        with validated(validators, lambda new: Table(target.uri, storage_options=storage).preview(new)) as check:
+            return _run(df.sparkSession, df, native, check)
     except BaseException as error:
-        raised = _typed(error)
+        raised = typed_error(error)
         native.abort(str(raised))
         if raised is error:
             raise
         raise raised from error
 
 
-def _options(spark: SparkSession, uri: str, options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Returns options of the storage, and those of the write."""
-    if options is not None and not isinstance(options, Mapping):
-        raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(options).__name__}")
-    storage: dict[str, Any] = dict(hadoop_settings(spark, uri))
-    of_write: dict[str, Any] = {}
-    for given, value in (options or {}).items():
-        name = str(given)
-        if name.startswith(f"{SPARK_PREFIX}hoodie."):
-            name = name.removeprefix(SPARK_PREFIX)
-        if is_of_storage(name):
-            storage[name.removeprefix(STORAGE_PREFIX)] = value
-        elif of_write.setdefault(name, value) != value:
-            raise InvalidArgumentError(
-                f"the option {name} is given twice, with different values; leave out one of them"
-            )
-    return checked_storage_options(storage), checked_options(of_write)
-
-
-def _operation(operation: str, options: Mapping[str, str]) -> str:
-    if isinstance(operation, _Default):
-        operation = options.get(OPERATION, operation)
+def checked_operation(operation: str | None, options: Mapping[str, str]) -> str:
+    """Returns the operation that an argument or, if it is None or its default, the option gives."""
+    if operation is None or isinstance(operation, _Default):
+        operation = options.get(OPERATION, DEFAULT_OPERATION)
     if not isinstance(operation, str):
         raise InvalidArgumentError(f"operation must be a string, got {type(operation).__name__}")
     return operation.strip().lower()
@@ -154,10 +156,10 @@ def _planned(
     from pyspark.sql.pandas.types import to_arrow_schema
 
     columns = to_arrow_schema(df.schema).empty_table()
-    parallelism = _parallelism(df.sparkSession)
+    tasks = parallelism(df.sparkSession)
 
     def plan() -> _mortice.DistributedWrite:
-        return _mortice.DistributedWrite(uri, storage, operation, columns, options, parallelism)
+        return _mortice.DistributedWrite(uri, storage, operation, columns, options, tasks)
 
     try:
         return plan()
@@ -168,14 +170,7 @@ def _planned(
     return plan()
 
 
-def _parallelism(spark: SparkSession) -> int:
-    """Returns how many tasks run at once, as far as it is known."""
-    if is_connect(spark):
-        return max(1, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
-    return max(1, int(spark.sparkContext.defaultParallelism))
-
-
-def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) -> Commit:
+def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite, check: CommitCheck | None) -> Commit:
     frames = Frames(spark, df)
     reports: list[bytes] = []
     try:
@@ -192,18 +187,6 @@ def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) 
                 break
             name, partitions, stages, key_tasks = native.next(reports)
             reports = []
-        return commit_of(native.commit(reports), stacklevel=4)
+        return commit_of(native.commit(reports, check), stacklevel=5)
     finally:
         frames.unpersist()
-
-
-def _typed(error: BaseException) -> BaseException:
-    """Returns the error of mortice that ended a task, whose type Spark has lost; other errors unchanged."""
-    if isinstance(error, (MorticeError, KeyboardInterrupt)):
-        return error
-    found = _ERROR_IN_TEXT.findall(str(error))
-    if not found:
-        return error
-    name, code, message = found[-1]
-    kind = getattr(errors, name, MorticeError)
-    return kind(message, code=code) if issubclass(kind, MorticeError) else error

@@ -21,7 +21,7 @@ from mortice.spark.worker import WorkerOptions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Frames", "RunStage"]
+__all__ = ["Frames", "RunStage", "run_tasks"]
 
 SCHEMA = "slot int, target int, kind int, source int, number int, report binary, data binary"
 """The columns of chunks."""
@@ -146,6 +146,20 @@ class Frames:
 def _shuffled(chunks: DataFrame, partitions: int) -> DataFrame:
     """Returns the chunks with those of a target in one partition, in order."""
     return chunks.repartition(partitions, "slot").sortWithinPartitions(*ORDER)
+
+
+def run_tasks(spark: SparkSession, stage: bytes, tasks: int) -> list[bytes]:
+    """Runs a stage whose tasks read files. Returns what they report.
+
+    Args:
+        spark: The session.
+        stage: The serialised write state.
+        tasks: The number of tasks.
+    """
+    if tasks == 0:
+        return []
+    numbers = spark.range(0, tasks, 1, numPartitions=tasks)
+    return _reports(numbers.mapInArrow(RunStage(stage), SCHEMA))
 
 
 def _reports(frame: DataFrame) -> list[bytes]:

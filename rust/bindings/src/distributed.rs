@@ -5,9 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mortice::client::distributed::{
     DistributedWrite as Core, MovePlan, NextStep, StageBatches as CoreBatches, TagPlan, TaskAttempt, WritePlan,
+    abort_task_insert as abort_insert, begin_task_insert as begin_insert, commit_task_insert as commit_insert,
     run_stage as run,
 };
-use mortice::client::{RefusedRows, WriteResult, create_table_for_write};
+use mortice::client::{RefusedRows, WriteResult, create_table_for_write, with_validator};
 use mortice::commit::WriteOperation;
 use mortice::{Error, ErrorKind, storage};
 use pyo3::prelude::*;
@@ -17,6 +18,7 @@ use crate::arguments::StorageArgument;
 use crate::arrow::ArrowBatch;
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
+use crate::validator::validator as validator_of;
 use crate::write::{CommitOfWrite, commit_of_write};
 
 /// What tasks do next: its name, partitions of the data frames, stages by name, tasks that read keys.
@@ -68,10 +70,12 @@ impl DistributedWrite {
         step_of(py, next)
     }
 
-    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>) -> PyResult<CommitOfWrite> {
+    #[pyo3(signature = (reports, validator=None))]
+    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>, validator: Option<Py<PyAny>>) -> PyResult<CommitOfWrite> {
+        let validator = validator_of(validator);
         released(py, || {
             let mut write = self.lock();
-            let committed = write.commit(&reports)?;
+            let committed = with_validator(validator, || write.commit(&reports))?;
             let (refused, warnings) = (RefusedRows::default(), write.warnings().to_vec());
             Ok(commit_of_write(WriteResult { committed, refused, warnings }))
         })
@@ -159,4 +163,38 @@ pub(crate) fn run_stage(
     let input = ArrowInput::from_python(batches)?.map(|batch| batch.map_err(|error| error.with_kind(ErrorKind::Io)));
     let batches = released(py, || run(stage, task, Box::new(input)))?;
     Ok(StageBatches(Mutex::new(batches)))
+}
+
+/// Begins inserts whose tasks write the rows that they have. Returns the state of the write, and warnings.
+#[pyfunction]
+pub(crate) fn begin_task_insert<'py>(
+    py: Python<'py>,
+    uri: &str,
+    storage_options: StorageArgument,
+    operation: &str,
+    columns: &Bound<'py, PyAny>,
+    options: BTreeMap<String, String>,
+) -> PyResult<(Bound<'py, PyBytes>, Vec<String>)> {
+    let columns = ArrowInput::from_python(columns)?.schema();
+    let operation = operation_named(py, operation)?;
+    let (state, warnings) = released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        begin_insert((uri, &storage), operation, &columns, &options)
+    })?;
+    Ok((PyBytes::new(py, &state), warnings))
+}
+
+/// Commits such a write, given its state and the reports of its tasks.
+#[pyfunction]
+pub(crate) fn commit_task_insert(py: Python<'_>, state: &[u8], reports: Vec<Vec<u8>>) -> PyResult<CommitOfWrite> {
+    released(py, || {
+        let committed = commit_insert(state, &reports)?;
+        Ok(commit_of_write(WriteResult { committed, refused: RefusedRows::default(), warnings: Vec::new() }))
+    })
+}
+
+/// Rolls such a write back.
+#[pyfunction]
+pub(crate) fn abort_task_insert(py: Python<'_>, state: &[u8], reason: &str) -> PyResult<()> {
+    released(py, || abort_insert(state, &Error::new(ErrorKind::Io, reason)))
 }

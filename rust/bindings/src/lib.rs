@@ -4,9 +4,13 @@
 //! The GIL is released while Rust works. Arrow data is passed through the PyCapsule interface only.
 
 mod allocator;
+mod archive;
 mod arguments;
 mod arrow;
 mod arrow_in;
+mod clean;
+mod cluster;
+mod compact;
 mod create_table;
 mod credentials;
 mod distributed;
@@ -18,10 +22,12 @@ mod log_file;
 mod log_writer;
 mod merge_rows;
 mod merger;
+mod restore;
 mod scan;
 mod split;
 mod stream;
 mod table;
+mod validator;
 mod write;
 
 use pyo3::prelude::*;
@@ -49,15 +55,29 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_file::Blocks>()?;
     module.add_class::<log_writer::LogWriter>()?;
     module.add_class::<log_writer::LogBlock>()?;
+    module.add_function(wrap_pyfunction!(archive::archive, module)?)?;
+    module.add_function(wrap_pyfunction!(clean::clean, module)?)?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::create_table_by_options, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::begin_task_insert, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::commit_task_insert, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::abort_task_insert, module)?)?;
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::restore, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)?;
+    module.add_class::<compact::DistributedCompaction>()?;
+    module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
+    module.add_function(wrap_pyfunction!(compact::planned_compactions, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::cluster, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::clustering_preview, module)?)?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
     Ok(())

@@ -26,6 +26,12 @@ pub(crate) struct Table(CoreTable);
 /// (requested time, completion time, action, state).
 type Instant = (String, Option<String>, &'static str, &'static str);
 
+impl Table {
+    pub(crate) fn from_core(table: CoreTable) -> Self {
+        Self(table)
+    }
+}
+
 #[pymethods]
 impl Table {
     #[new]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, WriteInput, WriteResult};
+use mortice::client::{self, WriteInput, WriteResult, with_validator};
 use mortice::commit::WriteOperation;
 use mortice::storage;
 use mortice::write::WriteStatus;
@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use crate::arguments::{FilterArgument, StorageArgument, filter};
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
+use crate::validator::validator as validator_of;
 
 /// A written file: partition, file id, path, bytes, rows written, inserts, updates, deletes.
 type FileOfCommit = (String, String, Option<String>, u64, u64, u64, u64, u64);
@@ -21,6 +22,8 @@ pub(crate) type CommitOfWrite = (String, Option<String>, &'static str, Vec<FileO
 
 /// Writes Arrow data to a table, or deletes the keys of it.
 #[pyfunction]
+#[pyo3(signature = (uri, storage_options, operation, data, options, validator=None))]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn write(
     py: Python<'_>,
     uri: &str,
@@ -28,50 +31,62 @@ pub(crate) fn write(
     operation: &str,
     data: &Bound<'_, PyAny>,
     options: BTreeMap<String, String>,
+    validator: Option<Py<PyAny>>,
 ) -> PyResult<CommitOfWrite> {
     let mut rows = ArrowInput::from_python(data)?;
+    let validator = validator_of(validator);
     let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
     let operation = WriteOperation::from_option(operation).ok_or_else(|| raised(py, &unknown()))?;
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         let schema = rows.schema();
-        if operation == WriteOperation::BulkInsert {
-            return client::bulk_insert(uri, &storage, &schema, &mut rows, &options).map(commit_of_write);
-        }
-        let batches = rows.collect::<mortice::Result<Vec<_>>>()?;
-        let input = WriteInput { schema, batches, options };
-        client::write(uri, &storage, operation, input).map(commit_of_write)
+        with_validator(validator, || {
+            if operation == WriteOperation::BulkInsert {
+                return client::bulk_insert(uri, &storage, &schema, &mut rows, &options).map(commit_of_write);
+            }
+            let batches = rows.collect::<mortice::Result<Vec<_>>>()?;
+            let input = WriteInput { schema, batches, options };
+            client::write(uri, &storage, operation, input).map(commit_of_write)
+        })
     })
 }
 
 /// Deletes partitions of a table.
 #[pyfunction]
+#[pyo3(signature = (uri, storage_options, partitions, options, validator=None))]
 pub(crate) fn delete_partitions(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
     partitions: Vec<String>,
     options: BTreeMap<String, String>,
+    validator: Option<Py<PyAny>>,
 ) -> PyResult<CommitOfWrite> {
+    let validator = validator_of(validator);
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
-        client::delete_partitions(uri, &storage, &partitions, &options).map(commit_of_write)
+        with_validator(validator, || {
+            client::delete_partitions(uri, &storage, &partitions, &options).map(commit_of_write)
+        })
     })
 }
 
 /// Deletes the rows that filters select.
 #[pyfunction]
+#[pyo3(signature = (uri, storage_options, filters, options, validator=None))]
 pub(crate) fn delete_where(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
     filters: FilterArgument<'_>,
     options: BTreeMap<String, String>,
+    validator: Option<Py<PyAny>>,
 ) -> PyResult<CommitOfWrite> {
     let filter = filter(py, filters)?;
+    let validator = validator_of(validator);
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
-        client::delete_where(uri, &storage, &filter, &options).map(commit_of_write)
+        with_validator(validator, || client::delete_where(uri, &storage, &filter, &options).map(commit_of_write))
     })
 }
 

@@ -46,8 +46,8 @@ pub use config::{LogScan, MergeSemantics, OnCorrupt, ReadOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use file_group::FileSlice;
 pub use plan::{
-    CommitBounds, Follower, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, QueryOptions, QueryPlan,
-    Scan, SkippedWrites, SnapshotRows, StartPosition, UnreadCommit,
+    CommitBounds, Follower, FullScanFallback, IncrementalRange, IncrementalRows, OpenTable, QueryKind, QueryOptions,
+    QueryPlan, Scan, SkippedWrites, SnapshotRows, StartPosition, UnreadCommit,
 };
 pub use read::{ReadReport, RowsMerge, RowsMergeOptions, Stream};
 pub use split::{MergerHandle, Query, Split};

@@ -62,7 +62,7 @@ fn a_file_of_hudi_with_keys_of_up_to_70_000_bytes() {
 }
 
 /// Key and value of each entry as text; the entries are as many as the file says, in the order of their keys, and sought by key.
-fn texts(file: &HFile) -> Vec<(String, String)> {
+fn strings(file: &HFile) -> Vec<(String, String)> {
     let all = collect(file.scan()).unwrap();
     assert_eq!(all.len() as u64, file.entry_count());
     assert!(all.windows(2).all(|pair| pair[0].0 <= pair[1].0));
@@ -77,7 +77,7 @@ fn texts(file: &HFile) -> Vec<(String, String)> {
 }
 
 fn of_hudi_io(name: &str) -> Vec<(String, String)> {
-    texts(&open(bytes_of(&format!("hudi_io/{name}.hfile"))).unwrap())
+    strings(&open(bytes_of(&format!("hudi_io/{name}.hfile"))).unwrap())
 }
 
 /// Avro records, of a string key first, whose field `number` is the number in the key.
@@ -132,7 +132,7 @@ fn large_files_from_hudis_tests() {
     let files = jar.files(|name| name.contains("hudi_1_0_hbase") && name.contains("000"));
     assert_eq!(files.len(), 8);
     for (name, bytes) in files {
-        let all = texts(&open(bytes).unwrap());
+        let all = strings(&open(bytes).unwrap());
         assert!(name.contains(&format!("_{}", all.len())), "{name}: {}", all.len());
         let before = if name.contains("large_keys") { format!("{}-", "a".repeat(100)) } else { String::new() };
         let after = if name.contains("fake_first_key") { "-abcdefghij" } else { "" };

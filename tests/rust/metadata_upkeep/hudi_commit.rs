@@ -116,6 +116,7 @@ impl HudiCommit {
                 key_range: None,
                 bloom: None,
                 columns,
+                compacted: None,
             }),
             ..WriteStatus::new(partition, file_id)
         }

@@ -60,7 +60,7 @@ pub fn java_text_of(array: &ArrayRef) -> Result<ArrayRef> {
 
 /// Days of texts `yyyy-mm-dd`; null where a text is no date.
 #[must_use]
-pub fn dates_of_texts(texts: &StringArray) -> ArrayRef {
+pub fn dates_of_strings(texts: &StringArray) -> ArrayRef {
     Arc::new(texts.iter().map(|text| text.and_then(java_text::parse_date)).collect::<Date32Array>())
 }
 

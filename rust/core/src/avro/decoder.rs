@@ -197,7 +197,7 @@ mod tests {
 
     /// Short ones are copied as they are read, others found first: what a length begins with must not be taken for all of it.
     #[test]
-    fn texts_of_every_length_are_read_and_stepped_over() {
+    fn strings_of_every_length_are_read_and_stepped_over() {
         let fields = r#"{"name":"a","type":"string"},{"name":"b","type":["null","string"]},{"name":"c","type":"int"}"#;
         let text = |length: usize| char::from(b'a' + (length % 26) as u8).to_string().repeat(length);
         let (mut content, mut datums) = (Vec::new(), Vec::new());

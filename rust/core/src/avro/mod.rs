@@ -37,14 +37,14 @@ mod value;
 mod vector;
 
 pub use array_text::{
-    dates_of_texts, decimals_of, float_to_double, java_text_of, write_decimal, write_double, write_float,
+    dates_of_strings, decimals_of, float_to_double, java_text_of, write_decimal, write_double, write_float,
 };
 pub use arrow_types::{ArrowMapping, TYPED_VALUE, arrow_schema, shredded_variant};
 pub use binary::{shortest, write_bytes, write_long};
 pub use container::Container;
 pub use container_header::ContainerHeader;
 pub use decoder::{Datum, Decoder};
-pub use encode::{Encoder, hudi_schema};
+pub use encode::{Encoder, hudi_fields, hudi_schema};
 pub use program::{DecodeProgram, RequestedColumn};
 pub use schema::Schema;
 pub use types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type, Vector};

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_are_rescaled_and_come_of_texts() {
+    fn decimals_are_rescaled_and_come_of_strings() {
         let wide = decimal(20, 4, Some(9));
         assert_eq!(becomes(&decimal(10, 2, Some(5)), &[0, 0, 0, 0x04, 0xd2], &wide), "12.3400");
         assert_eq!(becomes(&decimal(10, 2, None), &[4, 0xff, 0x38], &decimal(10, 1, None)), "-2.0");

@@ -123,14 +123,15 @@ mod tests {
 
     /// Five rows of a struct with a null in it, and of lists and maps of which some are empty or null.
     fn nested() -> [(&'static str, String, ArrayRef); 3] {
-        let texts: ArrayRef = Arc::new(LargeStringArray::from(vec![Some("a"), None, Some("c"), Some("d"), Some("e")]));
+        let strings: ArrayRef =
+            Arc::new(LargeStringArray::from(vec![Some("a"), None, Some("c"), Some("d"), Some("e")]));
         let times: ArrayRef = Arc::new(TimestampSecondArray::from(vec![1, 2, 3, 4, 5]).with_timezone("+01:00"));
         let fields = vec![
             Arc::new(ArrowField::new("at", times.data_type().clone(), true)),
             Arc::new(ArrowField::new("t", DataType::LargeUtf8, true)),
         ];
         let nulls = NullBuffer::from(vec![true, true, false, true, true]);
-        let rows: ArrayRef = Arc::new(StructArray::new(fields.into(), vec![times, texts], Some(nulls.clone())));
+        let rows: ArrayRef = Arc::new(StructArray::new(fields.into(), vec![times, strings], Some(nulls.clone())));
         let record = format!(
             r#"{{"type":"record","name":"s","fields":[{{"name":"t","type":["null","string"]}},{{"name":"at","type":["null",{}]}}]}}"#,
             logical("long", "timestamp-micros")

@@ -11,7 +11,7 @@
 //! | float | double, through its shortest decimal text, as Hudi widens floats |
 //! | int, long, float, double, date, decimal | string, as Java writes it |
 //! | decimal | decimal of at least its whole digits and scale |
-//! | int, long, float, double, string | decimal, rounded HALF_UP, floats by their texts; null where it does not fit, as in Spark |
+//! | int, long, float, double, string | decimal, rounded HALF_UP, floats by their strings; null where it does not fit, as in Spark |
 //! | string | date; null where it is none, as in Spark |
 //! | timestamp of another unit | microseconds, if none is lost |
 //!
@@ -147,7 +147,7 @@ pub(super) fn conform(array: &ArrayRef, wanted: &DataType, column: &str) -> Resu
             DataType::Int32 | DataType::Int64 | DataType::Float32 | DataType::Float64 | DataType::Utf8,
             DataType::Decimal128(precision, scale),
         ) => avro::decimals_of(array, *precision, *scale),
-        (DataType::Utf8, DataType::Date32) => Ok(avro::dates_of_texts(array.as_string())),
+        (DataType::Utf8, DataType::Date32) => Ok(avro::dates_of_strings(array.as_string())),
         (from, to) if is_widening(from, to) => {
             let options = CastOptions { safe: false, ..Default::default() };
             cast_with_options(array, wanted, &options).map_err(|error| misfit(from, wanted, column).caused_by(error))

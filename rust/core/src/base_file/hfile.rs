@@ -92,7 +92,7 @@ impl BaseFile for HFileBase {
     /// In an HFile, blocks without a requested key are skipped. Their number is not reported: it would take reading all of the
     /// index.
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
-        let keys = wanted.index_of(KEY_FIELD).ok().and_then(|column| filter.exact_texts(column));
+        let keys = wanted.index_of(KEY_FIELD).ok().and_then(|column| filter.exact_strings(column));
         let sought = || self.is_sought_by_key().map_err(|error| error.in_file(&self.path));
         if keys.is_some() && self.schema.field(KEY_FIELD).is_some() && sought()? {
             self.keys = keys;
@@ -218,9 +218,9 @@ fn some_of(cells: &Cells, range: std::ops::Range<usize>) -> Result<&[Cell]> {
     some.ok_or_else(|| Error::internal(format_args!("cells {range:?} of a block of {}", cells.cells.len())))
 }
 
-/// The field's texts, the cells' keys where they are empty.
+/// The field's strings, the cells' keys where they are empty.
 fn filled(field: &ArrayRef, keys: &StringArray) -> ArrayRef {
-    let Some(texts) = field.as_string_opt::<i32>() else { return Arc::clone(field) };
-    let filled = texts.iter().zip(keys).map(|(text, key)| if text == Some("") { key } else { text });
+    let Some(strings) = field.as_string_opt::<i32>() else { return Arc::clone(field) };
+    let filled = strings.iter().zip(keys).map(|(text, key)| if text == Some("") { key } else { text });
     Arc::new(filled.collect::<StringArray>())
 }

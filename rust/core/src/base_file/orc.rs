@@ -59,7 +59,7 @@ fn least(range: &StatisticsRange) -> Bound {
     match range {
         StatisticsRange::Ints(least, _) => Bound::Int(*least),
         StatisticsRange::Doubles(least, _) => Bound::Double(*least),
-        StatisticsRange::Texts(least, _) => Bound::Text(least.clone()),
+        StatisticsRange::Strings(least, _) => Bound::Text(least.clone()),
     }
 }
 
@@ -67,7 +67,7 @@ fn greatest(range: &StatisticsRange) -> Bound {
     match range {
         StatisticsRange::Ints(_, greatest) => Bound::Int(*greatest),
         StatisticsRange::Doubles(_, greatest) => Bound::Double(*greatest),
-        StatisticsRange::Texts(_, greatest) => Bound::Text(greatest.clone()),
+        StatisticsRange::Strings(_, greatest) => Bound::Text(greatest.clone()),
     }
 }
 

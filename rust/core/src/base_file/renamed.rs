@@ -217,8 +217,8 @@ mod tests {
         let item = Arc::new(Field::new_list_field(DataType::Struct(pair("x")), true));
         let list: ArrayRef =
             Arc::new(ListArray::new(item, OffsetBuffer::from_lengths([2, 0]), Arc::new(structs), None));
-        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
-        let file = RecordBatch::try_from_iter([("old", texts), ("list", list), ("gone", numbers)]).unwrap();
+        let strings: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let file = RecordBatch::try_from_iter([("old", strings), ("list", list), ("gone", numbers)]).unwrap();
 
         let mut inside = FieldNames::default();
         inside.add("y", Some("x"), FieldNames::default());

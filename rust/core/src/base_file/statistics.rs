@@ -133,7 +133,7 @@ mod tests {
         bounds.least.is_valid(0) && bounds.greatest.is_valid(0)
     }
 
-    fn texts(deprecated: bool) -> Option<Statistics> {
+    fn strings(deprecated: bool) -> Option<Statistics> {
         let text = |text: &str| Some(ByteArray::from(text));
         Some(Statistics::byte_array(text("a"), text("b"), None, Some(0), deprecated))
     }
@@ -145,10 +145,10 @@ mod tests {
     #[test]
     fn only_bounds_in_the_order_of_their_type_are_taken() {
         let text = "optional binary c (STRING)";
-        assert!(is_known(&bounds_of(text, texts(false), true, &DataType::Utf8)));
-        assert!(!is_known(&bounds_of(text, texts(true), true, &DataType::Utf8)), "signed bytes");
+        assert!(is_known(&bounds_of(text, strings(false), true, &DataType::Utf8)));
+        assert!(!is_known(&bounds_of(text, strings(true), true, &DataType::Utf8)), "signed bytes");
         assert!(
-            !is_known(&bounds_of(text, texts(false), false, &DataType::Utf8)),
+            !is_known(&bounds_of(text, strings(false), false, &DataType::Utf8)),
             "an order that the file does not tell"
         );
         assert!(is_known(&bounds_of("optional int32 c", ints(false), true, &DataType::Int32)));
@@ -208,7 +208,7 @@ mod tests {
     fn values_that_do_not_fit_become_nulls_that_the_file_does_not_count() {
         for (column, statistics, kind) in [
             ("optional int32 c", ints(false), DataType::Decimal128(3, 2)),
-            ("optional binary c (STRING)", texts(false), DataType::Date32),
+            ("optional binary c (STRING)", strings(false), DataType::Date32),
         ] {
             let bounds = bounds_of(column, statistics, true, &kind);
             assert!(bounds.nulls.is_null(0) && !is_known(&bounds), "{kind}");

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::inline_services::run_inline_services;
 use super::replaced_groups::{ReplacedGroups, replaced_by_delete};
 use super::schema::WriteSchema;
+use super::transaction::ServiceTarget;
 use super::write::{WriteResult, check_supported, user_metadata};
 use super::{CommitExtra, RefusedRows, Transaction};
 use crate::commit::WriteOperation;
@@ -54,8 +56,10 @@ pub fn delete_partitions(
     let schema = found.schema;
     let extra = CommitExtra { schema, user_metadata: user_metadata(options), replaced: found.replaced };
     let committed = transaction.commit(Vec::new(), &extra)?;
+    let target = ServiceTarget { uri, storage, options: parsed.values() };
+    let failed = run_inline_services(target, &table.config, &committed.instant)?;
     let missing = missing.into_iter().map(|path| format!("the table has no partition {path:?}"));
-    let warnings = parsed.warnings().iter().cloned().chain(missing).collect();
+    let warnings = parsed.warnings().iter().cloned().chain(missing).chain(failed).collect();
     Ok(WriteResult { committed, refused: RefusedRows::default(), warnings })
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::Transaction;
+use super::transaction::ServiceTarget;
 use super::write::{WriteInput, WriteResult, Written, check_supported, committed, plan, written};
 use crate::commit::WriteOperation;
 use crate::config::{ReadOptions, WriteOptions};
@@ -34,7 +35,8 @@ pub fn delete_where(
     table.snapshot(&query(&table, filter), None, SnapshotRows::Merged)?;
     let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::Delete)?;
     let deleted = delete(&mut transaction, filter, parsed.values());
-    committed(transaction, deleted, options, parsed.warnings().to_vec())
+    let target = ServiceTarget { uri, storage, options: parsed.values() };
+    committed((transaction, target), deleted, options, parsed.warnings().to_vec())
 }
 
 fn delete(transaction: &mut Transaction, filter: &Filter, options: &BTreeMap<String, String>) -> Result<Written> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat_batches;
@@ -12,6 +13,7 @@ use super::combine::combine;
 use super::duplicates::combines_by_default;
 use super::read_rows::{FullRows, KeysAlone, RowSource, joined, read_all, too_large};
 use super::refused_rows::{RefusedRows, ignores_failed};
+use super::schema::DELETES_KEY;
 use crate::commit::WriteOperation;
 use crate::config::{MergeSemantics, option_values};
 use crate::error::{Error, Result};
@@ -87,7 +89,9 @@ impl Preparation<'_> {
         let (rows, keys) = read_all(&mut reader, batches, (ignores_failed, origin.first_row), refused)?;
         let rows = concat_batches(&self.source.schema.types, &rows).map_err(too_large)?;
         let deletes = self.deletes_of(&rows, &keys.record_keys)?;
-        let unconditional = BooleanArray::from(vec![false; rows.num_rows()]);
+        let unconditional = marked_deletes(batches, rows.num_rows())?;
+        let deletes = deletes.iter().zip(&unconditional);
+        let deletes = deletes.map(|(one, other)| Some(one == Some(true) || other == Some(true))).collect();
         Ok(Prepared { rows, keys, deletes, unconditional })
     }
 
@@ -222,6 +226,25 @@ impl Preparation<'_> {
             deletes: single.deletes.iter().chain(&combined.deletes).collect(),
             unconditional: single.unconditional.iter().chain(std::iter::repeat_n(Some(false), count)).collect(),
         })
+    }
+}
+
+/// Which rows of these batches, so many together, are marked as deletes by a column that is not written.
+fn marked_deletes(batches: &[RecordBatch], rows: usize) -> Result<BooleanArray> {
+    if batches.iter().all(|batch| batch.column_by_name(DELETES_KEY).is_none()) {
+        return Ok(BooleanArray::from(vec![false; rows]));
+    }
+    let mut marks = Vec::with_capacity(rows);
+    for batch in batches {
+        match batch.column_by_name(DELETES_KEY).map(|column| column.as_boolean_opt()) {
+            None => marks.extend(std::iter::repeat_n(Some(false), batch.num_rows())),
+            Some(Some(column)) => marks.extend(column.iter().map(|mark| Some(mark == Some(true)))),
+            Some(None) => return Err(Error::invalid_argument(format!("column {DELETES_KEY:?} must be boolean"))),
+        }
+    }
+    match marks.len() == rows {
+        true => Ok(marks.into_iter().collect()),
+        false => Err(Error::unsupported("rows that are left out (hoodie.write.ignore.failed) beside marked deletes")),
     }
 }
 

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Schema as ArrowSchema, SchemaRef};
-use serde_json::Value;
+use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
-use super::conform::holds;
+use super::evolve::{ColumnEvolution, FILL_MISSING};
 use crate::avro::{self, ArrowMapping, Field, Schema, Type};
 use crate::config::option_values;
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
 use crate::plan::OpenTable;
 
-const FILL_MISSING: &str = "hoodie.write.set.null.for.missing.columns";
+/// The same, and columns whose types are narrower than the table's, which are written in any case.
+const RECONCILE: &str = "hoodie.datasource.write.reconcile.schema";
 
 /// The columns of a write.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +36,8 @@ impl WriteSchema {
         Self::from_columns(table, found.files.without_fields(&meta_columns::ALL)?)
     }
 
-    /// The schema of the table with these columns written to it. Columns that the table does not have are added, nullable; a column
-    /// of integers or floats becomes as wide as the user's.
+    /// The schema of the table with these columns written to it. Columns that the table does not have are added, nullable, and so
+    /// are fields of structs; a column of numbers becomes as wide as the user's, or a string.
     ///
     /// # Errors
     /// `InvalidArgument`, naming the column, if a column is missing, or of a type that neither holds the other; `Unsupported` for
@@ -48,29 +48,19 @@ impl WriteSchema {
             return Self::from_columns(table, avro::hudi_schema(&given, &table.config.name)?);
         };
         let (found, has_ids) = own;
-        let fills = option_values::boolean(options, FILL_MISSING, false)?;
-        let mut fields: Vec<Field> = Vec::new();
+        let fills =
+            option_values::boolean(options, FILL_MISSING, false)? || option_values::boolean(options, RECONCILE, false)?;
         let types = avro::arrow_schema(&found, ArrowMapping::Table)?;
-        for (field, own) in found.fields().iter().zip(types.fields()) {
-            match given.fields().find(&field.name) {
-                Some((_, column)) => fields.push(widened(field, own.data_type(), column.data_type())),
-                None if field.ty.is_nullable() && fills => fields.push(field.clone()),
-                None => return Err(missing(field)),
-            }
-        }
-        let added: Vec<_> =
-            given.fields().iter().filter(|column| found.field(column.name()).is_none()).cloned().collect();
-        if has_ids && (!added.is_empty() || fields != found.fields()) {
-            let names: Vec<_> = added.iter().map(|column| format!("{:?}", column.name())).collect();
+        let fields = ColumnEvolution { fills }.fields(found.as_record()?, types.fields(), given.fields(), "")?;
+        check_key_types(table, &fields, found.fields())?;
+        if has_ids && fields != found.fields() {
+            let old = found.fields();
+            let changed = fields.iter().filter(|field| !old.contains(field)).map(|field| format!("{:?}", field.name));
             return Err(Error::unsupported(format!(
                 "columns {} are added or changed, but the table's columns have ids (schema on read): change its schema with Hudi first",
-                names.join(", ")
+                changed.collect::<Vec<_>>().join(", ")
             )));
         }
-        let added = avro::hudi_schema(&ArrowSchema::new(added), &table.config.name)?;
-        fields.extend(
-            added.fields().iter().map(|field| Field { default: Some(Value::Null), ..field.clone().nullable() }),
-        );
         Self::from_columns(table, found.with_fields(fields)?)
     }
 
@@ -102,33 +92,30 @@ fn own_columns(table: &OpenTable) -> Result<Option<(Schema, bool)>> {
     Ok(Some((found.files.without_fields(&meta_columns::ALL)?, found.internal.is_some())))
 }
 
-/// The columns without those that Hudi adds.
+/// A column of rows that is not written: whether a row deletes its key, with any ordering value. So one commit has updates and
+/// deletes, and the table needs no column for it.
+pub(super) const DELETES_KEY: &str = "_mortice_deletes_key";
+
+/// The columns without those that Hudi adds, and without the mark of deletes.
 pub(super) fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
-    let is_meta = |name: &str| meta_columns::ALL.contains(&name);
+    let is_meta = |name: &str| meta_columns::ALL.contains(&name) || name == DELETES_KEY;
     ArrowSchema::new(given.fields().iter().filter(|field| !is_meta(field.name())).cloned().collect::<Vec<_>>())
 }
 
-/// The field, wide enough for the user's column (`AvroSchemaUtils`: int to long, float, double; long and float to double).
-fn widened(field: &Field, own: &DataType, given: &DataType) -> Field {
-    let wider = match (own, given) {
-        (DataType::Int32, DataType::Int64 | DataType::UInt32) if matches!(field.ty.non_null(), Type::Int) => Type::Long,
-        (DataType::Int32 | DataType::Int64, DataType::Float32) if is_number(field) => Type::Float,
-        (DataType::Int32 | DataType::Int64 | DataType::Float32, DataType::Float64) if is_number(field) => Type::Double,
-        _ => return field.clone(),
-    };
-    if holds(own, given) {
-        return field.clone();
+/// Numbers by which records are found or ordered do not become strings: those of stored rows would be other keys, or in another order.
+fn check_key_types(table: &OpenTable, fields: &[Field], before: &[Field]) -> Result<()> {
+    let config = &table.config;
+    let keys = config.record_key_fields.iter().chain(&config.partition_fields).chain(&table.merge.ordering_fields);
+    for name in keys {
+        let named =
+            |fields: &[Field]| fields.iter().find(|field| field.name == *name).map(|field| field.ty.non_null().clone());
+        if let (Some(Type::String), Some(old)) = (named(fields), named(before))
+            && old != Type::String
+        {
+            return Err(Error::invalid_argument(format!(
+                "column {name:?} is a string in the rows, but a number in the table, which has its keys or ordering values in it; cast it before the write"
+            )));
+        }
     }
-    let ty = if field.ty.is_nullable() { wider.nullable() } else { wider };
-    Field { ty, ..field.clone() }
-}
-
-fn is_number(field: &Field) -> bool {
-    matches!(field.ty.non_null(), Type::Int | Type::Long | Type::Float)
-}
-
-fn missing(field: &Field) -> Error {
-    let remedy =
-        if field.ty.is_nullable() { format!(", or set {FILL_MISSING}=true, which writes null") } else { String::new() };
-    Error::invalid_argument(format!("the rows have no column {:?}, which the table has; add it{remedy}", field.name))
+    Ok(())
 }

@@ -7,14 +7,18 @@ use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow_schema::{Schema, SchemaRef};
 
 use super::duplicates::{DuplicatePolicy, effective_operation};
+use super::inline_services::run_inline_services;
+use super::pending_clustering::roll_back_updated_clustering;
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
 use super::read_rows::RowSource;
+use super::read_state::check_commits_read;
 use super::refused_rows::RefusedRows;
 use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::schema::WriteSchema;
 use super::sort_mode::SortMode;
 use super::tasks::{TaskOptions, TaskRunner};
+use super::transaction::ServiceTarget;
 use super::{CommitExtra, Committed, Transaction};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::WriteOperation;
@@ -77,21 +81,23 @@ pub fn write(uri: &str, storage: &StorageOptions, operation: WriteOperation, inp
     // What cannot be written is refused before there is an instant.
     let early = plan(&table, operation, &input, options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
-    let planned = planned(early, &table, &transaction, &input, options.values());
+    let planned = check_commits_read(transaction.table(), options.values())
+        .and_then(|()| planned(early, &table, &transaction, &input, options.values()));
     // The plan has the rows: those of a stream are in memory once from here on.
     let WriteInput { batches, options: given, .. } = input;
     drop(batches);
     let written = planned.and_then(|plan| written(&mut transaction, plan, options.values()));
     let warnings = options.warnings().iter().cloned().chain(changed).collect();
-    committed(transaction, written, &given, warnings)
+    let target = ServiceTarget { uri, storage, options: options.values() };
+    committed((transaction, target), written, &given, warnings)
 }
 
-/// Commits what was written, or gives the write up.
+/// Commits what was written, or gives the write up; then runs table services.
 ///
 /// # Errors
-/// That of the write; as for [`Transaction::commit`].
+/// That of the write; as for [`Transaction::commit`] and [`run_inline_services`].
 pub(super) fn committed(
-    transaction: Transaction,
+    (transaction, target): (Transaction, ServiceTarget<'_>),
     written: Result<Written>,
     options: &BTreeMap<String, String>,
     warnings: Vec<String>,
@@ -105,7 +111,10 @@ pub(super) fn committed(
     };
     let extra =
         CommitExtra { schema: schema.columns.json().to_owned(), user_metadata: user_metadata(options), replaced };
+    let table = Arc::clone(transaction.table());
     let committed = transaction.commit(statuses, &extra)?;
+    let failed = run_inline_services(target, &table.config, &committed.instant)?;
+    let warnings = warnings.into_iter().chain(failed).collect();
     Ok(WriteResult { committed, refused, warnings })
 }
 
@@ -204,7 +213,8 @@ pub(super) fn written(
         }
         _ => tag(&table, &index, &prepared.keys)?,
     };
-    let (prepared, tagged) = without_duplicates(&table, &index, policy, prepared, tagged)?;
+    let (prepared, mut tagged) = without_duplicates(&table, &index, policy, prepared, tagged)?;
+    roll_back_updated_clustering(transaction, &mut tagged, options)?;
     let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = prepared;
     let rows = IndexedRows { rows, keys, is_delete, is_unconditional, tagged };
     let rows = match operation {

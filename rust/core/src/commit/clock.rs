@@ -147,6 +147,16 @@ pub fn epoch_millis(time: &str, zone: TimelineZone) -> Option<i64> {
     }
 }
 
+/// A time of the timeline for milliseconds since the epoch; none for 0, which storage has for unknown times.
+#[must_use]
+pub fn epoch_text(millis: i64, zone: TimelineZone) -> Option<String> {
+    let time = DateTime::<Utc>::from_timestamp_millis(millis).filter(|_| millis > 0)?;
+    Some(match zone {
+        TimelineZone::Utc => time.format(FORM).to_string(),
+        TimelineZone::Local => time.with_timezone(&Local).format(FORM).to_string(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

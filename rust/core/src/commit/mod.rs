@@ -15,10 +15,12 @@
 //! | `lock_options` | one writer or several, and which lock, by Hudi's options |
 //! | `heartbeat` | files that say that a writer is alive |
 //! | `open_mark` | files that say that tasks may add files to a write |
+//! | `cleaned_files` | what a clean deleted |
 //! | `rolled_back_files` | what a rollback did to data files |
 //! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
 //! | `unique_name` | names of writers |
 
+mod cleaned_files;
 mod clock;
 mod conflicts;
 mod create_table;
@@ -37,7 +39,8 @@ mod timeline_writer;
 mod unique_name;
 mod update_properties;
 
-pub use clock::{Clock, epoch_millis, millisecond_before};
+pub use cleaned_files::{CleanedFiles, CleanedPartition};
+pub use clock::{Clock, epoch_millis, epoch_text, millisecond_before};
 pub use conflicts::{ConflictCheck, WrittenGroups};
 pub use create_table::create_table;
 pub use file_system_lock::FileSystemLock;

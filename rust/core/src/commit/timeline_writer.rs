@@ -98,12 +98,9 @@ impl TimelineWriter {
         completion: &CompletionTime,
         content: &Bytes,
     ) -> CompletionOutcome {
-        let action = action.completes_as();
         let completion_time = (self.layout == TimelineLayout::V2).then(|| completion.clone());
-        let file_name = match &completion_time {
-            Some(completion) => format!("{time}_{completion}.{action}"),
-            None => format!("{time}.{action}"),
-        };
+        let file_name = self.completed_name(time, action, completion);
+        let action = action.completes_as();
         let path = self.path(&file_name);
         match self.create_completed(&path, content) {
             Created::Yes => {
@@ -122,6 +119,25 @@ impl TimelineWriter {
                 let unknown = Error::new(error.kind(), message).caused_by(error);
                 CompletionOutcome::Unknown(unknown.in_file(self.store.full_path(&path)).at_instant(time))
             }
+        }
+    }
+
+    /// The folder of the timeline, and the name that the completed file of an instant has in it.
+    #[must_use]
+    pub fn completed_file(
+        &self,
+        time: &RequestedTime,
+        action: Action,
+        completion: &CompletionTime,
+    ) -> (String, String) {
+        (self.folder.clone(), self.completed_name(time, action, completion))
+    }
+
+    fn completed_name(&self, time: &RequestedTime, action: Action, completion: &CompletionTime) -> String {
+        let action = action.completes_as();
+        match self.layout {
+            TimelineLayout::V2 => format!("{time}_{completion}.{action}"),
+            TimelineLayout::V1 => format!("{time}.{action}"),
         }
     }
 
@@ -153,6 +169,35 @@ impl TimelineWriter {
             FolderEntry::Folder(_) => None,
         });
         Ok(names.filter_map(|name| Timeline::parse_file_name(self.layout, name)).collect())
+    }
+
+    /// All files of instants, with the times at which they were modified, in milliseconds since the epoch.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn files_with_times(&self) -> Result<Vec<(Instant, i64)>> {
+        let entries = self.store.list(&self.folder)?.unwrap_or_default();
+        let files = entries.into_iter().filter_map(|entry| match entry {
+            FolderEntry::File(status) => {
+                Timeline::parse_file_name(self.layout, &status.name).map(|instant| (instant, status.modified_ms))
+            }
+            FolderEntry::Folder(_) => None,
+        });
+        Ok(files.collect())
+    }
+
+    /// Deletes all files of completed instants that have been archived: those of earlier states first, then the completed ones from the
+    /// oldest on, so that what is left after a failure are completed instants without a gap.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn delete_archived(&self, archived: &[Instant]) -> Result<()> {
+        let key = |instant: &Instant| (instant.requested_time.clone(), instant.action.completes_as());
+        let archived: std::collections::BTreeSet<_> = archived.iter().map(key).collect();
+        let mut files = self.files()?;
+        files.retain(|file| archived.contains(&key(file)));
+        files.sort_by_key(|file| (file.state == InstantState::Completed, file.requested_time.clone()));
+        files.iter().try_for_each(|file| self.delete_file(&file.file_name))
     }
 
     /// Reads a file of an instant; none if there is no such file.
@@ -190,6 +235,14 @@ impl TimelineWriter {
     /// Those of the storage.
     pub fn revert_to_inflight(&self, time: &RequestedTime, action: Action) -> Result<()> {
         self.delete_files(time, action, |instant| instant.state == InstantState::Completed)
+    }
+
+    /// Deletes the completed and the inflight file of an instant: its plan is to be executed again.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn revert_to_requested(&self, time: &RequestedTime, action: Action) -> Result<()> {
+        self.delete_files(time, action, |instant| instant.state != InstantState::Requested)
     }
 
     fn delete_files(&self, time: &RequestedTime, action: Action, is_wanted: impl Fn(&Instant) -> bool) -> Result<()> {

@@ -66,19 +66,19 @@ impl BoundFilter {
         self.any.is_empty()
     }
 
-    /// The only texts that a column of text can have in rows that pass, sorted, each once; none where the filter does not say.
+    /// The only strings that a column of text can have in rows that pass, sorted, each once; none where the filter does not say.
     #[must_use]
-    pub fn exact_texts(&self, column: usize) -> Option<Vec<String>> {
-        let mut texts = Vec::new();
+    pub fn exact_strings(&self, column: usize) -> Option<Vec<String>> {
+        let mut strings = Vec::new();
         for list in &self.any {
             let is_exact =
                 |term: &&BoundTerm| term.column == column && matches!(term.operator, Operator::Eq | Operator::In);
             let literals = list.iter().find(is_exact)?.literals.as_string_opt::<i32>()?;
-            texts.extend(literals.iter().flatten().map(str::to_owned));
+            strings.extend(literals.iter().flatten().map(str::to_owned));
         }
-        texts.sort_unstable();
-        texts.dedup();
-        (!self.any.is_empty()).then_some(texts)
+        strings.sort_unstable();
+        strings.dedup();
+        (!self.any.is_empty()).then_some(strings)
     }
 
     /// Which rows pass; the mask has no nulls.

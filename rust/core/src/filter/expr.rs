@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_by_their_texts() {
+    fn operators_by_their_strings() {
         for (text, operator) in Operator::TEXTS {
             assert_eq!(Operator::parse(text).unwrap(), operator);
         }

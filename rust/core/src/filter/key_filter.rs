@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn what_a_filter_says_of_keys() {
-        let term = |column: &str, operator, texts: &[&str]| {
-            Term::new(column, operator, texts.iter().map(|text| Literal::Text((*text).into())).collect()).unwrap()
+        let term = |column: &str, operator, strings: &[&str]| {
+            Term::new(column, operator, strings.iter().map(|text| Literal::Text((*text).into())).collect()).unwrap()
         };
         let one = || term("k", Operator::Eq, &["b"]);
         let some = || term("k", Operator::In, &["a", "c"]);

@@ -153,7 +153,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     /// A trailer of these fields, each a varint, and of these bytes.
-    fn trailer(numbers: &[(u8, u64)], texts: &[(u8, &[u8])]) -> Vec<u8> {
+    fn trailer(numbers: &[(u8, u64)], strings: &[(u8, &[u8])]) -> Vec<u8> {
         let mut message = Vec::new();
         for (field, number) in numbers {
             message.push(field << 3);
@@ -164,7 +164,7 @@ mod tests {
             }
             message.push(rest as u8);
         }
-        for (field, text) in texts {
+        for (field, text) in strings {
             message.extend([field << 3 | 2, text.len() as u8]);
             message.extend(*text);
         }

@@ -69,8 +69,8 @@ fn matches_of(
             let position = first.saturating_add(row as u64);
             return Err(Error::invalid_table(format!("row {position} of a base file has no record key")));
         }
-        let texts = (0..keys.len()).map(|row| keys.value(row));
-        incoming.probe(partition, texts, |number, row| {
+        let strings = (0..keys.len()).map(|row| keys.value(row));
+        incoming.probe(partition, strings, |number, row| {
             found.push(Match { row, position: first.saturating_add(number as u64) });
         });
         Ok(())

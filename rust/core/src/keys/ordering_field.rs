@@ -216,7 +216,7 @@ fn wide_column(values: Vec<Option<i128>>) -> OrderingColumn {
 }
 
 fn text_column<'a>(values: impl Iterator<Item = Option<&'a StoredOrdering>>, content: &[u8]) -> Result<StringArray> {
-    let texts = values.map(|value| match value {
+    let strings = values.map(|value| match value {
         Some(StoredOrdering::Text(at)) => {
             let bytes = content.get(at.start as usize..at.end as usize);
             let bytes = bytes.ok_or_else(|| Error::internal("an ordering value outside of its delete block"))?;
@@ -229,7 +229,7 @@ fn text_column<'a>(values: impl Iterator<Item = Option<&'a StoredOrdering>>, con
         }
         _ => Ok(None),
     });
-    texts.collect()
+    strings.collect()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 #[must_use]
 pub fn values(columns: &[String], partition: &str, decode: bool) -> Option<Vec<Option<String>>> {
     let fragments: Vec<&str> = partition.split('/').collect();
-    let texts: Vec<String> = match columns {
+    let strings: Vec<String> = match columns {
         _ if fragments.len() == columns.len() => {
             let values = columns.iter().zip(&fragments).map(|(column, fragment)| value_of(column, fragment));
             values.map(|value| if decode { decoded(value) } else { value.to_owned() }).collect()
@@ -24,7 +24,7 @@ pub fn values(columns: &[String], partition: &str, decode: bool) -> Option<Vec<O
         [only] => vec![value_of(only, partition).to_owned()],
         _ => over_slashes(columns, &fragments)?,
     };
-    Some(texts.into_iter().map(|text| Some(text).filter(|text| text != NULL)).collect())
+    Some(strings.into_iter().map(|text| Some(text).filter(|text| text != NULL)).collect())
 }
 
 /// Returns the value of a segment, without the name of its column.

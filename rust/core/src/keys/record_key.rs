@@ -123,7 +123,7 @@ impl RecordKey {
         {
             return Ok((LogKeys { places: places.clone(), bytes: content.clone() }, rest));
         }
-        Ok((in_buffer(&self.texts(leading)?), rest))
+        Ok((in_buffer(&self.strings(leading)?), rest))
     }
 
     /// Returns the keys of base rows, or their row numbers: those in the batch, or consecutive ones from `first`.
@@ -142,20 +142,20 @@ impl RecordKey {
         let missing = |name: &String| Error::invalid_table(format!("no column {name:?} in the base file"));
         let columns = self.columns();
         let columns = columns.iter().map(|name| base.column_by_name(name).cloned().ok_or_else(|| missing(name)));
-        self.texts(&columns.collect::<Result<Vec<_>>>()?)
+        self.strings(&columns.collect::<Result<Vec<_>>>()?)
     }
 
-    fn texts(&self, columns: &[ArrayRef]) -> Result<StringArray> {
+    fn strings(&self, columns: &[ArrayRef]) -> Result<StringArray> {
         let fields = match (self, columns) {
             (Self::Virtual(fields), _) => fields,
             (Self::Stored, [only]) => return text_of(only),
             (Self::Stored | Self::Number, _) => return Err(Error::internal("a key column was not decoded")),
         };
-        let texts = fields.iter().zip(columns).map(|(field, column)| text_of(&field.values(column)?));
-        let texts = texts.collect::<Result<Vec<_>>>()?;
-        match texts.as_slice() {
+        let strings = fields.iter().zip(columns).map(|(field, column)| text_of(&field.values(column)?));
+        let strings = strings.collect::<Result<Vec<_>>>()?;
+        match strings.as_slice() {
             [only] if fields.len() == 1 => Ok(only.clone()),
-            texts => Ok(joined(fields, texts)),
+            strings => Ok(joined(fields, strings)),
         }
     }
 }
@@ -179,13 +179,13 @@ fn text_of(column: &ArrayRef) -> Result<StringArray> {
     Ok(avro::java_text_of(&numbers)?.as_string().clone())
 }
 
-fn joined(fields: &[FieldPath], texts: &[StringArray]) -> StringArray {
-    let rows = texts.first().map_or(0, |column| column.len());
+fn joined(fields: &[FieldPath], strings: &[StringArray]) -> StringArray {
+    let rows = strings.first().map_or(0, |column| column.len());
     let mut keys = StringBuilder::new();
     let mut key = String::new();
     for row in 0..rows {
         key.clear();
-        for (field, column) in fields.iter().zip(texts) {
+        for (field, column) in fields.iter().zip(strings) {
             if !key.is_empty() {
                 key.push(',');
             }
@@ -233,10 +233,10 @@ mod tests {
 
     #[test]
     fn virtual_keys_of_one_and_of_several_fields() {
-        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), Some(""), None, Some("b:,c")]));
+        let strings: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), Some(""), None, Some("b:,c")]));
         let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), Some(2), None, Some(-4)]));
         let days: ArrayRef = Arc::new(Date32Array::from(vec![0, 1, 2, 3]));
-        let base = RecordBatch::try_from_iter([("t", texts), ("n", numbers), ("d", days)]).unwrap();
+        let base = RecordBatch::try_from_iter([("t", strings), ("n", numbers), ("d", days)]).unwrap();
         let keys = |fields: &[&str]| {
             let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
             let keys = RecordKey::new(Some(&fields)).unwrap().keys_of(&base).unwrap();
@@ -254,8 +254,8 @@ mod tests {
         let inner = Fields::from(vec![Field::new("n", DataType::Int64, true)]);
         let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), Some(8)]));
         let outer: ArrayRef = Arc::new(StructArray::new(inner, vec![numbers], Some(vec![true, false].into())));
-        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
-        let base = RecordBatch::try_from_iter([("s", outer), ("t", texts)]).unwrap();
+        let strings: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let base = RecordBatch::try_from_iter([("s", outer), ("t", strings)]).unwrap();
         let key = RecordKey::new(Some(&["s.n".to_owned()])).unwrap();
         assert_eq!((key.columns(), key.column()), (vec!["s".to_owned()], None));
         assert_eq!(key.keys_of(&base).unwrap(), StringArray::from(vec![Some("7"), None]));

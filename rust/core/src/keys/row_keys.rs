@@ -196,34 +196,34 @@ impl RowKeyReader {
     }
 
     fn of_fields(&self, fields: &[FieldPath], named: bool, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
-        let texts = fields.iter().map(|field| {
+        let strings = fields.iter().map(|field| {
             let column = batch.column_by_name(field.column()).ok_or_else(|| missing(field.name()))?;
-            row_text::texts(&field.values(column)?, self.consistent)
+            row_text::strings(&field.values(column)?, self.consistent)
         });
-        let texts = texts.collect::<Result<Vec<_>>>()?;
-        let has_value = |at: usize| texts.iter().any(|texts| texts.is_valid(at) && !texts.value(at).is_empty());
+        let strings = strings.collect::<Result<Vec<_>>>()?;
+        let has_value = |at: usize| strings.iter().any(|strings| strings.is_valid(at) && !strings.value(at).is_empty());
         if let Some(at) = (0..batch.num_rows()).find(|at| !has_value(*at)) {
             return Err(no_key(fields.iter().map(FieldPath::name), first_row, at));
         }
-        match texts.as_slice() {
+        match strings.as_slice() {
             [only] if !named => Ok(only.clone()),
-            texts => Ok(joined(fields, texts, batch.num_rows())),
+            strings => Ok(joined(fields, strings, batch.num_rows())),
         }
     }
 }
 
-fn joined(fields: &[FieldPath], texts: &[StringArray], rows: usize) -> StringArray {
+fn joined(fields: &[FieldPath], strings: &[StringArray], rows: usize) -> StringArray {
     let mut keys = StringBuilder::with_capacity(rows, 0);
     let mut key = String::new();
     for row in 0..rows {
         key.clear();
-        for (field, texts) in fields.iter().zip(texts) {
+        for (field, strings) in fields.iter().zip(strings) {
             if !key.is_empty() {
                 key.push(',');
             }
             key.push_str(field.name());
             key.push(':');
-            key.push_str(match texts.is_valid(row).then(|| texts.value(row)) {
+            key.push_str(match strings.is_valid(row).then(|| strings.value(row)) {
                 None => "__null__",
                 Some("") => "__empty__",
                 Some(value) => value,
@@ -246,10 +246,10 @@ fn no_key<'a>(names: impl Iterator<Item = &'a str>, first_row: u64, at: usize) -
 /// A meta column of the rows, none of it null.
 fn stored(batch: &RecordBatch, name: &str, first_row: u64, may_be_empty: bool) -> Result<StringArray> {
     let column = batch.column_by_name(name).ok_or_else(|| missing(name))?;
-    let texts = row_text::texts(column, false)?;
-    let is_wrong = |at: &usize| texts.is_null(*at) || (!may_be_empty && texts.value(*at).is_empty());
-    match (0..texts.len()).find(is_wrong) {
-        None => Ok(texts),
+    let strings = row_text::strings(column, false)?;
+    let is_wrong = |at: &usize| strings.is_null(*at) || (!may_be_empty && strings.value(*at).is_empty());
+    match (0..strings.len()).find(is_wrong) {
+        None => Ok(strings),
         Some(at) => Err(no_key(std::iter::once(name), first_row, at)),
     }
 }
@@ -279,11 +279,11 @@ mod tests {
     }
 
     fn rows() -> RecordBatch {
-        let texts = |values: Vec<Option<&str>>| Arc::new(StringArray::from(values)) as ArrayRef;
+        let strings = |values: Vec<Option<&str>>| Arc::new(StringArray::from(values)) as ArrayRef;
         RecordBatch::try_from_iter([
-            ("id", texts(vec![Some("a"), Some("b,c"), Some("d")])),
-            ("sub", texts(vec![Some(""), None, Some("x:y")])),
-            ("city", texts(vec![Some("a/b=c"), None, Some("")])),
+            ("id", strings(vec![Some("a"), Some("b,c"), Some("d")])),
+            ("sub", strings(vec![Some(""), None, Some("x:y")])),
+            ("city", strings(vec![Some("a/b=c"), None, Some("")])),
             ("day", Arc::new(Date32Array::from(vec![19_724, 0, -1])) as ArrayRef),
             ("at", Arc::new(Int64Array::from(vec![Some(1_704_164_645), None, Some(-1)]))),
         ])
@@ -294,8 +294,8 @@ mod tests {
         let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let rows = rows();
         let keys = RowKeyReader::new(&config(lines), rows.schema_ref(), &options)?.read(&rows, 0)?;
-        let texts = |array: &StringArray| array.iter().flatten().map(str::to_owned).collect::<Vec<_>>();
-        Ok((texts(&keys.record_keys), texts(&keys.partitions)))
+        let strings = |array: &StringArray| array.iter().flatten().map(str::to_owned).collect::<Vec<_>>();
+        Ok((strings(&keys.record_keys), strings(&keys.partitions)))
     }
 
     const V9: &str = "hoodie.table.version=9\nhoodie.table.recordkey.fields=";

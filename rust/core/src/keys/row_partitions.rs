@@ -72,17 +72,17 @@ impl RowPartitions {
 
     /// The path of each row. Errors name the row, counted from `first_row`.
     pub(super) fn read(&self, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
-        let texts =
-            self.parts.iter().map(|part| self.part_texts(part, batch, first_row)).collect::<Result<Vec<_>>>()?;
+        let strings =
+            self.parts.iter().map(|part| self.part_strings(part, batch, first_row)).collect::<Result<Vec<_>>>()?;
         let mut paths = StringBuilder::with_capacity(batch.num_rows(), 0);
         let (mut path, mut checked) = (String::new(), String::new());
         for (at, row) in (0..batch.num_rows()).zip(first_row..) {
             path.clear();
-            for texts in &texts {
+            for strings in &strings {
                 if !path.is_empty() {
                     path.push('/');
                 }
-                path.push_str(texts.value(at));
+                path.push_str(strings.value(at));
             }
             // Rows of one partition mostly follow each other.
             if path != checked {
@@ -94,24 +94,24 @@ impl RowPartitions {
         Ok(paths.finish())
     }
 
-    fn part_texts(&self, part: &PathPart, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
+    fn part_strings(&self, part: &PathPart, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
         let name = part.field.name();
         let column = batch.column_by_name(part.field.column()).ok_or_else(|| missing(name))?;
         let values = part.field.values(column)?;
-        let mut texts = StringBuilder::with_capacity(batch.num_rows(), 0);
+        let mut strings = StringBuilder::with_capacity(batch.num_rows(), 0);
         let mut text = String::new();
         if let Some(times) = &part.times {
-            for value in times.texts(name, &values, first_row)? {
+            for value in times.strings(name, &values, first_row)? {
                 self.write_part(part, Some(&value), &mut text);
-                texts.append_value(&text);
+                strings.append_value(&text);
             }
         } else {
-            for value in &row_text::texts(&values, self.consistent)? {
+            for value in &row_text::strings(&values, self.consistent)? {
                 self.write_part(part, value, &mut text);
-                texts.append_value(&text);
+                strings.append_value(&text);
             }
         }
-        Ok(texts.finish())
+        Ok(strings.finish())
     }
 
     fn write_part(&self, part: &PathPart, value: Option<&str>, text: &mut String) {

@@ -59,7 +59,7 @@ pub(super) fn check_type(name: &str, kind: &DataType) -> Result<()> {
 }
 
 /// The text of each value. `consistent`: timestamps as `java.sql.Timestamp.toString` writes them in this process's time zone.
-pub(super) fn texts(column: &ArrayRef, consistent: bool) -> Result<StringArray> {
+pub(super) fn strings(column: &ArrayRef, consistent: bool) -> Result<StringArray> {
     let cast = |to: &DataType| {
         let cast = arrow_cast::cast(column, to);
         cast.map_err(|error| Error::internal("a key column cannot be cast").caused_by(error))
@@ -69,55 +69,55 @@ pub(super) fn texts(column: &ArrayRef, consistent: bool) -> Result<StringArray> 
         DataType::LargeUtf8 | DataType::Utf8View => Ok(cast(&DataType::Utf8)?.as_string().clone()),
         DataType::Dictionary(_, value) => {
             let value: &DataType = value;
-            texts(&cast(value)?, consistent)
+            strings(&cast(value)?, consistent)
         }
         DataType::Boolean => Ok(column.as_boolean().iter().map(|one| one.map(|one| one.to_string())).collect()),
         DataType::UInt64 => Ok(cast(&DataType::Utf8)?.as_string().clone()),
         DataType::Int8 | DataType::Int16 | DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => {
-            texts(&cast(&DataType::Int64)?, consistent)
+            strings(&cast(&DataType::Int64)?, consistent)
         }
         DataType::Decimal128(_, scale) => {
-            let mut texts = StringBuilder::new();
+            let mut strings = StringBuilder::new();
             for value in column.as_primitive::<Decimal128Type>() {
-                append(&mut texts, value, |value, text| write_big_decimal(value, *scale, text));
+                append(&mut strings, value, |value, text| write_big_decimal(value, *scale, text));
             }
-            Ok(texts.finish())
+            Ok(strings.finish())
         }
         DataType::Timestamp(unit, _) => {
             let numbers = cast(&DataType::Int64)?;
             if !consistent {
-                return texts(&numbers, consistent);
+                return strings(&numbers, consistent);
             }
             let per_second = if *unit == TimeUnit::Millisecond { 1000 } else { 1_000_000 };
-            let mut texts = StringBuilder::new();
+            let mut strings = StringBuilder::new();
             for value in numbers.as_primitive::<Int64Type>() {
-                append(&mut texts, value, |value, text| write_sql_timestamp(value, per_second, text));
+                append(&mut strings, value, |value, text| write_sql_timestamp(value, per_second, text));
             }
-            Ok(texts.finish())
+            Ok(strings.finish())
         }
         DataType::Binary => {
-            let mut texts = StringBuilder::new();
+            let mut strings = StringBuilder::new();
             for value in column.as_binary::<i32>() {
-                append(&mut texts, value, |value, text| {
+                append(&mut strings, value, |value, text| {
                     value.iter().for_each(|byte| {
                         let _ = write!(text, "{byte:02x}");
                     });
                 });
             }
-            Ok(texts.finish())
+            Ok(strings.finish())
         }
-        DataType::LargeBinary | DataType::BinaryView => texts(&cast(&DataType::Binary)?, consistent),
+        DataType::LargeBinary | DataType::BinaryView => strings(&cast(&DataType::Binary)?, consistent),
         _ => Ok(avro::java_text_of(&Arc::clone(column))?.as_string().clone()),
     }
 }
 
-fn append<T>(texts: &mut StringBuilder, value: Option<T>, write: impl FnOnce(T, &mut String)) {
+fn append<T>(strings: &mut StringBuilder, value: Option<T>, write: impl FnOnce(T, &mut String)) {
     match value {
-        None => texts.append_null(),
+        None => strings.append_null(),
         Some(value) => {
             let mut text = String::new();
             write(value, &mut text);
-            texts.append_value(text);
+            strings.append_value(text);
         }
     }
 }
@@ -160,34 +160,34 @@ mod tests {
 
     use super::*;
 
-    fn strings(column: impl Array + 'static) -> Vec<Option<String>> {
+    fn strings_of(column: impl Array + 'static) -> Vec<Option<String>> {
         let column: ArrayRef = Arc::new(column);
         check_type("c", column.data_type()).unwrap();
-        texts(&column, false).unwrap().iter().map(|text| text.map(str::to_owned)).collect()
+        strings(&column, false).unwrap().iter().map(|text| text.map(str::to_owned)).collect()
     }
 
-    fn some(texts: &[&str]) -> Vec<Option<String>> {
-        texts.iter().map(|text| Some((*text).to_owned())).collect()
+    fn some(strings: &[&str]) -> Vec<Option<String>> {
+        strings.iter().map(|text| Some((*text).to_owned())).collect()
     }
 
     #[test]
-    fn texts_of_types() {
-        assert_eq!(strings(Int8Array::from(vec![Some(-1), None])), [Some("-1".to_owned()), None]);
-        assert_eq!(strings(UInt64Array::from(vec![u64::MAX])), some(&["18446744073709551615"]));
-        assert_eq!(strings(BooleanArray::from(vec![true, false])), some(&["true", "false"]));
-        assert_eq!(strings(Float64Array::from(vec![1.0, 1e7, 0.1])), some(&["1.0", "1.0E7", "0.1"]));
-        assert_eq!(strings(Date32Array::from(vec![0, 19_724])), some(&["1970-01-01", "2024-01-02"]));
-        assert_eq!(strings(TimestampMicrosecondArray::from(vec![1_500])), some(&["1500"]));
-        assert_eq!(strings(TimestampMillisecondArray::from(vec![-2]).with_timezone("UTC")), some(&["-2"]));
-        assert_eq!(strings(BinaryArray::from(vec![&b"\x00\xffA"[..]])), some(&["00ff41"]));
-        assert_eq!(strings(LargeStringArray::from(vec!["x"])), some(&["x"]));
+    fn strings_of_types() {
+        assert_eq!(strings_of(Int8Array::from(vec![Some(-1), None])), [Some("-1".to_owned()), None]);
+        assert_eq!(strings_of(UInt64Array::from(vec![u64::MAX])), some(&["18446744073709551615"]));
+        assert_eq!(strings_of(BooleanArray::from(vec![true, false])), some(&["true", "false"]));
+        assert_eq!(strings_of(Float64Array::from(vec![1.0, 1e7, 0.1])), some(&["1.0", "1.0E7", "0.1"]));
+        assert_eq!(strings_of(Date32Array::from(vec![0, 19_724])), some(&["1970-01-01", "2024-01-02"]));
+        assert_eq!(strings_of(TimestampMicrosecondArray::from(vec![1_500])), some(&["1500"]));
+        assert_eq!(strings_of(TimestampMillisecondArray::from(vec![-2]).with_timezone("UTC")), some(&["-2"]));
+        assert_eq!(strings_of(BinaryArray::from(vec![&b"\x00\xffA"[..]])), some(&["00ff41"]));
+        assert_eq!(strings_of(LargeStringArray::from(vec!["x"])), some(&["x"]));
         assert!(check_type("l", &DataType::Timestamp(TimeUnit::Nanosecond, None)).is_err());
     }
 
     #[test]
     fn decimals_as_java_writes_them() {
         let decimals = |scale: i8, values: Vec<i128>| {
-            strings(Decimal128Array::from(values).with_precision_and_scale(20, scale).unwrap())
+            strings_of(Decimal128Array::from(values).with_precision_and_scale(20, scale).unwrap())
         };
         assert_eq!(decimals(2, vec![1230, -5, 0]), some(&["12.30", "-0.05", "0.00"]));
         assert_eq!(

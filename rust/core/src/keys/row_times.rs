@@ -133,7 +133,7 @@ impl RowTimes {
     }
 
     /// The formatted time of each value; an error names the row, counted from `first_row`.
-    pub(super) fn texts(&self, name: &str, column: &ArrayRef, first_row: u64) -> Result<Vec<String>> {
+    pub(super) fn strings(&self, name: &str, column: &ArrayRef, first_row: u64) -> Result<Vec<String>> {
         let millis = self.millis(name, column, first_row)?;
         let rows = millis.into_iter().zip(first_row..);
         rows.map(|((millis, zone), row)| {
@@ -156,8 +156,8 @@ impl RowTimes {
             column.data_type(),
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..)
         ) {
-            let texts = row_text::texts(column, false)?;
-            return texts.iter().zip(first_row..).map(|(text, row)| self.parse(name, text, row)).collect();
+            let strings = row_text::strings(column, false)?;
+            return strings.iter().zip(first_row..).map(|(text, row)| self.parse(name, text, row)).collect();
         }
         let is_moment = self.consistent && matches!(column.data_type(), DataType::Timestamp(..));
         let unit = match column.data_type() {

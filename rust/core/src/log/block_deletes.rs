@@ -24,7 +24,7 @@ pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block) -> Result<RecordBa
         return Err(Error::invalid_argument(format!("a {} has no deleted keys", block.type_name())));
     }
     let deletes = delete::deletes(&file.read(block.content.clone())?)?;
-    let [mut keys, mut partitions, mut values, mut types]: [Texts; 4] = Default::default();
+    let [mut keys, mut partitions, mut values, mut types]: [Strings; 4] = Default::default();
     for one in &deletes.deleted {
         keys.push(one.key.as_ref().map(|at| text(&deletes, at)).transpose()?)?;
         partitions.push(one.partition.as_ref().map(|at| text(&deletes, at)).transpose()?)?;
@@ -33,7 +33,7 @@ pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block) -> Result<RecordBa
     }
     let names = ["record_key", "partition_path", "ordering_value", "ordering_type"];
     let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect();
-    let arrays = [keys, partitions, values, types].map(|mut texts| Arc::new(texts.built.finish()) as ArrayRef);
+    let arrays = [keys, partitions, values, types].map(|mut strings| Arc::new(strings.built.finish()) as ArrayRef);
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays.to_vec())
         .map_err(|error| Error::corrupt("columns of deleted keys differ in length").caused_by(error))
 }
@@ -41,12 +41,12 @@ pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block) -> Result<RecordBa
 /// A growing string column, limited to the range of its offsets: in Kryo a long string can be repeated with three
 /// bytes.
 #[derive(Default)]
-struct Texts {
+struct Strings {
     built: StringBuilder,
     len: usize,
 }
 
-impl Texts {
+impl Strings {
     fn push(&mut self, text: Option<&str>) -> Result<()> {
         self.len = self.len.saturating_add(text.map_or(0, str::len));
         if i32::try_from(self.len).is_err() {
@@ -95,9 +95,9 @@ fn ordering_text(value: &StoredOrdering, deletes: &DeletedKeys) -> Result<Option
             Err(_) => format!("{unscaled}E{}", -i64::from(*scale)),
         },
         StoredOrdering::Array(values) => {
-            let texts = values.iter().map(|value| ordering_text(value, deletes)).collect::<Result<Vec<_>>>()?;
-            let texts: Vec<String> = texts.into_iter().map(|text| text.unwrap_or_else(|| "null".into())).collect();
-            format!("[{}]", texts.join(", "))
+            let strings = values.iter().map(|value| ordering_text(value, deletes)).collect::<Result<Vec<_>>>()?;
+            let strings: Vec<String> = strings.into_iter().map(|text| text.unwrap_or_else(|| "null".into())).collect();
+            format!("[{}]", strings.join(", "))
         }
     }))
 }
@@ -134,9 +134,9 @@ mod tests {
 
     #[test]
     fn more_text_than_a_column_can_hold_is_an_error() {
-        let mut texts = Texts { len: i32::MAX as usize - 3, ..Texts::default() };
-        texts.push(Some("abc")).unwrap();
-        texts.push(None).unwrap();
-        assert_eq!(texts.push(Some("d")).unwrap_err().kind(), ErrorKind::MemoryLimit);
+        let mut strings = Strings { len: i32::MAX as usize - 3, ..Strings::default() };
+        strings.push(Some("abc")).unwrap();
+        strings.push(None).unwrap();
+        assert_eq!(strings.push(Some("d")).unwrap_err().kind(), ErrorKind::MemoryLimit);
     }
 }

@@ -71,12 +71,12 @@ mod tests {
 
     fn tuples(rows: &[Row]) -> OrderingColumn {
         let numbers = rows.iter().map(|row| row.0).collect::<arrow_array::Int64Array>();
-        let texts = rows.iter().map(|row| row.1.as_deref()).collect::<BinaryArray>();
+        let strings = rows.iter().map(|row| row.1.as_deref()).collect::<BinaryArray>();
         let wide = rows.iter().map(|row| row.2.unwrap_or_default()).collect();
         let there = rows.iter().map(|row| row.2.is_some()).collect::<Vec<_>>();
         let fields = [
             OrderingColumn::Fixed(numbers.values().to_vec(), numbers.nulls().cloned()),
-            OrderingColumn::Bytes(texts),
+            OrderingColumn::Bytes(strings),
             OrderingColumn::Wide(wide, Some(there.into())),
         ];
         OrderingColumn::tuple(&fields, rows.len())

@@ -27,7 +27,7 @@ impl OrderingFlags {
 pub(super) struct OrderingValues {
     values: OrderingArray,
     /// Bytes of strings, which are not in the vector.
-    texts: usize,
+    strings: usize,
 }
 
 #[derive(Default)]
@@ -98,7 +98,7 @@ impl OrderingValues {
             (OrderingArray::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
             (OrderingArray::Bytes(all), OrderingValue::Bytes(value)) => {
                 let before = all.get(index).map_or(0, |text| text.len() + ALLOCATION);
-                self.texts = (self.texts + value.len() + ALLOCATION).saturating_sub(before);
+                self.strings = (self.strings + value.len() + ALLOCATION).saturating_sub(before);
                 put(all, index, value.into());
             }
             (OrderingArray::None, OrderingValue::Fixed(value)) => {
@@ -108,7 +108,7 @@ impl OrderingValues {
                 self.values = OrderingArray::Wide(filled(index, value))
             }
             (OrderingArray::None, OrderingValue::Bytes(value)) => {
-                self.texts = value.len() + ALLOCATION;
+                self.strings = value.len() + ALLOCATION;
                 self.values = OrderingArray::Bytes(filled(index, value.into()));
             }
             (_, value) => {
@@ -132,7 +132,7 @@ impl OrderingValues {
             all.shrink_to_fit();
         });
         if let OrderingArray::Bytes(all) = &self.values {
-            self.texts = all.iter().map(|text| text.len() + ALLOCATION).sum();
+            self.strings = all.iter().map(|text| text.len() + ALLOCATION).sum();
         }
     }
 
@@ -144,7 +144,7 @@ impl OrderingValues {
             OrderingArray::Wide(_) => size_of::<i128>(),
             OrderingArray::Bytes(_) => size_of::<Box<[u8]>>(),
         };
-        len.saturating_mul(width).saturating_add(self.texts)
+        len.saturating_mul(width).saturating_add(self.strings)
     }
 
     /// Makes room for so many values in all, and no more.

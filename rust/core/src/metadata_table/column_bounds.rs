@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_only_where_all_chunks_were_looked_at_and_orders_agree() {
+    fn strings_only_where_all_chunks_were_looked_at_and_orders_agree() {
         let text = |text: &str| Wrapped::Text(text.to_owned());
         let known = |least: &str, greatest: &str, nulls| {
             let (found, _) = bounds(&[with_bounds(text(least), text(greatest), nulls)], &DataType::Utf8);

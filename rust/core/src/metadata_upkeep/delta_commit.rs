@@ -82,6 +82,23 @@ pub(super) fn complete(
     writer.complete_or_fail(instant, Action::DeltaCommit, &completion, &content).map(|_| ())
 }
 
+/// Deletes what an attempt to write a delta commit left that was stopped before it completed the instant: from table version 8 on its
+/// logs; before that they have been appended to slices, where a repeated one is read after them.
+///
+/// # Errors
+/// Those of the storage.
+pub(super) fn delete_unfinished(folder: &MetadataFolder, instant: &RequestedTime) -> Result<()> {
+    if folder.config.layout() == TimelineLayout::V2 {
+        for kind in PartitionKind::ALL {
+            for log in folder.files(kind)?.log_files.iter().filter(|log| log.name.instant == *instant) {
+                folder.store().delete(&format!("{ROOT}/{}/{}", kind.folder(), log.name.name))?;
+            }
+        }
+    }
+    folder.markers(instant).remove()?;
+    folder.timeline_writer().delete_instant(instant, Action::DeltaCommit)
+}
+
 /// The heartbeat file of an instant of the metadata table.
 pub(super) fn heartbeat(instant: &RequestedTime) -> String {
     format!("{ROOT}/.hoodie/.heartbeat/{instant}")
@@ -200,6 +217,7 @@ pub(super) fn write_log(
             base_file: log.base_file.clone(),
             log_files: log.log_files.clone(),
         }),
+        compacted: None,
         previous_base_file: None,
         key_range: None,
         bloom: None,

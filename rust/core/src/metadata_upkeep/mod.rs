@@ -6,7 +6,7 @@
 //! | file | job |
 //! |---|---|
 //! | `partition_kind` | the partitions that can be maintained, and which ones a table has |
-//! | `record_schema` | schema texts of records |
+//! | `record_schema` | schema strings of records |
 //! | `record_bytes` | records as Avro bytes |
 //! | `column_kind` | how bounds of a column are stored, by its type |
 //! | `records` | the records of a commit |
@@ -27,6 +27,7 @@
 //! | `base_hfile`, `new_partition`, `new_metadata_table` | a new metadata table |
 //! | `drop_metadata_table` | deletes it, or partitions of it |
 //! | `change_partitions` | adds indexes to it, and drops them, as options ask |
+//! | `clean` | what a clean does to it |
 //! | `roll_back` | what a rollback does to it |
 //! | `upkeep` | the entry point: [`MetadataUpkeep`] |
 //!
@@ -36,6 +37,7 @@
 mod base_hfile;
 mod bloom_filters;
 mod change_partitions;
+mod clean;
 mod column_kind;
 mod column_stats;
 mod commit_update;

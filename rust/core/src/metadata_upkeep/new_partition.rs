@@ -100,6 +100,7 @@ impl NewPartition<'_> {
             path,
             bytes: length,
             log: None,
+            compacted: None,
             previous_base_file: None,
             key_range: None,
             bloom: None,

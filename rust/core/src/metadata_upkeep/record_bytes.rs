@@ -56,6 +56,9 @@ pub(super) struct FileEntry {
 }
 
 impl FileEntry {
+    /// A file that is gone.
+    pub(super) const DELETED: Self = Self { size: 0, is_deleted: true };
+
     /// A live file.
     pub(super) fn live(size: u64) -> Self {
         Self { size, is_deleted: false }
@@ -202,7 +205,7 @@ pub(super) enum FileGroupId {
     Text(String),
 }
 
-/// The number of a file group id without one, and of ids that are texts.
+/// The number of a file group id without one, and of ids that are strings.
 const NO_INDEX: i32 = -1;
 const UUID_LEN: usize = 36;
 
@@ -352,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_are_not_canonical_uuids_are_texts() {
+    fn ids_that_are_not_canonical_uuids_are_strings() {
         for id in [
             "723E8017-61d4-4ee4-bed8-6170a8190a22-2",
             "723e8017-61d4-4ee4-bed8-6170a8190a22-02",

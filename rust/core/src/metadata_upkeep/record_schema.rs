@@ -1,4 +1,4 @@
-//! The schema texts of metadata table records (`HoodieMetadataRecord`), as Hudi writes them.
+//! The schema strings of metadata table records (`HoodieMetadataRecord`), as Hudi writes them.
 //!
 //! | text | where |
 //! |---|---|
@@ -10,7 +10,7 @@
 
 use crate::config::{TableVersion, TimelineLayout};
 
-/// A pair of schema texts.
+/// A pair of schema strings.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RecordSchema {
     /// In files.

@@ -283,12 +283,16 @@ fn wrote(place: &dyn Storage, path: &str, instant: &RequestedTime) -> Result<boo
     Ok(false)
 }
 
-/// The files of a rollback up to table version 7: logs with rollback blocks, and those of the failed instant that stay.
+/// The files of a rollback up to table version 7: logs with rollback blocks, those of the failed instant that stay, and those that are
+/// gone.
 fn records_of_rollback(folder: &MetadataFolder, touched: &RolledBackFiles) -> Records {
     let mut all: BTreeMap<String, Entries> = BTreeMap::new();
     for (partition, files) in &touched.partitions {
         let logs = files.failed_logs.iter().chain(&files.rollback_logs);
-        let entries: Entries = logs.map(|(name, length)| (name.clone(), FileEntry::live(*length))).collect();
+        let mut entries: Entries = logs.map(|(name, length)| (name.clone(), FileEntry::live(*length))).collect();
+        // Earlier rollbacks have listed the logs of a slice that goes with the instant that began it.
+        let gone = files.deleted.iter().filter(|name| LogFileName::parse(name).is_some());
+        entries.extend(gone.map(|name| (name.clone(), FileEntry::DELETED)));
         if !entries.is_empty() {
             all.insert(partition_name(partition).to_owned(), entries);
         }

@@ -12,7 +12,7 @@ use super::metadata_folder::MetadataFolder;
 use super::new_metadata_table::create_metadata_table;
 use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::records::{PartitionRecords, Records};
-use super::wanted_partitions::{drops_unsupported, is_enabled};
+use super::wanted_partitions::{drops_unsupported, is_enabled, options_for};
 use super::{bloom_filters, column_stats, files, partition_stats, record_index};
 use crate::commit::Clock;
 use crate::error::{Error, Result};
@@ -29,9 +29,9 @@ pub struct MetadataUpkeep {
     pub(super) table: Arc<OpenTable>,
     pub(super) folder: MetadataFolder,
     pub(super) clock: Clock,
-    listed: ListedPartitions,
-    definitions: IndexDefinitions,
-    columns: ColumnChoice,
+    pub(super) listed: ListedPartitions,
+    pub(super) definitions: IndexDefinitions,
+    pub(super) columns: ColumnChoice,
 }
 
 impl MetadataUpkeep {
@@ -92,6 +92,22 @@ impl MetadataUpkeep {
             return change_partitions(store, table, options, &listed);
         }
         create_metadata_table(store, table, options)
+    }
+
+    /// Deletes the metadata table of a table that is about to be restored: it may have been compacted since, so that it is built again
+    /// from a listing. Returns the options by which [`Self::initialize`] creates the same partitions.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn drop_for_restore(
+        store: &Arc<dyn FileStore>,
+        table: &OpenTable,
+        options: &BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, String>> {
+        let listed = ListedPartitions::of_properties(&table.config.properties);
+        let again = options_for(options, &listed);
+        drop_metadata_table(store, &listed)?;
+        Ok(again)
     }
 
     /// Writes and completes the metadata table's delta commit of `instant`, before the instant is completed in the table.

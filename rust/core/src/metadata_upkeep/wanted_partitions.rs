@@ -116,6 +116,26 @@ pub(super) fn partition_changes(
     Ok(PartitionChanges { added: added?, dropped: chosen(&is_dropped)? })
 }
 
+/// Options by which a new metadata table gets the partitions that a table has, unless `options` say otherwise: none if the table has no
+/// metadata table.
+pub(super) fn options_for(options: &Options, listed: &ListedPartitions) -> Options {
+    let mut again = options.clone();
+    let name = |kind: &PartitionKind| match kind {
+        PartitionKind::Files => ENABLE,
+        PartitionKind::ColumnStats => COLUMN_STATS,
+        PartitionKind::BloomFilters => BLOOM_FILTERS,
+        PartitionKind::RecordIndex => RECORD_INDEX[0],
+        PartitionKind::PartitionStats => PARTITION_STATS,
+    };
+    for kind in &PartitionKind::ALL {
+        let is_listed = listed.known.contains(kind);
+        if !RECORD_INDEX.iter().any(|name| options.contains_key(*name) && *kind == PartitionKind::RecordIndex) {
+            again.entry(name(kind).to_owned()).or_insert_with(|| is_listed.to_string());
+        }
+    }
+    again
+}
+
 /// What options say of a partition.
 fn asked(options: &Options, kind: PartitionKind) -> Result<Option<bool>> {
     match kind {

@@ -11,8 +11,8 @@ pub enum StatisticsRange {
     Ints(i64, i64),
     /// Of floats of any width. NaN is not among what they bound.
     Doubles(f64, f64),
-    /// Of texts, by their bytes.
-    Texts(String, String),
+    /// Of strings, by their bytes.
+    Strings(String, String),
 }
 
 /// Of one column in one stripe.
@@ -33,7 +33,7 @@ impl ColumnStatistics {
                 (1, FieldValue::Number(values)) => known.values = Some(values),
                 (2 | 7, FieldValue::Bytes(message)) => known.range = ints(message)?,
                 (3, FieldValue::Bytes(message)) => known.range = doubles(message)?,
-                (4, FieldValue::Bytes(message)) => known.range = texts(message)?,
+                (4, FieldValue::Bytes(message)) => known.range = strings(message)?,
                 _ => {}
             }
             Ok(())
@@ -70,12 +70,12 @@ fn doubles(message: &[u8]) -> Result<Option<StatisticsRange>> {
     Ok(found.map(|(least, greatest)| StatisticsRange::Doubles(least, greatest)))
 }
 
-fn texts(message: &[u8]) -> Result<Option<StatisticsRange>> {
+fn strings(message: &[u8]) -> Result<Option<StatisticsRange>> {
     let text = |value: FieldValue<'_>| match value {
         FieldValue::Bytes(bytes) => String::from_utf8(bytes.to_vec()).ok(),
         _ => None,
     };
-    Ok(pair(message, text)?.map(|(least, greatest)| StatisticsRange::Texts(least, greatest)))
+    Ok(pair(message, text)?.map(|(least, greatest)| StatisticsRange::Strings(least, greatest)))
 }
 
 #[cfg(test)]
@@ -87,10 +87,10 @@ mod tests {
         let ints = [8, 5, 0x12, 4, 8, 3, 0x10, 6];
         let known = ColumnStatistics::parse(&ints).unwrap();
         assert_eq!(known, ColumnStatistics { values: Some(5), range: Some(StatisticsRange::Ints(-2, 3)) });
-        let texts = [0x22, 6, 0x0a, 1, b'a', 0x12, 1, b'c'];
+        let strings = [0x22, 6, 0x0a, 1, b'a', 0x12, 1, b'c'];
         assert_eq!(
-            ColumnStatistics::parse(&texts).unwrap().range,
-            Some(StatisticsRange::Texts("a".into(), "c".into()))
+            ColumnStatistics::parse(&strings).unwrap().range,
+            Some(StatisticsRange::Strings("a".into(), "c".into()))
         );
         let double = |bytes: [u8; 8]| [&[0x1a, 18, 9][..], &bytes, &[17], &bytes].concat();
         let known = ColumnStatistics::parse(&double(1.5_f64.to_le_bytes())).unwrap();

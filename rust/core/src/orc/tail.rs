@@ -26,7 +26,7 @@ const MAGIC: &[u8] = b"ORC";
 const LONGEST_POSTSCRIPT: u64 = 256;
 /// Bytes read at first from the end: most footers are within.
 const FIRST_READ: u64 = 16 << 10;
-/// Writers before this wrote bounds of texts that are none (HIVE-8732).
+/// Writers before this wrote bounds of strings that are none (HIVE-8732).
 const SOUND_TEXT_BOUNDS: u64 = 1;
 
 /// Where a stripe lies.

@@ -1,10 +1,11 @@
-//! The rows of a base file that is rewritten.
+//! The rows of a base file that is rewritten, and those of a slice that is compacted.
 
 use std::sync::Arc;
 
 use super::open_table::OpenTable;
 use super::path_columns::RowKind;
 use crate::avro;
+use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
@@ -21,6 +22,19 @@ impl OpenTable {
         if slice.base_file.is_none() {
             return Err(Error::internal(format!("file group {} has no base file to read", slice.file_id)));
         }
+        let slice = FileSlice { log_files: Vec::new(), ..slice.clone() };
+        self.rows_of(slice, schema, &SharedReport::default())
+    }
+
+    /// Reads the merged rows of a slice, all columns of `schema`, with the values of the files. Rows of deleted keys are left out.
+    ///
+    /// # Errors
+    /// Those of the table's schema.
+    pub fn merged_rows(&self, slice: &FileSlice, schema: &avro::Schema, report: &SharedReport) -> Result<SplitReader> {
+        self.rows_of(slice.clone(), schema, report)
+    }
+
+    fn rows_of(&self, slice: FileSlice, schema: &avro::Schema, report: &SharedReport) -> Result<SplitReader> {
         let (found, _) = self.schema_at(None)?;
         let query = Query {
             uri: self.uri.clone(),
@@ -34,16 +48,15 @@ impl OpenTable {
             over_base: true,
             changelog: false,
             deletes: DeleteOutput::LeftOut,
-            commits_by_block: false,
-            instants: self.timeline.instant_filter(None),
+            commits_by_block: self.config.layout() == TimelineLayout::V1,
+            instants: self.timeline.instant_filter(self.timeline.latest_visible()),
             range: None,
             path_columns: self.path_columns(RowKind::Changes),
             columns: schema.fields().iter().map(|field| field.name.clone()).collect(),
             filter: Filter::default(),
             options: self.options.clone(),
         };
-        let slice = FileSlice { log_files: Vec::new(), ..slice.clone() };
         let split = Split { query: Arc::new(query), slice, change: None, part: None, merger: None };
-        Ok(SplitReader::new(split, SharedReport::default())?.with_storage(Arc::clone(&self.storage)))
+        Ok(SplitReader::new(split, report.clone())?.with_storage(Arc::clone(&self.storage)))
     }
 }

@@ -49,6 +49,11 @@ impl WriteView {
     pub fn pending_clustering(&self, partition: &str, file_id: &str) -> Option<&RequestedTime> {
         self.clustering.get(partition)?.get(file_id)
     }
+
+    /// Forgets pending clustering that was rolled back.
+    pub fn forget_clustering(&mut self, rolled_back: &BTreeSet<RequestedTime>) {
+        self.clustering.values_mut().for_each(|groups| groups.retain(|_, instant| !rolled_back.contains(instant)));
+    }
 }
 
 impl OpenTable {
@@ -72,15 +77,18 @@ impl OpenTable {
         if view.query_instant().is_none() {
             return Ok(found);
         }
-        for files in self.files_to_write(partitions)? {
+        for files in self.files_of_partitions(partitions)? {
             found.base_files.extend(view.base_files(&files)?);
             found.slices.extend(view.slices(&files)?);
         }
         Ok(found)
     }
 
-    /// The files of partitions, listed as for a query.
-    fn files_to_write(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
+    /// The files of partitions, or of all, listed as for a query. A partition that is not there has no files.
+    ///
+    /// # Errors
+    /// Those of listing.
+    pub fn files_of_partitions(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
         let lister = self.lister();
         let Some(partitions) = partitions else { return Ok(lister.list(None)?.0.files) };
         if lister.has(FILES) && self.options.metadata {

@@ -41,6 +41,12 @@ pub struct ReadReport {
     pub row_groups_pruned: u64,
     /// Base rows read.
     pub base_rows: u64,
+    /// Base rows that log records have replaced, of slices that were read to their end.
+    pub updated_rows: u64,
+    /// Base rows that log records have deleted, likewise.
+    pub deleted_rows: u64,
+    /// Rows of log records that no base row has the key of, likewise.
+    pub inserted_rows: u64,
     /// Rows returned.
     pub rows: u64,
     /// Storage requests.

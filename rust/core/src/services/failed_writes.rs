@@ -20,6 +20,9 @@ pub fn roll_back_failed_writes(
     policy: FailedWrites,
     heartbeat: HeartbeatOptions,
 ) -> Result<Vec<RequestedTime>> {
+    if policy != FailedWrites::Never {
+        finish_rollbacks(rollbacks)?;
+    }
     let mut failed = pending_writes(&rollbacks.timeline()?)?;
     match policy {
         FailedWrites::Never => return Ok(Vec::new()),
@@ -37,6 +40,16 @@ pub fn roll_back_failed_writes(
         rollbacks.roll_back(instant)?;
     }
     Ok(failed)
+}
+
+/// Goes on with rollbacks that a writer began, also with those of completed instants. Those of a restore are the restore's.
+fn finish_rollbacks(rollbacks: &Rollbacks<'_>) -> Result<()> {
+    let timeline = rollbacks.timeline()?;
+    if timeline.pending(Action::Restore).next().is_some() || timeline.pending(Action::Rollback).next().is_none() {
+        return Ok(());
+    }
+    rollbacks.forget_rollbacks_of_restores(&timeline)?;
+    rollbacks.finish_pending().map(|_| ())
 }
 
 fn pending_writes(timeline: &Timeline) -> Result<Vec<RequestedTime>> {

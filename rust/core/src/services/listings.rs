@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::file_group::partitions;
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{FileStatus, FileStore, FolderEntry};
+use crate::storage::{FileStatus, FileStore, FolderEntry, Storage};
 
 /// Partitions that were listed.
 pub(super) struct Listings<'a> {
@@ -17,6 +18,15 @@ impl<'a> Listings<'a> {
     /// Of the table at the store's root.
     pub(super) const fn new(store: &'a Arc<dyn FileStore>) -> Self {
         Self { store, known: BTreeMap::new() }
+    }
+
+    /// All partitions of the table.
+    ///
+    /// # Errors
+    /// As for [`partitions`].
+    pub(super) fn partitions(&self) -> Result<Vec<String>> {
+        let place: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(self.store);
+        partitions(place.as_ref())
     }
 
     /// The files of a partition by name.

@@ -8,27 +8,45 @@
 //! | `rollback_plan` | what undoes an instant: by its markers, or by its commit metadata |
 //! | `undo_files` | executes such a plan: deletes files, appends rollback blocks |
 //! | `rollback` | the action: plan, files, metadata table, completed instant |
+//! | `rollback_checks` | which instants may be rolled back |
+//! | `restore` | undoes all instants after one |
 //! | `failed_writes` | which pending instants have failed |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
+//! | `table_access` | a table that a service job works on |
+//! | `archival/` | moves old instants to the archive |
+//! | `cleaning/` | deletes files of old slices |
+//! | `clustering/` | plans of clustering |
 //! | `compaction/` | compactions: when they are due, what they take, their plans |
 //! | `metadata_services/` | what runs on the metadata table before a write |
 
+mod archival;
+mod cleaning;
+mod clustering;
 mod compaction;
 mod data_paths;
 mod failed_writes;
 mod leftovers;
 mod listings;
 mod metadata_services;
+mod restore;
 mod rollback;
+mod rollback_checks;
 mod rollback_plan;
 mod service_table;
+mod table_access;
 mod undo_files;
 
+pub use archival::{Archival, ArchivalOptions, ArchivalResult};
+pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
+pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
+pub use compaction::{CompactionOptions, TableCompactions};
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
 pub use metadata_services::MetadataServices;
-pub use rollback::{MetadataRollback, Rollbacks};
+pub use restore::BegunRestore;
+pub use rollback::{BegunRollback, MetadataRollback, Rollbacks, UndoneFiles, UndonePreview};
+pub use table_access::TableAccess;
 
 #[cfg(test)]
 mod tests;

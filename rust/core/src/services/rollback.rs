@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::data_paths::{DataPath, plan_path};
 use super::listings::Listings;
-use super::rollback_plan::{Undo, instant_info};
+use super::rollback_plan::{LogRollback, Undo, instant_info};
 use super::undo_files::UndoFiles;
 use crate::commit::{Clock, OpenMark, RolledBackFiles, RolledBackPartition, TimelineWriter, delete_heartbeat};
 use crate::config::TableConfig;
@@ -19,9 +19,10 @@ use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::storage::{FileStore, PutOutcome, Storage};
 use crate::timeline::metadata::{
-    HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, OrderedMap, TimelineMetadata,
+    HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, OrderedMap,
+    TimelineMetadata,
 };
-use crate::timeline::{Action, Instant, MetadataPart, Timeline};
+use crate::timeline::{Action, Instant, InstantState, MetadataPart, Timeline};
 use crate::write::Markers;
 
 /// Attempts to find a requested time that no other writer has.
@@ -64,6 +65,53 @@ pub struct Rollbacks<'a> {
     pub metadata: Option<&'a dyn MetadataRollback>,
 }
 
+/// The files that a rollback undoes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndoneFiles {
+    /// Those that the instant wrote, by its markers or its commit metadata.
+    OfInstant,
+    /// Also all others whose names have the instant, by listing the table: logs that were added to slices that it began, which a
+    /// restore has undone already.
+    OfInstantAndItsSlices,
+}
+
+/// What a rollback would do to data files: paths relative to the table, with bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UndonePreview {
+    /// Files that would be deleted.
+    pub deleted: Vec<(String, u64)>,
+    /// Log files that a rollback block would be appended behind: up to table version 7.
+    pub undone_logs: Vec<(String, u64)>,
+}
+
+/// A rollback that was begun and not completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BegunRollback {
+    /// The rollback.
+    pub rollback: RequestedTime,
+    /// The instant that it undoes, which may be gone from the timeline already.
+    pub target: Instant,
+}
+
+/// What is left of an instant on the timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Remains {
+    Nothing,
+    /// The requested file of a table service.
+    Plan,
+}
+
+impl Remains {
+    /// Of a rollback that another process has begun: log files of later writes may count on the plan of a compaction.
+    fn of_stopped(target: &Instant) -> Self {
+        let is_planned = !target.is_completed() && !target.file_name.is_empty();
+        match target.action {
+            Action::Compaction | Action::LogCompaction | Action::Clustering if is_planned => Self::Plan,
+            _ => Self::Nothing,
+        }
+    }
+}
+
 /// A rollback that is on the timeline.
 struct Planned {
     rollback: RequestedTime,
@@ -85,76 +133,190 @@ impl Rollbacks<'_> {
     /// time; none if the instant is not on the timeline (any more).
     ///
     /// The caller holds the table's lock, if it has one, and has made sure that nobody is writing the instant, and of a completed one
-    /// that it is the latest.
+    /// that it may be rolled back ([`Self::check`]).
     ///
     /// # Errors
     /// `InvalidTable` if a plan or a marker names files that are not the instant's, and as for [`MetadataRollback::check`]: nothing is
     /// undone then; those of the storage, after which the rollback can be repeated.
     pub fn roll_back(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
-        let started = Started::now();
+        self.undo_at(target, Remains::Nothing)
+    }
+
+    /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the timeline.
+    ///
+    /// # Errors
+    /// As for [`Self::roll_back`].
+    pub fn roll_back_execution(&self, service: &RequestedTime) -> Result<Option<RequestedTime>> {
+        self.undo_at(service, Remains::Plan)
+    }
+
+    fn undo_at(&self, target: &RequestedTime, remains: Remains) -> Result<Option<RequestedTime>> {
         let timeline = self.timeline()?;
         let Some(target) = timeline.writes_at(target).next().cloned() else { return Ok(None) };
+        self.undo_and_publish(timeline, target, remains).map(Some)
+    }
+
+    fn undo_and_publish(&self, timeline: Timeline, target: Instant, remains: Remains) -> Result<RequestedTime> {
+        let started = Started::now();
         if let Some(metadata) = self.metadata {
             metadata.check(&target.requested_time)?;
         }
+        let planned = self.planned(timeline, target, UndoneFiles::OfInstant)?;
+        let done = self.undo(&planned)?;
+        let Planned { rollback, target, .. } = &planned;
+        if let Some(metadata) = self.metadata {
+            metadata.roll_back(&target.requested_time, rollback, &done)?;
+        }
+        let result = self.result(&planned, &done, started).to_avro()?;
+        let completion = self.clock.completion_time(rollback, &[&self.timeline()?])?;
+        let files = self.timeline_writer();
+        files.complete_or_fail(rollback, Action::Rollback, &completion, &Bytes::from(result))?;
+        self.take_off(target, remains)?;
+        Ok(planned.rollback)
+    }
+
+    /// Rolls an instant back in the course of a restore, which undoes it in the metadata table and publishes the result. The rollback
+    /// stays pending.
+    ///
+    /// # Errors
+    /// As for [`Self::roll_back`].
+    pub(super) fn roll_back_for_restore(&self, target: Instant) -> Result<HoodieRollbackMetadata> {
+        let started = Started::now();
+        let planned = self.planned(self.timeline()?, target, UndoneFiles::OfInstantAndItsSlices)?;
+        let done = self.undo(&planned)?;
+        self.take_off(&planned.target, Remains::Nothing)?;
+        Ok(self.result(&planned, &done, started))
+    }
+
+    /// Goes on with rollbacks that were begun, whether their instants are still on the timeline or not.
+    ///
+    /// # Errors
+    /// As for [`Self::roll_back`].
+    pub fn finish_pending(&self) -> Result<Vec<RequestedTime>> {
+        let timeline = self.timeline()?;
+        let mut begun: Vec<BegunRollback> = self.all_begun(&timeline)?;
+        begun.reverse();
+        let mut done = Vec::new();
+        for BegunRollback { target, .. } in begun {
+            done.push(target.requested_time.clone());
+            let remains = Remains::of_stopped(&target);
+            self.undo_and_publish(self.timeline()?, target, remains)?;
+        }
+        Ok(done)
+    }
+
+    /// A rollback of an instant that was begun.
+    ///
+    /// # Errors
+    /// `InvalidTable` for a plan that cannot be read; those of the storage.
+    pub fn begun(&self, timeline: &Timeline, target: &RequestedTime) -> Result<Option<BegunRollback>> {
+        Ok(self.all_begun(timeline)?.into_iter().find(|begun| begun.target.requested_time == *target))
+    }
+
+    pub(super) fn all_begun(&self, timeline: &Timeline) -> Result<Vec<BegunRollback>> {
+        let mut begun = Vec::new();
+        for rollback in timeline.pending(Action::Rollback) {
+            let Some(plan) = self.plan_of(rollback)? else { continue };
+            let Some(info) = plan.instant_to_rollback else { continue };
+            let time = RequestedTime::from_metadata("commitTime of a rollback plan", &info.commit_time)?;
+            let action = Action::named(&info.action).filter(|action| action.is_write());
+            let Some(action) = action else { continue };
+            let gone = Instant {
+                requested_time: time.clone(),
+                completion_time: None,
+                action,
+                state: InstantState::Requested,
+                file_name: String::new(),
+            };
+            let target = timeline.writes_at(&time).next().cloned().unwrap_or(gone);
+            begun.push(BegunRollback { rollback: rollback.requested_time.clone(), target });
+        }
+        Ok(begun)
+    }
+
+    /// What a rollback of an instant would do.
+    ///
+    /// # Errors
+    /// `InvalidTable` if a plan or a marker names files that are not the instant's; those of the storage.
+    pub fn preview(&self, target: &Instant, files: UndoneFiles) -> Result<UndonePreview> {
+        let timeline = self.timeline()?;
+        let undo = match self.pending(&timeline, target)? {
+            Some(planned) => planned.undo,
+            None => self.undo_of(&timeline, target, files)?,
+        };
+        undo.check_removable(&**self.store)?;
+        let mut listings = Listings::new(self.store);
+        let mut preview = UndonePreview::default();
+        for path in &undo.deletions {
+            if let Some(status) = listings.files(&path.partition)?.get(&path.name) {
+                preview.deleted.push((path.path(), status.len));
+            }
+        }
+        for LogRollback { partition, logs, .. } in &undo.logs {
+            let path = |name: &String| DataPath { partition: partition.clone(), name: name.clone() }.path();
+            preview.undone_logs.extend(logs.iter().map(|(name, len)| (path(name), *len)));
+        }
+        Ok(preview)
+    }
+
+    /// A rollback of the instant on the timeline: one that was begun, or a new one.
+    fn planned(&self, timeline: Timeline, target: Instant, files: UndoneFiles) -> Result<Planned> {
         // Before the markers are listed: attempts of tasks that run on add no files any more.
         OpenMark::new(Arc::clone(self.store), &target.requested_time).close()?;
         let planned = match self.pending(&timeline, &target)? {
             Some(planned) => planned,
-            None => self.plan(timeline, target)?,
+            None => self.plan(timeline, target, files)?,
         };
-        let Planned { rollback, target, undo } = &planned;
+        planned.undo.check_removable(&**self.store)?;
+        Ok(planned)
+    }
+
+    fn undo(&self, planned: &Planned) -> Result<RolledBackFiles> {
+        let Planned { rollback, target, undo } = planned;
         let files = self.timeline_writer();
         put_once(files.start(rollback, Action::Rollback, &Bytes::new()))?;
         files.revert_to_inflight(&target.requested_time, target.action)?;
-        let undo_files = UndoFiles { store: self.store, instant: &target.requested_time, rollback };
-        let done = undo_files.run(undo)?;
-        if let Some(metadata) = self.metadata {
-            metadata.roll_back(&target.requested_time, rollback, &done)?;
-        }
-        let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let result = self.result(&planned, &done, millis).to_avro()?;
-        let completion = self.clock.completion_time(rollback, &[&self.timeline()?])?;
-        files.complete_or_fail(rollback, Action::Rollback, &completion, &Bytes::from(result))?;
-        files.delete_instant(&target.requested_time, target.action)?;
-        let markers = Markers::new(Arc::clone(self.store), &target.requested_time);
-        markers.remove()?;
-        delete_heartbeat(&**self.store, &target.requested_time)?;
-        Ok(Some(planned.rollback))
+        UndoFiles { store: self.store, instant: &target.requested_time, rollback }.run(undo)
     }
 
-    fn timeline_writer(&self) -> TimelineWriter {
+    /// Takes an instant that was undone off the timeline, or what is more of it than its plan.
+    fn take_off(&self, target: &Instant, remains: Remains) -> Result<()> {
+        let files = self.timeline_writer();
+        match remains {
+            Remains::Nothing => files.delete_instant(&target.requested_time, target.action)?,
+            Remains::Plan => files.revert_to_requested(&target.requested_time, target.action)?,
+        }
+        Markers::new(Arc::clone(self.store), &target.requested_time).remove()?;
+        delete_heartbeat(&**self.store, &target.requested_time)
+    }
+
+    pub(super) fn timeline_writer(&self) -> TimelineWriter {
         TimelineWriter::new(Arc::clone(self.store), self.config)
     }
 
     /// A rollback of the instant that was begun, by this or another writer.
     fn pending(&self, timeline: &Timeline, target: &Instant) -> Result<Option<Planned>> {
         for rollback in timeline.pending(Action::Rollback) {
-            let time = &rollback.requested_time;
-            let Some(bytes) = self.timeline_writer().read_requested(time, Action::Rollback)? else { continue };
-            let plan = HoodieRollbackPlan::from_bytes(&bytes).map_err(|error| error.at_instant(time))?;
-            let Some(plan) = plan else { continue };
-            let is_target = |info: &crate::timeline::metadata::HoodieInstantInfo| {
-                target.requested_time == info.commit_time.as_str()
-            };
+            let Some(plan) = self.plan_of(rollback)? else { continue };
+            let is_target = |info: &HoodieInstantInfo| target.requested_time == info.commit_time.as_str();
             if plan.instant_to_rollback.as_ref().is_some_and(is_target) {
                 let undo = Undo::from_plan(self.config, &target.requested_time, &plan)?;
-                return Ok(Some(Planned { rollback: time.clone(), target: target.clone(), undo }));
+                return Ok(Some(Planned { rollback: rollback.requested_time.clone(), target: target.clone(), undo }));
             }
         }
         Ok(None)
     }
 
+    fn plan_of(&self, rollback: &Instant) -> Result<Option<HoodieRollbackPlan>> {
+        let time = &rollback.requested_time;
+        let Some(bytes) = self.timeline_writer().read_requested(time, Action::Rollback)? else { return Ok(None) };
+        HoodieRollbackPlan::from_bytes(&bytes).map_err(|error| error.at_instant(time))
+    }
+
     /// Plans a rollback and puts it on the timeline.
-    fn plan(&self, mut timeline: Timeline, target: Instant) -> Result<Planned> {
-        let (time, mut listings) = (&target.requested_time, Listings::new(self.store));
-        let undo = if target.is_completed() {
-            let commit = timeline.commit_metadata(&target, MetadataPart::All)?.unwrap_or_default();
-            Undo::from_commit(self.config, time, &commit, &mut listings)?
-        } else {
-            let markers = Markers::new(Arc::clone(self.store), time).list()?;
-            Undo::from_markers(self.config, time, &markers, &mut listings)?
-        };
+    fn plan(&self, mut timeline: Timeline, target: Instant, files: UndoneFiles) -> Result<Planned> {
+        let undo = self.undo_of(&timeline, &target, files)?;
+        undo.check_removable(&**self.store)?;
         let plan = Bytes::from(undo.to_plan(&**self.store, &target).to_avro()?);
         for _ in 0..ATTEMPTS {
             let rollback = self.clock.requested_time(&[&timeline])?;
@@ -168,7 +330,23 @@ impl Rollbacks<'_> {
         Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&target.requested_time))
     }
 
-    fn result(&self, planned: &Planned, done: &RolledBackFiles, millis: i64) -> HoodieRollbackMetadata {
+    fn undo_of(&self, timeline: &Timeline, target: &Instant, files: UndoneFiles) -> Result<Undo> {
+        let (time, mut listings) = (&target.requested_time, Listings::new(self.store));
+        let mut undo = if target.is_completed() {
+            let commit = timeline.commit_metadata(target, MetadataPart::All)?.unwrap_or_default();
+            Undo::from_commit(self.config, time, &commit, &mut listings)?
+        } else {
+            let markers = Markers::new(Arc::clone(self.store), time).list()?;
+            Undo::from_markers(self.config, time, &markers, &mut listings)?
+        };
+        if files == UndoneFiles::OfInstantAndItsSlices {
+            undo.add_files_of(time, &mut listings)?;
+        }
+        Ok(undo)
+    }
+
+    fn result(&self, planned: &Planned, done: &RolledBackFiles, started: Started) -> HoodieRollbackMetadata {
+        let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
         let partitions = done.partitions.iter().map(|(partition, files)| (partition, self.partition(partition, files)));
         let deleted: usize = done.partitions.values().map(|files| files.deleted.len()).sum();
         HoodieRollbackMetadata {

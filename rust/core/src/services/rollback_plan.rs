@@ -15,7 +15,7 @@ use super::listings::Listings;
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::Storage;
+use crate::storage::{FileStore, Storage};
 use crate::timeline::metadata::{HoodieInstantInfo, HoodieRollbackPlan, HoodieRollbackRequest, OrderedMap};
 use crate::timeline::{CommitMetadata, Instant};
 use crate::write::{Marker, MarkerKind};
@@ -97,7 +97,39 @@ impl Undo {
             }
         }
         undo.add_slices(slices, listings)?;
+        if config.layout() == TimelineLayout::V1 {
+            undo.add_logs_of_new_slices(instant, commit, listings)?;
+        }
         Ok(undo)
+    }
+
+    /// Adds the logs of slices that an instant began, up to table version 7. Later instants wrote them, which are undone already: without
+    /// the slice's base file their blocks have nothing to apply to.
+    fn add_logs_of_new_slices(
+        &mut self,
+        instant: &RequestedTime,
+        commit: &CommitMetadata,
+        listings: &mut Listings<'_>,
+    ) -> Result<()> {
+        for partition in commit.write_stats.keys() {
+            let logs = listings.files(partition)?.keys().filter(|name| LogFileName::parse(name).is_some());
+            let path = |name: &String| DataPath { partition: partition.clone(), name: name.clone() };
+            self.deletions.extend(logs.map(path).filter(|path| path.is_of(instant)));
+        }
+        Ok(())
+    }
+
+    /// Adds all data files of the table whose names have an instant.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) fn add_files_of(&mut self, instant: &RequestedTime, listings: &mut Listings<'_>) -> Result<()> {
+        for partition in listings.partitions()? {
+            let path = |name: &String| DataPath { partition: partition.clone(), name: name.clone() };
+            let files = listings.files(&partition)?.keys().map(path);
+            self.deletions.extend(files.filter(|path| path.is_of(instant)));
+        }
+        Ok(())
     }
 
     /// By a plan on the timeline, of this or of another writer.
@@ -131,6 +163,19 @@ impl Undo {
             undo.logs.push(LogRollback { partition, file_id, base_instant, logs });
         }
         Ok(undo)
+    }
+
+    /// Makes sure that nothing but regular files of the table would be deleted or written to, before anything is.
+    ///
+    /// # Errors
+    /// As for [`FileStore::check_removable`].
+    pub(super) fn check_removable(&self, store: &dyn FileStore) -> Result<()> {
+        self.deletions.iter().try_for_each(|path| store.check_removable(&path.path()))?;
+        let path = |slice: &LogRollback, name: &String| {
+            DataPath { partition: slice.partition.clone(), name: name.clone() }.path()
+        };
+        let mut logs = self.logs.iter().flat_map(|slice| slice.logs.keys().map(move |name| path(slice, name)));
+        logs.try_for_each(|path| store.check_removable(&path))
     }
 
     /// Adds slices whose log files were written. A marker says only that a file may have been.

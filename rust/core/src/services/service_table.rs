@@ -33,6 +33,15 @@ impl ServiceTable {
         Self::at(store, Arc::new(SubfolderStorage::new(table, METADATA_ROOT)), METADATA_ROOT)
     }
 
+    /// Opens the table at the root of a store.
+    ///
+    /// # Errors
+    /// As for [`Self::open_metadata`].
+    pub(super) fn open_root(store: &Arc<dyn FileStore>) -> Result<Self> {
+        let table: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
+        Self::at(store, table, "")
+    }
+
     fn at(store: &Arc<dyn FileStore>, storage: Arc<dyn Storage>, root: &'static str) -> Result<Self> {
         let config = TableConfig::load(storage.as_ref())?;
         let timeline = Timeline::load(&storage, &config)?;

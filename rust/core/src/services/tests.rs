@@ -237,6 +237,48 @@ fn a_rollback_of_version_6_is_continued_wherever_it_was_stopped() {
     stop_everywhere("6");
 }
 
+/// A compaction that was planned, and whose execution was stopped with one file written and one not.
+fn stopped_compaction(version: &str) -> (Table, RequestedTime) {
+    let (table, compaction) = (Table::new(version), RequestedTime::from("20240101120000000"));
+    table.put(&format!("{}/{compaction}.compaction.inflight", table.config.timeline_folder), "");
+    let markers = Markers::new(table.store(), &compaction);
+    for group in ["f-0", "g-0"] {
+        markers.create(&format!("p/{group}_0-1-2_{compaction}.parquet"), MarkerKind::Merge).unwrap();
+    }
+    table.put(&format!("p/f-0_0-1-2_{compaction}.parquet"), "stopped");
+    // Up to version 7 later writes append to the slice that the compaction begins.
+    table.put(&format!("p/.f-0_{compaction}.log.1_0-1-2"), "kept");
+    (table, compaction)
+}
+
+#[test]
+fn an_execution_that_was_stopped_is_undone_and_its_plan_stays() {
+    for version in ["6", "9"] {
+        for stopped in 0.. {
+            let (table, compaction) = stopped_compaction(version);
+            let undo = |store: Arc<dyn FileStore>| {
+                let clock = Clock::new(&table.config);
+                let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
+                rollbacks.roll_back_execution(&compaction)
+            };
+            let failing = Arc::new(FailingStore::new(table.local(), stopped, false));
+            let first = undo(Arc::<FailingStore>::clone(&failing) as Arc<dyn FileStore>);
+            assert_eq!(first.is_ok(), failing.changes() <= stopped, "{version} {stopped}");
+            undo(table.store()).unwrap();
+            let kept = [format!("p/.f-0_{compaction}.log.1_0-1-2"), format!("p/f-0_0-1-2_{BASE}.parquet")];
+            assert_eq!(table.paths("p"), kept, "{version} {stopped}");
+            let of_compaction: Vec<_> =
+                table.instants().into_iter().filter(|(time, ..)| compaction == time.as_str()).collect();
+            let planned = (compaction.to_string(), Action::Compaction, InstantState::Requested);
+            assert_eq!(of_compaction, [planned], "{version} {stopped}");
+            assert!(!table.folder.path().join(".hoodie/.temp").join(compaction.as_str()).exists());
+            if first.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn a_plan_of_another_writer_is_executed() {
     let table = Table::new("9").with_files();

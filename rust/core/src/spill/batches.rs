@@ -89,9 +89,9 @@ mod tests {
     fn batches_come_back_in_their_order() {
         let batch = |from: i64| {
             let numbers: ArrayRef = Arc::new((from..from + 1000).collect::<Int64Array>());
-            let texts: ArrayRef =
+            let strings: ArrayRef =
                 Arc::new((from..from + 1000).map(|at| (at % 3 > 0).then(|| at.to_string())).collect::<StringArray>());
-            RecordBatch::try_from_iter([("number", numbers), ("text", texts)]).unwrap()
+            RecordBatch::try_from_iter([("number", numbers), ("text", strings)]).unwrap()
         };
         for compressed in [false, true] {
             let mut writer = BatchWriter::new(&SpillFolder::new(None), batch(0).schema().as_ref(), compressed).unwrap();

@@ -89,6 +89,10 @@ impl FileStore for FailingStore {
         self.failure.change(|| self.inner.delete(path))
     }
 
+    fn check_removable(&self, path: &str) -> Result<()> {
+        self.inner.check_removable(path)
+    }
+
     fn create_folder(&self, path: &str) -> Result<()> {
         self.failure.change(|| self.inner.create_folder(path))
     }

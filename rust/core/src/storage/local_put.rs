@@ -69,6 +69,10 @@ impl FileStore for LocalStorage {
         }
     }
 
+    fn check_removable(&self, path: &str) -> Result<()> {
+        check_removable(&self.local_path(""), &self.local_path(path))
+    }
+
     fn create_folder(&self, path: &str) -> Result<()> {
         let path = self.local_path(path);
         std::fs::create_dir_all(&path).map_err(|error| failed("could not create the folder", error, &path))?;
@@ -106,6 +110,26 @@ impl FileStore for LocalStorage {
         let _ = self.full_path(path);
         Ok(Box::new(LocalUpload { staged: Staged::new(&target)?, target }))
     }
+}
+
+/// Makes sure that a path is that of a regular file below `root`, after all links of its folder are followed, or of none.
+fn check_removable(root: &Path, path: &Path) -> Result<()> {
+    let refused = |what: &str| {
+        let message = format!("{what}: it is not deleted, and nothing else was");
+        Err(Error::invalid_table(message).in_file(path.to_string_lossy()))
+    };
+    match std::fs::symlink_metadata(path) {
+        Ok(status) if !status.is_file() => return refused("not a regular file"),
+        Ok(_) => {}
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
+        Err(error) => return Err(failed("could not read", error, path)),
+    }
+    let canonical = |path: &Path| path.canonicalize().map_err(|error| failed("could not read", error, path));
+    let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+    if canonical(folder_of(path))?.starts_with(canonical(root)?) {
+        return Ok(());
+    }
+    refused("a symbolic link leads out of the table")
 }
 
 /// A temporary file, removed on drop.
@@ -261,6 +285,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
         (folder, storage)
+    }
+
+    #[test]
+    fn only_regular_files_of_the_folder_may_be_removed() {
+        let (folder, storage) = store();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("f"), "kept").unwrap();
+        storage.put("p/f", &Bytes::from_static(b"data"), None).unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("q")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("f"), folder.path().join("p/link")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("p"), folder.path().join("r")).unwrap();
+        for allowed in ["p/f", "p/missing", "missing/f", "r/f", "p/f/below"] {
+            storage.check_removable(allowed).unwrap();
+        }
+        for refused in ["p", "q/f", "p/link", "q"] {
+            assert_eq!(storage.check_removable(refused).unwrap_err().kind(), ErrorKind::InvalidTable, "{refused}");
+        }
     }
 
     fn names(storage: &LocalStorage) -> Vec<String> {

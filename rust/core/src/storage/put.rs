@@ -86,6 +86,15 @@ pub trait FileStore: Storage {
     /// Errors of the storage.
     fn delete(&self, path: &str) -> Result<()>;
 
+    /// Makes sure that [`Self::delete`] of this path would remove a file of the table: a regular file that no symbolic link leads out of
+    /// the root. A file that is not there is no error. Stores without links have nothing to check.
+    ///
+    /// # Errors
+    /// `InvalidTable` if it would not; errors of the storage.
+    fn check_removable(&self, _path: &str) -> Result<()> {
+        Ok(())
+    }
+
     /// Creates a folder and its parents, on storage that has folders.
     ///
     /// # Errors

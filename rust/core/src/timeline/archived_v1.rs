@@ -69,6 +69,22 @@ pub(super) fn instants(storage: &dyn Storage, folder: &str) -> Result<Vec<Instan
     Ok(highest.into_values().collect())
 }
 
+/// How many of the newest files an archiver may have written before it was stopped.
+const NEWEST_FILES: usize = 2;
+
+/// Returns the completed instants of the newest files.
+pub(super) fn newest_instants(storage: &dyn Storage, folder: &str) -> Result<BTreeSet<(RequestedTime, Action)>> {
+    let names = files(storage, folder)?;
+    let newest = names.get(names.len().saturating_sub(NEWEST_FILES)..).unwrap_or_default();
+    let mut found = BTreeSet::new();
+    visit_files(storage, folder, newest, &mut |entries| {
+        let completed = entries.instants()?.into_iter().filter(|(_, instant)| instant.state == InstantState::Completed);
+        found.extend(completed.map(|(_, instant)| (instant.requested_time, instant.action)));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// Returns the archived metadata of a completed write, `None` if it is not in the archive.
 pub(super) fn commit_metadata(storage: &dyn Storage, folder: &str, wanted: &Instant) -> Result<Option<CommitMetadata>> {
     let mut found = None;
@@ -116,7 +132,16 @@ fn visit_entries(storage: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Ent
 }
 
 fn visit_listed(storage: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
-    for name in files(storage, folder)? {
+    visit_files(storage, folder, &files(storage, folder)?, visit)
+}
+
+fn visit_files(
+    storage: &dyn Storage,
+    folder: &str,
+    names: &[String],
+    visit: &mut dyn FnMut(&Entries) -> Result<()>,
+) -> Result<()> {
+    for name in names {
         let source = storage.open(&format!("{folder}/{name}"))?;
         for block in ForwardScan::new(Arc::clone(&source)) {
             let block = block?;

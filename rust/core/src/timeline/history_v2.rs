@@ -8,7 +8,7 @@
 //! `metadata` has the bytes of the completed instant's file. The times in a file name are requested times. If
 //! `_version_` cannot be read, the newest manifest is used; without a manifest, nothing has been archived.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -29,6 +29,7 @@ const TEXT_COMPLETION: (&str, DataType) = ("completionTime", DataType::Utf8);
 const TEXT_ACTION: (&str, DataType) = ("action", DataType::Utf8);
 const BYTES_METADATA: (&str, DataType) = ("metadata", DataType::Binary);
 const BYTES_PLAN: (&str, DataType) = ("plan", DataType::Binary);
+const INT_VERSION: (&str, DataType) = ("version", DataType::Int32);
 
 /// A small batch, as the commit metadata of a row can have megabytes.
 const BATCH_ROWS: usize = 64;
@@ -43,6 +44,62 @@ struct Manifest {
 #[serde(rename_all = "camelCase")]
 struct ManifestFile {
     file_name: String,
+    #[serde(default)]
+    file_len: u64,
+}
+
+/// A file of the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryFile {
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub len: u64,
+}
+
+/// Returns the number of the newest manifest and its files; 0 without a manifest.
+///
+/// # Errors
+/// Errors of reading the manifest.
+pub fn history_files(storage: &dyn Storage, folder: &str) -> Result<(u64, Vec<HistoryFile>)> {
+    let Some(manifest) = newest_manifest(storage, folder)? else { return Ok((0, Vec::new())) };
+    let number = manifest.trim_start_matches("manifest_").parse().unwrap_or_default();
+    Ok((number, manifest_files(storage, folder, number)?))
+}
+
+/// Returns the files of a manifest.
+///
+/// # Errors
+/// Errors of reading the manifest.
+pub fn manifest_files(storage: &dyn Storage, folder: &str, number: u64) -> Result<Vec<HistoryFile>> {
+    let file = |file: ManifestFile| HistoryFile { name: file.file_name, len: file.file_len };
+    Ok(read_manifest(storage, folder, &format!("manifest_{number}"))?.files.into_iter().map(file).collect())
+}
+
+/// Reads all columns of a file of the history, in the order of its schema.
+///
+/// # Errors
+/// Errors of reading the file.
+pub fn history_batches(storage: &dyn Storage, path: &str) -> Result<BaseBatches> {
+    let columns = [TEXT_REQUESTED, TEXT_COMPLETION, TEXT_ACTION, BYTES_METADATA, BYTES_PLAN, INT_VERSION];
+    batches(storage, path, &columns)
+}
+
+/// Returns the instants of files that have some of this time or later.
+pub(super) fn instants_since(
+    storage: &dyn Storage,
+    folder: &str,
+    from: &RequestedTime,
+) -> Result<BTreeSet<(RequestedTime, Action)>> {
+    let mut instants = BTreeSet::new();
+    for name in files(storage, folder)? {
+        let (_, newest) = requested_times(&name);
+        if newest.is_none_or(|newest| newest >= *from) {
+            let found = read_instants(storage, &format!("{folder}/{name}"))?.into_values();
+            instants.extend(found.map(|instant| (instant.requested_time, instant.action)));
+        }
+    }
+    Ok(instants)
 }
 
 /// Returns all archived instants, sorted.
@@ -195,14 +252,17 @@ fn visit_bytes(storage: &dyn Storage, path: &str, column: (&str, DataType), visi
 /// Returns the names of the files in the newest manifest.
 fn files(storage: &dyn Storage, folder: &str) -> Result<Vec<String>> {
     let Some(manifest) = newest_manifest(storage, folder)? else { return Ok(Vec::new()) };
-    let path = format!("{folder}/{manifest}");
+    Ok(read_manifest(storage, folder, &manifest)?.files.into_iter().map(|file| file.file_name).collect())
+}
+
+fn read_manifest(storage: &dyn Storage, folder: &str, name: &str) -> Result<Manifest> {
+    let path = format!("{folder}/{name}");
     let bytes = storage.open(&path)?.read_all()?;
-    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| {
+    serde_json::from_slice(&bytes).map_err(|error| {
         Error::invalid_table("not a manifest of the archived timeline")
             .caused_by(error)
             .in_file(storage.full_path(&path))
-    })?;
-    Ok(manifest.files.into_iter().map(|file| file.file_name).collect())
+    })
 }
 
 fn newest_manifest(storage: &dyn Storage, folder: &str) -> Result<Option<String>> {

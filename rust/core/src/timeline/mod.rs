@@ -11,6 +11,7 @@
 //! | `metadata` | typed readers and writers of all those files |
 //! | `archived_v1` | the archive of layout 1 |
 //! | `history_v2` | the archive of layout 2 |
+//! | `archive_files` | what an archiver reads of the archive |
 //! | `archived` | archived instants, and metadata of all instants, in either layout |
 //! | `compacted_logs` | log files that compactions skipped |
 //! | `range` | the range of an incremental query |
@@ -22,6 +23,7 @@
 //! | `removed_since` | files that cleans and rollbacks have removed since a timeline was listed |
 //! | `instant_filter` | selection of log blocks by instant |
 
+mod archive_files;
 mod archived;
 mod archived_v1;
 mod avro_value;
@@ -48,6 +50,7 @@ mod time_travel;
 mod timeline;
 mod writes_in_range;
 
+pub use archive_files::{HistoryFile, history_batches, history_files, manifest_files};
 pub use commit_metadata::{CommitMetadata, MetadataPart, WriteStat};
 pub use hollow_commits::HollowCommitPolicy;
 pub use instant::{Action, Instant, InstantState};

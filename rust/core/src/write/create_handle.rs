@@ -196,6 +196,7 @@ impl CreateHandle {
                 path: written.path,
                 bytes: written.bytes,
                 log: None,
+                compacted: None,
                 previous_base_file: None,
                 key_range: written.key_range,
                 bloom: written.bloom.map(|(kind, text)| (kind.name().to_owned(), text)),

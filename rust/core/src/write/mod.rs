@@ -15,6 +15,7 @@
 //! | `create_handle` | new base files of a partition: markers, rolling, statuses |
 //! | `log_append/` | log files |
 //! | `merge_handle/` | base files that are rewritten with the records of a commit |
+//! | `compact_handle` | base files of compactions: the merged rows of slices |
 //! | `row_errors` | rows that are refused, separated from the others |
 //! | `write_status` | what a commit has to know of a file |
 //! | `partition_metadata` | the file that makes a folder a partition |
@@ -22,6 +23,7 @@
 
 mod base_file;
 mod column_range;
+mod compact_handle;
 mod create_handle;
 mod file_upload;
 mod log_append;
@@ -35,6 +37,7 @@ mod write_token;
 
 pub use base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter, WrittenBaseFile};
 pub use column_range::{ColumnRange, ColumnValue};
+pub use compact_handle::{CompactHandle, CompactTarget};
 pub use create_handle::{CreateHandle, CreateTarget};
 pub use log_append::{AppendHandle, AppendOptions, LogFormat, LogNaming, LogRows, LogTarget};
 pub use markers::{Marker, MarkerKind, Markers};
@@ -42,5 +45,5 @@ pub use merge_handle::{MergeHandle, MergeTarget};
 pub use meta_columns::MetaColumns;
 pub use partition_metadata::create_partition_metadata;
 pub(crate) use row_errors::write_accepted;
-pub use write_status::{LogFileStatus, RowError, WriteStatus, WrittenFile};
+pub use write_status::{CompactedLogs, LogFileStatus, RowError, WriteStatus, WrittenFile};
 pub use write_token::WriteToken;

@@ -49,6 +49,8 @@ pub struct WrittenFile {
     pub bytes: u64,
     /// What a log file has besides.
     pub log: Option<LogFileStatus>,
+    /// What was merged into it by a compaction.
+    pub compacted: Option<CompactedLogs>,
     /// The base file that this one replaces, by name.
     pub previous_base_file: Option<String>,
     /// The least and the greatest record key, and the Bloom filter with its type: of a base file that has them.
@@ -71,6 +73,26 @@ pub struct LogFileStatus {
     pub base_file: String,
     /// The slice's log files by name, this one last; from table version 8 this one alone.
     pub log_files: Vec<String>,
+}
+
+/// The logs that a compaction merged into a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactedLogs {
+    /// Log files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Records in them.
+    pub records: u64,
+    /// Records that became rows.
+    pub updated: u64,
+    /// Blocks.
+    pub blocks: u64,
+    /// Blocks that cannot be read.
+    pub corrupt_blocks: u64,
+    /// Blocks that rollbacks undid.
+    pub rolled_back_blocks: u64,
 }
 
 /// A row that was refused.
@@ -154,6 +176,8 @@ impl WriteStatus {
         let file = self.file.as_ref()?;
         let log = file.log.as_ref();
         let count = |number: u64| Some(i64::try_from(number).unwrap_or(i64::MAX));
+        let compacted = file.compacted.as_ref();
+        let of_logs = |number: fn(&CompactedLogs) -> u64| count(compacted.map_or(0, number));
         let [create, upsert] = if log.is_some() { [0, self.millis] } else { [self.millis, 0] };
         Some(HoodieWriteStat {
             file_id: Some(self.file_id.clone()),
@@ -166,13 +190,13 @@ impl WriteStatus {
             total_write_bytes: count(log.map_or(file.bytes, |log| file.bytes.saturating_sub(log.offset))),
             total_write_errors: count(self.total_errors),
             partition_path: Some(self.partition.clone()),
-            total_log_records: Some(0),
-            total_log_files_compacted: Some(0),
-            total_log_size_compacted: Some(0),
-            total_updated_records_compacted: Some(0),
-            total_log_blocks: Some(0),
-            total_corrupt_log_block: Some(0),
-            total_rollback_blocks: Some(0),
+            total_log_records: of_logs(|logs| logs.records),
+            total_log_files_compacted: of_logs(|logs| logs.files),
+            total_log_size_compacted: of_logs(|logs| logs.bytes),
+            total_updated_records_compacted: of_logs(|logs| logs.updated),
+            total_log_blocks: of_logs(|logs| logs.blocks),
+            total_corrupt_log_block: of_logs(|logs| logs.corrupt_blocks),
+            total_rollback_blocks: of_logs(|logs| logs.rolled_back_blocks),
             file_size_in_bytes: count(file.bytes),
             prev_base_file: file.previous_base_file.clone(),
             runtime_stats: Some(HoodieRuntimeStats {
@@ -204,6 +228,7 @@ mod tests {
             path: "p/l".into(),
             bytes: 110,
             log: Some(log),
+            compacted: None,
             previous_base_file: None,
             key_range: Some(("a".into(), "b".into())),
             bloom: None,

@@ -44,6 +44,14 @@ fn sanitized(table_name: &str) -> Result<String> {
         + &rest.map(|letter| replaced(letter.is_ascii_alphanumeric() || letter == '_', letter)).collect::<String>())
 }
 
+/// The fields of columns that a record has. Types that they define are named in `namespace`, the record's full name.
+///
+/// # Errors
+/// As for [`hudi_schema`].
+pub fn hudi_fields(columns: &Fields, namespace: &str, path: &str) -> Result<Vec<Field>> {
+    fields(columns, namespace, path)
+}
+
 fn fields(columns: &Fields, namespace: &str, path: &str) -> Result<Vec<Field>> {
     columns.iter().map(|column| field(column, namespace, path)).collect()
 }

@@ -22,4 +22,4 @@ mod numbers;
 mod texts;
 
 pub use encoder::Encoder;
-pub use hudi_schema::hudi_schema;
+pub use hudi_schema::{hudi_fields, hudi_schema};

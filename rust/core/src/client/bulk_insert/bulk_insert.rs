@@ -18,6 +18,7 @@ use crate::client::read_rows::{FullRows, RowSource};
 use crate::client::refused_rows::{ReadRows, ignores_failed};
 use crate::client::schema::WriteSchema;
 use crate::client::sort_mode::SortMode;
+use crate::client::transaction::ServiceTarget;
 use crate::client::write::{
     WriteInput, WriteResult, Written, check_supported, committed, new_attempt, refuse_failed_rows, write,
 };
@@ -65,7 +66,8 @@ pub fn bulk_insert(
     BulkOptions::new(&table, schema, parsed.values())?;
     let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::BulkInsert)?;
     let written = insert(&mut transaction, &index, schema, batches, parsed.values());
-    committed(transaction, written, options, parsed.warnings().to_vec())
+    let target = ServiceTarget { uri, storage, options: parsed.values() };
+    committed((transaction, target), written, options, parsed.warnings().to_vec())
 }
 
 /// What is known of a bulk insert without its rows.
@@ -106,6 +108,7 @@ fn insert(
         schema: &schema,
         instant: transaction.instant(),
         base,
+        stage: 0,
         attempt: new_attempt(),
         next_task: AtomicU32::new(0),
         memory: OPEN_BYTES / threads,

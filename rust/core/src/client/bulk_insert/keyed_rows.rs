@@ -9,14 +9,14 @@ use crate::keys::RowKeys;
 
 /// Rows of the table's columns, and their keys.
 #[derive(Debug, Clone)]
-pub(super) struct KeyedRows {
-    pub(super) rows: RecordBatch,
-    pub(super) keys: RowKeys,
+pub(in crate::client) struct KeyedRows {
+    pub(in crate::client) rows: RecordBatch,
+    pub(in crate::client) keys: RowKeys,
 }
 
 impl KeyedRows {
     /// Without the rows that delete their keys: there is nothing to delete in new file groups (`HoodieCreateHandle`).
-    pub(super) fn without(self, deletes: &BooleanArray) -> Result<Self> {
+    pub(in crate::client) fn without(self, deletes: &BooleanArray) -> Result<Self> {
         if deletes.true_count() == 0 {
             return Ok(self);
         }

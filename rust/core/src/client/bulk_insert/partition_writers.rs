@@ -14,22 +14,23 @@ use crate::storage::{FileStore, check_cancelled};
 use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
 
 /// What the threads of a bulk insert have in common.
-pub(super) struct BulkTarget<'a> {
-    pub(super) store: &'a Arc<dyn FileStore>,
-    pub(super) table: &'a OpenTable,
-    pub(super) schema: &'a WriteSchema,
-    pub(super) instant: &'a RequestedTime,
-    pub(super) base: BaseFileOptions,
-    /// In the names of files: no other attempt to write has the same.
-    pub(super) attempt: u64,
+pub(in crate::client) struct BulkTarget<'a> {
+    pub(in crate::client) store: &'a Arc<dyn FileStore>,
+    pub(in crate::client) table: &'a OpenTable,
+    pub(in crate::client) schema: &'a WriteSchema,
+    pub(in crate::client) instant: &'a RequestedTime,
+    pub(in crate::client) base: BaseFileOptions,
+    /// In the names of files: the engine's stage, and a number that no other attempt to write has.
+    pub(in crate::client) stage: u32,
+    pub(in crate::client) attempt: u64,
     /// The number of the next series of file groups.
-    pub(super) next_task: AtomicU32,
+    pub(in crate::client) next_task: AtomicU32,
     /// Bytes of rows that wait in memory for their row group to be complete, of each thread.
-    pub(super) memory: usize,
+    pub(in crate::client) memory: usize,
 }
 
 /// Writes rows to new file groups.
-pub(super) struct PartitionWriters<'a> {
+pub(in crate::client) struct PartitionWriters<'a> {
     target: &'a BulkTarget<'a>,
     handles: HashMap<String, CreateHandle>,
     /// Whether rows come sorted by partition, so that one partition has open files.
@@ -38,7 +39,7 @@ pub(super) struct PartitionWriters<'a> {
 }
 
 impl<'a> PartitionWriters<'a> {
-    pub(super) fn new(target: &'a BulkTarget<'a>, is_sorted: bool) -> Self {
+    pub(in crate::client) fn new(target: &'a BulkTarget<'a>, is_sorted: bool) -> Self {
         Self { target, handles: HashMap::new(), is_sorted, statuses: Vec::new() }
     }
 
@@ -46,7 +47,7 @@ impl<'a> PartitionWriters<'a> {
     ///
     /// # Errors
     /// `InvalidArgument` for rows that the files' schema does not take; those of the store; `Interrupted` after a signal.
-    pub(super) fn insert(&mut self, rows: KeyedRows) -> Result<()> {
+    pub(in crate::client) fn insert(&mut self, rows: KeyedRows) -> Result<()> {
         for (partition, rows) in rows.by_partition()? {
             check_cancelled()?;
             if self.is_sorted && !self.handles.contains_key(&partition) {
@@ -73,7 +74,7 @@ impl<'a> PartitionWriters<'a> {
     ///
     /// # Errors
     /// Those of the store.
-    pub(super) fn finish(mut self) -> Result<Vec<WriteStatus>> {
+    pub(in crate::client) fn finish(mut self) -> Result<Vec<WriteStatus>> {
         self.close()?;
         Ok(self.statuses)
     }
@@ -107,7 +108,7 @@ fn new_handle(target: &BulkTarget<'_>, partition: &str) -> CreateHandle {
         partition: partition.to_owned(),
         file_id_prefix: new_group_prefix(),
         instant: target.instant.clone(),
-        token: WriteToken { task, stage: 0, attempt: target.attempt },
+        token: WriteToken { task, stage: target.stage, attempt: target.attempt },
     };
     CreateHandle::new(Arc::clone(target.store), &target.schema.stored, create, target.base.clone(), false)
 }

@@ -122,10 +122,7 @@ impl Assigned {
 
     pub(super) fn write_spec(&self, table: &TableConfig) -> WriteSpec {
         let spec = |task: &PlannedTask| TaskSpec { partition: task.partition.clone(), kind: task.kind.clone() };
-        WriteSpec {
-            tasks: self.plan.tasks.iter().map(spec).collect(),
-            keeps_blooms: table.metadata_partitions.iter().any(|partition| partition == BLOOM_FILTERS),
-        }
+        WriteSpec { tasks: self.plan.tasks.iter().map(spec).collect(), keeps_blooms: keeps_blooms(table) }
     }
 
     /// Makes sure that each task has reported once, and all rows were written.
@@ -235,6 +232,11 @@ fn other_rows(what: String) -> Error {
     Error::invalid_argument(format!(
         "{what}: the data frame has other rows whenever they are computed; write it to files, or checkpoint it, and write those rows"
     ))
+}
+
+/// Whether the commit needs the Bloom filters of files.
+pub(super) fn keeps_blooms(table: &TableConfig) -> bool {
+    table.metadata_partitions.iter().any(|partition| partition == BLOOM_FILTERS)
 }
 
 #[cfg(test)]

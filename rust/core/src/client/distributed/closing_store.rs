@@ -100,6 +100,10 @@ impl FileStore for ClosingStore {
         self.store.delete(path)
     }
 
+    fn check_removable(&self, path: &str) -> Result<()> {
+        self.store.check_removable(path)
+    }
+
     fn create_folder(&self, path: &str) -> Result<()> {
         self.store.create_folder(path)
     }

@@ -13,11 +13,14 @@ use super::slots::RowSum;
 use super::specs::{PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
 use super::state::WriteState;
 use crate::client::duplicates::{DuplicatePolicy, effective_operation};
+use crate::client::inline_services::run_inline_services;
 use crate::client::prepare::Preparation;
 use crate::client::read_rows::RowSource;
+use crate::client::read_state::check_commits_read;
 use crate::client::refused_rows::ignores_failed;
 use crate::client::schema::WriteSchema;
 use crate::client::sort_mode::SortMode;
+use crate::client::transaction::ServiceTarget;
 use crate::client::write::{check_supported, refuse_failed_rows, schema_of, user_metadata};
 use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::{OpenMark, WriteOperation};
@@ -189,7 +192,10 @@ impl DistributedWrite {
             user_metadata: self.user_metadata.clone(),
             ..CommitExtra::default()
         };
-        transaction.commit(statuses, &extra)
+        let committed = transaction.commit(statuses, &extra)?;
+        let target = ServiceTarget { uri: &self.uri, storage: &self.storage, options: self.options.values() };
+        run_inline_services(target, &self.table.config, &committed.instant)?;
+        Ok(committed)
     }
 
     /// Gives the write up: deletes its files and takes its instant off the timeline. Nothing happens if it has not begun or has ended.
@@ -252,6 +258,7 @@ impl DistributedWrite {
                 "another writer has changed the table's columns or properties while rows were prepared; write again";
             return Err(Error::new(ErrorKind::WriteConflict, message).in_file(&self.uri));
         }
+        check_commits_read(&table, self.options.values())?;
         self.table = table;
         self.remove_old_marks()
     }
@@ -476,7 +483,7 @@ fn check_operation(operation: WriteOperation) -> Result<()> {
 }
 
 /// Refuses options that writes in one process follow, and those on Spark do not.
-fn check_options(operation: WriteOperation, options: &BTreeMap<String, String>) -> Result<()> {
+pub(super) fn check_options(operation: WriteOperation, options: &BTreeMap<String, String>) -> Result<()> {
     let refused = [
         (ignores_failed(options)?, "leaving rows out (hoodie.write.ignore.failed)"),
         (
@@ -504,7 +511,7 @@ fn is_same_table(now: &TableConfig, before: &TableConfig) -> bool {
     with_metadata_of_before == *before
 }
 
-fn mark_of(transaction: &Transaction) -> OpenMark {
+pub(super) fn mark_of(transaction: &Transaction) -> OpenMark {
     OpenMark::new(Arc::clone(transaction.store()), transaction.instant())
 }
 

@@ -21,19 +21,25 @@
 //! | `slots` | which rows come together in one process |
 //! | `specs`, `state`, `reports` | what the driver sends to tasks, and what they report |
 //! | `stage`, `distributor`, `task_numbers` | input and output of a stage |
-//! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage` | the stages |
+//! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage`, `compact_stage` | the stages |
 //! | `placer`, `tags` | places and tags of rows |
 //! | `closing_store` | files of attempts that run on after the commit |
 //! | `run_stage` | a stage, from its serialised form |
 //! | `packing` | tasks that one process runs one after the other |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
+//! | `compaction` | the driver's part of compactions |
 //! | `assigned` | its tasks, and what they have to report |
+//! | `insert_stage` | rows that are written where they are, to new file groups |
+//! | `task_insert` | a write of such tasks, whose driver's parts run in several processes |
 
 mod assigned;
 mod chunk;
 mod closing_store;
+mod compact_stage;
+mod compaction;
 mod distributor;
 mod driver;
+mod insert_stage;
 mod keys_stage;
 mod move_stage;
 mod next_step;
@@ -52,10 +58,13 @@ mod stage;
 mod state;
 mod tag_stage;
 mod tags;
+mod task_insert;
 mod task_numbers;
 mod write_stage;
 
+pub use compaction::{CompactStep, DistributedCompaction};
 pub use driver::DistributedWrite;
 pub use next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 pub use run_stage::run_stage;
 pub use stage::{Input, StageBatches, TaskAttempt};
+pub use task_insert::{abort_task_insert, begin_task_insert, commit_task_insert};

@@ -19,6 +19,8 @@ pub(super) enum ReadReport {
     Placed(PlacedReport),
     /// A task's rows were written.
     Written(WrittenReport),
+    /// A slice was compacted.
+    Compacted(Box<CompactedReport>),
     /// A task failed, and would again.
     Failed(FailureReport),
 }
@@ -85,6 +87,14 @@ pub(super) struct WrittenReport {
     pub(super) task: u32,
     pub(super) rows: RowSum,
     pub(super) statuses: Vec<WriteStatus>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompactedReport {
+    /// The slice's number in the plan.
+    pub(super) slice: u32,
+    pub(super) status: WriteStatus,
 }
 
 /// An error as a value.

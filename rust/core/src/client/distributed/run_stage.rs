@@ -1,5 +1,7 @@
 //! Runs one task of a stage.
 
+use super::compact_stage::CompactStage;
+use super::insert_stage::InsertStage;
 use super::keys_stage::KeysStage;
 use super::move_stage::MoveStage;
 use super::prepare_stage::PrepareStage;
@@ -34,6 +36,8 @@ pub fn run_stage(stage: &[u8], task: TaskAttempt, input: Input) -> Result<StageB
         StageSpec::ReadRows(spec) => StageBatches::new(RowsStage::new(write, spec, task, input)),
         StageSpec::Move(_) => StageBatches::new(MoveStage::new(write, task, input)),
         StageSpec::Route(spec) => StageBatches::new(RouteStage::new(write, spec, task, input)),
+        StageSpec::Insert(spec) => StageBatches::new(InsertStage::new(write, &spec, task, input)?),
+        StageSpec::Compact(spec) => StageBatches::new(CompactStage::new(write, spec, task, input)?),
         StageSpec::Write(spec) => StageBatches::new(WriteStage::new(write, spec, task, input)?),
     })
 }

@@ -26,6 +26,10 @@ pub(super) enum StageSpec {
     Route(RouteSpec),
     /// Rows are written.
     Write(WriteSpec),
+    /// Rows of the user are written to new file groups by the task that has them.
+    Insert(InsertSpec),
+    /// File slices are compacted.
+    Compact(CompactSpec),
 }
 
 /// Slots of keys.
@@ -114,6 +118,26 @@ pub(super) struct TaskSpec {
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteSpec {
     pub(super) tasks: Vec<TaskSpec>,
+    /// Whether the commit needs the Bloom filters of files, which are large.
+    pub(super) keeps_blooms: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InsertSpec {
+    /// Metadata of the user's own for the commit.
+    pub(super) user_metadata: BTreeMap<String, String>,
+    /// Whether the commit needs the Bloom filters of files, which are large.
+    pub(super) keeps_blooms: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompactSpec {
+    /// The slices of a plan.
+    pub(super) slices: Vec<FileSlice>,
+    /// Of each task, the slices that it compacts.
+    pub(super) tasks: Vec<Vec<u32>>,
     /// Whether the commit needs the Bloom filters of files, which are large.
     pub(super) keeps_blooms: bool,
 }

@@ -19,6 +19,8 @@ use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;
+const HEARTBEAT_BETWEEN_PROCESSES: &str = "several writers (hoodie.write.concurrency.mode) in a write whose driver is several \
+                                           processes, none of which keeps the heartbeat alive; use mortice.spark.write";
 
 impl Transaction {
     /// Begins a write: opens the table as it is now, rolls back writes that failed, creates the metadata table of a table that is to have
@@ -69,6 +71,47 @@ impl Transaction {
         Ok(begun)
     }
 
+    /// Goes on with a write that another process has begun.
+    ///
+    /// Args:
+    ///     table: The table as it was when the write began.
+    ///     options: Options of the write, those it began with.
+    ///     operation: What the write does.
+    ///     instant: Its requested time.
+    ///
+    /// # Errors
+    /// `Unsupported` for a write with a heartbeat: nothing keeps it alive between the processes. Those of opening the storage.
+    pub(in crate::client) fn resume(
+        table: Arc<OpenTable>,
+        options: &BTreeMap<String, String>,
+        operation: WriteOperation,
+        instant: RequestedTime,
+    ) -> Result<Self> {
+        let (uri, storage) = (table.uri.clone(), table.storage_options.clone());
+        let store = open_file_store(&uri, &storage)?;
+        let concurrency = Concurrency::from_options(&store, &storage, options)?;
+        if concurrency.has_heartbeats() {
+            return Err(Error::unsupported(HEARTBEAT_BETWEEN_PROCESSES).in_file(uri));
+        }
+        let files = TimelineWriter::new(Arc::clone(&store), &table.config);
+        let clock = clock(&table.config, &concurrency);
+        let action = operation.action(&table.config);
+        let target = Target { uri, storage, options: options.clone(), store };
+        Ok(Self { target, concurrency, clock, files, table, operation, action, instant, heartbeat: None })
+    }
+
+    /// Makes sure that a write can be begun and ended by different processes.
+    ///
+    /// # Errors
+    /// As for [`Transaction::resume`].
+    pub(in crate::client) fn check_resumable(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
+        let store = open_file_store(&table.uri, &table.storage_options)?;
+        match Concurrency::from_options(&store, &table.storage_options, options)?.has_heartbeats() {
+            true => Err(Error::unsupported(HEARTBEAT_BETWEEN_PROCESSES).in_file(&table.uri)),
+            false => Ok(()),
+        }
+    }
+
     fn begin_locked(target: Target, concurrency: Concurrency, operation: WriteOperation) -> Result<Self> {
         let table = repaired(&target, &concurrency)?;
         let action = operation.action(&table.config);
@@ -115,7 +158,7 @@ fn request(
 }
 
 /// The table after failed writes were rolled back and what they left was removed, and with a metadata table if it is to have one.
-fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>> {
+pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>> {
     let table = target.open()?;
     let metadata = target.metadata(&table)?;
     let clock = clock(&table.config, concurrency);
@@ -130,7 +173,7 @@ fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>
     let table = target.open()?;
     if let Some(restore) = table.timeline.pending(Action::Restore).next() {
         let message = format!(
-            "restore {} is not completed: run it again with Hudi before the table is written to",
+            "restore {} is not completed: run it again before the table is written to, with Table.restore or `mortice restore`",
             restore.requested_time
         );
         return Err(Error::unsupported(message).in_file(&target.uri).at_instant(&restore.requested_time));
@@ -144,12 +187,15 @@ fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>
     if services.run(metadata.timeline())? { target.open() } else { Ok(table) }
 }
 
-fn clock(config: &TableConfig, concurrency: &Concurrency) -> Clock {
+pub(super) fn clock(config: &TableConfig, concurrency: &Concurrency) -> Clock {
     Clock::new(config).with_skew(concurrency.clock_skew)
 }
 
 /// Tables of other versions have other timelines, markers or metadata tables; Hudi upgrades them when it writes.
-fn check_version(config: &TableConfig) -> Result<()> {
+///
+/// # Errors
+/// `Unsupported`, with what to do.
+pub(in crate::client) fn check_version(config: &TableConfig) -> Result<()> {
     match config.version.number() {
         6 | 8 | 9 => Ok(()),
         other => Err(Error::unsupported(format!(

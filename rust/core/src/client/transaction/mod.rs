@@ -5,12 +5,21 @@
 //! | `begin` | failed writes of others, the metadata table, the requested instant |
 //! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
 //! | `undo` | the rollback of a write that failed |
+//! | `service` | plans of table services, and the beginning of their execution |
+//! | `validator` | checks of the table as the write would leave it |
+//! | `preview` | the table as the write would leave it |
 //! | `commit_metadata` | what is written into the completed instant |
 
 mod begin;
 mod commit_metadata;
 mod complete;
+mod preview;
+mod service;
 mod undo;
+mod validator;
+
+pub(in crate::client) use begin::check_version;
+pub(in crate::client) use service::ServiceTarget;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -131,6 +140,11 @@ impl Transaction {
         self.start(&Bytes::new())
     }
 
+    /// Whether it executes a plan, which stays on the timeline if it fails.
+    fn is_service(&self) -> bool {
+        matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact | WriteOperation::Cluster)
+    }
+
     fn start(&self, content: &Bytes) -> Result<()> {
         match self.files.start(&self.instant, self.action, content)? {
             PutOutcome::Written(_) => Ok(()),
@@ -142,6 +156,8 @@ impl Transaction {
         }
     }
 }
+
+pub use validator::{CommitValidator, with_validator};
 
 #[cfg(test)]
 mod tests;

@@ -46,7 +46,10 @@ impl Transaction {
             clock: &self.clock,
             metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
         };
-        rollbacks.roll_back(&self.instant).map(|_| ())
+        match self.is_service() {
+            true => rollbacks.roll_back_execution(&self.instant).map(|_| ()),
+            false => rollbacks.roll_back(&self.instant).map(|_| ()),
+        }
     }
 }
 

@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 /// Options that Hudi passes to Hadoop, Spark or a metrics system, under names that are no fixed list.
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
 
+/// Options that Hudi does not have.
+const OWN_OPTIONS: [&str; 2] = ["mortice.metadata.drop_unsupported", "mortice.write.commits.read"];
+
 /// The options of a write: each is known, and agrees with the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteOptions {
@@ -28,6 +31,10 @@ impl WriteOptions {
         let mut options = Self::default();
         for (name, value) in given {
             let Some(option) = decision_for(name)? else {
+                if OWN_OPTIONS.contains(&name.as_str()) {
+                    options.values.insert(name.clone(), value.clone());
+                    continue;
+                }
                 if FREE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || is_commit_metadata(given, name) {
                     continue;
                 }
@@ -114,12 +121,16 @@ pub fn table_properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<&'s
 /// The prefix of options that are stored in the commit as they are.
 const COMMIT_METADATA_PREFIX: &str = "hoodie.datasource.write.commitmeta.key.prefix";
 
+/// Metadata of streams, which a commit has with any prefix: Hudi's (`HoodieStreamingSink.SINK_CHECKPOINT_KEY`), and the query.
+const STREAM_METADATA: [&str; 2] = ["_hudi_streaming_sink_checkpoint", "_mortice_streaming_query"];
+
 /// Returns true for an option that is metadata of the user's own for the commit: its name begins with a prefix that the user
 /// chooses, `_` by default.
 #[must_use]
 pub fn is_commit_metadata(options: &BTreeMap<String, String>, name: &str) -> bool {
     let prefix = options.get(COMMIT_METADATA_PREFIX).map_or("_", String::as_str);
-    !prefix.is_empty() && name.starts_with(prefix) && !name.starts_with("hoodie.")
+    let has_prefix = !prefix.is_empty() && name.starts_with(prefix) && !name.starts_with("hoodie.");
+    has_prefix || STREAM_METADATA.contains(&name)
 }
 
 /// The error for a name that no option has, with the nearest one.
@@ -192,7 +203,7 @@ mod tests {
         let error = parse(&[("hoodie.datasource.hive_sync.enable", "true")]).unwrap_err().to_string();
         assert!(error.contains("sync tool"), "{error}");
         parse(&[("hoodie.datasource.hive_sync.enable", "false")]).unwrap();
-        let warned = parse(&[("hoodie.compact.inline", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
+        let warned = parse(&[("hoodie.partition.ttl.inline", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
         assert_eq!(warned.warnings().len(), 1);
     }
 
@@ -208,6 +219,15 @@ mod tests {
         parse(&[("_checkpoint", "1")]).unwrap();
         parse(&[("hoodie.datasource.write.commitmeta.key.prefix", "my."), ("my.checkpoint", "1")]).unwrap();
         assert!(parse(&[("my.checkpoint", "1")]).is_err());
+        // Those of streams are metadata with any prefix.
+        let checkpoint = ("_hudi_streaming_sink_checkpoint", "{}");
+        parse(&[("hoodie.datasource.write.commitmeta.key.prefix", "my."), checkpoint]).unwrap();
+    }
+
+    #[test]
+    fn own_options_are_accepted() {
+        let name = OWN_OPTIONS[0];
+        assert_eq!(parse(&[(name, "true")]).unwrap().values().get(name).map(String::as_str), Some("true"));
     }
 
     #[test]

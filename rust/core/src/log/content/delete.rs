@@ -130,7 +130,7 @@ mod tests {
         bytes
     }
 
-    fn texts(deletes: &DeletedKeys) -> Vec<(String, String)> {
+    fn strings(deletes: &DeletedKeys) -> Vec<(String, String)> {
         let text = |range: &Option<std::ops::Range<u32>>| {
             let range = range.clone().unwrap();
             String::from_utf8(deletes.text[range.start as usize..range.end as usize].to_vec()).unwrap()
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn version_2_is_read() {
         let deletes = parse(&version_2()).unwrap();
-        assert_eq!(texts(&deletes), ["a", "b", "c", "d"].map(|key| (key.to_owned(), "p".to_owned())));
+        assert_eq!(strings(&deletes), ["a", "b", "c", "d"].map(|key| (key.to_owned(), "p".to_owned())));
         let found: Vec<_> = deletes.deleted.iter().map(|one| one.ordering.clone()).collect();
         assert_eq!(found[..2], [StoredOrdering::Int(0), StoredOrdering::Long(7)]);
         let StoredOrdering::Text(place) = &found[2] else { panic!("{found:?}") };
@@ -154,7 +154,7 @@ mod tests {
     fn version_1_is_read() {
         let deletes = parse(&version_1()).unwrap();
         let pairs = [("a", "p"), ("key-0002", "2021/09/01"), ("ключ", "p")];
-        assert_eq!(texts(&deletes), pairs.map(|(key, path)| (key.to_owned(), path.to_owned())));
+        assert_eq!(strings(&deletes), pairs.map(|(key, path)| (key.to_owned(), path.to_owned())));
         assert!(deletes.deleted.iter().all(|one| one.ordering == StoredOrdering::Int(0)));
     }
 

@@ -62,6 +62,16 @@ pub fn avro_blocks(
     Ok(blocks)
 }
 
+/// Returns a block of already encoded records. The header has their schema.
+///
+/// # Errors
+/// `InvalidArgument` for a block of 2 GiB or more.
+pub fn avro_block_of_datums(datums: &[Vec<u8>], header: &BlockHeader) -> Result<BlockBytes> {
+    let mut block = AvroBlock::new(header)?;
+    datums.iter().try_for_each(|datum| block.push(datum))?;
+    block.finish()
+}
+
 /// Returns the frame of a block of already encoded records: `datum_bytes` in total. The caller writes the datums
 /// between its two parts, each after its length as a big-endian int.
 ///

@@ -32,6 +32,12 @@ impl BlockHeader {
         Self { entries: BTreeMap::new() }.with(HeaderKey::InstantTime, instant.as_str())
     }
 
+    /// Creates the header of a block of no instant: of an archive.
+    #[must_use]
+    pub fn of_archive() -> Self {
+        Self { entries: BTreeMap::new() }
+    }
+
     /// Adds entries with Hudi's names of the keys: `COMPACTED_BLOCK_TIMES`, `RECORD_POSITIONS`, `BLOCK_IDENTIFIER`,
     /// `IS_PARTIAL`, `BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS`. The i-th position is that of the i-th record, so
     /// records must be in the order of their positions.

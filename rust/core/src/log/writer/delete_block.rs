@@ -110,12 +110,12 @@ impl Keys {
     /// `before` is the number of rows in earlier batches: rows in messages count from the first batch.
     fn from_batch(batch: &RecordBatch, columns: &DeleteColumns, before: usize) -> Result<Self> {
         let partitions = match &columns.partition_path {
-            PartitionPath::Column(name) => Partitions::Column(texts(batch, name, before)?),
+            PartitionPath::Column(name) => Partitions::Column(strings(batch, name, before)?),
             PartitionPath::Constant(path) => Partitions::Constant(path.clone()),
         };
         let ordering = columns.ordering.iter().map(|name| OrderingColumn::from_column(name, column(batch, name)?));
         Ok(Self {
-            record_keys: texts(batch, &columns.record_key, before)?,
+            record_keys: strings(batch, &columns.record_key, before)?,
             partitions,
             ordering: ordering.collect::<Result<_>>()?,
         })
@@ -157,7 +157,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
 }
 
 /// Returns a string column without nulls.
-fn texts(batch: &RecordBatch, name: &str, before: usize) -> Result<StringArray> {
+fn strings(batch: &RecordBatch, name: &str, before: usize) -> Result<StringArray> {
     let column = column(batch, name)?;
     let is_text = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let fits = match column.data_type() {
@@ -171,15 +171,15 @@ fn texts(batch: &RecordBatch, name: &str, before: usize) -> Result<StringArray> 
         );
         return Err(Error::invalid_argument(message));
     }
-    let texts = cast(column, &DataType::Utf8)
+    let strings = cast(column, &DataType::Utf8)
         .map_err(|error| Error::invalid_argument(format!("column {name:?} cannot be read")).caused_by(error))?;
-    if let Some(row) = (0..texts.len()).find(|row| texts.is_null(*row)) {
+    if let Some(row) = (0..strings.len()).find(|row| strings.is_null(*row)) {
         return Err(Error::invalid_argument(format!(
             "column {name:?}, row {}: keys and partition paths of deletes must not be null",
             before + row
         )));
     }
-    Ok(texts.as_string::<i32>().clone())
+    Ok(strings.as_string::<i32>().clone())
 }
 
 #[cfg(test)]
@@ -235,6 +235,7 @@ mod tests {
         assert_eq!(one(Arc::new(Int32Array::from(vec![0])))[8..], [2, 2, 2, 0x61, 2, 2, 0x70, 4, 0, 0]);
         assert_eq!(one(Arc::new(Int64Array::from(vec![7])))[8..], [2, 2, 2, 0x61, 2, 2, 0x70, 6, 0x0e, 0]);
         assert_eq!(one(Arc::new(StringArray::from(vec!["s"])))[8..], [2, 2, 2, 0x61, 2, 2, 0x70, 0x0e, 2, 0x73, 0]);
+        // Hudi writes null, which it cannot merge.
         let nulls = one(Arc::new(Int64Array::from(vec![None, Some(7)])));
         let expected = [0, 0, 0, 3, 0, 0, 0, 18, 4, 2, 2, 0x61, 2, 2, 0x70, 4, 0, 2, 2, 0x62, 2, 2, 0x70, 6, 0x0e, 0];
         assert_eq!(nulls, expected);

@@ -29,7 +29,7 @@ mod ordering_columns;
 mod parquet_block;
 mod record_format;
 
-pub use avro_block::{avro_block_frame, avro_blocks};
+pub use avro_block::{avro_block_frame, avro_block_of_datums, avro_blocks};
 pub use block_bytes::{BlockBytes, BlockFrame};
 pub use block_header::BlockHeader;
 pub use command_block::rollback_block;

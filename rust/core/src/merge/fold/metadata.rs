@@ -328,11 +328,11 @@ mod tests {
                     Arc::new(StructArray::new(fields, vec![values], nulls))
                 };
                 let numbers = wrap(Arc::new(rows.iter().map(|row| row.0.as_ref().map(number)).collect::<Int64Array>()));
-                let texts = wrap(Arc::new(rows.iter().map(|row| row.1.as_ref().map(text)).collect::<StringArray>()));
+                let strings = wrap(Arc::new(rows.iter().map(|row| row.1.as_ref().map(text)).collect::<StringArray>()));
                 let nulls = NullBuffer::from_iter(rows.iter().map(|row| row.0.is_some() || row.1.is_some()));
                 let field = |name, of: &ArrayRef| Field::new(name, of.data_type().clone(), true);
-                let fields = Fields::from(vec![field("member0", &numbers), field("member1", &texts)]);
-                Arc::new(StructArray::new(fields, vec![numbers, texts], Some(nulls)))
+                let fields = Fields::from(vec![field("member0", &numbers), field("member1", &strings)]);
+                Arc::new(StructArray::new(fields, vec![numbers, strings], Some(nulls)))
             };
         let flag = |of: fn(&Stats) -> bool| -> ArrayRef {
             Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(of(row)))))

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `values` | the trait of a kind |
 //! | `scalars` | booleans, integers, floats, dates |
-//! | `texts` | texts and bytes, from a dictionary or as they are |
+//! | `strings` | strings and bytes, from a dictionary or as they are |
 //! | `decimals` | decimals of up to 38 digits |
 //! | `timestamps` | times |
 //! | `nested` | structs, lists, maps |
@@ -19,7 +19,7 @@ mod nested;
 mod open;
 mod present;
 mod scalars;
-mod texts;
+mod strings;
 mod timestamps;
 mod values;
 

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, ListArray, MapArray, StructArray};
 use arrow_schema::{DataType, Field, Fields};
 
 use super::present::StripeColumn;
-use super::texts::{end_of, offsets};
+use super::strings::{end_of, offsets};
 use super::values::ValueReader;
 use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;

@@ -4,7 +4,7 @@ use super::decimals::DecimalValues;
 use super::nested::{ListValues, MapValues, StructValues};
 use super::present::StripeColumn;
 use super::scalars::{BooleanValues, ByteValues, FloatValues, IntValues};
-use super::texts::{DictionaryTexts, TextValues};
+use super::strings::{DictionaryTexts, TextValues};
 use super::timestamps::TimestampValues;
 use super::values::ValueReader;
 use crate::error::{Error, Result};

@@ -240,10 +240,10 @@ fn images(schema: &avro::Schema, records: &RecordBatch, name: &str) -> Result<Ar
         _ => return Err(wrong()),
     };
     let column = records.column_by_name(name).and_then(|column| column.as_struct_opt()).ok_or_else(wrong)?;
-    let texts = ImageFormat::Record.images_of_records(fields, column)?;
-    if texts.null_count() == 0 {
-        return Ok(Arc::new(texts));
+    let strings = ImageFormat::Record.images_of_records(fields, column)?;
+    if strings.null_count() == 0 {
+        return Ok(Arc::new(strings));
     }
-    let texts: StringArray = texts.iter().map(|text| Some(text.unwrap_or(NONE))).collect();
-    Ok(Arc::new(texts))
+    let strings: StringArray = strings.iter().map(|text| Some(text.unwrap_or(NONE))).collect();
+    Ok(Arc::new(strings))
 }

@@ -53,7 +53,7 @@ impl ImageFormat {
             Ok((name_of(&field.name), self.bind(&field.ty, array.as_ref())?))
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        self.texts(rows.num_rows(), |row, out| {
+        self.strings(rows.num_rows(), |row, out| {
             self.write_fields(&columns, row, out)?;
             Ok(true)
         })
@@ -62,7 +62,7 @@ impl ImageFormat {
     /// Returns the records of a column; null for a null record.
     pub(in crate::read) fn images_of_records(self, fields: &[Field], records: &StructArray) -> Result<StringArray> {
         let columns = self.fields(fields, records)?;
-        self.texts(records.len(), |row, out| {
+        self.strings(records.len(), |row, out| {
             let is_there = records.is_valid(row);
             if is_there {
                 self.write_fields(&columns, row, out)?;
@@ -71,19 +71,19 @@ impl ImageFormat {
         })
     }
 
-    fn texts(self, rows: usize, mut write: impl FnMut(usize, &mut String) -> Result<bool>) -> Result<StringArray> {
-        let mut texts = StringBuilder::with_capacity(rows, 0);
+    fn strings(self, rows: usize, mut write: impl FnMut(usize, &mut String) -> Result<bool>) -> Result<StringArray> {
+        let mut strings = StringBuilder::with_capacity(rows, 0);
         let mut text = String::new();
         for row in 0..rows {
             text.clear();
             let is_there = write(row, &mut text)?;
-            if texts.values_slice().len().saturating_add(text.len()) > MOST_BYTES {
+            if strings.values_slice().len().saturating_add(text.len()) > MOST_BYTES {
                 let message = "the images of a batch of changes exceed 2 GiB; use fewer rows per batch (batch_rows)";
                 return Err(Error::new(ErrorKind::MemoryLimit, message));
             }
-            texts.append_option(is_there.then_some(&text));
+            strings.append_option(is_there.then_some(&text));
         }
-        Ok(texts.finish())
+        Ok(strings.finish())
     }
 
     fn fields<'a>(self, fields: &[Field], records: &'a StructArray) -> Result<Vec<(String, BoundColumn<'a>)>> {
@@ -119,7 +119,7 @@ impl ImageFormat {
                 .map(|array| CellData::Longs(array.reinterpret_cast(), 1)),
             DataType::Float32 => array.as_primitive_opt::<Float32Type>().map(CellData::Floats),
             DataType::Float64 => array.as_primitive_opt::<Float64Type>().map(CellData::Doubles),
-            DataType::Utf8 => array.as_string_opt::<i32>().map(CellData::Texts),
+            DataType::Utf8 => array.as_string_opt::<i32>().map(CellData::Strings),
             DataType::Binary => {
                 let is_fixed = matches!(ty, Type::Fixed(_));
                 array.as_binary_opt::<i32>().map(|array| CellData::Bytes(array, is_fixed))
@@ -210,7 +210,7 @@ impl ImageFormat {
                 let value = array.value(row);
                 quoted_unless(value.is_finite(), out, |out| avro::write_double(value, out));
             }
-            CellData::Texts(array) => write_text(array.value(row).chars(), out),
+            CellData::Strings(array) => write_text(array.value(row).chars(), out),
             CellData::Bytes(array, is_fixed) => self.write_bytes(array.value(row), *is_fixed, out),
             CellData::Fixed(array) => self.write_bytes(array.value(row), true, out),
             CellData::Decimals(array, scale, width) => match self {
@@ -289,7 +289,7 @@ enum CellData<'a> {
     Longs(Int64Array, i64),
     Floats(&'a Float32Array),
     Doubles(&'a Float64Array),
-    Texts(&'a StringArray),
+    Strings(&'a StringArray),
     /// Bytes, and whether they are of a `fixed`.
     Bytes(&'a BinaryArray, bool),
     Fixed(&'a FixedSizeBinaryArray),
@@ -393,32 +393,32 @@ mod tests {
 
     use super::*;
 
-    fn texts(ty: &str, values: ArrayRef) -> [Vec<String>; 2] {
+    fn strings(ty: &str, values: ArrayRef) -> [Vec<String>; 2] {
         let text = format!(r#"{{"type":"record","name":"r","fields":[{{"name":"f","type":{ty}}}]}}"#);
         let schema = avro::Schema::parse(&text).unwrap();
         let rows = RecordBatch::try_from_iter_with_nullable([("f", values, true)]).unwrap();
         [ImageFormat::Row, ImageFormat::Record].map(|form| {
-            let texts = form.images_of_batch(&schema, &rows).unwrap();
+            let strings = form.images_of_batch(&schema, &rows).unwrap();
             let value = |text: &str| text.strip_prefix("{\"f\":").unwrap().strip_suffix('}').unwrap().to_owned();
-            texts.iter().map(|text| value(text.unwrap())).collect()
+            strings.iter().map(|text| value(text.unwrap())).collect()
         })
     }
 
     /// Checks the values of a column of one type, in both formats.
     fn check(ty: &str, values: ArrayRef, row: &[&str], record: &[&str]) {
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        assert_eq!(texts(ty, values), [owned(row), owned(record)], "{ty}");
+        let owned = |strings: &[&str]| strings.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        assert_eq!(strings(ty, values), [owned(row), owned(record)], "{ty}");
     }
 
-    fn both(ty: &str, values: ArrayRef, texts: &[&str]) {
-        check(ty, values, texts, texts);
+    fn both(ty: &str, values: ArrayRef, strings: &[&str]) {
+        check(ty, values, strings, strings);
     }
 
     #[test]
     fn numbers_are_javas() {
-        let texts = ["0.1", "1.0E10", "\"NaN\"", "\"-Infinity\"", "-0.0"];
-        both(r#""double""#, Arc::new(Float64Array::from(vec![0.1, 1e10, f64::NAN, f64::NEG_INFINITY, -0.0])), &texts);
-        both(r#""float""#, Arc::new(Float32Array::from(vec![0.1, 1e10, f32::NAN, f32::NEG_INFINITY, -0.0])), &texts);
+        let strings = ["0.1", "1.0E10", "\"NaN\"", "\"-Infinity\"", "-0.0"];
+        both(r#""double""#, Arc::new(Float64Array::from(vec![0.1, 1e10, f64::NAN, f64::NEG_INFINITY, -0.0])), &strings);
+        both(r#""float""#, Arc::new(Float32Array::from(vec![0.1, 1e10, f32::NAN, f32::NEG_INFINITY, -0.0])), &strings);
         both(r#""long""#, Arc::new(Int64Array::from(vec![i64::MIN, 7])), &["-9223372036854775808", "7"]);
         both(r#""boolean""#, Arc::new(BooleanArray::from(vec![true, false])), &["true", "false"]);
     }

@@ -41,13 +41,13 @@ impl DeletedKeyRows {
     /// Returns the values of a block, one row per delete: the projected columns for which it has values.
     pub(in crate::read) fn rows_of_block(&self, deletes: &DeletedKeys, instant: Option<&str>) -> Result<RecordBatch> {
         let rows = deletes.deleted.len();
-        let keys = texts(deletes, |one| one.key.as_ref())?;
+        let keys = strings(deletes, |one| one.key.as_ref())?;
         let mut fields = Vec::new();
         let mut columns: Vec<ArrayRef> = Vec::new();
         for field in self.projected.fields() {
             let column: Option<ArrayRef> = match field.name().as_str() {
                 meta_columns::RECORD_KEY => Some(Arc::new(keys.clone())),
-                meta_columns::PARTITION_PATH => Some(Arc::new(texts(deletes, |one| one.partition.as_ref())?)),
+                meta_columns::PARTITION_PATH => Some(Arc::new(strings(deletes, |one| one.partition.as_ref())?)),
                 meta_columns::COMMIT_TIME => Some(Arc::new(StringArray::from(vec![instant; rows]))),
                 name if Some(name) == self.key_field.as_deref() => key_values(&keys, field.data_type()),
                 name => self.keys.ordering_of_deletes(name, deletes)?,
@@ -79,7 +79,7 @@ pub(in crate::read) fn nullable(schema: &Schema) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
-fn texts<'a>(
+fn strings<'a>(
     deletes: &'a DeletedKeys,
     of: impl Fn(&'a DeletedKey) -> Option<&'a std::ops::Range<u32>>,
 ) -> Result<StringArray> {

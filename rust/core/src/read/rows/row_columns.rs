@@ -289,8 +289,8 @@ mod tests {
 
     #[test]
     fn a_missing_column_is_null_where_it_may_be() {
-        let texts: ArrayRef = Arc::new(LargeStringArray::from(vec!["a"]));
-        let batch = RecordBatch::try_from_iter([("t", texts)]).unwrap();
+        let strings: ArrayRef = Arc::new(LargeStringArray::from(vec!["a"]));
+        let batch = RecordBatch::try_from_iter([("t", strings)]).unwrap();
         let fields = vec![Field::new("n", DataType::Int32, true), Field::new("t", DataType::Utf8, true)];
         let schema = Arc::new(Schema::new(fields));
         let rows = conformed(&batch, &schema, &|name| name == "n").unwrap();

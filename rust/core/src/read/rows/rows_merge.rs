@@ -249,8 +249,9 @@ mod tests {
         let keys: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.0)).collect::<StringArray>());
         let times: ArrayRef = Arc::new(rows.iter().map(|row| row.1).collect::<Int64Array>());
         // A type that no table has, and that is returned unchanged.
-        let texts: ArrayRef = Arc::new(rows.iter().map(|row| row.2).collect::<LargeStringArray>());
-        RecordBatch::try_from_iter_with_nullable([("id", keys, true), ("ts", times, true), ("x", texts, true)]).unwrap()
+        let strings: ArrayRef = Arc::new(rows.iter().map(|row| row.2).collect::<LargeStringArray>());
+        RecordBatch::try_from_iter_with_nullable([("id", keys, true), ("ts", times, true), ("x", strings, true)])
+            .unwrap()
     }
 
     fn options(properties: &[(&str, &str)]) -> RowsMergeOptions {
@@ -278,8 +279,8 @@ mod tests {
     fn describe(batches: &[RecordBatch]) -> Vec<String> {
         let row = |batch: &RecordBatch, row: usize| {
             let times = batch.column(1).as_primitive::<Int64Type>();
-            let texts = batch.column(2).as_string::<i64>();
-            let text = if texts.is_valid(row) { texts.value(row) } else { "-" };
+            let strings = batch.column(2).as_string::<i64>();
+            let text = if strings.is_valid(row) { strings.value(row) } else { "-" };
             format!("{} {} {text}", batch.column(0).as_string::<i32>().value(row), times.value(row))
         };
         batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |at| row(batch, at))).collect()

@@ -230,7 +230,16 @@ impl Reading {
             });
         }
         let Some(merge) = &mut self.merge else { return Ok(None) };
-        merge.inserts(self.batch_rows)?.map(|rows| self.range.keep(rows)).transpose()
+        if let Some(rows) = merge.inserts(self.batch_rows)? {
+            return self.range.keep(rows).map(Some);
+        }
+        let (merged, mut report) = (merge.counts(), self.report.edit());
+        report.updated_rows = report.updated_rows.saturating_add(merged.updates);
+        report.deleted_rows = report.deleted_rows.saturating_add(merged.deletes);
+        report.inserted_rows = report.inserted_rows.saturating_add(merged.inserts);
+        drop(report);
+        self.merge = None;
+        Ok(None)
     }
 
     fn merged(&mut self, base: &RecordBatch) -> Result<RecordBatch> {

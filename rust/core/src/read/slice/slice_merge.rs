@@ -11,7 +11,7 @@ use super::merge_columns::MergeColumns;
 use super::merge_input::MergeInput;
 use crate::error::Result;
 use crate::keys::{KeyColumns, RecordKey};
-use crate::merge::engine::{BaseBatch, RowChanges};
+use crate::merge::engine::{BaseBatch, MergeCounts, RowChanges};
 use crate::merge::{BaseRows, DeletedRows, HashRange, fetch_rows};
 use crate::read::base::base_bounds::beats_base;
 use crate::read::base::base_segments::BaseSegment;
@@ -93,6 +93,14 @@ impl SliceMerge {
     /// Returns the only column with the whole record key, if there is one.
     pub(in crate::read) fn key_column(&self) -> Option<&str> {
         self.keys.key_column()
+    }
+
+    /// What was merged so far; nothing if records are returned without merging.
+    pub(in crate::read) fn counts(&self) -> MergeCounts {
+        match &self.rows {
+            LogRows::Merged(engine) => engine.counts(),
+            LogRows::Unmerged(_) => MergeCounts::default(),
+        }
     }
 
     /// Merges a batch of base rows. `projected` are its projected columns.

@@ -4,12 +4,17 @@
 //! |---|---|
 //! | `trigger` | when a compaction is due |
 //! | `slices` | the file slices that it may take |
+//! | `strategy` | which of these it takes |
 //! | `plan` | plans, made and read |
+//! | `table_compaction` | all of it, for the table itself |
 
 mod plan;
 mod slices;
+mod strategy;
+mod table_compaction;
 mod trigger;
 
 pub(super) use plan::{operation_of, plan_of, planned_slices};
 pub(super) use slices::{planned_groups, slices_to_compact};
+pub use table_compaction::{CompactionOptions, TableCompactions};
 pub(super) use trigger::{Trigger, TriggerNames, last_completed_compaction};

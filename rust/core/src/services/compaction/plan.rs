@@ -56,9 +56,7 @@ pub(in crate::services) fn plan_of(operations: Vec<HoodieCompactionOperation>) -
 /// them is gone; those of the storage.
 pub(in crate::services) fn planned_slices(table: &ServiceTable, instant: &RequestedTime) -> Result<Vec<FileSlice>> {
     let in_plan = |error: Error| error.at_instant(instant);
-    let bytes = table.timeline_writer().read_requested(instant, Action::Compaction)?;
-    let bytes = bytes.ok_or_else(|| in_plan(Error::invalid_table("a pending compaction has no plan")))?;
-    let plan = HoodieCompactionPlan::from_bytes(&bytes).map_err(in_plan)?.unwrap_or_default();
+    let plan = read_plan(table, instant, Action::Compaction)?;
     let mut listed: Option<PartitionFiles> = None;
     let mut slices = Vec::new();
     for operation in plan.operations.into_iter().flatten() {
@@ -72,6 +70,21 @@ pub(in crate::services) fn planned_slices(table: &ServiceTable, instant: &Reques
         listed = Some(files);
     }
     Ok(slices)
+}
+
+/// Reads the plan of a pending compaction or log compaction.
+///
+/// # Errors
+/// `InvalidTable` if there is none, or it cannot be read; those of the storage.
+pub(in crate::services) fn read_plan(
+    table: &ServiceTable,
+    instant: &RequestedTime,
+    action: Action,
+) -> Result<HoodieCompactionPlan> {
+    let in_plan = |error: Error| error.at_instant(instant);
+    let bytes = table.timeline_writer().read_requested(instant, action)?;
+    let bytes = bytes.ok_or_else(|| in_plan(Error::invalid_table("a pending compaction has no plan")))?;
+    Ok(HoodieCompactionPlan::from_bytes(&bytes).map_err(in_plan)?.unwrap_or_default())
 }
 
 fn slice_of(operation: &HoodieCompactionOperation, files: &PartitionFiles) -> Result<FileSlice> {

@@ -20,7 +20,7 @@ pub(in crate::services) type PlannedGroups = BTreeMap<String, BTreeSet<String>>;
 /// What reading plans may fail with.
 pub(in crate::services) fn planned_groups(timeline: &Timeline) -> Result<PlannedGroups> {
     let mut groups = PlannedGroups::new();
-    for plan in timeline.pending_compactions()? {
+    for plan in timeline.pending_compactions()?.into_iter().chain(timeline.pending_log_compactions()?) {
         for operation in plan.operations {
             groups.entry(operation.partition).or_default().insert(operation.file_id);
         }

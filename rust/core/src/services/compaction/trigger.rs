@@ -63,6 +63,11 @@ impl Trigger {
         Ok(Self { strategy: *strategy, commits, seconds })
     }
 
+    /// Delta commits after which a compaction is due.
+    pub(in crate::services) const fn commits(&self) -> u64 {
+        self.commits
+    }
+
     /// Whether a compaction at `now` is due, if the table is about to have `ahead` more delta commits than its timeline.
     pub(in crate::services) fn is_due(
         &self,

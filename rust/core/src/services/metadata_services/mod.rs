@@ -10,8 +10,12 @@
 //! | `merged_records` | the records of a slice, key by key |
 //! | `compact_group` | a new base file of one file group |
 //! | `compact` | the action: plan, base files, completed instant |
+//! | `clean` | deletes old versions of file groups |
+//! | `archive` | moves old instants to the archive |
 //! | `run` | what runs, and in what order |
 
+mod archive;
+mod clean;
 mod compact;
 mod compact_group;
 mod merged_records;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::config::option_values;
 use crate::error::{Error, Result};
+use crate::services::archival::ArchivalOptions;
 use crate::services::compaction::{Trigger, TriggerNames};
 
 const TRIGGER: TriggerNames = TriggerNames {
@@ -23,6 +24,8 @@ pub(super) struct MetadataServiceOptions {
     pub(super) trigger: Trigger,
     /// Delta commits that may pile up while an instant of the table is pending, up to table version 7.
     pub(super) max_when_pending: u64,
+    /// How many commits of the table stay active.
+    pub(super) archival: ArchivalOptions,
     /// Whether a service that fails ends the write.
     pub(super) fails_write: bool,
 }
@@ -40,6 +43,7 @@ impl MetadataServiceOptions {
         Ok(Self {
             trigger: Trigger::from_options(options, TRIGGER)?,
             max_when_pending: option_values::number(options, MAX_WHEN_PENDING, 1000)?,
+            archival: ArchivalOptions::from_options(options)?,
             fails_write: option_values::boolean(options, FAIL, true)?,
         })
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::compact::MetadataCompaction;
 use super::options::MetadataServiceOptions;
+use super::{archive, clean};
 use crate::commit::Clock;
 use crate::config::TableConfig;
 use crate::error::{ErrorKind, Result};
@@ -39,7 +40,10 @@ impl MetadataServices<'_> {
         let partitions = maintained_partitions(&self.config.properties)?;
         let compaction =
             MetadataCompaction { data: self.timeline, clock: self.clock, partitions: &partitions, options: &options };
-        if !compaction.is_due(metadata, self.config.timeline_zone)? {
+        let is_due = compaction.is_due(metadata, self.config.timeline_zone)?
+            || clean::is_due(metadata)
+            || archive::is_due(metadata, &options);
+        if !is_due {
             return Ok(false);
         }
         match self.run_due(&compaction) {
@@ -53,6 +57,8 @@ impl MetadataServices<'_> {
         let mut metadata = ServiceTable::open_metadata(self.store)?;
         let executed = compaction.execute_pending(&mut metadata)?;
         let compacted = compaction.compact(&mut metadata)?;
-        Ok(executed || compacted)
+        let cleaned = clean::clean(&mut metadata, (self.clock, self.timeline), compaction.partitions)?;
+        let archived = archive::archive(&mut metadata, self.timeline, compaction.options)?;
+        Ok(executed || compacted || cleaned || archived)
     }
 }

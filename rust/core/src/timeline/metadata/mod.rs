@@ -30,6 +30,7 @@
 //!
 //! The files in `schemas/` are the Avro schemas of Hudi 1.2 (Apache License 2.0).
 
+mod archived_entry;
 mod clean;
 mod cleaner_plan;
 mod commit;
@@ -49,6 +50,7 @@ mod rollback;
 mod rollback_plan;
 mod savepoint;
 
+pub use archived_entry::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder, HISTORY_SCHEMA};
 pub use clean::{HoodieCleanMetadata, HoodieCleanPartitionMetadata};
 pub use cleaner_plan::{HoodieActionInstant, HoodieCleanFileInfo, HoodieCleanerPlan};
 pub use commit::{HoodieCommitMetadata, HoodieRuntimeStats, HoodieWriteStat};

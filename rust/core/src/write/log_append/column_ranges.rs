@@ -80,7 +80,7 @@ fn bounds(ty: &Type, column: &ArrayRef) -> Option<(ColumnValue, ColumnValue)> {
             Some((ColumnValue::from_f64(zero(least, -1.0)), ColumnValue::from_f64(zero(greatest, 1.0))))
         }
         Ty::Utf8 => {
-            let (least, greatest) = extreme_texts(column.as_string::<i32>())?;
+            let (least, greatest) = extreme_strings(column.as_string::<i32>())?;
             Some((ColumnValue::String(least.to_owned()), ColumnValue::String(greatest.to_owned())))
         }
         Ty::Binary => of_bytes(ty, column.as_binary::<i32>().iter().flatten()),
@@ -116,14 +116,14 @@ where
 }
 
 /// The least and the greatest text, by its bytes.
-fn extreme_texts(values: &StringArray) -> Option<(&str, &str)> {
+fn extreme_strings(values: &StringArray) -> Option<(&str, &str)> {
     let valid = |row: &usize| values.is_valid(*row);
     let mut rows = (0..values.len()).filter(valid).map(|row| values.value(row));
     let first = rows.next()?;
     let (mut least, mut greatest) = (first, first);
     let (mut least_head, mut greatest_head) = (head(first), head(first));
     for value in rows {
-        // Most texts differ in their first bytes.
+        // Most strings differ in their first bytes.
         let own = head(value);
         if own < least_head || own == least_head && value < least {
             (least, least_head) = (value, own);
@@ -135,7 +135,7 @@ fn extreme_texts(values: &StringArray) -> Option<(&str, &str)> {
     Some((least, greatest))
 }
 
-/// The first eight bytes, as a number of the same order; zeros behind shorter texts.
+/// The first eight bytes, as a number of the same order; zeros behind shorter strings.
 fn head(text: &str) -> u64 {
     match text.as_bytes().first_chunk::<8>() {
         Some(head) => u64::from_be_bytes(*head),
@@ -171,8 +171,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_ordered_by_their_bytes() {
-        let texts = [
+    fn strings_are_ordered_by_their_bytes() {
+        let strings = [
             "",
             "\0",
             "a",
@@ -188,13 +188,13 @@ mod tests {
             "ß",
             "\u{10000}",
         ];
-        for (at, least) in texts.iter().enumerate() {
-            for greatest in texts.iter().skip(at) {
+        for (at, least) in strings.iter().enumerate() {
+            for greatest in strings.iter().skip(at) {
                 let column = StringArray::from(vec![Some(*greatest), None, Some(*least), Some(*greatest)]);
-                assert_eq!(extreme_texts(&column), Some((*least, *greatest)));
+                assert_eq!(extreme_strings(&column), Some((*least, *greatest)));
                 assert!(head(least) <= head(greatest), "{least:?} {greatest:?}");
             }
         }
-        assert_eq!(extreme_texts(&StringArray::from(vec![None::<&str>])), None);
+        assert_eq!(extreme_strings(&StringArray::from(vec![None::<&str>])), None);
     }
 }

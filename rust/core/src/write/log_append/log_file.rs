@@ -61,6 +61,7 @@ impl LogFile {
             path: self.path,
             bytes,
             log: Some(target.status(self.version, &self.name, before)),
+            compacted: None,
             previous_base_file: None,
             key_range: None,
             bloom: None,

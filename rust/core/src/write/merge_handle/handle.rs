@@ -187,6 +187,7 @@ fn written_file(target: &MergeTarget, written: WrittenBaseFile) -> Result<Writte
         path: written.path,
         bytes: written.bytes,
         log: None,
+        compacted: None,
         previous_base_file: Some(target.replaced()?.name.clone()),
         key_range: written.key_range,
         bloom: written.bloom.map(|(kind, text)| (kind.name().to_owned(), text)),

@@ -1,4 +1,4 @@
-//! Texts and bytes: as they are, or by their place in a dictionary.
+//! Strings and bytes: as they are, or by their place in a dictionary.
 
 use std::sync::Arc;
 
@@ -51,13 +51,13 @@ pub(super) struct DictionaryTexts {
 
 impl DictionaryTexts {
     pub(super) fn open(stripe: &Stripe, of: &OrcType, size: u64) -> Result<Self> {
-        let mut texts = TextValues {
+        let mut strings = TextValues {
             bytes: stripe.stream(of.column, kind::DICTIONARY)?,
             lengths: stripe.ints(of.column, kind::LENGTH, false)?,
             binary: of.kind == OrcKind::Binary,
         };
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        Ok(Self { dictionary: texts.read(size)?, places: stripe.ints(of.column, kind::DATA, false)? })
+        Ok(Self { dictionary: strings.read(size)?, places: stripe.ints(of.column, kind::DATA, false)? })
     }
 }
 

@@ -1,0 +1,90 @@
+"""`mortice cluster`: plans clustering and executes plans."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from mortice.cli.show import print_json, print_table
+from mortice.services.clustering import ClusteringGroup
+from mortice.services.clustering import clustering_preview as preview
+from mortice.table import Table
+
+
+def add_cluster(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    add_storage_option: Callable[[argparse.ArgumentParser], None],
+) -> None:
+    """Adds the command to the parser.
+
+    Args:
+        commands: The parsers of commands.
+        add_storage_option: Adds the arguments that all commands on tables have.
+    """
+    what = "Writes the rows of small file groups to new file groups, larger ones and in another order."
+    command = commands.add_parser("cluster", help="rewrite small file groups", description=what, allow_abbrev=False)
+    command.set_defaults(run=run_cluster)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    steps = command.add_mutually_exclusive_group()
+    steps.add_argument("--schedule-only", action="store_true", help="make a plan, and do not execute it")
+    steps.add_argument("--run-only", action="store_true", help="execute pending plans, and make none")
+    command.add_argument("--dry-run", action="store_true", help="print what a new plan would rewrite; change nothing")
+    command.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        dest="options",
+        action="append",
+        type=_option,
+        default=[],
+        help="an option by Hudi's name, such as hoodie.clustering.plan.strategy.sort.columns=city; may be repeated",
+    )
+    add_storage_option(command)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run_cluster(arguments: argparse.Namespace) -> int:
+    """Runs the command."""
+    table = Table(arguments.path, storage_options=dict(arguments.storage_options), mmap=arguments.mmap)
+    options = dict(arguments.options)
+    if arguments.dry_run:
+        groups = preview(table.uri, dict(arguments.storage_options), options)
+        _print_groups(groups, arguments.json)
+        return 0
+    commit = table.cluster(options, schedule=not arguments.run_only, run=not arguments.schedule_only)
+    actions = ("clustering", "replacecommit")  # up to table version 7 the latter
+    pending = [i.requested_time for i in table.timeline.pending if i.action in actions]
+    if arguments.json:
+        print_json({"instant": commit.instant if commit else None, "pending": pending})
+    elif commit is not None:
+        print(commit)
+    else:
+        print(f"planned: {', '.join(pending)}" if pending else "nothing to cluster")
+    return 0
+
+
+def _print_groups(groups: list[ClusteringGroup], as_json: bool) -> None:
+    if as_json:
+        print_json(
+            [
+                {
+                    "partition": group.partition,
+                    "file_ids": group.file_ids,
+                    "files": group.files,
+                    "bytes": group.file_bytes,
+                    "outputs": group.outputs,
+                }
+                for group in groups
+            ]
+        )
+        return
+    print_table(
+        ["partition", "file groups", "files", "bytes", "new files"],
+        [[group.partition, len(group.file_ids), group.files, group.file_bytes, group.outputs] for group in groups],
+    )
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError("an option must be NAME=VALUE")
+    return name, value

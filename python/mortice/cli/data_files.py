@@ -1,0 +1,132 @@
+"""Files of rows for `mortice write` and `mortice create`: Parquet, Arrow, CSV and JSON, read as a stream."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import csv
+
+from mortice.errors import InvalidArgumentError
+
+__all__ = ["DataFiles", "parse_columns"]
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".orc": "orc",
+}
+WITHOUT_TYPES = frozenset({"csv", "json"})
+"""Formats whose values have no types of their own: they are read with those of the table's columns."""
+TYPES = {
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "bytes": pa.binary(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_COLUMN = re.compile(r"\s*(\S+)\s+(\w+(?:\(\d+,\s*\d+\))?)(\s+not\s+null)?\s*", re.IGNORECASE)
+
+
+class DataFiles:
+    """Files of rows.
+
+    Args:
+        paths: The files, all of one format, by the ends of their names.
+        table: The columns of the table that the rows are for, which say how CSV and JSON are read.
+
+    Raises:
+        InvalidArgumentError: A file is missing, damaged, or of another format.
+    """
+
+    def __init__(self, paths: Sequence[str], table: pa.Schema | None = None) -> None:
+        self._paths = list(paths)
+        self._format = _format_of(paths)
+        try:
+            self._dataset = ds.dataset(self._paths, format=self._reader(None))
+            if table is not None and self._format in WITHOUT_TYPES:
+                schema = _typed(self._dataset.schema, table)
+                self._dataset = ds.dataset(self._paths, schema=schema, format=self._reader(schema))
+        except (OSError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InvalidArgumentError(f"{', '.join(self._paths)}: {error}") from error
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
+        return self._dataset.schema
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows; None if the files would have to be read for it."""
+        return None if self._format in WITHOUT_TYPES else self._dataset.count_rows()
+
+    def reader(self) -> pa.RecordBatchReader:
+        """Returns the rows as a stream."""
+        return self._dataset.scanner().to_reader()
+
+    def _reader(self, schema: pa.Schema | None) -> ds.FileFormat | str:
+        if self._format != "csv":
+            return self._format
+        types = None if schema is None else {field.name: field.type for field in schema}
+        return ds.CsvFileFormat(convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=True))
+
+
+def _format_of(paths: Sequence[str]) -> str:
+    found = {path: FORMATS.get(PurePath(path).suffix.lower()) for path in paths}
+    for path, name in found.items():
+        if name is None:
+            raise InvalidArgumentError(f"{path}: the name must end with {', '.join(FORMATS)}")
+    if len(set(found.values())) > 1:
+        raise InvalidArgumentError(f"files of one write must have one format, got {', '.join(paths)}")
+    return next(name for name in found.values() if name is not None)
+
+
+def _typed(found: pa.Schema, table: pa.Schema) -> pa.Schema:
+    """Returns the columns of files with the types that the table has."""
+    known = {field.name: field.type for field in table}
+    return pa.schema([pa.field(field.name, known.get(field.name, field.type)) for field in found])
+
+
+def parse_columns(text: str) -> pa.Schema:
+    """Returns the columns that `name type, name type not null` describes.
+
+    Raises `InvalidArgumentError`.
+    """
+    # A comma between parentheses belongs to a decimal type.
+    fields = []
+    for part in re.split(r",(?![^(]*\))", text):
+        matched = _COLUMN.fullmatch(part)
+        kind = None if matched is None else _type_of(matched[2].lower())
+        if matched is None or kind is None:
+            raise InvalidArgumentError(
+                f"--schema must be a file or columns such as 'id string, fare double', got {part.strip()!r}; types are "
+                f"{', '.join(TYPES)} and decimal(p,s)"
+            )
+        fields.append(pa.field(matched[1], kind, nullable=matched[3] is None))
+    return pa.schema(fields)
+
+
+def _type_of(name: str) -> pa.DataType | None:
+    decimal = _DECIMAL.fullmatch(name)
+    if decimal is None:
+        return TYPES.get(name)
+    try:
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
+    except ValueError as error:
+        raise InvalidArgumentError(f"--schema: {name}: {error}") from error

@@ -1,0 +1,85 @@
+"""`mortice clean` and `mortice archive`: delete old files, move old instants to the archive."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Callable
+
+from mortice.cli.show import print_json, print_table
+from mortice.options import checked_storage_options, checked_uri
+from mortice.services.archival import archive
+from mortice.services.cleaning import Clean, clean
+
+__all__ = ["add_housekeeping"]
+
+
+def add_housekeeping(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    add_storage_option: Callable[[argparse.ArgumentParser], None],
+    pair: Callable[[str], tuple[str, str]],
+) -> None:
+    """Adds both commands.
+
+    Args:
+        commands: The commands of the parser.
+        add_storage_option: Adds the options of the storage to a command.
+        pair: Parses NAME=VALUE.
+    """
+    for name, run, what, example in (
+        ("clean", run_clean, "delete files that only old queries read", "hoodie.clean.commits.retained=24"),
+        ("archive", run_archive, "move old instants to the archive", "hoodie.keep.min.commits=40"),
+    ):
+        command = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".", allow_abbrev=False)
+        command.set_defaults(run=run)
+        command.add_argument("path", metavar="PATH", help="the table's base path")
+        command.add_argument("--dry-run", action="store_true", help="print what would be done; change nothing")
+        command.add_argument(
+            "--option",
+            metavar="NAME=VALUE",
+            dest="options",
+            action="append",
+            type=pair,
+            default=[],
+            help=f"an option by Hudi's name, such as {example}; may be repeated",
+        )
+        add_storage_option(command)
+        command.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run_clean(arguments: argparse.Namespace) -> int:
+    """Cleans a table, or prints what would be deleted."""
+    storage = checked_storage_options(dict(arguments.storage_options))
+    cleans = clean(checked_uri(arguments.path), storage, dict(arguments.options), dry_run=arguments.dry_run)
+    if arguments.json:
+        print_json([dataclasses.asdict(one) for one in cleans])
+        return 0
+    if arguments.dry_run:
+        rows = [[one.instant or "(new)", file.path, file.bytes or ""] for one in cleans for file in one.files]
+        print_table(["instant", "file", "bytes"], rows)
+    for one in cleans:
+        print(_summary(one, "would delete" if arguments.dry_run else "deleted"))
+    if not cleans:
+        print("nothing to clean")
+    return 0
+
+
+def _summary(one: Clean, verb: str) -> str:
+    known = sum(file.bytes or 0 for file in one.files)
+    return f"clean {one.instant or '(new)'}: {verb} {len(one.files)} files, {known:,} bytes"
+
+
+def run_archive(arguments: argparse.Namespace) -> int:
+    """Archives a table's old instants, or prints which would be."""
+    storage = checked_storage_options(dict(arguments.storage_options))
+    archived = archive(checked_uri(arguments.path), storage, dict(arguments.options), dry_run=arguments.dry_run)
+    if arguments.json:
+        print_json([dataclasses.asdict(one) for one in archived])
+        return 0
+    if arguments.dry_run:
+        print_table(
+            ["requested", "completed", "action"],
+            [[one.instant, one.completion_time or "", one.action] for one in archived],
+        )
+    print(f"{'would archive' if arguments.dry_run else 'archived'} {len(archived)} instants")
+    return 0

@@ -1,0 +1,62 @@
+"""A bar of progress on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from types import TracebackType
+
+import pyarrow as pa
+
+__all__ = ["ProgressBar"]
+
+WIDTH = 30
+SECONDS_BETWEEN = 0.1
+
+
+class ProgressBar:
+    """Shows on standard error how many rows were read, if that is a terminal. It is removed at the end.
+
+    Args:
+        total: The number of rows, if it is known.
+    """
+
+    def __init__(self, total: int | None) -> None:
+        self._total = total
+        self._rows = 0
+        self._shown = 0.0
+        self._is_shown = sys.stderr.isatty()
+
+    def counted(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+        """Returns the rows of a reader, which are counted as they are read."""
+        return pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
+
+    def _batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            yield batch
+            self._rows += batch.num_rows
+            if time.monotonic() - self._shown >= SECONDS_BETWEEN:
+                self._show()
+        self._show(" read, writing")
+
+    def _show(self, state: str = " read") -> None:
+        if not self._is_shown:
+            return
+        self._shown = time.monotonic()
+        if not self._total:
+            bar = f"{self._rows:,} rows"
+        else:
+            filled = min(WIDTH, self._rows * WIDTH // self._total)
+            bar = f"[{'#' * filled}{'.' * (WIDTH - filled)}] {self._rows:,} of {self._total:,} rows"
+        # Erases the rest of the line.
+        print(f"\r{bar}{state}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> ProgressBar:  # noqa: PYI034 — Self needs Python 3.11
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._is_shown and self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Table services: actions on a table that are not writes of rows."""

@@ -1,0 +1,63 @@
+"""Cleans: they delete the files of old slices."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mortice import _mortice
+from mortice.writes import checked_options
+
+__all__ = ["Clean", "CleanedFile", "clean"]
+
+
+@dataclass(frozen=True)
+class CleanedFile:
+    """A file that a clean deleted, or would delete."""
+
+    path: str
+    """The file's path, relative to the table."""
+    bytes: int | None
+    """The size of the file; None if the plan was another writer's."""
+
+
+@dataclass(frozen=True)
+class Clean:
+    """A clean that was completed, or that would be run."""
+
+    instant: str | None
+    """The requested time; None of one that is not on the timeline: a dry run."""
+    files: list[CleanedFile] = field(repr=False)
+    """The files that were deleted."""
+    partitions: list[str]
+    """Partitions that were deleted, as they had no files any more."""
+    earliest: str | None
+    """The earliest write that queries can still go back to; None by file versions."""
+
+
+def clean(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool = False
+) -> list[Clean]:
+    """Completes pending cleans of the table at `uri`, then runs a new one.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options of the clean, by Hudi's names.
+        dry_run: Whether nothing is to be done but to say what would be.
+
+    Returns:
+        The cleans, oldest first; none if there was nothing to delete.
+
+    Raises:
+        MorticeError: The subclass that says what is wrong.
+    """
+    cleans, warned = _mortice.clean(uri, storage_options, checked_options(options), dry_run)
+    for sentence in warned:
+        warnings.warn(sentence, UserWarning, stacklevel=3)
+    return [
+        Clean(instant, [CleanedFile(*file) for file in files], partitions, earliest)
+        for instant, files, partitions, earliest in cleans
+    ]

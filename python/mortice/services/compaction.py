@@ -1,0 +1,93 @@
+"""Compactions: logs are merged into base files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mortice import _mortice
+from mortice.commit import Commit
+from mortice.options import checked_bool
+from mortice.writes import checked_options, commit_of
+
+__all__ = ["PlannedCompaction", "PlannedSlice", "compact", "planned_compactions"]
+
+
+@dataclass(frozen=True)
+class PlannedSlice:
+    """A file slice that a compaction merges."""
+
+    partition: str
+    """The partition path; empty if the table is not partitioned."""
+    file_id: str
+    """The id of the file group."""
+    base_file: str | None
+    """The name of the base file; None if the slice has log files only."""
+    log_files: list[str]
+    """The names of the log files."""
+    io_megabytes: float
+    """The megabytes that are read and, as expected, written."""
+
+
+@dataclass(frozen=True)
+class PlannedCompaction:
+    """A compaction that would be executed."""
+
+    instant: str | None
+    """Its requested time; None if it is not on the timeline yet."""
+    slices: list[PlannedSlice]
+    """What it merges, in the order of its plan."""
+
+
+def compact(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    schedule: bool = True,
+    run: bool = True,
+) -> tuple[str | None, list[Commit]]:
+    """Executes the pending compactions of the table at `uri`, plans another one, if it is due, and executes it.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options of the compaction, by Hudi's names.
+        schedule: Whether a compaction is planned.
+        run: Whether compactions are executed.
+
+    Returns:
+        The requested time of the compaction that was planned, None if there is nothing to compact; and the compactions
+        that were completed.
+
+    Raises:
+        MorticeError: The subclass that says what is wrong. A compaction that was planned is pending then.
+    """
+    schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
+    scheduled, commits, warned = _mortice.compact(uri, storage_options, schedule, run, checked_options(options))
+    for sentence in warned:
+        warnings.warn(sentence, UserWarning, stacklevel=3)
+    return scheduled, [commit_of(commit, stacklevel=4) for commit in commits]
+
+
+def planned_compactions(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    schedule: bool = True,
+    run: bool = True,
+) -> list[PlannedCompaction]:
+    """Returns what `compact` would do. Nothing is changed.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options of the compaction, by Hudi's names.
+        schedule: Whether a compaction is planned.
+        run: Whether compactions are executed.
+
+    Raises as `compact`.
+    """
+    planned = _mortice.planned_compactions(uri, storage_options, schedule, run, checked_options(options))
+    return [PlannedCompaction(instant, [PlannedSlice(*one) for one in slices]) for instant, slices in planned]

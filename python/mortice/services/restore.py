@@ -1,0 +1,152 @@
+"""Rollback, savepoints and restore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mortice import _mortice
+from mortice.errors import InvalidArgumentError
+from mortice.writes import checked_options
+
+__all__ = ["Restore", "Rollback", "Savepoint", "create_savepoint", "delete_savepoint", "restore", "rollback"]
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """An instant that was rolled back, or would be.
+
+    Attributes:
+        instant: Its requested time.
+        action: Its action, as it was on the timeline.
+        state: Its state before: `REQUESTED`, `INFLIGHT` or `COMPLETED`.
+        rollback_instant: The requested time of the rollback; None after a dry run.
+        deleted: The data files that were deleted, or would be: paths relative to the table, and bytes.
+        undone_logs: Log files that stay, and whose blocks a rollback block undoes: up to table version 7.
+    """
+
+    instant: str
+    action: str
+    state: str
+    rollback_instant: str | None
+    deleted: list[tuple[str, int]]
+    undone_logs: list[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """A savepoint that was made, or would be.
+
+    Attributes:
+        instant: The requested time of the write that it keeps.
+        completion_time: When it was made; None up to table version 7, and after a dry run.
+        files: The names of the files that it keeps, by partition.
+    """
+
+    instant: str
+    completion_time: str | None
+    files: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Restore:
+    """A table that was restored, or would be.
+
+    Attributes:
+        instant: The requested time of the write that it was restored to.
+        restore_instant: The requested time of the restore; None after a dry run.
+        undone: The writes that were undone, or would be, newest first. Their `rollback_instant` is None.
+    """
+
+    instant: str
+    restore_instant: str | None
+    undone: list[Rollback]
+
+
+def rollback(
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
+) -> Rollback:
+    """Rolls an instant of the table at `uri` back.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        instant: The requested time.
+        options: Options by Hudi's names.
+        dry_run: True changes nothing.
+
+    Raises:
+        MorticeError: The subclass that says what is wrong.
+    """
+    given = checked_options(options)
+    return Rollback(*_mortice.rollback(uri, storage_options, requested_time(instant), given, dry_run))
+
+
+def restore(
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
+) -> Restore:
+    """Restores the table at `uri` to a savepoint.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        instant: The requested time of the savepoint.
+        options: Options by Hudi's names.
+        dry_run: True changes nothing.
+
+    Raises as `rollback`.
+    """
+    given = checked_options(options)
+    kept, restore_instant, undone = _mortice.restore(uri, storage_options, requested_time(instant), given, dry_run)
+    return Restore(kept, restore_instant, [Rollback(*one) for one in undone])
+
+
+def create_savepoint(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    instant: str,
+    note: tuple[str, str],
+    options: Mapping[str, Any] | None,
+    *,
+    dry_run: bool,
+) -> Savepoint:
+    """Makes a savepoint of a completed write of the table at `uri`.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        instant: The requested time of the write.
+        note: The user, and a comment.
+        options: Options by Hudi's names.
+        dry_run: True changes nothing.
+
+    Raises as `rollback`.
+    """
+    if not all(isinstance(text, str) for text in note):
+        raise InvalidArgumentError(f"user and comment must be strings, got {note!r}")
+    given = checked_options(options)
+    return Savepoint(*_mortice.create_savepoint(uri, storage_options, requested_time(instant), note, given, dry_run))
+
+
+def delete_savepoint(
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None
+) -> None:
+    """Deletes a savepoint of the table at `uri`.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        instant: The requested time of the write that it keeps.
+        options: Options by Hudi's names.
+
+    Raises as `rollback`.
+    """
+    _mortice.delete_savepoint(uri, storage_options, requested_time(instant), checked_options(options))
+
+
+def requested_time(instant: str) -> str:
+    """The requested time of an instant, as text. Raises `InvalidArgumentError` for anything that is not a string."""
+    if not isinstance(instant, str):
+        raise InvalidArgumentError(f"instant must be a requested time, such as '20240101120000000', got {instant!r}")
+    return instant

@@ -1,0 +1,74 @@
+"""Compactions whose file slices are merged by Spark's tasks: the driver plans and commits."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mortice import _mortice
+from mortice.commit import Commit
+from mortice.options import checked_bool
+from mortice.spark.task_errors import typed_error
+from mortice.spark.write_options import WriteTarget, parallelism
+from mortice.spark.write_stages import run_tasks
+from mortice.writes import commit_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["compact"]
+
+
+def compact(
+    spark: SparkSession,
+    uri: str | os.PathLike[str],
+    schedule: bool = True,
+    options: Mapping[str, Any] | None = None,
+) -> Commit | None:
+    """Merges log files of a table into base files, as tasks of Spark. Works on Spark 3.5 and later, also on Connect.
+
+        mortice.spark.compact(spark, "/lake/trips")
+
+    It executes what is pending, also what Hudi planned, then plans and executes another compaction, if one is due. A
+    compaction that is stopped, or fails, stays pending; the next call executes it.
+
+    Args:
+        spark: The session.
+        uri: The table's base path, a local path or a URI.
+        schedule: False executes what is pending only.
+        options: As for `Table.compact`, and options of the storage as for `mortice.spark.write`.
+
+    Returns:
+        The last compaction that was executed; None if there was nothing to compact.
+
+    Raises as `Table.compact`.
+    """
+    target, schedule = WriteTarget.from_options(uri, options), checked_bool("schedule", schedule)
+    storage = target.storage_options(spark)
+    native = _mortice.DistributedCompaction(target.uri, storage, target.options, parallelism(spark))
+    for sentence in native.warnings:
+        warnings.warn(sentence, UserWarning, stacklevel=2)
+    commits = _executed(spark, native)
+    if schedule and native.schedule() is not None:
+        commits += _executed(spark, native)
+    return commits[-1] if commits else None
+
+
+def _executed(spark: SparkSession, native: _mortice.DistributedCompaction) -> list[Commit]:
+    """Executes the pending compactions."""
+    commits = []
+    native.find_pending()
+    while (step := native.begin_next()) is not None:
+        stage, tasks = step
+        try:
+            reports = run_tasks(spark, stage, tasks)
+        except BaseException as error:
+            raised = typed_error(error)
+            native.abort(str(raised))
+            if raised is error:
+                raise
+            raise raised from error
+        commits.append(commit_of(native.commit(reports), stacklevel=4))
+    return commits

@@ -1,0 +1,174 @@
+"""Writes streams to tables, each batch in one commit that is made once: `foreachBatch(mortice.spark.stream_writer(…))`.
+
+Spark runs a batch again if the query ended before Spark recorded that the batch was done. Its commit has the number of
+the batch, so a batch that is in the table is left out when it comes again. A batch that was not committed is not in the
+table at all: the next write rolls it back.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mortice.errors import InvalidArgumentError, StorageError, TableNotFoundError, UnsupportedError, WriteConflictError
+from mortice.spark.data_frame import is_connect
+from mortice.spark.stream_checkpoint import BatchCheckpoint, commits_of_batch, last_checkpoint
+from mortice.spark.write import checked_operation, write_frame
+from mortice.spark.write_options import WriteTarget
+from mortice.table import Table
+from mortice.validators import Validator
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["StreamWriter", "stream_writer"]
+
+_PREFIX = "hoodie.datasource.write.streaming."
+IDENTIFIER, DEFAULT_IDENTIFIER = f"{_PREFIX}checkpoint.identifier", "default_single_writer"
+RETRIES, DEFAULT_RETRIES = f"{_PREFIX}retry.count", 3
+INTERVAL, DEFAULT_INTERVAL = f"{_PREFIX}retry.interval.ms", 2000
+IGNORE_FAILED = f"{_PREFIX}ignore.failed.batch"
+QUERY_ID = "sql.streaming.queryId"
+"""The local property in which Spark gives the query's id to the thread of a batch (`StreamExecution.QUERY_ID_KEY`)."""
+
+_log = logging.getLogger("mortice")
+
+
+def stream_writer(
+    uri: str | os.PathLike[str], operation: str | None = None, options: Mapping[str, Any] | None = None
+) -> StreamWriter:
+    """Returns a function for `foreachBatch` that writes each batch of a stream to a Hudi table, exactly once.
+
+        trips.writeStream.foreachBatch(
+            mortice.spark.stream_writer("/lake/trips", options={"hoodie.index.type": "BUCKET"})
+        ).option("checkpointLocation", "/checkpoints/trips").start()
+
+    Each batch is one commit of `mortice.spark.write`, an empty batch too. The commit records the number of the batch
+    under the identifier of the stream (`hoodie.datasource.write.streaming.checkpoint.identifier`, default
+    `default_single_writer`) in the form of Hudi's streaming sink, so that mortice continues a stream of Hudi with its
+    checkpoint folder, and Hudi one of mortice. A batch that is in the table is not written again.
+
+    Args:
+        uri: The table's base path, a local path or a URI. If there is no table, the options describe it, and the first
+            batch creates it.
+        operation: As for `mortice.spark.write`: `upsert` if neither it nor the option
+            `hoodie.datasource.write.operation` is given.
+        options: As for `mortice.spark.write`. Two streams that write to one table need identifiers of their own, and
+            the options of several writers. `hoodie.datasource.write.streaming.retry.count` (3) is the number of
+            attempts when the storage fails or another writer conflicts, `…retry.interval.ms` (2000) the time before the
+            second one, which doubles.
+
+    Returns:
+        The function. It can be pickled.
+
+    Raises:
+        InvalidArgumentError: An argument or an option is invalid. The function raises it, too, if another query has
+            used the identifier: its batches have the same numbers.
+        UnsupportedError: `hoodie.datasource.write.streaming.ignore.failed.batch` is true, which loses rows.
+    """
+    return StreamWriter(uri, operation, options)
+
+
+class _WrittenMeanwhileError(Exception):
+    """Another driver has committed the batch."""
+
+
+class StreamWriter:
+    """A function of a batch and its number. See `stream_writer`."""
+
+    def __init__(
+        self, uri: str | os.PathLike[str], operation: str | None = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        target = WriteTarget.from_options(uri, options)
+        of_write = dict(target.options)
+        self._identifier = of_write.pop(IDENTIFIER, DEFAULT_IDENTIFIER)
+        if not self._identifier:
+            raise InvalidArgumentError(f"{IDENTIFIER} must not be empty")
+        self._attempts = max(1, _count(RETRIES, of_write.pop(RETRIES, str(DEFAULT_RETRIES))))
+        self._interval_ms = _count(INTERVAL, of_write.pop(INTERVAL, str(DEFAULT_INTERVAL)))
+        if of_write.pop(IGNORE_FAILED, "false").strip().lower() != "false":
+            raise UnsupportedError(f"{IGNORE_FAILED}=true: the rows of a failed batch would be lost; leave it out")
+        self._operation = checked_operation(operation, of_write)
+        self._target = replace(target, options=of_write)
+        self._has_written = False
+
+    def __call__(self, df: DataFrame, batch_id: int) -> None:
+        """Writes a batch, unless it is in the table.
+
+        Raises as `mortice.spark.write`, and `InvalidArgumentError` if another query has used the identifier.
+        """
+        query, uri = _query_id(df.sparkSession), self._target.uri
+        recorded = BatchCheckpoint.metadata(self._identifier, batch_id, query)
+        target = replace(self._target, options={**self._target.options, **recorded})
+        seconds = self._interval_ms / 1000
+        attempts_left = self._attempts
+        while True:
+            attempts_left -= 1
+            if self._is_written(df.sparkSession, batch_id, query):
+                _log.warning("batch %d of the stream %s is in the table already: %s", batch_id, self._identifier, uri)
+                return
+            try:
+                write_frame(df, target, self._operation, "append", [self._only_once(batch_id)])
+            except _WrittenMeanwhileError:
+                # Another driver runs the same query.
+                continue
+            except (StorageError, WriteConflictError) as error:
+                # Other errors come again, and a query that was stopped must not write on.
+                if attempts_left <= 0:
+                    raise
+                _log.warning("batch %d is written to %s again in %g s: %s", batch_id, uri, seconds, error)
+                time.sleep(seconds)
+                seconds *= 2
+            else:
+                self._has_written = True
+                return
+
+    def _only_once(self, batch: int) -> Validator:
+        """Returns a check of the table as the write would leave it, while it is locked. Another driver of the query
+        may have committed the batch since it was looked for.
+        """
+
+        def check(table: Table) -> None:
+            if len(commits_of_batch(table, self._identifier, batch)) > 1:
+                raise _WrittenMeanwhileError
+
+        return check
+
+    def _is_written(self, spark: SparkSession, batch: int, query: str | None) -> bool:
+        try:
+            table = Table(self._target.uri, storage_options=self._target.storage_options(spark))
+        except TableNotFoundError:
+            return False
+        last = last_checkpoint(table, self._identifier, is_archive_read=not self._has_written)
+        if last is None:
+            return False
+        if last.query is not None and query is not None:
+            if last.query != query:
+                raise self._used_by_another(last, f"by the query {last.query}, and this is the query {query}")
+        elif batch < last.batch:
+            raise self._used_by_another(last, f"for batch {last.batch}, and this is batch {batch}")
+        return batch <= last.batch
+
+    def _used_by_another(self, last: BatchCheckpoint, how: str) -> InvalidArgumentError:
+        return InvalidArgumentError(
+            f"the identifier {self._identifier!r} of a stream was last used {how}: batches of both have the same "
+            f"numbers; start with the checkpoint folder of the first query, or give the new one another {IDENTIFIER}",
+            path=self._target.uri,
+            instant=last.instant,
+        )
+
+
+def _count(name: str, value: str) -> int:
+    text = value.strip()
+    if not text.isdecimal():
+        raise InvalidArgumentError(f"{name} must be an integer of 0 or more, got {value!r}")
+    return int(text)
+
+
+def _query_id(spark: SparkSession) -> str | None:
+    """Returns the id of the query that runs the batch; None on Spark Connect, and outside of a query."""
+    return None if is_connect(spark) else spark.sparkContext.getLocalProperty(QUERY_ID)

@@ -1,0 +1,127 @@
+//! `compact`: merges logs into base files.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mortice::client::distributed::DistributedCompaction as Core;
+use mortice::client::{self, Committed, CompactRequest, RefusedRows, WriteResult};
+use mortice::{Error, ErrorKind, storage};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::StorageArgument;
+use crate::errors::released;
+use crate::write::{CommitOfWrite, commit_of_write};
+
+/// The compaction that was planned, those that were completed, and warnings.
+type Compacted = (Option<String>, Vec<CommitOfWrite>, Vec<String>);
+/// A file slice that would be compacted: partition, file id, base file, log files, bytes that are read and written, in MB.
+type PlannedSlice = (String, String, Option<String>, Vec<String>, f64);
+/// A compaction that would be executed: its requested time, if it is planned already, and its slices.
+type Planned = (Option<String>, Vec<PlannedSlice>);
+
+/// Plans a compaction, if one is due, and executes what is pending.
+#[pyfunction]
+pub(crate) fn compact(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    schedule: bool,
+    run: bool,
+    options: BTreeMap<String, String>,
+) -> PyResult<Compacted> {
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        let done = client::compact(uri, &storage, CompactRequest { schedule, run }, &options)?;
+        let commits = done.committed.into_iter().map(commit_of).collect();
+        Ok((done.scheduled.map(|instant| instant.to_string()), commits, done.warnings))
+    })
+}
+
+fn commit_of(committed: Committed) -> CommitOfWrite {
+    commit_of_write(WriteResult { committed, refused: RefusedRows::default(), warnings: Vec::new() })
+}
+
+/// The driver's part of compactions whose slices are merged in other processes.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct DistributedCompaction(Mutex<Core>);
+
+impl DistributedCompaction {
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl DistributedCompaction {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        uri: &str,
+        storage_options: StorageArgument,
+        options: BTreeMap<String, String>,
+        parallelism: u32,
+    ) -> PyResult<Self> {
+        let core = released(py, || {
+            let storage = storage::needed_options(uri, &storage_options)?;
+            Core::open((uri, &storage), &options, parallelism)
+        })?;
+        Ok(Self(Mutex::new(core)))
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.lock().warnings().to_vec()
+    }
+
+    fn schedule(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        released(py, || self.lock().schedule().map(|instant| instant.map(|instant| instant.to_string())))
+    }
+
+    fn find_pending(&self, py: Python<'_>) -> PyResult<usize> {
+        released(py, || self.lock().find_pending())
+    }
+
+    fn begin_next<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyBytes>, u32)>> {
+        let step = released(py, || self.lock().begin_next())?;
+        Ok(step.map(|step| (PyBytes::new(py, &step.stage), step.tasks)))
+    }
+
+    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>) -> PyResult<CommitOfWrite> {
+        released(py, || self.lock().commit(&reports).map(commit_of))
+    }
+
+    fn abort(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
+        released(py, || self.lock().abort(&Error::new(ErrorKind::Io, reason)))
+    }
+}
+
+/// What `compact` would do. Nothing is changed.
+#[pyfunction]
+pub(crate) fn planned_compactions(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    schedule: bool,
+    run: bool,
+    options: BTreeMap<String, String>,
+) -> PyResult<Vec<Planned>> {
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        let planned = client::planned_compactions(uri, &storage, CompactRequest { schedule, run }, &options)?;
+        let slice = |operation: mortice::timeline::metadata::HoodieCompactionOperation| {
+            let metric = operation.metrics.as_ref().and_then(|metrics| metrics.get("TOTAL_IO_MB")).copied();
+            (
+                operation.partition_path.unwrap_or_default(),
+                operation.file_id.unwrap_or_default(),
+                operation.data_file_path,
+                operation.delta_file_paths.unwrap_or_default(),
+                metric.unwrap_or_default(),
+            )
+        };
+        let of_plan = |plan: client::PlannedCompaction| {
+            (plan.instant.map(|instant| instant.to_string()), plan.operations.into_iter().map(slice).collect())
+        };
+        Ok(planned.into_iter().map(of_plan).collect())
+    })
+}

@@ -1,0 +1,100 @@
+//! Rollback, savepoints and restore.
+
+use std::collections::BTreeMap;
+
+use mortice::client::{self, RestoredTable, SavepointNote, UndoneInstant};
+use mortice::storage;
+use pyo3::prelude::*;
+
+use crate::arguments::StorageArgument;
+use crate::errors::released;
+
+/// Paths with bytes.
+type Files = Vec<(String, u64)>;
+/// Requested time, action, state, requested time of the rollback, deleted files, logs with rollback blocks behind them.
+type UndoneOfRollback = (String, &'static str, &'static str, Option<String>, Files, Files);
+/// Requested time, requested time of the restore, the instants that were undone.
+type RestoreOfTable = (String, Option<String>, Vec<UndoneOfRollback>);
+/// Requested time, completion time, files by partition.
+type SavepointOfTable = (String, Option<String>, BTreeMap<String, Vec<String>>);
+
+/// Rolls an instant back.
+#[pyfunction]
+pub(crate) fn rollback(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    instant: &str,
+    options: BTreeMap<String, String>,
+    dry_run: bool,
+) -> PyResult<UndoneOfRollback> {
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        client::rollback(uri, &storage, instant, &options, dry_run).map(undone)
+    })
+}
+
+/// Makes a savepoint. `note` is the user and the comment.
+#[pyfunction]
+pub(crate) fn create_savepoint(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    instant: &str,
+    note: (String, String),
+    options: BTreeMap<String, String>,
+    dry_run: bool,
+) -> PyResult<SavepointOfTable> {
+    let (user, comment) = note;
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        let note = SavepointNote { user, comment };
+        let made = client::create_savepoint(uri, &storage, instant, &note, (&options, dry_run))?;
+        Ok((made.instant.to_string(), made.completion_time.map(|time| time.to_string()), made.files))
+    })
+}
+
+/// Deletes a savepoint.
+#[pyfunction]
+pub(crate) fn delete_savepoint(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    instant: &str,
+    options: BTreeMap<String, String>,
+) -> PyResult<()> {
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        client::delete_savepoint(uri, &storage, instant, &options)
+    })
+}
+
+/// Restores a table.
+#[pyfunction]
+pub(crate) fn restore(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    instant: &str,
+    options: BTreeMap<String, String>,
+    dry_run: bool,
+) -> PyResult<RestoreOfTable> {
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        let RestoredTable { instant, restore, undone: all } =
+            client::restore(uri, &storage, instant, &options, dry_run)?;
+        Ok((instant.to_string(), restore.map(|time| time.to_string()), all.into_iter().map(undone).collect()))
+    })
+}
+
+/// An instant that was undone, as a tuple for Python.
+fn undone(instant: UndoneInstant) -> UndoneOfRollback {
+    (
+        instant.instant.to_string(),
+        instant.action.name(),
+        instant.state.name(),
+        instant.rollback.map(|time| time.to_string()),
+        instant.deleted,
+        instant.undone_logs,
+    )
+}

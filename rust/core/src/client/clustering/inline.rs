@@ -1,0 +1,59 @@
+//! Clustering after a write, by the writer's own options (`BaseHoodieTableServiceClient.runTableServicesInline`).
+
+use super::cluster::{execute_pending, schedule};
+use crate::client::transaction::ServiceTarget;
+use crate::config::ReadOptions;
+use crate::config::option_values::{boolean, number};
+use crate::error::Result;
+use crate::plan::OpenTable;
+use crate::timeline::{Action, Instant, MetadataPart, Timeline};
+
+const INLINE: &str = "hoodie.clustering.inline";
+const SCHEDULE: &str = "hoodie.clustering.schedule.inline";
+const INLINE_COMMITS: &str = "hoodie.clustering.inline.max.commits";
+const SCHEDULE_COMMITS: &str = "hoodie.clustering.async.max.commits";
+const COMMITS: usize = 4;
+
+/// Runs what options ask for after a write: all pending plans and a new one if it is due, or a new plan alone.
+///
+/// # Errors
+/// As for [`super::cluster`].
+pub(in crate::client) fn cluster_inline(target: ServiceTarget<'_>) -> Result<()> {
+    let options = target.options;
+    if boolean(options, INLINE, false)? {
+        execute_pending(target)?;
+        let timeline = OpenTable::open(target.uri, target.storage, ReadOptions::default())?.timeline;
+        if commits_since_clustering(&timeline)? >= number(options, INLINE_COMMITS, COMMITS)?
+            && schedule(target)?.is_some()
+        {
+            execute_pending(target)?;
+        }
+        return Ok(());
+    }
+    if boolean(options, SCHEDULE, false)? {
+        let timeline = OpenTable::open(target.uri, target.storage, ReadOptions::default())?.timeline;
+        if timeline.pending_clustering()?.is_empty()
+            && commits_since_clustering(&timeline)? >= number(options, SCHEDULE_COMMITS, COMMITS)?
+        {
+            schedule(target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes that were completed and requested after the last clustering, pending or completed (`ClusteringPlanActionExecutor`).
+fn commits_since_clustering(timeline: &Timeline) -> Result<usize> {
+    let mut last = timeline.pending_clustering()?.into_iter().map(|instant| &instant.requested_time).max();
+    for instant in timeline.completed_writes().rev().filter(|instant| instant.action == Action::ReplaceCommit) {
+        if is_clustering(timeline, instant)? {
+            last = last.max(Some(&instant.requested_time));
+            break;
+        }
+    }
+    Ok(timeline.completed_writes().filter(|instant| last.is_none_or(|last| instant.requested_time > *last)).count())
+}
+
+fn is_clustering(timeline: &Timeline, instant: &Instant) -> Result<bool> {
+    let metadata = timeline.commit_metadata(instant, MetadataPart::All)?;
+    Ok(metadata.is_some_and(|metadata| metadata.operation == "CLUSTER"))
+}

@@ -1,0 +1,24 @@
+//! Clustering: rows of file groups are written to new file groups, in another order and size. Rows do not change.
+//!
+//! ```text
+//! plan on the timeline ─> merged rows of each group ─> (row_order) ─> new base files ─> replace commit
+//! ```
+//! | file | job |
+//! |---|---|
+//! | `cluster` | plans, and executes what is planned |
+//! | `inline` | the same after a write |
+//! | `run` | the rows of a plan's groups, written |
+//! | `row_order` | the order of rows: by columns, or along a curve |
+//! | `space_curve` | Z-order and the Hilbert curve |
+//! | `value_ranks` | coordinates of values of any types and ranges |
+
+mod cluster;
+mod inline;
+mod row_order;
+mod run;
+mod space_curve;
+mod value_ranks;
+
+pub(super) use inline::cluster_inline;
+
+pub use cluster::{ClusterResult, ClusteringSteps, cluster, clustering_preview};

@@ -1,0 +1,121 @@
+//! Compactions that a user asks for.
+
+use std::collections::BTreeMap;
+
+use super::execute::execute_pending;
+use super::schedule::{plan_if_due, schedule};
+use crate::client::Committed;
+use crate::client::transaction::ServiceTarget;
+use crate::client::write::check_supported;
+use crate::commit::Clock;
+use crate::config::{ReadOptions, TableType, WriteOptions};
+use crate::error::{Error, Result};
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::services::{CompactionOptions, TableCompactions};
+use crate::storage::{StorageOptions, open_file_store};
+use crate::timeline::metadata::HoodieCompactionOperation;
+
+/// A compaction that was asked for is due at once, unless options say after how many delta commits.
+const COMMITS: u64 = 0;
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactRequest {
+    /// Plan a new compaction, if one is due.
+    pub schedule: bool,
+    /// Execute what is pending.
+    pub run: bool,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Default)]
+pub struct Compacted {
+    /// The compaction that was planned.
+    pub scheduled: Option<RequestedTime>,
+    /// The compactions that were completed, in this order.
+    pub committed: Vec<Committed>,
+    /// Sentences on options that have no effect.
+    pub warnings: Vec<String>,
+}
+
+/// A compaction that would be executed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedCompaction {
+    /// Its requested time; none if it is not planned yet.
+    pub instant: Option<RequestedTime>,
+    /// What it merges.
+    pub operations: Vec<HoodieCompactionOperation>,
+}
+
+/// Compacts a table: executes compactions that are pending, then plans another one, if it is due, and executes it.
+///
+/// # Errors
+/// `InvalidArgument` and `Unsupported`, by name, for tables and options that cannot be compacted with; those of reading the files and of
+/// the storage: a compaction that was planned is pending then, and the next call executes it.
+pub fn compact(
+    uri: &str,
+    storage: &StorageOptions,
+    request: CompactRequest,
+    options: &BTreeMap<String, String>,
+) -> Result<Compacted> {
+    let parsed = checked(uri, storage, options)?.1;
+    let target = ServiceTarget { uri, storage, options: parsed.values() };
+    let mut done = Compacted { warnings: parsed.warnings().to_vec(), ..Compacted::default() };
+    if request.run {
+        done.committed = execute_pending(target)?;
+    }
+    if request.schedule {
+        done.scheduled = schedule(target, COMMITS)?;
+    }
+    if request.run && done.scheduled.is_some() {
+        done.committed.extend(execute_pending(target)?);
+    }
+    Ok(done)
+}
+
+/// What [`compact`] would do. Nothing is changed.
+///
+/// # Errors
+/// As for [`compact`].
+pub fn planned_compactions(
+    uri: &str,
+    storage: &StorageOptions,
+    request: CompactRequest,
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<PlannedCompaction>> {
+    let (table, parsed) = checked(uri, storage, options)?;
+    let target = ServiceTarget { uri, storage, options: parsed.values() };
+    let mut planned = Vec::new();
+    if request.run {
+        let compactions = TableCompactions::open(&open_file_store(uri, storage)?)?;
+        for instant in compactions.pending() {
+            let operations = compactions.operations(&instant)?;
+            planned.push(PlannedCompaction { instant: Some(instant), operations });
+        }
+    }
+    if request.schedule {
+        let options = CompactionOptions::from_options(parsed.values(), COMMITS)?;
+        let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
+        let plan = plan_if_due(target, &options, &table, &instant)?;
+        let operations = plan.and_then(|plan| plan.operations);
+        planned.extend(operations.map(|operations| PlannedCompaction { instant: None, operations }));
+    }
+    Ok(planned)
+}
+
+/// Opens the table and checks the options.
+fn checked(
+    uri: &str,
+    storage: &StorageOptions,
+    options: &BTreeMap<String, String>,
+) -> Result<(OpenTable, WriteOptions)> {
+    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    if table.config.table_type != TableType::MergeOnRead {
+        let message = "a copy-on-write table has no logs to compact";
+        return Err(Error::invalid_argument(message).in_file(uri));
+    }
+    let parsed = WriteOptions::parse(options, "compact", &table.config)?;
+    Ok((table, parsed))
+}

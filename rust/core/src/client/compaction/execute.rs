@@ -1,0 +1,81 @@
+//! The execution of plans: a base file for each slice, then the completed instant.
+
+use std::num::NonZero;
+
+use crate::avro::Schema;
+use crate::client::schema::WriteSchema;
+use crate::client::transaction::ServiceTarget;
+use crate::client::write::new_attempt;
+use crate::client::{CommitExtra, Committed, Transaction};
+use crate::commit::WriteOperation;
+use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
+use crate::names::RequestedTime;
+use crate::services::TableCompactions;
+use crate::storage::{open_file_store, parallel};
+use crate::write::{BaseFileOptions, CompactHandle, CompactTarget, WriteStatus, WriteToken};
+
+/// Executes all compactions that are pending, oldest first, but those that another process executes.
+///
+/// # Errors
+/// As for [`execute`].
+pub(in crate::client) fn execute_pending(target: ServiceTarget<'_>) -> Result<Vec<Committed>> {
+    let pending = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?.pending();
+    let mut committed = Vec::with_capacity(pending.len());
+    for instant in pending {
+        committed.extend(execute(target, &instant)?);
+    }
+    Ok(committed)
+}
+
+/// Executes a compaction that is on the timeline. None if it is not pending, or if another process executes it.
+///
+/// # Errors
+/// As for [`ServiceTarget::begin`], [`TableCompactions::slices`], [`CompactHandle::compact`] and [`Transaction::commit`]. The plan stays
+/// on the timeline, and is executed again later.
+fn execute(target: ServiceTarget<'_>, instant: &RequestedTime) -> Result<Option<Committed>> {
+    let Some(transaction) = target.begin(WriteOperation::Compact, instant)? else { return Ok(None) };
+    match written(&transaction, target) {
+        Ok((statuses, schema)) => {
+            let extra = CommitExtra { schema: schema.json().to_owned(), ..CommitExtra::default() };
+            transaction.commit(statuses, &extra).map(Some)
+        }
+        Err(error) => {
+            transaction.abort(&error)?;
+            Err(error)
+        }
+    }
+}
+
+/// The slices of a compaction that has begun.
+///
+/// # Errors
+/// As for [`TableCompactions::slices`].
+pub(in crate::client) fn slices_of(transaction: &Transaction) -> Result<Vec<FileSlice>> {
+    TableCompactions::open(transaction.store())?.slices(transaction.instant())
+}
+
+/// Writes the new base files. Returns also the table's columns.
+fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<(Vec<WriteStatus>, Schema)> {
+    let (table, store, instant) = (transaction.table(), transaction.store(), transaction.instant());
+    let slices = slices_of(transaction)?;
+    let schema = WriteSchema::of_table(table)?;
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(slices.len().max(1));
+    let handle = CompactHandle {
+        store,
+        table,
+        schema: &schema.stored,
+        options: &BaseFileOptions::from_hudi_options(target.options)?,
+        memory: table.options.memory_limit / (threads as u64).max(1),
+    };
+    let attempt = new_attempt();
+    let numbered: Vec<(u32, &FileSlice)> = (0..).zip(&slices).collect();
+    let statuses = parallel::map(&numbered, threads, |(task, slice)| {
+        let token = WriteToken { task: *task, stage: 0, attempt };
+        handle.compact(&CompactTarget { slice: (*slice).clone(), instant: instant.clone(), token })
+    })?;
+    if statuses.len() != slices.len() {
+        return Err(Error::internal(format!("{} of {} slices were compacted", statuses.len(), slices.len())));
+    }
+    Ok((statuses, schema.columns))
+}

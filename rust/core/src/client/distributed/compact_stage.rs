@@ -1,0 +1,75 @@
+//! File slices that are compacted in other processes.
+
+use std::sync::Arc;
+
+use super::closing_store::ClosingStore;
+use super::reports::{CompactedReport, ReadReport};
+use super::specs::CompactSpec;
+use super::stage::{Input, Output, StageStep, TaskAttempt};
+use super::state::OpenWrite;
+use super::task_numbers::TaskNumbers;
+use crate::error::{Error, Result};
+use crate::storage::{FileStore, open_file_store};
+use crate::write::{BaseFileOptions, CompactHandle, CompactTarget, WriteToken};
+
+/// Writes the base files of slices.
+pub(super) struct CompactStage {
+    write: OpenWrite,
+    spec: CompactSpec,
+    store: Arc<dyn FileStore>,
+    options: BaseFileOptions,
+    tasks: TaskNumbers,
+    attempt: TaskAttempt,
+    /// Slices that are left.
+    waiting: Vec<u32>,
+}
+
+impl CompactStage {
+    /// Prepares to write.
+    ///
+    /// # Errors
+    /// Those of opening the storage; `InvalidArgument` for options of files.
+    pub(super) fn new(write: OpenWrite, spec: CompactSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
+        let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
+        let store = Arc::new(ClosingStore::new(store, write.instant()?));
+        let options = BaseFileOptions::from_hudi_options(&write.options)?;
+        Ok(Self { write, spec, store, options, tasks: TaskNumbers::new(input), attempt, waiting: Vec::new() })
+    }
+
+    fn compact(&self, number: u32, output: &mut Output) -> Result<()> {
+        let slice = usize::try_from(number).ok().and_then(|number| self.spec.slices.get(number));
+        let slice = slice.ok_or_else(|| Error::internal("a file slice that is not there"))?.clone();
+        let handle = CompactHandle {
+            store: &self.store,
+            table: &self.write.table,
+            schema: &self.write.schema.stored,
+            options: &self.options,
+            memory: self.write.table.options.memory_limit,
+        };
+        let token = WriteToken { task: number, stage: self.attempt.stage, attempt: self.attempt.attempt };
+        let target = CompactTarget { slice, instant: self.write.instant()?.clone(), token };
+        let mut status = handle.compact(&target)?;
+        if let Some(file) = status.file.as_mut().filter(|_| !self.spec.keeps_blooms) {
+            file.bloom = None;
+        }
+        let report = Box::new(CompactedReport { slice: number, status });
+        output.report(number, &ReadReport::Compacted(report))
+    }
+}
+
+impl StageStep for CompactStage {
+    fn step(&mut self, output: &mut Output) -> Result<bool> {
+        if let Some(number) = self.waiting.pop() {
+            self.compact(number, output)?;
+            return Ok(true);
+        }
+        let Some(task) = self.tasks.next()? else { return Ok(false) };
+        let slices = self.spec.tasks.get(task).ok_or_else(|| Error::internal("a task that is not there"))?;
+        self.waiting = slices.iter().rev().copied().collect();
+        Ok(true)
+    }
+
+    fn source(&self) -> u32 {
+        self.attempt.partition
+    }
+}

@@ -1,0 +1,211 @@
+//! The driver's part of compactions whose slices are merged in other processes.
+
+use std::collections::BTreeMap;
+
+use super::packing::{bin_count, bins_of};
+use super::reports::ReadReport;
+use super::specs::{CompactSpec, StageSpec};
+use super::state::WriteState;
+use crate::client::compaction::{schedule, slices_of};
+use crate::client::schema::WriteSchema;
+use crate::client::transaction::ServiceTarget;
+use crate::client::write::check_supported;
+use crate::client::{CommitExtra, Committed, Transaction};
+use crate::commit::{OpenMark, WriteOperation};
+use crate::config::{ReadOptions, TableType, WriteOptions};
+use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
+use crate::names::RequestedTime;
+use crate::plan::{OpenTable, PinnedTable};
+use crate::services::TableCompactions;
+use crate::storage::{StorageOptions, open_file_store};
+use crate::write::WriteStatus;
+
+/// A compaction that was asked for is due at once, unless options say after how many delta commits.
+const COMMITS: u64 = 0;
+/// Bytes that one task reads, if there are enough slices.
+const TASK_BYTES: u64 = 256 << 20;
+const BLOOM_FILTERS: &str = "bloom_filters";
+
+/// What tasks do: the stage, and the number of tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactStep {
+    /// The stage, for all tasks.
+    pub stage: Vec<u8>,
+    /// Tasks.
+    pub tasks: u32,
+}
+
+/// A compaction under way.
+struct Running {
+    transaction: Transaction,
+    slices: usize,
+    schema: String,
+}
+
+/// Compactions of a table, one after the other.
+pub struct DistributedCompaction {
+    uri: String,
+    storage: StorageOptions,
+    options: WriteOptions,
+    parallelism: u32,
+    waiting: Vec<RequestedTime>,
+    running: Option<Running>,
+}
+
+impl DistributedCompaction {
+    /// Checks the table and the options. Nothing is changed.
+    ///
+    /// # Errors
+    /// As for [`crate::client::compact`].
+    pub fn open(
+        (uri, storage): (&str, &StorageOptions),
+        options: &BTreeMap<String, String>,
+        parallelism: u32,
+    ) -> Result<Self> {
+        let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+        check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+        if table.config.table_type != TableType::MergeOnRead {
+            return Err(Error::invalid_argument("a copy-on-write table has no logs to compact").in_file(uri));
+        }
+        let options = WriteOptions::parse(options, "compact", &table.config)?;
+        let (uri, storage) = (uri.to_owned(), storage.clone());
+        Ok(Self { uri, storage, options, parallelism, waiting: Vec::new(), running: None })
+    }
+
+    /// Sentences on options that have no effect.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        self.options.warnings()
+    }
+
+    /// Plans a compaction, if one is due, and returns its requested time.
+    ///
+    /// # Errors
+    /// As for [`crate::client::compact`].
+    pub fn schedule(&self) -> Result<Option<RequestedTime>> {
+        schedule(self.target(), COMMITS)
+    }
+
+    /// Looks for the compactions that are pending. Returns how many there are.
+    ///
+    /// # Errors
+    /// Those of reading the timeline.
+    pub fn find_pending(&mut self) -> Result<usize> {
+        self.waiting = TableCompactions::open(&open_file_store(&self.uri, &self.storage)?)?.pending();
+        self.waiting.reverse();
+        Ok(self.waiting.len())
+    }
+
+    /// Begins the next pending compaction that no other process executes; none after the last.
+    ///
+    /// # Errors
+    /// As for [`ServiceTarget::begin`] and [`slices_of`]; the compaction stays pending.
+    pub fn begin_next(&mut self) -> Result<Option<CompactStep>> {
+        while let Some(instant) = self.waiting.pop() {
+            let Some(transaction) = self.target().begin(WriteOperation::Compact, &instant)? else { continue };
+            match self.step_of(&transaction) {
+                Ok((step, slices, schema)) => {
+                    self.running = Some(Running { transaction, slices, schema });
+                    return Ok(Some(step));
+                }
+                Err(error) => {
+                    transaction.abort(&error)?;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn step_of(&self, transaction: &Transaction) -> Result<(CompactStep, usize, String)> {
+        let slices = slices_of(transaction)?;
+        let table = transaction.table();
+        let schema = WriteSchema::of_table(table)?.columns.json().to_owned();
+        mark_of(transaction).open()?;
+        let (tasks, count) = (self.packed(&slices), slices.len());
+        let number = u32::try_from(tasks.len()).map_err(|_| Error::internal("4 billion tasks"))?;
+        let keeps_blooms = table.config.metadata_partitions.iter().any(|partition| partition == BLOOM_FILTERS);
+        let state = WriteState {
+            table: PinnedTable::new(table),
+            operation: WriteOperation::Compact,
+            options: self.options.values().clone(),
+            instant: Some(transaction.instant().clone()),
+            schema: schema.clone(),
+        };
+        let stage = state.to_bytes(StageSpec::Compact(CompactSpec { slices, tasks, keeps_blooms }))?;
+        Ok((CompactStep { stage, tasks: number }, count, schema))
+    }
+
+    /// The slices of each task.
+    fn packed(&self, slices: &[FileSlice]) -> Vec<Vec<u32>> {
+        let bytes = |slice: &FileSlice| {
+            let base = slice.base_file.as_ref().map_or(0, |base| base.len);
+            slice.log_files.iter().fold(base, |sum, log| sum.saturating_add(log.len))
+        };
+        let costs: Vec<u64> = slices.iter().map(bytes).collect();
+        let total = costs.iter().fold(0_u64, |sum, cost| sum.saturating_add(*cost));
+        let bins = bin_count(total, TASK_BYTES, self.parallelism, slices.len());
+        let mut tasks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (slice, bin) in (0..).zip(bins_of(&costs, bins)) {
+            tasks.entry(bin).or_default().push(slice);
+        }
+        tasks.into_values().collect()
+    }
+
+    /// Completes the compaction that was begun, given the reports of its tasks.
+    ///
+    /// # Errors
+    /// What tasks have reported as errors; those of [`Transaction::commit`]. The compaction stays pending then, without its files, unless
+    /// the message says otherwise.
+    pub fn commit(&mut self, reports: &[Vec<u8>]) -> Result<Committed> {
+        let Running { transaction, slices, schema } =
+            self.running.take().ok_or_else(|| Error::internal("a compaction that has not begun"))?;
+        let statuses = statuses(reports, slices).and_then(|statuses| {
+            mark_of(&transaction).close()?;
+            Ok(statuses)
+        });
+        match statuses {
+            Ok(statuses) => transaction.commit(statuses, &CommitExtra { schema, ..CommitExtra::default() }),
+            Err(error) => {
+                transaction.abort(&error)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Undoes the execution of the compaction that was begun, which stays pending.
+    ///
+    /// # Errors
+    /// `reason` if the storage failed as well, with a note of that.
+    pub fn abort(&mut self, reason: &Error) -> Result<()> {
+        self.waiting.clear();
+        self.running.take().map_or(Ok(()), |running| running.transaction.abort(reason))
+    }
+
+    fn target(&self) -> ServiceTarget<'_> {
+        ServiceTarget { uri: &self.uri, storage: &self.storage, options: self.options.values() }
+    }
+}
+
+/// The statuses of so many slices: one of each.
+fn statuses(reports: &[Vec<u8>], slices: usize) -> Result<Vec<WriteStatus>> {
+    let mut statuses = BTreeMap::new();
+    for report in ReadReport::read_all(reports)? {
+        let ReadReport::Compacted(report) = report else {
+            return Err(Error::internal("another report than that of a compacted slice"));
+        };
+        if statuses.insert(report.slice, report.status).is_some() {
+            return Err(Error::internal(format!("slice {} was compacted twice", report.slice)));
+        }
+    }
+    let is_last = statuses.keys().next_back().is_none_or(|last| usize::try_from(*last).is_ok_and(|last| last < slices));
+    if statuses.len() != slices || !is_last {
+        return Err(Error::internal(format!("{} of {slices} slices were compacted", statuses.len())));
+    }
+    Ok(statuses.into_values().collect())
+}
+
+fn mark_of(transaction: &Transaction) -> OpenMark {
+    OpenMark::new(std::sync::Arc::clone(transaction.store()), transaction.instant())
+}

@@ -1,0 +1,184 @@
+//! Inserts whose tasks write the rows that they have, and whose driver begins and ends in different processes: those of Spark's
+//! Python data source. What is known of such a write between the processes is one serialised state, which tasks run as a stage.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+
+use super::assigned::keeps_blooms;
+use super::driver::{check_options, mark_of};
+use super::reports::ReadReport;
+use super::specs::{InsertSpec, StageSpec};
+use super::state::WriteState;
+use crate::client::prepare::Preparation;
+use crate::client::read_rows::RowSource;
+use crate::client::replaced_groups::replaced_by_write;
+use crate::client::write::{check_supported, refuse_failed_rows, schema_of, user_metadata};
+use crate::client::{CommitExtra, Committed, Transaction};
+use crate::commit::WriteOperation;
+use crate::config::{ReadOptions, WriteOptions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::{IndexOptions, check_layout};
+use crate::keys::RowKeyReader;
+use crate::plan::{OpenTable, PinnedTable};
+use crate::storage::StorageOptions;
+use crate::write::WriteStatus;
+
+/// Begins a write. Returns its state, for the tasks and for the process that ends it, and sentences on options that have no effect.
+///
+/// # Errors
+/// `InvalidArgument` and `Unsupported` for columns, options and operations that such a write does not have; those of
+/// [`Transaction::begin`]. There is no instant then, or it was rolled back.
+pub fn begin_task_insert(
+    (uri, storage): (&str, &StorageOptions),
+    operation: WriteOperation,
+    columns: &Schema,
+    options: &BTreeMap<String, String>,
+) -> Result<(Vec<u8>, Vec<String>)> {
+    check_operation(operation)?;
+    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    let parsed = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &table.config)?;
+    let insert = TaskInsert { operation, columns, options: parsed.values(), user_metadata: user_metadata(options) };
+    // What cannot be written is refused before there is an instant.
+    insert.check(&table)?;
+    let mut transaction = Transaction::begin(uri, storage, parsed.values(), operation)?;
+    match insert.state(&mut transaction) {
+        Ok(state) => Ok((state, parsed.warnings().to_vec())),
+        Err(error) => {
+            transaction.abort(&error)?;
+            Err(error)
+        }
+    }
+}
+
+/// Commits a write, given its state and the reports of its tasks.
+///
+/// # Errors
+/// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the message says
+/// otherwise.
+pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<Committed> {
+    let (transaction, write, spec) = resumed(state)?;
+    let extra = |statuses: &[WriteStatus]| {
+        let partitions: BTreeSet<String> = statuses.iter().map(|status| status.partition.clone()).collect();
+        let replaced = replaced_by_write(transaction.table(), write.operation, &write.options, partitions)?;
+        Ok(CommitExtra { schema: write.schema.clone(), user_metadata: spec.user_metadata.clone(), replaced })
+    };
+    let ended = written(reports).and_then(|statuses| {
+        let extra = extra(&statuses)?;
+        mark_of(&transaction).close()?;
+        Ok((statuses, extra))
+    });
+    match ended {
+        Ok((statuses, extra)) => transaction.commit(statuses, &extra),
+        Err(error) => {
+            transaction.abort(&error)?;
+            Err(error)
+        }
+    }
+}
+
+/// Gives a write up, given its state: deletes its files and takes its instant off the timeline. Nothing happens once
+/// [`commit_task_insert`] was called, whose outcome stands: Spark aborts a job also if its commit raised an error.
+///
+/// # Errors
+/// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls it back.
+pub fn abort_task_insert(state: &[u8], reason: &Error) -> Result<()> {
+    let (transaction, ..) = resumed(state)?;
+    match mark_of(&transaction).check() {
+        Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(()),
+        _ => transaction.abort(reason),
+    }
+}
+
+fn resumed(state: &[u8]) -> Result<(Transaction, WriteState, InsertSpec)> {
+    let (write, StageSpec::Insert(spec)) = WriteState::from_bytes(state)? else {
+        return Err(Error::internal("the state of another write"));
+    };
+    let table = Arc::new(write.table.open()?);
+    let instant = write.instant.clone().ok_or_else(|| Error::internal("a write that has not begun"))?;
+    let transaction = Transaction::resume(table, &write.options, write.operation, instant)?;
+    Ok((transaction, write, spec))
+}
+
+/// The files of all tasks.
+fn written(reports: &[Vec<u8>]) -> Result<Vec<WriteStatus>> {
+    let mut written = BTreeMap::new();
+    for report in ReadReport::read_all(reports)? {
+        let ReadReport::Written(report) = report else {
+            return Err(Error::internal("another report than that of written rows"));
+        };
+        if let Some(twice) = written.insert(report.task, report) {
+            return Err(Error::internal(format!("task {} has reported twice", twice.task)));
+        }
+    }
+    let statuses: Vec<WriteStatus> = written.into_values().flat_map(|report| report.statuses).collect();
+    refuse_failed_rows(&statuses)?;
+    Ok(statuses)
+}
+
+/// A write that is about to begin.
+struct TaskInsert<'a> {
+    operation: WriteOperation,
+    columns: &'a Schema,
+    options: &'a BTreeMap<String, String>,
+    user_metadata: BTreeMap<String, String>,
+}
+
+impl TaskInsert<'_> {
+    /// Refuses what can be seen without an instant.
+    fn check(&self, table: &OpenTable) -> Result<()> {
+        check_options(self.operation, self.options)?;
+        Transaction::check_resumable(table, self.options)?;
+        let index = IndexOptions::from_options(&table.config, self.options)?;
+        if index.bucket.is_some() {
+            return Err(Error::unsupported(
+                "inserts into buckets by tasks that rows are not distributed to (hoodie.index.type=BUCKET); use mortice.spark.write",
+            ));
+        }
+        let schema = schema_of(table, self.operation, self.columns, self.options)?;
+        RowKeyReader::new(&table.config, &schema.types, self.options)?;
+        let source = RowSource { table, schema: &schema, options: self.options, key_is_global: index.kind.is_global() };
+        if (Preparation { source, operation: self.operation }).combines()? {
+            return Err(Error::unsupported(
+                "rows of different tasks are not combined (hoodie.combine.before.insert); use mortice.spark.write",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Puts the write on the timeline as one that tasks add files to.
+    fn state(&self, transaction: &mut Transaction) -> Result<Vec<u8>> {
+        let table = Arc::clone(transaction.table());
+        self.check(&table)?;
+        check_layout(&table, &IndexOptions::from_options(&table.config, self.options)?)?;
+        let schema = schema_of(&table, self.operation, self.columns, self.options)?;
+        transaction.inflight_without_profile()?;
+        mark_of(transaction).open()?;
+        let state = WriteState {
+            table: PinnedTable::new(&table),
+            operation: self.operation,
+            options: self.options.clone(),
+            instant: Some(transaction.instant().clone()),
+            schema: schema.columns.json().to_owned(),
+        };
+        let user_metadata = self.user_metadata.clone();
+        state.to_bytes(StageSpec::Insert(InsertSpec { user_metadata, keeps_blooms: keeps_blooms(&table.config) }))
+    }
+}
+
+/// Operations whose rows go to new file groups, so that tasks need not know each other's rows.
+fn check_operation(operation: WriteOperation) -> Result<()> {
+    match operation {
+        WriteOperation::Insert
+        | WriteOperation::BulkInsert
+        | WriteOperation::InsertOverwrite
+        | WriteOperation::InsertOverwriteTable => Ok(()),
+        other => Err(Error::unsupported(format!(
+            "operation {} by format(\"mortice\") (supported: insert, bulk_insert, insert_overwrite, insert_overwrite_table): rows of \
+             one key would have to come to one task; use mortice.spark.write",
+            other.name().to_ascii_lowercase()
+        ))),
+    }
+}

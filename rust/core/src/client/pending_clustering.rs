@@ -1,0 +1,50 @@
+//! Updates of file groups that a pending clustering is to replace (`SparkRejectUpdateStrategy`, `SparkAllowUpdateStrategy`). They are
+//! refused when rows are assigned to file groups; or else the clustering is rolled back, whose rows would be those of before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Transaction;
+use crate::config::option_values;
+use crate::error::{Error, Result};
+use crate::index::Tagged;
+use crate::names::RequestedTime;
+
+const STRATEGY: &str = "hoodie.clustering.updates.strategy";
+const ROLL_BACK: &str = "hoodie.clustering.rollback.pending.replacecommit.on.conflict";
+
+/// Rolls back the pending clustering of the file groups that rows are tagged with, if options say so.
+///
+/// # Errors
+/// `Unsupported` for other strategies; those of the rollback.
+pub(super) fn roll_back_updated_clustering(
+    transaction: &Transaction,
+    tagged: &mut Tagged,
+    options: &BTreeMap<String, String>,
+) -> Result<()> {
+    if !rolls_back(options)? {
+        return Ok(());
+    }
+    let further = tagged.further.iter().map(|further| further.group);
+    let groups: BTreeSet<u32> = tagged.locations.iter().flatten().copied().chain(further).collect();
+    let groups = groups.into_iter().filter_map(|group| tagged.groups.get(usize::try_from(group).ok()?));
+    let planned = groups.filter_map(|group| tagged.view.pending_clustering(&group.partition, &group.file_id));
+    let planned: BTreeSet<RequestedTime> = planned.cloned().collect();
+    if planned.is_empty() {
+        return Ok(());
+    }
+    transaction.roll_back_plans(&planned)?;
+    Arc::make_mut(&mut tagged.view).forget_clustering(&planned);
+    Ok(())
+}
+
+fn rolls_back(options: &BTreeMap<String, String>) -> Result<bool> {
+    let strategy = options.get(STRATEGY).map_or("", |class| class.trim());
+    match strategy.rsplit('.').next().unwrap_or_default() {
+        "" | "SparkRejectUpdateStrategy" => Ok(false),
+        "SparkAllowUpdateStrategy" => option_values::boolean(options, ROLL_BACK, false),
+        _ => Err(Error::unsupported(format!(
+            "unsupported {STRATEGY}={strategy} (supported: SparkRejectUpdateStrategy, SparkAllowUpdateStrategy)"
+        ))),
+    }
+}

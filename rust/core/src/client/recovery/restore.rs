@@ -1,0 +1,133 @@
+//! Takes a table back to a savepoint (`BaseHoodieWriteClient.restoreToSavepoint`).
+//!
+//! The metadata table is deleted before anything is undone, and built again from a listing afterwards: it may have been compacted since
+//! the savepoint, which cannot be undone. Hudi restores it where it can. Readers list the storage meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::locked_table::{LockedTable, ServiceRequest, requested_time};
+use super::rollback::{UndoneInstant, preview};
+use crate::error::{Error, Result};
+use crate::file_group::files_of;
+use crate::filter::Filter;
+use crate::metadata_upkeep::MetadataUpkeep;
+use crate::names::RequestedTime;
+use crate::services::{BegunRestore, UndoneFiles};
+use crate::storage::{Storage, StorageOptions};
+use crate::timeline::{Instant, Timeline};
+
+/// A table that was restored, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoredTable {
+    /// The instant that it was restored to.
+    pub instant: RequestedTime,
+    /// The requested time of the restore; none if nothing was done.
+    pub restore: Option<RequestedTime>,
+    /// The instants that were undone, newest first. Those that an earlier attempt has undone are not among them.
+    pub undone: Vec<UndoneInstant>,
+}
+
+/// Restores a table to a savepoint, or to another completed write whose files are all there: undoes all later writes, newest first. No
+/// other writer may be writing. A restore that was stopped goes on.
+///
+/// Args:
+///     uri: The table's base path.
+///     storage: Options of its storage.
+///     instant: The requested time of the write.
+///     options: Options by Hudi's names, such as those of the lock and of the metadata table.
+///     is_dry_run: Only find out what would be done.
+///
+/// # Errors
+/// `InvalidArgument` if there is no such write, a later one is savepointed, or another restore is not completed; `FileCleaned` if files
+/// of the write were cleaned; `Unsupported` if a later write is archived. Nothing is changed then. Those of the storage, after which the
+/// restore can be repeated.
+pub fn restore(
+    uri: &str,
+    storage: &StorageOptions,
+    instant: &str,
+    options: &BTreeMap<String, String>,
+    is_dry_run: bool,
+) -> Result<RestoredTable> {
+    let time = requested_time(instant)?;
+    let request = ServiceRequest { uri, storage, options };
+    let table = LockedTable::open(&request, "restore", !is_dry_run)?;
+    let restored = restore_locked(&table, &time, is_dry_run).and_then(|(restored, metadata)| {
+        if let Some(options) = metadata {
+            MetadataUpkeep::initialize(&table.store, &request.open()?, &options)?;
+        }
+        Ok(restored)
+    });
+    table.close(restored).map_err(|error| error.in_file(uri))
+}
+
+/// Undoes the instants. Returns also the options by which the metadata table is built again.
+fn restore_locked(
+    table: &LockedTable,
+    time: &RequestedTime,
+    is_dry_run: bool,
+) -> Result<(RestoredTable, Option<BTreeMap<String, String>>)> {
+    let (rollbacks, timeline) = (table.rollbacks(), &table.table.timeline);
+    let begun = rollbacks.begun_restore(timeline)?;
+    if let Some(other) = begun.as_ref().filter(|begun| begun.restored_to != *time) {
+        let message =
+            format!("the restore {} to {} is not completed: run it again first", other.restore, other.restored_to);
+        return Err(Error::invalid_argument(message).at_instant(time));
+    }
+    let instants = match &begun {
+        Some(begun) => on_timeline(timeline, begun),
+        None => {
+            check_restorable(table, time)?;
+            rollbacks.instants_after(timeline, time)?
+        }
+    };
+    let undone: Result<Vec<UndoneInstant>> =
+        instants.iter().map(|instant| preview(table, instant, UndoneFiles::OfInstantAndItsSlices)).collect();
+    let mut restored = RestoredTable { instant: time.clone(), restore: None, undone: undone? };
+    if is_dry_run {
+        return Ok((restored, None));
+    }
+    let options = MetadataUpkeep::drop_for_restore(&table.store, &table.table, &table.options)?;
+    let begun = match begun {
+        Some(begun) => begun,
+        None => rollbacks.begin_restore(rollbacks.timeline()?, time, &instants)?,
+    };
+    rollbacks.run_restore(&begun)?;
+    restored.restore = Some(begun.restore);
+    Ok((restored, Some(options)))
+}
+
+/// The instants of a plan that are on the timeline still.
+fn on_timeline(timeline: &Timeline, begun: &BegunRestore) -> Vec<Instant> {
+    let planned = begun.instants.iter().filter_map(|info| RequestedTime::parse(&info.commit_time));
+    planned.filter_map(|time| timeline.writes_at(&time).next().cloned()).collect()
+}
+
+/// Makes sure that the table has all files that it had at an instant, and that all later instants can be undone.
+fn check_restorable(table: &LockedTable, time: &RequestedTime) -> Result<()> {
+    let timeline = &table.table.timeline;
+    let is_later = |instant: &&Instant| instant.action.is_write() && instant.requested_time > *time;
+    if let Some(archived) = timeline.archived()?.iter().find(is_later) {
+        let message = format!("{archived} is later and archived: it cannot be undone any more");
+        return Err(Error::unsupported(message).at_instant(time));
+    }
+    let savepoint = timeline.savepoints().find(|savepoint| savepoint.requested_time == *time);
+    let Some(savepoint) = savepoint else {
+        // Refused if a clean may have removed files of it.
+        return table.table.file_slices(Some(time.as_str()), &Filter::default()).map(|_| ());
+    };
+    let place: Arc<dyn Storage> = Arc::<_>::clone(&table.store) as _;
+    for (partition, names) in timeline.files_of_savepoint(savepoint, true)? {
+        let files = files_of(place.as_ref(), &partition)?;
+        let bases = files.base_files.iter().map(|base| base.name.name.as_str());
+        let found: std::collections::BTreeSet<&str> =
+            bases.chain(files.log_files.iter().map(|log| log.name.name.as_str())).collect();
+        if let Some(missing) = names.iter().find(|name| !found.contains(name.as_str())) {
+            let message = "a file that the savepoint keeps is not there: the table cannot be restored to it";
+            return Err(Error::new(crate::error::ErrorKind::FileCleaned, message)
+                .in_file(format!("{partition}/{missing}"))
+                .at_instant(time));
+        }
+    }
+    Ok(())
+}

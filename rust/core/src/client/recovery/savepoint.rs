@@ -1,0 +1,179 @@
+//! Savepoints (`SavepointActionExecutor`, `SavepointHelpers`): the files of the table at an instant, which cleaning and archival keep.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+
+use super::locked_table::{LockedTable, ServiceRequest, requested_time};
+use crate::commit::TimelineWriter;
+use crate::error::{Error, Result};
+use crate::file_group::{FileSlice, files_of};
+use crate::filter::Filter;
+use crate::names::{CompletionTime, RequestedTime};
+use crate::storage::{Storage, StorageOptions};
+use crate::timeline::metadata::{
+    HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
+};
+use crate::timeline::{Action, Timeline};
+
+/// Who makes a savepoint, and what for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SavepointNote {
+    /// The user.
+    pub user: String,
+    /// A comment.
+    pub comment: String,
+}
+
+/// A savepoint that was made, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatedSavepoint {
+    /// The instant that it keeps.
+    pub instant: RequestedTime,
+    /// When it was made; none up to table version 7, and if nothing was done.
+    pub completion_time: Option<CompletionTime>,
+    /// The names of the files that it keeps, by partition.
+    pub files: BTreeMap<String, Vec<String>>,
+}
+
+/// Makes a savepoint of a completed write.
+///
+/// Args:
+///     uri: The table's base path.
+///     storage: Options of its storage.
+///     instant: The requested time of the write.
+///     note: Who makes it, and what for.
+///     options: Options by Hudi's names, such as those of the lock.
+///     is_dry_run: Only find out what would be kept.
+///
+/// # Errors
+/// `InvalidArgument` if there is no such completed write, or it is savepointed; `FileCleaned` if files of it may have been cleaned; those
+/// of the storage.
+pub fn create_savepoint(
+    uri: &str,
+    storage: &StorageOptions,
+    instant: &str,
+    note: &SavepointNote,
+    (options, is_dry_run): (&BTreeMap<String, String>, bool),
+) -> Result<CreatedSavepoint> {
+    let time = requested_time(instant)?;
+    let request = ServiceRequest { uri, storage, options };
+    let table = LockedTable::open(&request, "savepoint", !is_dry_run)?;
+    let created = create(&table, &time, note, is_dry_run);
+    table.close(created).map_err(|error| error.in_file(uri))
+}
+
+fn create(
+    table: &LockedTable,
+    time: &RequestedTime,
+    note: &SavepointNote,
+    is_dry_run: bool,
+) -> Result<CreatedSavepoint> {
+    table.check_no_restore()?;
+    let timeline = &table.table.timeline;
+    check_completed(timeline, time)?;
+    if timeline.savepoints().any(|savepoint| savepoint.requested_time == *time) {
+        return Err(Error::invalid_argument("the instant has a savepoint already").at_instant(time));
+    }
+    let files = files_at(table, time)?;
+    if is_dry_run {
+        return Ok(CreatedSavepoint { instant: time.clone(), completion_time: None, files });
+    }
+    let content = Bytes::from(metadata(note, &files).to_avro()?);
+    let writer = TimelineWriter::new(Arc::clone(&table.store), &table.table.config);
+    // One that a writer left pending is completed.
+    writer.start(time, Action::Savepoint, &Bytes::new())?;
+    let completion = table.clock.completion_time(time, &[timeline])?;
+    let created = writer.complete_or_fail(time, Action::Savepoint, &completion, &content)?;
+    Ok(CreatedSavepoint { instant: time.clone(), completion_time: created.completion_time, files })
+}
+
+fn check_completed(timeline: &Timeline, time: &RequestedTime) -> Result<()> {
+    if timeline.writes_at(time).any(|instant| instant.is_completed()) {
+        return Ok(());
+    }
+    let newest: Vec<String> = timeline.completed_writes().rev().take(5).map(ToString::to_string).collect();
+    let message = match newest.join(", ") {
+        newest if newest.is_empty() => "the table has no completed write".to_owned(),
+        newest => format!("the active timeline has no completed write of this requested time; the newest are {newest}"),
+    };
+    Err(Error::invalid_argument(message).at_instant(time))
+}
+
+/// The files of the slices at an instant. Logs that writers of version 8 and later added to them afterwards are among them, as with
+/// Hudi: some may have been completed before the instant was.
+fn files_at(table: &LockedTable, time: &RequestedTime) -> Result<BTreeMap<String, Vec<String>>> {
+    let mut by_partition: BTreeMap<String, Vec<FileSlice>> = BTreeMap::new();
+    for slice in table.table.file_slices(Some(time.as_str()), &Filter::default())? {
+        by_partition.entry(slice.partition.clone()).or_default().push(slice);
+    }
+    let place: Arc<dyn Storage> = Arc::<_>::clone(&table.store) as _;
+    let mut files = BTreeMap::new();
+    for (partition, slices) in by_partition {
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        for slice in &slices {
+            names.extend(slice.base_file.iter().map(|base| base.name.clone()));
+            names.extend(slice.log_files.iter().map(|log| log.name.clone()));
+        }
+        let groups: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();
+        let timeline = &table.table.timeline;
+        let later = files_of(place.as_ref(), &partition)?.log_files.into_iter().map(|log| log.name).filter(|name| {
+            groups.contains(name.file_id.as_str()) && name.instant > *time && timeline.is_completed(&name.instant)
+        });
+        names.extend(later.map(|name| name.name));
+        files.insert(partition, names.into_iter().collect());
+    }
+    Ok(files)
+}
+
+fn metadata(note: &SavepointNote, files: &BTreeMap<String, Vec<String>>) -> HoodieSavepointMetadata {
+    let partition = |(partition, names): (&String, &Vec<String>)| {
+        let kept = HoodieSavepointPartitionMetadata {
+            partition_path: partition.clone(),
+            savepoint_data_file: names.clone(),
+            ..HoodieSavepointPartitionMetadata::default()
+        };
+        (partition.clone(), kept)
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    HoodieSavepointMetadata {
+        savepointed_by: note.user.clone(),
+        savepointed_at: i64::try_from(now).unwrap_or(i64::MAX),
+        comments: note.comment.clone(),
+        partition_metadata: files.iter().map(partition).collect::<OrderedMap<_>>(),
+        version: Some(1),
+        ..HoodieSavepointMetadata::default()
+    }
+}
+
+/// Deletes a savepoint. Its files stay until they are cleaned.
+///
+/// # Errors
+/// `InvalidArgument` if there is no such savepoint; those of the storage.
+pub fn delete_savepoint(
+    uri: &str,
+    storage: &StorageOptions,
+    instant: &str,
+    options: &BTreeMap<String, String>,
+) -> Result<()> {
+    let time = requested_time(instant)?;
+    let request = ServiceRequest { uri, storage, options };
+    let table = LockedTable::open(&request, "delete_savepoint", true)?;
+    let deleted = delete(&table, &time);
+    table.close(deleted).map_err(|error| error.in_file(uri))
+}
+
+fn delete(table: &LockedTable, time: &RequestedTime) -> Result<()> {
+    table.check_no_restore()?;
+    let timeline = &table.table.timeline;
+    // A pending one as well: a savepoint that was not completed, or whose deletion was stopped.
+    if !timeline.instants_at(time).iter().any(|instant| instant.action == Action::Savepoint) {
+        let known: Vec<&str> = timeline.savepoints().map(|savepoint| savepoint.requested_time.as_str()).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let message = format!("there is no savepoint of this instant; the table's savepoints: {known}");
+        return Err(Error::invalid_argument(message).at_instant(time));
+    }
+    TimelineWriter::new(Arc::clone(&table.store), &table.table.config).delete_instant(time, Action::Savepoint)
+}

@@ -1,0 +1,157 @@
+//! Table services: plans that are put on the timeline, and their execution. A plan whose execution is stopped stays on the timeline, and
+//! is executed again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::begin::{check_version, clock, repaired};
+use super::{Target, Transaction};
+use crate::commit::{Concurrency, Heartbeat, Heartbeats, TimelineWriter, WriteOperation};
+use crate::error::{Error, ErrorKind, Result};
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::services::{MetadataRollback, Rollbacks};
+use crate::storage::{PutOutcome, StorageOptions, open_file_store};
+use crate::timeline::{Action, Instant, InstantState};
+
+/// Attempts to find a requested time that no other writer has.
+const ATTEMPTS: usize = 10;
+
+/// A table and the options of services on it.
+#[derive(Clone, Copy)]
+pub(in crate::client) struct ServiceTarget<'a> {
+    pub(in crate::client) uri: &'a str,
+    pub(in crate::client) storage: &'a StorageOptions,
+    /// By their newest names.
+    pub(in crate::client) options: &'a BTreeMap<String, String>,
+}
+
+/// Makes a plan at an instant; none if there is nothing to do.
+pub(in crate::client) type MakePlan<'a> = &'a dyn Fn(&OpenTable, &RequestedTime) -> Result<Option<Bytes>>;
+
+impl ServiceTarget<'_> {
+    /// Plans a service under the table's lock, after failed writes were rolled back, and returns its requested time.
+    ///
+    /// # Errors
+    /// As for [`Transaction::begin`]; those of `plan`.
+    pub(in crate::client) fn schedule(&self, action: Action, plan: MakePlan<'_>) -> Result<Option<RequestedTime>> {
+        let (target, concurrency) = self.opened()?;
+        let lock = concurrency.lock()?;
+        let table = repaired(&target, &concurrency)?;
+        let clock = clock(&table.config, &concurrency);
+        let scheduled = self.request((&target, table), &clock, action, plan)?;
+        if let Some(lock) = lock {
+            clock.wait_for_skew()?;
+            lock.release()?;
+        }
+        Ok(scheduled)
+    }
+
+    fn request(
+        &self,
+        (target, mut table): (&Target, Arc<OpenTable>),
+        clock: &crate::commit::Clock,
+        action: Action,
+        plan: MakePlan<'_>,
+    ) -> Result<Option<RequestedTime>> {
+        for _ in 0..ATTEMPTS {
+            let instant = clock.requested_time(&[&table.timeline])?;
+            let Some(content) = plan(&table, &instant)? else { return Ok(None) };
+            let files = TimelineWriter::new(Arc::clone(&target.store), &table.config);
+            if let PutOutcome::Written(_) = files.request(&instant, action, &content)? {
+                return Ok(Some(instant));
+            }
+            table = target.open()?;
+        }
+        let message =
+            "other writers keep creating instants at the same times: the table has several writers without a lock";
+        Err(Error::new(ErrorKind::AlreadyExists, message).in_file(self.uri))
+    }
+
+    /// Begins to execute a plan that is on the timeline. An execution that was stopped is rolled back before, under the lock. None if
+    /// the plan is not pending any more, or if another process executes it.
+    ///
+    /// # Errors
+    /// As for [`Transaction::begin`] and [`Rollbacks::roll_back_execution`].
+    pub(in crate::client) fn begin(
+        &self,
+        operation: WriteOperation,
+        instant: &RequestedTime,
+    ) -> Result<Option<Transaction>> {
+        let (target, concurrency) = self.opened()?;
+        let lock = concurrency.lock()?;
+        let begun = begin_locked(target, concurrency, operation, instant)?;
+        if let Some(lock) = lock {
+            lock.release()?;
+        }
+        Ok(begun)
+    }
+
+    fn opened(&self) -> Result<(Target, Concurrency)> {
+        let store = open_file_store(self.uri, self.storage)?;
+        let (uri, storage, options) = (self.uri.to_owned(), self.storage.clone(), self.options.clone());
+        let target = Target { uri, storage, options, store };
+        let table = target.open()?;
+        check_version(&table.config).map_err(|error| error.in_file(self.uri))?;
+        let concurrency = Concurrency::from_options(&target.store, self.storage, self.options)?;
+        target.metadata(&table)?;
+        Ok((target, concurrency))
+    }
+}
+
+fn begin_locked(
+    target: Target,
+    concurrency: Concurrency,
+    operation: WriteOperation,
+    instant: &RequestedTime,
+) -> Result<Option<Transaction>> {
+    let mut table = target.open()?;
+    let action = operation.action(&table.config);
+    let is_pending = |one: &&Instant| one.action == action && !one.is_completed();
+    let Some(pending) = table.timeline.writes_at(instant).find(is_pending).cloned() else { return Ok(None) };
+    let clock = clock(&table.config, &concurrency);
+    if pending.state == InstantState::Inflight {
+        if !Heartbeats::list(&*target.store)?.is_expired(instant, concurrency.heartbeat) {
+            return Ok(None);
+        }
+        let metadata = target.metadata(&table)?;
+        let rollbacks = Rollbacks {
+            store: &target.store,
+            config: &table.config,
+            clock: &clock,
+            metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
+        };
+        rollbacks.roll_back_execution(instant)?;
+        table = target.open()?;
+    }
+    let start = || Heartbeat::start(Arc::clone(&target.store), instant, concurrency.heartbeat);
+    let heartbeat = concurrency.has_heartbeats().then(start).transpose()?;
+    let files = TimelineWriter::new(Arc::clone(&target.store), &table.config);
+    let instant = instant.clone();
+    let transaction = Transaction { target, concurrency, clock, files, table, operation, action, instant, heartbeat };
+    transaction.start(&Bytes::new())?;
+    Ok(Some(transaction))
+}
+
+impl Transaction {
+    /// Rolls back plans of services, and what executions of them have written, under the lock.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(in crate::client) fn roll_back_plans(&self, plans: &BTreeSet<RequestedTime>) -> Result<()> {
+        let lock = self.concurrency.lock()?;
+        let now = self.target.open()?;
+        let metadata = self.target.metadata(&now)?;
+        let rollbacks = Rollbacks {
+            store: &self.target.store,
+            config: &now.config,
+            clock: &self.clock,
+            metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
+        };
+        let rolled_back = plans.iter().try_for_each(|plan| rollbacks.roll_back(plan).map(|_| ()));
+        let released = lock.map_or(Ok(()), |lock| lock.release());
+        rolled_back.and(released)
+    }
+}

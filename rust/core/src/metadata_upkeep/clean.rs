@@ -1,0 +1,80 @@
+//! What a clean of the table writes to the metadata table (`HoodieBackedTableMetadataWriter.update` of a clean).
+//!
+//! | partition | record |
+//! |---|---|
+//! | `files` | the deleted files of each partition, as deleted; a partition that is gone is deleted from the list, and its key |
+//! | `column_stats`, `bloom_filters` | the keys of the files are deleted |
+
+use super::delta_commit::{delete_unfinished, write_delta_commit};
+use super::files::of_clean;
+use super::indexed_columns::IndexedColumns;
+use super::new_metadata_table::current_schema;
+use super::partition_kind::PartitionKind;
+use super::records::{PartitionRecords, Records};
+use super::upkeep::MetadataUpkeep;
+use crate::commit::CleanedFiles;
+use crate::config::TimelineLayout;
+use crate::error::Result;
+use crate::metadata_table::{ColumnKeys, bloom_filter_key};
+use crate::names::{BaseFileName, RequestedTime};
+use crate::timeline::{Action, InstantState};
+
+impl MetadataUpkeep {
+    /// Writes and completes the metadata table's delta commit of the clean `instant`, before the clean is completed in the table. It can
+    /// be repeated.
+    ///
+    /// # Errors
+    /// `Unsupported`, by name, for partitions that cannot be maintained; those of the storage.
+    pub fn write_clean(&self, instant: &RequestedTime, cleaned: &CleanedFiles) -> Result<()> {
+        self.listed.check_known()?;
+        let of_instant = self.folder.timeline_writer().files()?;
+        let mut of_instant =
+            of_instant.iter().filter(|file| file.requested_time == *instant && file.action == Action::DeltaCommit);
+        if of_instant.clone().any(|file| file.state == InstantState::Completed) {
+            return Ok(());
+        }
+        if of_instant.next().is_some() {
+            delete_unfinished(&self.folder, instant)?;
+        }
+        let mut records = Records::new();
+        for kind in &self.listed.known {
+            let of_kind = match kind {
+                PartitionKind::Files => {
+                    let has_deleted_keys = self.folder.config.layout() == TimelineLayout::V2;
+                    of_clean(self.folder.schema(), cleaned, has_deleted_keys)
+                }
+                PartitionKind::ColumnStats => {
+                    let schema = current_schema(&self.table)?;
+                    let columns = self.definitions.columns(&self.table.config, &schema, &self.columns);
+                    keys_of_statistics(&columns, cleaned)
+                }
+                PartitionKind::BloomFilters => keys_of_filters(cleaned),
+                PartitionKind::RecordIndex | PartitionKind::PartitionStats => PartitionRecords::default(),
+            };
+            if !of_kind.is_empty() {
+                records.insert(*kind, of_kind);
+            }
+        }
+        write_delta_commit(&self.folder, instant, &records, (&self.clock, &self.table.timeline))
+    }
+}
+
+fn keys_of_statistics(columns: &IndexedColumns, cleaned: &CleanedFiles) -> PartitionRecords {
+    let mut records = PartitionRecords::default();
+    for (column, _) in &columns.columns {
+        let keys = ColumnKeys::new(column);
+        for (partition, files) in &cleaned.partitions {
+            records.deletes.extend(files.files.iter().map(|name| keys.key(partition, name)));
+        }
+    }
+    records
+}
+
+fn keys_of_filters(cleaned: &CleanedFiles) -> PartitionRecords {
+    let mut records = PartitionRecords::default();
+    for (partition, files) in &cleaned.partitions {
+        let bases = files.files.iter().filter(|name| BaseFileName::parse(name).is_some());
+        records.deletes.extend(bases.map(|name| bloom_filter_key(partition, name)));
+    }
+    records
+}

@@ -1,0 +1,89 @@
+//! The archive up to table version 7: log files `.commits_.archive.<n>_1-0-1`, with an entry for each state of an instant.
+//!
+//! The newest file is replaced by one with another block until it is large. So it is whole at any time, and there are few files.
+
+use bytes::Bytes;
+
+use crate::commit::{TimelineWriter, epoch_text};
+use crate::config::TimelineZone;
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::writer::{BlockHeader, avro_block_of_datums};
+use crate::names::ArchiveFileName;
+use crate::services::service_table::ServiceTable;
+use crate::storage::{FolderEntry, PutOutcome};
+use crate::timeline::Instant;
+use crate::timeline::metadata::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder};
+
+/// Files of so many bytes are not added to.
+const LARGE: u64 = 1 << 20;
+const TOKEN: &str = "1-0-1";
+
+/// Adds instants to the archive.
+///
+/// # Errors
+/// `InvalidTable` for metadata that cannot be read; those of the storage.
+pub(super) fn append(table: &ServiceTable, instants: &[Instant]) -> Result<()> {
+    let block = block_of(&table.timeline_writer(), instants, table.config.timeline_zone)?;
+    let folder = table.in_store(&table.config.archive_folder);
+    let newest = newest_file(table, &folder)?;
+    match newest {
+        Some((name, len)) if len < LARGE => {
+            let path = format!("{folder}/{}", name.name);
+            let (old, version) = table.store.get(&path)?;
+            let content = Bytes::from([old.as_ref(), block.as_slice()].concat());
+            let expected = table.store.compares_versions().then_some(&version);
+            if table.store.put(&path, &content, expected)? == PutOutcome::Refused {
+                return Err(occupied(&path));
+            }
+            delete_checksum(table, &folder, &name.name)
+        }
+        newest => {
+            let version = newest.map_or(0, |(name, _)| name.version).saturating_add(1);
+            let path = format!("{folder}/.commits_.archive.{version}_{TOKEN}");
+            match table.store.put_if_absent(&path, &Bytes::from(block))? {
+                PutOutcome::Written(_) => Ok(()),
+                PutOutcome::Refused => Err(occupied(&path)),
+            }
+        }
+    }
+}
+
+fn occupied(path: &str) -> Error {
+    let message = "another writer archives the timeline at the same time";
+    Error::new(ErrorKind::AlreadyExists, message).in_file(path)
+}
+
+fn newest_file(table: &ServiceTable, folder: &str) -> Result<Option<(ArchiveFileName, u64)>> {
+    let entries = table.store.list(folder)?.unwrap_or_default();
+    let files = entries.into_iter().filter_map(|entry| match entry {
+        FolderEntry::File(status) => ArchiveFileName::parse(&status.name).map(|name| (name, status.len)),
+        FolderEntry::Folder(_) => None,
+    });
+    Ok(files.max_by_key(|(name, _)| name.version))
+}
+
+/// Hadoop's local file system would compare the new content with the checksum of the old one.
+fn delete_checksum(table: &ServiceTable, folder: &str, name: &str) -> Result<()> {
+    if table.store.is_remote() { Ok(()) } else { table.store.delete(&format!("{folder}/.{name}.crc")) }
+}
+
+fn block_of(writer: &TimelineWriter, instants: &[Instant], zone: TimelineZone) -> Result<Vec<u8>> {
+    let encoder = ArchivedEntryEncoder::new()?;
+    let files = writer.files_with_times()?;
+    let mut datums = Vec::new();
+    for instant in instants {
+        let is_same = |file: &&(Instant, i64)| {
+            file.0.requested_time == instant.requested_time
+                && file.0.action.completes_as() == instant.action.completes_as()
+        };
+        let mut states: Vec<&(Instant, i64)> = files.iter().filter(is_same).collect();
+        states.sort_by_key(|(state, _)| state.state);
+        for (state, modified) in states {
+            let content = writer.read(&state.file_name)?.unwrap_or_default();
+            let entered = epoch_text(*modified, zone).unwrap_or_else(|| instant.requested_time.to_string());
+            datums.push(encoder.encode(state, &content, &entered)?);
+        }
+    }
+    let header = BlockHeader::of_archive().with_schema(ARCHIVED_ENTRY_SCHEMA.trim());
+    Ok(avro_block_of_datums(&datums, &header)?.bytes().to_vec())
+}

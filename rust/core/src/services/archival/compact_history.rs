@@ -1,0 +1,114 @@
+//! Merges files of one level of the history into one of the next (`LSMTimelineWriter.compactAndClean`), and deletes files that no recent
+//! manifest names.
+
+use std::collections::BTreeSet;
+
+use super::lsm_history::{HistoryWriter, put_file, put_manifest};
+use crate::error::Result;
+use crate::services::service_table::ServiceTable;
+use crate::storage::FolderEntry;
+use crate::timeline::{HistoryFile, history_batches, history_files, manifest_files};
+
+/// Manifests that stay, for readers that have begun.
+const KEPT_MANIFESTS: usize = 3;
+/// Files are merged up to this size altogether.
+const LARGEST: u64 = 1 << 30;
+
+/// Merges the oldest files of each level that has `batch` of them.
+///
+/// # Errors
+/// What reading files may fail with; those of the storage. The history is whole at any time.
+pub(super) fn compact(table: &ServiceTable, batch: usize) -> Result<()> {
+    let folder = &table.config.archive_folder;
+    let mut merged = 0_usize;
+    for level in 0_u32.. {
+        let (number, mut files) = history_files(&*table.storage, folder)?;
+        let mut of_level: Vec<HistoryFile> =
+            files.iter().filter(|file| level_of(&file.name) == Some(level)).cloned().collect();
+        if of_level.len() < batch {
+            break;
+        }
+        of_level.sort_by(|one, other| one.name.cmp(&other.name));
+        let chosen = smallest_prefix(of_level, batch);
+        if chosen.len() < 2 {
+            break;
+        }
+        let name = merged_name(&chosen, level);
+        let len = merge(table, &chosen, &name)?;
+        files.retain(|file| !chosen.contains(file));
+        files.push(HistoryFile { name, len });
+        files.sort_by(|one, other| one.name.cmp(&other.name));
+        put_manifest(table, number, files)?;
+        merged = merged.saturating_add(1);
+    }
+    delete_old(table, KEPT_MANIFESTS.saturating_add(merged))
+}
+
+/// At most `batch` files, together not larger than allowed.
+fn smallest_prefix(files: Vec<HistoryFile>, batch: usize) -> Vec<HistoryFile> {
+    let mut bytes = 0_u64;
+    let mut chosen = Vec::new();
+    for file in files.into_iter().take(batch) {
+        bytes = bytes.saturating_add(file.len);
+        if bytes > LARGEST {
+            break;
+        }
+        chosen.push(file);
+    }
+    chosen
+}
+
+/// The level in a file's name, `<min>_<max>_<level>.parquet`.
+fn level_of(name: &str) -> Option<u32> {
+    name.strip_suffix(".parquet")?.rsplit('_').next()?.parse().ok()
+}
+
+fn merged_name(files: &[HistoryFile], level: u32) -> String {
+    let times = |at: usize| files.iter().filter_map(move |file| file.name.split('_').nth(at));
+    let (least, greatest) = (times(0).min().unwrap_or_default(), times(1).max().unwrap_or_default());
+    format!("{least}_{greatest}_{}.parquet", level.saturating_add(1))
+}
+
+fn merge(table: &ServiceTable, files: &[HistoryFile], name: &str) -> Result<u64> {
+    let mut writer = HistoryWriter::new()?;
+    for file in files {
+        for batch in history_batches(&*table.storage, &format!("{}/{}", table.config.archive_folder, file.name))? {
+            writer.write(&batch?)?;
+        }
+    }
+    put_file(table, name, writer.finish()?)
+}
+
+/// Deletes manifests but for the newest, and files that none of these names.
+fn delete_old(table: &ServiceTable, kept_manifests: usize) -> Result<()> {
+    let folder = &table.config.archive_folder;
+    let names: Vec<String> = table
+        .storage
+        .list(folder)?
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|entry| match entry {
+            FolderEntry::File(status) => Some(status.name),
+            FolderEntry::Folder(_) => None,
+        })
+        .collect();
+    let mut manifests: Vec<u64> =
+        names.iter().filter_map(|name| name.strip_prefix("manifest_")?.parse().ok()).collect();
+    manifests.sort_unstable_by(|one, other| other.cmp(one));
+    let Some(oldest_kept) = manifests.get(..kept_manifests).and_then(<[u64]>::last).copied() else { return Ok(()) };
+    if manifests.len() <= kept_manifests {
+        return Ok(());
+    }
+    let mut kept = BTreeSet::new();
+    for number in manifests.iter().filter(|number| **number >= oldest_kept) {
+        kept.extend(manifest_files(&*table.storage, folder, *number)?.into_iter().map(|file| file.name));
+    }
+    let is_old = |name: &&String| match name.strip_prefix("manifest_").map(str::parse::<u64>) {
+        Some(Ok(number)) => number < oldest_kept,
+        _ => level_of(name).is_some() && !kept.contains(*name),
+    };
+    // Manifests first: none names a file that is gone.
+    let (manifests, files): (Vec<&String>, Vec<&String>) =
+        names.iter().filter(is_old).partition(|name| name.starts_with("manifest_"));
+    manifests.into_iter().chain(files).try_for_each(|name| table.delete(&format!("{folder}/{name}")))
+}

@@ -1,0 +1,29 @@
+//! Archival: moves old completed instants from the active timeline to the archive (`TimelineArchiverV1`, `TimelineArchiverV2`).
+//!
+//! | file | job |
+//! |---|---|
+//! | `options` | how many commits stay, by Hudi's options |
+//! | `chooser` | the instants to archive |
+//! | `limits` | what instants must not be archived |
+//! | `archive_log` | the archive up to table version 7: log files |
+//! | `lsm_history` | the archive from table version 8 on: sorted parquet files and manifests |
+//! | `compact_history` | merges small files of the history, deletes those that no manifest names |
+//! | `run` | the action |
+//!
+//! An instant is in the archive before its files are deleted. An archiver that was stopped in between leaves it in both, and the next one
+//! deletes the files first.
+
+mod archive_log;
+mod chooser;
+mod compact_history;
+mod limits;
+mod lsm_history;
+mod options;
+mod run;
+
+pub(super) use chooser::instants_to_archive;
+pub(super) use limits::of_timeline as limits_of_timeline;
+pub use options::ArchivalOptions;
+pub(super) use options::KeepCommits;
+pub use run::{Archival, ArchivalResult};
+pub(super) use run::{archive_instants, remove_archived};

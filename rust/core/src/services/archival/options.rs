@@ -1,0 +1,59 @@
+//! How many commits stay on the active timeline, by Hudi's options (`HoodieArchivalConfig`).
+
+use std::collections::BTreeMap;
+
+use crate::config::option_values;
+use crate::error::{Error, Result};
+
+const MIN: (&str, u64) = ("hoodie.keep.min.commits", 20);
+const MAX: (&str, u64) = ("hoodie.keep.max.commits", 30);
+const BEYOND_SAVEPOINT: &str = "hoodie.archive.beyond.savepoint";
+const BLOCK_ON_CLEAN: &str = "hoodie.archive.block.on.latest.clean.ectr";
+const COMPACTION_COMMITS: (&str, u64) = ("hoodie.compact.inline.max.delta.commits", 5);
+const BATCH: (&str, u64) = ("hoodie.timeline.compaction.batch.size", 10);
+
+/// Commits that stay: archival begins above `most`, and leaves `least`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::services) struct KeepCommits {
+    pub(in crate::services) least: u64,
+    pub(in crate::services) most: u64,
+}
+
+/// Options of an archival.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArchivalOptions {
+    pub(in crate::services) keep: KeepCommits,
+    /// Whether nothing is archived that the last clean retained.
+    pub(in crate::services) blocks_on_clean: bool,
+    /// Delta commits after which the table is compacted: so many stay.
+    pub(in crate::services) compaction_commits: u64,
+    /// Files of one level of the history that are merged.
+    pub(in crate::services) history_batch: usize,
+}
+
+impl ArchivalOptions {
+    /// # Errors
+    /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for archiving beyond savepoints.
+    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        if option_values::boolean(options, BEYOND_SAVEPOINT, false)? {
+            return Err(Error::unsupported(format!(
+                "option {BEYOND_SAVEPOINT}=true: Hudi 1.2 loses rows of archived instants that are newer than a savepoint; delete the \
+                 savepoint instead"
+            )));
+        }
+        let keep = KeepCommits {
+            least: option_values::positive(options, MIN.0, MIN.1)?,
+            most: option_values::positive(options, MAX.0, MAX.1)?,
+        };
+        if keep.most <= keep.least {
+            let message = format!("option {}={} must be more than {}={}", MAX.0, keep.most, MIN.0, keep.least);
+            return Err(Error::invalid_argument(message));
+        }
+        Ok(Self {
+            keep,
+            blocks_on_clean: option_values::boolean(options, BLOCK_ON_CLEAN, false)?,
+            compaction_commits: option_values::positive(options, COMPACTION_COMMITS.0, COMPACTION_COMMITS.1)?,
+            history_batch: option_values::number(options, BATCH.0, BATCH.1 as usize)?.max(2),
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! The action: which instants, the archive, the deletion of their files.
+
+use chrono::Utc;
+
+use super::chooser::instants_to_archive;
+use super::options::{ArchivalOptions, KeepCommits};
+use super::{archive_log, compact_history, limits, lsm_history};
+use crate::config::TimelineLayout;
+use crate::error::Result;
+use crate::names::RequestedTime;
+use crate::services::cleaning::{CleaningOptions, earliest_to_retain};
+use crate::services::compaction::last_completed_compaction;
+use crate::services::service_table::ServiceTable;
+use crate::services::table_access::TableAccess;
+use crate::timeline::Instant;
+
+/// What an archival did, or would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ArchivalResult {
+    /// The instants that are in the archive now, oldest first.
+    pub archived: Vec<Instant>,
+}
+
+/// Archives instants of a table.
+pub struct Archival<'a> {
+    access: &'a TableAccess,
+    options: ArchivalOptions,
+    cleaning: CleaningOptions,
+}
+
+impl<'a> Archival<'a> {
+    /// # Errors
+    /// `InvalidArgument` and `Unsupported`, by name, for options of archival and of cleaning, which keeps commits as well.
+    pub fn new(access: &'a TableAccess) -> Result<Self> {
+        let options = ArchivalOptions::from_options(access.options())?;
+        Ok(Self { access, options, cleaning: CleaningOptions::from_options(access.options())? })
+    }
+
+    /// The instants that would be archived now.
+    ///
+    /// # Errors
+    /// What reading the table may fail with.
+    pub fn dry_run(&self) -> Result<ArchivalResult> {
+        let table = ServiceTable::open_root(&self.access.store)?;
+        Ok(ArchivalResult { archived: self.choose(&table)? })
+    }
+
+    /// Archives what options say, under the table's lock, if it has one.
+    ///
+    /// # Errors
+    /// What reading the table may fail with; those of the storage. Each instant is in the archive or active then, or in both.
+    pub fn run(&self) -> Result<ArchivalResult> {
+        let config = ServiceTable::open_root(&self.access.store)?.config;
+        self.access.locked(&self.access.clock(&config), |_| {
+            let mut table = ServiceTable::open_root(&self.access.store)?;
+            remove_archived(&mut table)?;
+            let archived = self.choose(&table)?;
+            archive_instants(&table, &archived, self.options.history_batch)?;
+            Ok(ArchivalResult { archived })
+        })
+    }
+
+    fn choose(&self, table: &ServiceTable) -> Result<Vec<Instant>> {
+        let Some(limits) = self.limits(table)? else { return Ok(Vec::new()) };
+        Ok(instants_to_archive(&table.timeline, self.keep(table)?, &limits))
+    }
+
+    /// What must not be archived; none if nothing may be.
+    fn limits(&self, table: &ServiceTable) -> Result<Option<Vec<RequestedTime>>> {
+        let writer = table.timeline_writer();
+        let mut limits = limits::of_timeline(&table.timeline, &table.config, &writer, self.options.compaction_commits)?;
+        if self.options.blocks_on_clean {
+            limits.extend(limits::of_last_clean(&table.timeline, &writer)?);
+        }
+        if !table.config.metadata_partitions.is_empty() {
+            // Hudi builds the metadata table's view of archived instants from its base files.
+            let metadata = ServiceTable::open_metadata(&self.access.store)?;
+            match last_completed_compaction(&metadata.timeline) {
+                Some(compaction) => limits.push(compaction.requested_time.clone()),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(limits))
+    }
+
+    /// The commits that stay: more than options say if the cleaner keeps more.
+    fn keep(&self, table: &ServiceTable) -> Result<KeepCommits> {
+        let keep = self.options.keep;
+        let now = (Utc::now(), table.config.timeline_zone);
+        let Some(earliest) = earliest_to_retain(&table.timeline, self.cleaning.policy, now)? else { return Ok(keep) };
+        let later = table.timeline.completed_writes().filter(|write| write.requested_time > earliest.requested_time);
+        let least = (later.count() as u64).saturating_add(2).max(keep.least);
+        Ok(KeepCommits { least, most: least.saturating_add(keep.most.saturating_sub(keep.least)) })
+    }
+}
+
+/// Removes instants from the active timeline that an archiver which was stopped has archived.
+///
+/// # Errors
+/// Errors of reading the archive; those of the storage.
+pub(in crate::services) fn remove_archived(table: &mut ServiceTable) -> Result<()> {
+    let archived = table.timeline.archived_and_active()?;
+    if archived.is_empty() {
+        return Ok(());
+    }
+    table.timeline_writer().delete_archived(&archived)?;
+    table.reload()
+}
+
+/// Moves instants, oldest first, from the active timeline to the archive.
+///
+/// # Errors
+/// Those of the storage.
+pub(in crate::services) fn archive_instants(
+    table: &ServiceTable,
+    instants: &[Instant],
+    history_batch: usize,
+) -> Result<()> {
+    if instants.is_empty() {
+        return Ok(());
+    }
+    match table.config.layout() {
+        TimelineLayout::V1 => archive_log::append(table, instants)?,
+        TimelineLayout::V2 => lsm_history::append(table, instants)?,
+    }
+    table.timeline_writer().delete_archived(instants)?;
+    match table.config.layout() {
+        TimelineLayout::V1 => Ok(()),
+        TimelineLayout::V2 => compact_history::compact(table, history_batch),
+    }
+}

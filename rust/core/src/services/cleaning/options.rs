@@ -1,0 +1,140 @@
+//! Which files a clean keeps, by Hudi's options (`HoodieCleanConfig`).
+
+use std::collections::BTreeMap;
+
+use crate::config::option_values;
+use crate::error::{Error, Result};
+
+const POLICY: &str = "hoodie.clean.policy";
+const COMMITS: (&str, u64) = ("hoodie.clean.commits.retained", 10);
+const VERSIONS: (&str, u64) = ("hoodie.clean.fileversions.retained", 3);
+const HOURS: (&str, u64) = ("hoodie.clean.hours.retained", 24);
+const TRIGGER: &str = "hoodie.clean.trigger.strategy";
+const TRIGGER_COMMITS: (&str, u64) = ("hoodie.clean.trigger.max.commits", 1);
+const INCREMENTAL: &str = "hoodie.clean.incremental.enabled";
+/// Options that a clean does not follow: what they ask for is refused.
+const FILTERS: [&str; 2] = ["hoodie.clean.partition.filter.regex", "hoodie.clean.partition.filter.selected"];
+const BOOTSTRAP: &str = "hoodie.clean.delete.bootstrap.base.file";
+
+/// What decides which slices a clean keeps (`HoodieCleaningPolicy`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CleaningPolicy {
+    /// What the last commits need: so many.
+    LatestCommits(u64),
+    /// So many slices of each file group.
+    LatestFileVersions(u64),
+    /// What the commits of the last hours need: so many.
+    LatestByHours(u64),
+}
+
+impl CleaningPolicy {
+    /// The name in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LatestCommits(_) => "KEEP_LATEST_COMMITS",
+            Self::LatestFileVersions(_) => "KEEP_LATEST_FILE_VERSIONS",
+            Self::LatestByHours(_) => "KEEP_LATEST_BY_HOURS",
+        }
+    }
+}
+
+/// Options of a clean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CleaningOptions {
+    /// What is kept.
+    pub policy: CleaningPolicy,
+    /// A new clean is planned after so many commits since the last one.
+    pub trigger_commits: u64,
+    /// Whether only the partitions are looked at that have changed since the last clean.
+    pub is_incremental: bool,
+}
+
+impl CleaningOptions {
+    /// # Errors
+    /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for filters of partitions.
+    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        for name in FILTERS {
+            if options.get(name).is_some_and(|value| !value.trim().is_empty()) {
+                return Err(Error::unsupported(format!("option {name}; leave it out")));
+            }
+        }
+        if option_values::boolean(options, BOOTSTRAP, false)? {
+            return Err(Error::unsupported(format!(
+                "option {BOOTSTRAP}=true: mortice deletes no files outside of the table"
+            )));
+        }
+        let trigger = options.get(TRIGGER).map_or("NUM_COMMITS", |value| value.trim());
+        if !trigger.eq_ignore_ascii_case("NUM_COMMITS") {
+            return Err(Error::invalid_argument(format!("option {TRIGGER} must be NUM_COMMITS, got {trigger:?}")));
+        }
+        Ok(Self {
+            policy: policy(options)?,
+            trigger_commits: option_values::number(options, TRIGGER_COMMITS.0, TRIGGER_COMMITS.1)?,
+            is_incremental: option_values::boolean(options, INCREMENTAL, true)?,
+        })
+    }
+}
+
+fn policy(options: &BTreeMap<String, String>) -> Result<CleaningPolicy> {
+    // Without a policy, Hudi derives it from the number that is given.
+    let given = options.get(POLICY).map(|value| value.trim().to_ascii_uppercase());
+    let is_given = |name: &str| options.contains_key(name);
+    let name = match given.as_deref() {
+        Some(name) => name,
+        None if is_given(COMMITS.0) => "KEEP_LATEST_COMMITS",
+        None if is_given(HOURS.0) => "KEEP_LATEST_BY_HOURS",
+        None if is_given(VERSIONS.0) => "KEEP_LATEST_FILE_VERSIONS",
+        None => "KEEP_LATEST_COMMITS",
+    };
+    match name {
+        "KEEP_LATEST_COMMITS" => {
+            option_values::positive(options, COMMITS.0, COMMITS.1).map(CleaningPolicy::LatestCommits)
+        }
+        "KEEP_LATEST_FILE_VERSIONS" => {
+            option_values::positive(options, VERSIONS.0, VERSIONS.1).map(CleaningPolicy::LatestFileVersions)
+        }
+        "KEEP_LATEST_BY_HOURS" => option_values::positive(options, HOURS.0, HOURS.1).map(CleaningPolicy::LatestByHours),
+        other => Err(Error::invalid_argument(format!(
+            "option {POLICY} must be KEEP_LATEST_COMMITS, KEEP_LATEST_FILE_VERSIONS or KEEP_LATEST_BY_HOURS, got {other:?}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(options: &[(&str, &str)]) -> Result<CleaningPolicy> {
+        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        CleaningOptions::from_options(&options).map(|options| options.policy)
+    }
+
+    #[test]
+    fn policies_by_name_or_by_their_number() {
+        for (options, policy) in [
+            (&[][..], CleaningPolicy::LatestCommits(10)),
+            (&[(COMMITS.0, "3")][..], CleaningPolicy::LatestCommits(3)),
+            (&[(VERSIONS.0, "2")][..], CleaningPolicy::LatestFileVersions(2)),
+            (&[(HOURS.0, "5")][..], CleaningPolicy::LatestByHours(5)),
+            (&[(POLICY, "keep_latest_by_hours")][..], CleaningPolicy::LatestByHours(24)),
+            (&[(POLICY, "KEEP_LATEST_FILE_VERSIONS"), (COMMITS.0, "4")][..], CleaningPolicy::LatestFileVersions(3)),
+        ] {
+            assert_eq!(parsed(options).unwrap(), policy, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_followed_is_refused() {
+        for (name, value) in [
+            (POLICY, "KEEP_ALL"),
+            (COMMITS.0, "0"),
+            (COMMITS.0, "many"),
+            (FILTERS[0], "2024.*"),
+            (BOOTSTRAP, "true"),
+            (TRIGGER, "TIME"),
+        ] {
+            assert!(parsed(&[(name, value)]).unwrap_err().to_string().contains(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! The action: plan, files, metadata table, completed instant.
+//!
+//! | # | operation | if the process stops after it |
+//! |---|---|---|
+//! | 1 | `t.clean.requested`: the plan | the next clean, also Hudi's, executes the plan |
+//! | 2 | `t.clean.inflight` | the same |
+//! | 3 | the files of the plan are deleted | the same: files that are gone are no error |
+//! | 4 | the metadata table's delta commit `t`: the files are gone | the same; the delta commit is not repeated |
+//! | 5 | `t_c.clean` | the clean is complete |
+//! | 6 | the metadata table's markers are deleted | empty files stay |
+//!
+//! Steps 1, 4 and 5 are under the table's lock, if it has one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant as Started;
+
+use bytes::Bytes;
+use chrono::Utc;
+
+use super::delete_planned::{delete_files, delete_partitions};
+use super::options::CleaningOptions;
+use super::plan_file::{CheckedPlan, plan_of};
+use super::planner::{CleanPlanner, FilesToClean};
+use crate::commit::{CleanedFiles, Clock, FailedWrites};
+use crate::config::TimelineLayout;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_group::FileSystemView;
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::services::data_paths::DataPath;
+use crate::services::failed_writes::roll_back_failed_writes;
+use crate::services::rollback::{MetadataRollback, Rollbacks};
+use crate::services::table_access::TableAccess;
+use crate::storage::PutOutcome;
+use crate::timeline::metadata::{
+    HoodieCleanMetadata, HoodieCleanPartitionMetadata, HoodieCleanerPlan, OrderedMap, TimelineMetadata,
+};
+use crate::timeline::{Action, Instant};
+
+/// Attempts to find a requested time that no other writer has.
+const ATTEMPTS: usize = 10;
+/// The version of results with file names.
+const VERSION: i32 = 2;
+
+/// A file that a clean deletes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CleanedFile {
+    /// Its path, relative to the table.
+    pub path: String,
+    /// Its size in bytes; none if the plan was another writer's.
+    pub bytes: Option<u64>,
+}
+
+/// What a clean did, or would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CleanResult {
+    /// Its requested time; none of a dry run.
+    pub instant: Option<RequestedTime>,
+    /// The files that were deleted.
+    pub files: Vec<CleanedFile>,
+    /// Partitions that were deleted, as they had no files any more.
+    pub partitions: Vec<String>,
+    /// The earliest write that stays readable; none by file versions.
+    pub earliest: Option<String>,
+}
+
+/// Cleans a table.
+pub struct Cleaning<'a> {
+    access: &'a TableAccess,
+    options: CleaningOptions,
+}
+
+impl<'a> Cleaning<'a> {
+    /// # Errors
+    /// As for [`CleaningOptions::from_options`].
+    pub fn new(access: &'a TableAccess) -> Result<Self> {
+        Ok(Self { access, options: CleaningOptions::from_options(access.options())? })
+    }
+
+    /// What a clean would do now: cleans that are pending, and a new one.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub fn dry_run(&self) -> Result<Vec<CleanResult>> {
+        let table = self.access.table()?;
+        let mut results = Vec::new();
+        for clean in table.timeline.pending(Action::Clean) {
+            if let Some(plan) = self.checked_plan(&table, &clean.requested_time)? {
+                results.push(CleanResult { instant: Some(clean.requested_time.clone()), ..described(&plan) });
+            }
+        }
+        let found = self.planner(&table, |planner| planner.plan(Utc::now()))?;
+        if !found.partitions.is_empty() {
+            results.push(result_of_plan(None, &found));
+        }
+        Ok(results)
+    }
+
+    /// Completes cleans that are pending, then plans a new one, if there is anything to delete, and runs it.
+    ///
+    /// Args:
+    ///     only_if_due: Whether a new one is planned only after so many commits as options say.
+    ///
+    /// # Errors
+    /// `InvalidTable` if a plan names what is no data file of the table: nothing is deleted then; those of the storage, after which the
+    /// next clean goes on.
+    pub fn run(&self, only_if_due: bool) -> Result<Vec<CleanResult>> {
+        let mut table = self.access.table()?;
+        if self.access.concurrency.failed_writes == FailedWrites::Lazy {
+            self.roll_back_failed(&table)?;
+            table = self.access.table()?;
+        }
+        let mut results = Vec::new();
+        let pending: Vec<Instant> = table.timeline.pending(Action::Clean).cloned().collect();
+        for clean in &pending {
+            results.extend(self.complete_pending(&table, clean)?);
+        }
+        if !pending.is_empty() {
+            table = self.access.table()?;
+        }
+        let is_due = !only_if_due || self.planner(&table, |planner| Ok(planner.is_due()))?;
+        if let Some((instant, found)) = if is_due { self.schedule()? } else { None } {
+            let table = self.access.table()?;
+            let plan = self.checked_plan(&table, &instant)?;
+            let plan = plan.ok_or_else(|| Error::internal("the plan of a clean is lost").at_instant(&instant))?;
+            let partitions = self.execute(&table, &instant, &plan, &BTreeSet::new())?;
+            results.push(CleanResult { partitions, ..result_of_plan(Some(instant), &found) });
+        }
+        Ok(results)
+    }
+
+    /// Writers that leave failed writes to cleans: those whose heartbeat has expired.
+    fn roll_back_failed(&self, table: &Arc<OpenTable>) -> Result<()> {
+        let clock = self.access.clock(&table.config);
+        self.access.locked(&clock, |_| {
+            let table = self.access.table()?;
+            let metadata = self.access.metadata(&table)?;
+            let rollbacks = Rollbacks {
+                store: &self.access.store,
+                config: &table.config,
+                clock: &clock,
+                metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
+            };
+            let concurrency = &self.access.concurrency;
+            roll_back_failed_writes(&rollbacks, concurrency.failed_writes, concurrency.heartbeat).map(drop)
+        })
+    }
+
+    fn planner<T>(&self, table: &OpenTable, work: impl FnOnce(&CleanPlanner<'_>) -> Result<T>) -> Result<T> {
+        let list = |wanted: Option<&BTreeSet<String>>| table.files_of_partitions(wanted);
+        work(&CleanPlanner {
+            timeline: &table.timeline,
+            config: &table.config,
+            writer: self.access.timeline_writer(&table.config),
+            options: &self.options,
+            list: &list,
+        })
+    }
+
+    /// Plans a clean and puts it on the timeline; none if nothing is to be deleted.
+    fn schedule(&self) -> Result<Option<(RequestedTime, FilesToClean)>> {
+        let table = self.access.table()?;
+        let clock = self.access.clock(&table.config);
+        self.access.locked(&clock, |_| {
+            let mut table = self.access.table()?;
+            if table.timeline.pending(Action::Clean).next().is_some() {
+                // Another process has planned one meanwhile.
+                return Ok(None);
+            }
+            let found = self.planner(&table, |planner| planner.plan(Utc::now()))?;
+            if found.partitions.is_empty() {
+                return Ok(None);
+            }
+            let plan = plan_of(&found, &table.timeline, &self.options, self.access.store.as_ref());
+            let content = Bytes::from(plan.to_avro()?);
+            let writer = self.access.timeline_writer(&table.config);
+            for _ in 0..ATTEMPTS {
+                let instant = clock.requested_time(&[&table.timeline])?;
+                if let PutOutcome::Written(_) = writer.request(&instant, Action::Clean, &content)? {
+                    return Ok(Some((instant, found)));
+                }
+                table = self.access.table()?;
+            }
+            let message =
+                "other writers keep creating instants at the same times: the table has several writers without a lock";
+            Err(Error::new(ErrorKind::AlreadyExists, message))
+        })
+    }
+
+    /// Reads the plan of a pending clean; none if its file is empty, as that of a process that died while it wrote the file.
+    fn checked_plan(&self, table: &OpenTable, instant: &RequestedTime) -> Result<Option<CheckedPlan>> {
+        let writer = self.access.timeline_writer(&table.config);
+        let bytes = writer.read_requested(instant, Action::Clean)?.unwrap_or_default();
+        let plan = HoodieCleanerPlan::from_bytes(&bytes).map_err(|error| error.at_instant(instant))?;
+        plan.map(|plan| CheckedPlan::parse(plan, instant)).transpose()
+    }
+
+    fn complete_pending(&self, table: &Arc<OpenTable>, clean: &Instant) -> Result<Option<CleanResult>> {
+        let instant = &clean.requested_time;
+        let Some(plan) = self.checked_plan(table, instant)? else {
+            self.access.timeline_writer(&table.config).delete_instant(instant, Action::Clean)?;
+            return Ok(None);
+        };
+        let needed = needed_files(table, &plan)?;
+        let partitions = self.execute(table, instant, &plan, &needed)?;
+        Ok(Some(CleanResult { instant: Some(instant.clone()), partitions, ..described(&plan) }))
+    }
+
+    /// Executes a plan. Returns the partitions that were deleted.
+    fn execute(
+        &self,
+        table: &Arc<OpenTable>,
+        instant: &RequestedTime,
+        plan: &CheckedPlan,
+        needed: &BTreeSet<DataPath>,
+    ) -> Result<Vec<String>> {
+        let started = Started::now();
+        let writer = self.access.timeline_writer(&table.config);
+        let inflight = match table.config.layout() {
+            // Hudi 0.x reads the plan there when it archives the clean.
+            TimelineLayout::V1 => writer.read_requested(instant, Action::Clean)?.unwrap_or_default(),
+            TimelineLayout::V2 => Bytes::new(),
+        };
+        writer.start(instant, Action::Clean, &inflight)?;
+        let mut done = delete_files(&self.access.store, plan, needed)?;
+        let clock = self.access.clock(&table.config);
+        self.access.locked(&clock, |lock| {
+            let now = self.access.table()?;
+            if is_completed(&now, instant) {
+                return Ok(Vec::new());
+            }
+            if now.timeline.pending_writes().next().is_none() {
+                delete_partitions(&self.access.store, &plan.empty_partitions, &mut done)?;
+            }
+            let metadata = self.access.metadata(&now)?;
+            if let Some(metadata) = &metadata {
+                metadata.write_clean(instant, &done)?;
+            }
+            let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let content = Bytes::from(clean_metadata_of(instant, plan, &done, needed, millis).to_avro()?);
+            if let Some(lock) = lock {
+                lock.check()?;
+            }
+            self.complete(&clock, &now, instant, &content)?;
+            if let Some(metadata) = &metadata {
+                // What is left is deleted with the next instants of the metadata table.
+                let _ = metadata.clean_up(instant);
+            }
+            let deleted = done.partitions.into_iter().filter(|(_, cleaned)| cleaned.is_deleted);
+            Ok(deleted.map(|(partition, _)| partition).collect())
+        })
+    }
+
+    fn complete(&self, clock: &Clock, table: &OpenTable, instant: &RequestedTime, content: &Bytes) -> Result<()> {
+        let writer = self.access.timeline_writer(&table.config);
+        let completion = clock.completion_time(instant, &[&table.timeline])?;
+        writer.complete_or_fail(instant, Action::Clean, &completion, content).map(drop)
+    }
+}
+
+fn is_completed(table: &OpenTable, instant: &RequestedTime) -> bool {
+    table.timeline.instants_at(instant).iter().any(|one| one.action == Action::Clean && one.is_completed())
+}
+
+/// The files of a plan that readers of the latest state need: the plan is damaged, or instants were rolled back since it was made.
+fn needed_files(table: &OpenTable, plan: &CheckedPlan) -> Result<BTreeSet<DataPath>> {
+    let view = FileSystemView::new(&table.timeline, &table.config, None)?;
+    let partitions: BTreeSet<String> = plan.partitions.keys().cloned().collect();
+    let mut needed = BTreeSet::new();
+    for files in table.files_of_partitions(Some(&partitions))? {
+        let Some(names) = plan.partitions.get(&files.partition) else { continue };
+        for slice in view.slices(&files)? {
+            for (path, _) in slice.files() {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                if names.contains(name) {
+                    needed.insert(DataPath { partition: files.partition.clone(), name: name.to_owned() });
+                }
+            }
+        }
+    }
+    Ok(needed)
+}
+
+/// The content of the completed instant.
+pub(in crate::services) fn clean_metadata_of(
+    instant: &RequestedTime,
+    plan: &CheckedPlan,
+    done: &CleanedFiles,
+    needed: &BTreeSet<DataPath>,
+    millis: i64,
+) -> HoodieCleanMetadata {
+    let partitions = plan.partitions.keys().chain(&plan.empty_partitions).collect::<BTreeSet<_>>();
+    let partitions = partitions.into_iter().map(|partition| {
+        let cleaned = done.partitions.get(partition).cloned().unwrap_or_default();
+        let failed = needed.iter().filter(|path| path.partition == *partition).map(|path| path.name.clone());
+        let metadata = HoodieCleanPartitionMetadata {
+            partition_path: partition.clone(),
+            policy: plan.policy.clone(),
+            delete_path_patterns: cleaned.files.clone(),
+            success_delete_files: cleaned.files,
+            failed_delete_files: failed.collect(),
+            is_partition_deleted: Some(cleaned.is_deleted),
+            ..HoodieCleanPartitionMetadata::default()
+        };
+        (partition.clone(), metadata)
+    });
+    let deleted: usize = done.partitions.values().map(|cleaned| cleaned.files.len()).sum();
+    HoodieCleanMetadata {
+        start_clean_time: instant.to_string(),
+        time_taken_in_millis: millis,
+        total_files_deleted: i32::try_from(deleted).unwrap_or(i32::MAX),
+        earliest_commit_to_retain: plan.earliest.clone(),
+        last_completed_commit_timestamp: plan.last_write.clone(),
+        partition_metadata: partitions.collect(),
+        version: Some(VERSION),
+        bootstrap_partition_metadata: Some(OrderedMap::new()),
+        extra_metadata: plan.extra.clone(),
+        ..HoodieCleanMetadata::default()
+    }
+}
+
+fn described(plan: &CheckedPlan) -> CleanResult {
+    let path = |(partition, name): (&String, &String)| {
+        let path = DataPath { partition: partition.clone(), name: name.clone() }.path();
+        CleanedFile { path, bytes: None }
+    };
+    let files = plan.partitions.iter().flat_map(|(partition, names)| names.iter().map(move |name| (partition, name)));
+    CleanResult {
+        instant: None,
+        files: files.map(path).collect(),
+        partitions: plan.empty_partitions.iter().cloned().collect(),
+        earliest: Some(plan.earliest.clone()).filter(|earliest| !earliest.is_empty()),
+    }
+}
+
+fn result_of_plan(instant: Option<RequestedTime>, found: &FilesToClean) -> CleanResult {
+    let file = |partition: &String, (name, bytes): (&String, &u64)| {
+        let path = DataPath { partition: partition.clone(), name: name.clone() }.path();
+        CleanedFile { path, bytes: Some(*bytes) }
+    };
+    let files =
+        found.partitions.iter().flat_map(|(partition, files)| files.iter().map(move |one| file(partition, one)));
+    CleanResult {
+        instant,
+        files: files.collect(),
+        partitions: found.empty_partitions.clone(),
+        earliest: found.earliest.as_ref().map(|earliest| earliest.requested_time.to_string()),
+    }
+}

@@ -1,0 +1,17 @@
+//! Plans of clustering: which file slices are rewritten, and how.
+//!
+//! | file | job |
+//! |---|---|
+//! | `options` | Hudi's options of plans |
+//! | `partitions` | which partitions are planned |
+//! | `plan` | groups of small file slices, by size |
+//! | `planned` | plans read again, to be executed |
+
+mod options;
+mod partitions;
+mod plan;
+mod planned;
+
+pub use options::ClusteringOptions;
+pub use plan::plan_clustering;
+pub use planned::{PlannedClustering, PlannedGroup, planned_clustering};

@@ -1,0 +1,169 @@
+//! Options of clustering plans (`HoodieClusteringConfig`).
+
+use std::collections::BTreeMap;
+
+use crate::config::option_values::{boolean, number, positive};
+use crate::error::{Error, Result};
+
+const MEBI: u64 = 1 << 20;
+const GIBI: u64 = 1 << 30;
+const PLAN_CLASS: &str = "hoodie.clustering.plan.strategy.class";
+const EXECUTION_CLASS: &str = "hoodie.clustering.execution.strategy.class";
+const FILTER_MODE: &str = "hoodie.clustering.plan.partition.filter.mode";
+const BEGIN: &str = "hoodie.clustering.plan.strategy.cluster.begin.partition";
+const END: &str = "hoodie.clustering.plan.strategy.cluster.end.partition";
+const SELECTED: &str = "hoodie.clustering.plan.strategy.partition.selected";
+const REGEX: &str = "hoodie.clustering.plan.strategy.partition.regex.pattern";
+/// The columns that rows are sorted by: an option, and a parameter of plans.
+pub(super) const SORT_COLUMNS: &str = "hoodie.clustering.plan.strategy.sort.columns";
+/// How the class of a strategy ends that rewrites rows in the order of columns: Spark's, Java's, Flink's.
+pub(super) const SORT_AND_SIZE: &str = "SortAndSizeExecutionStrategy";
+const DEFAULT_EXECUTION: &str = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy";
+
+/// Which partitions are planned (`ClusteringPlanPartitionFilterMode`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PartitionMode {
+    /// All.
+    All,
+    /// So many of the last by path, without so many of the very last.
+    RecentDays {
+        /// How many; 0 is no limit.
+        taken: usize,
+        /// How many of the last are left out.
+        skipped: usize,
+    },
+    /// Those between two paths, both included.
+    Between(String, String),
+    /// Of the partitions by path, those whose number modulo 24 is the hour of the day.
+    DayRolling,
+}
+
+/// Options of clustering plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusteringOptions {
+    /// Base files below this size are rewritten.
+    pub(super) small_file_bytes: u64,
+    /// The size of new files.
+    pub target_file_bytes: u64,
+    pub(super) max_group_bytes: u64,
+    pub(super) max_groups: usize,
+    /// The size that is expected of a file group without a base file.
+    pub(super) base_file_bytes: u64,
+    /// Whether a single file slice is rewritten.
+    pub(super) single_slices: bool,
+    pub(super) sort_columns: Option<String>,
+    pub(super) execution_class: String,
+    pub(super) mode: PartitionMode,
+    /// Partitions by path; none are all.
+    pub(super) selected: Option<Vec<String>>,
+    pub(super) pattern: Option<String>,
+}
+
+impl ClusteringOptions {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the option, for values that are not of its type; `Unsupported` for strategies that this release does
+    /// not have.
+    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        let small = number(options, "hoodie.clustering.plan.strategy.small.file.limit", 300 * MEBI)?;
+        let target = positive(options, "hoodie.clustering.plan.strategy.target.file.max.bytes", GIBI)?;
+        let of_group = number(options, "hoodie.clustering.plan.strategy.max.bytes.per.group", 2 * GIBI)?;
+        let singles = "hoodie.clustering.plan.strategy.single.group.clustering.enabled";
+        let text = |name: &str| options.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
+        let execution = text(EXECUTION_CLASS).unwrap_or(DEFAULT_EXECUTION);
+        if !execution.ends_with(SORT_AND_SIZE) {
+            let message = format!("unsupported {EXECUTION_CLASS}={execution} (supported: {DEFAULT_EXECUTION})");
+            return Err(Error::unsupported(message));
+        }
+        Ok(Self {
+            small_file_bytes: small,
+            target_file_bytes: target,
+            max_group_bytes: of_group,
+            max_groups: positive(options, "hoodie.clustering.plan.strategy.max.num.groups", 30)?,
+            base_file_bytes: number(options, "hoodie.parquet.max.file.size", 120 * MEBI)?,
+            single_slices: boolean(options, singles, true)?,
+            sort_columns: text(SORT_COLUMNS).map(str::to_owned),
+            execution_class: execution.to_owned(),
+            mode: partition_mode(options)?,
+            selected: text(SELECTED).map(listed),
+            pattern: text(REGEX).map(str::to_owned),
+        })
+    }
+
+    /// The columns that rows are sorted by; none are not sorted.
+    #[must_use]
+    pub fn sort_columns(&self) -> Vec<String> {
+        self.sort_columns.as_deref().map(listed).unwrap_or_default()
+    }
+}
+
+/// The parts of a list, which are separated by commas.
+pub(super) fn listed(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|column| !column.is_empty()).map(str::to_owned).collect()
+}
+
+/// The partition filter: that of the option, or of an older plan strategy (`checkAndGetClusteringPlanStrategy`).
+fn partition_mode(options: &BTreeMap<String, String>) -> Result<PartitionMode> {
+    let class = options.get(PLAN_CLASS).map_or("", |class| class.trim());
+    let strategy = class.rsplit('.').next().unwrap_or(class);
+    let mode = match strategy {
+        "" | "SparkSizeBasedClusteringPlanStrategy" | "JavaSizeBasedClusteringPlanStrategy" => {
+            options.get(FILTER_MODE).map_or("NONE", |mode| mode.trim())
+        }
+        "SparkRecentDaysClusteringPlanStrategy" | "JavaRecentDaysClusteringPlanStrategy" => "RECENT_DAYS",
+        "SparkSelectedPartitionsClusteringPlanStrategy" => "SELECTED_PARTITIONS",
+        _ => {
+            let message = format!(
+                "unsupported {PLAN_CLASS}={class} (supported: SparkSizeBasedClusteringPlanStrategy, with {FILTER_MODE})"
+            );
+            return Err(Error::unsupported(message));
+        }
+    };
+    let bound = |name: &str| {
+        let given = options.get(name).map(|path| path.trim().to_owned());
+        given.ok_or_else(|| Error::invalid_argument(format!("{FILTER_MODE}=SELECTED_PARTITIONS needs option {name}")))
+    };
+    match mode.to_ascii_uppercase().as_str() {
+        "NONE" => Ok(PartitionMode::All),
+        "RECENT_DAYS" => Ok(PartitionMode::RecentDays {
+            taken: number(options, "hoodie.clustering.plan.strategy.daybased.lookback.partitions", 2)?,
+            skipped: number(options, "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions", 0)?,
+        }),
+        "SELECTED_PARTITIONS" => Ok(PartitionMode::Between(bound(BEGIN)?, bound(END)?)),
+        "DAY_ROLLING" => Ok(PartitionMode::DayRolling),
+        _ => Err(Error::invalid_argument(format!(
+            "option {FILTER_MODE} must be NONE, RECENT_DAYS, SELECTED_PARTITIONS or DAY_ROLLING, got {mode:?}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(options: &[(&str, &str)]) -> Result<ClusteringOptions> {
+        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        ClusteringOptions::from_options(&options)
+    }
+
+    #[test]
+    fn defaults_are_those_of_hudi() {
+        let options = parse(&[]).unwrap();
+        assert_eq!((options.small_file_bytes, options.target_file_bytes), (314_572_800, 1_073_741_824));
+        assert_eq!((options.max_group_bytes, options.max_groups), (2_147_483_648, 30));
+        assert_eq!((options.mode, options.single_slices), (PartitionMode::All, true));
+    }
+
+    #[test]
+    fn wrong_values_are_refused_by_name() {
+        for (name, value) in [
+            (FILTER_MODE, "YESTERDAY"),
+            (FILTER_MODE, "SELECTED_PARTITIONS"),
+            (PLAN_CLASS, "org.apache.hudi.Other"),
+            ("hoodie.clustering.plan.strategy.max.num.groups", "0"),
+        ] {
+            assert!(parse(&[(name, value)]).unwrap_err().to_string().contains(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Compactions of a table: when one is due, its plan, and the slices of a plan.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::plan::{operation_of, plan_of, planned_slices, read_plan};
+use super::slices::{planned_groups, slices_to_compact};
+use super::strategy::CompactionStrategy;
+use super::trigger::{Trigger, TriggerNames};
+use crate::config::option_values;
+use crate::error::Result;
+use crate::file_group::{FileSlice, PartitionFiles};
+use crate::names::RequestedTime;
+use crate::services::service_table::ServiceTable;
+use crate::storage::FileStore;
+use crate::timeline::Action;
+use crate::timeline::metadata::{HoodieCompactionOperation, HoodieCompactionPlan};
+
+const COMMITS: &str = "hoodie.compact.inline.max.delta.commits";
+const SECONDS: (&str, u64) = ("hoodie.compact.inline.max.delta.seconds", 3600);
+const STRATEGY: &str = "hoodie.compact.inline.trigger.strategy";
+/// The size that is expected of a new base file, for the metrics of plans.
+const FILE_BYTES: (&str, u64) = ("hoodie.parquet.max.file.size", 120 << 20);
+
+/// How a table is compacted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactionOptions {
+    trigger: Trigger,
+    strategy: CompactionStrategy,
+    base_bytes: u64,
+}
+
+impl CompactionOptions {
+    /// By Hudi's options. `commits` is the number of delta commits after which a compaction is due, if options do not say it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `Unsupported`, naming the option.
+    pub fn from_options(options: &BTreeMap<String, String>, commits: u64) -> Result<Self> {
+        let names = TriggerNames { strategy: STRATEGY, commits: (COMMITS, commits), seconds: SECONDS };
+        Ok(Self {
+            trigger: Trigger::from_options(options, names)?,
+            strategy: CompactionStrategy::from_options(options)?,
+            base_bytes: option_values::number(options, FILE_BYTES.0, FILE_BYTES.1)?,
+        })
+    }
+}
+
+/// The compactions of the table at the root of a store, as the table is when this is opened.
+pub struct TableCompactions {
+    table: ServiceTable,
+}
+
+impl TableCompactions {
+    /// Opens the table.
+    ///
+    /// # Errors
+    /// Those of reading the table's properties and timeline.
+    pub fn open(store: &Arc<dyn FileStore>) -> Result<Self> {
+        Ok(Self { table: ServiceTable::open_root(store)? })
+    }
+
+    /// Pending compactions, oldest first.
+    #[must_use]
+    pub fn pending(&self) -> Vec<RequestedTime> {
+        self.table.timeline.pending(Action::Compaction).map(|instant| instant.requested_time.clone()).collect()
+    }
+
+    /// Whether a new compaction at `instant` is due. Up to table version 7, while writes are pending none is: they may be writing to
+    /// the slices that it would take.
+    #[must_use]
+    pub fn is_due(&self, options: &CompactionOptions, instant: &RequestedTime) -> bool {
+        let timeline = &self.table.timeline;
+        let is_service = |action| matches!(action, Action::Compaction | Action::LogCompaction | Action::Clustering);
+        let is_written = self.table.is_v1() && timeline.pending_writes().any(|instant| !is_service(instant.action));
+        !is_written && options.trigger.is_due(timeline, instant, self.table.config.timeline_zone, 0)
+    }
+
+    /// The plan of a new compaction at `instant`; none if there is nothing to compact. `partitions` are the files of the table.
+    ///
+    /// # Errors
+    /// What reading other plans may fail with; `InvalidArgument` for partitions that the strategy cannot choose from.
+    pub fn plan(
+        &self,
+        options: &CompactionOptions,
+        partitions: &[PartitionFiles],
+        instant: &RequestedTime,
+    ) -> Result<Option<HoodieCompactionPlan>> {
+        let planned = planned_groups(&self.table.timeline)?;
+        let slices = slices_to_compact(&self.table, partitions, &planned, instant)?;
+        let operations = slices.iter().map(|slice| operation_of(slice, options.base_bytes)).collect();
+        let operations = options.strategy.chosen(operations)?;
+        Ok((!operations.is_empty())
+            .then(|| HoodieCompactionPlan { preserve_hoodie_metadata: Some(true), ..plan_of(operations) }))
+    }
+
+    /// What the plan of a pending compaction merges.
+    ///
+    /// # Errors
+    /// `InvalidTable` for a plan that cannot be read; those of the storage.
+    pub fn operations(&self, instant: &RequestedTime) -> Result<Vec<HoodieCompactionOperation>> {
+        Ok(read_plan(&self.table, instant, Action::Compaction)?.operations.unwrap_or_default())
+    }
+
+    /// The slices of a pending compaction, in the order of its plan.
+    ///
+    /// # Errors
+    /// `InvalidTable` for a plan that names files outside of its partitions, or of other file groups; `NotFound`, naming the file, if one
+    /// of them is gone; those of the storage.
+    pub fn slices(&self, instant: &RequestedTime) -> Result<Vec<FileSlice>> {
+        planned_slices(&self.table, instant)
+    }
+}

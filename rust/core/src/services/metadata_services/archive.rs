@@ -1,0 +1,47 @@
+//! Archival of the metadata table. It keeps one commit more than the table, and all instants that are active in the table: rollbacks of the
+//! table look for them.
+
+use super::options::MetadataServiceOptions;
+use crate::error::Result;
+use crate::names::RequestedTime;
+use crate::services::archival::{
+    KeepCommits, archive_instants, instants_to_archive, limits_of_timeline, remove_archived,
+};
+use crate::services::service_table::ServiceTable;
+use crate::timeline::{Instant, Timeline};
+
+/// Whether there are more commits than are to be kept.
+pub(super) fn is_due(metadata: &Timeline, options: &MetadataServiceOptions) -> bool {
+    metadata.completed_writes().count() as u64 > keep(options).most
+}
+
+/// Archives instants. Returns whether it did.
+///
+/// # Errors
+/// As for [`archive_instants`].
+pub(super) fn archive(metadata: &mut ServiceTable, data: &Timeline, options: &MetadataServiceOptions) -> Result<bool> {
+    if !is_due(&metadata.timeline, options) {
+        return Ok(false);
+    }
+    remove_archived(metadata)?;
+    let writer = metadata.timeline_writer();
+    let mut limits = limits_of_timeline(&metadata.timeline, &metadata.config, &writer, options.trigger.commits())?;
+    limits.extend(earliest_of_table(data));
+    let chosen = instants_to_archive(&metadata.timeline, keep(options), &limits);
+    archive_instants(metadata, &chosen, options.archival.history_batch)?;
+    if !chosen.is_empty() {
+        metadata.reload()?;
+    }
+    Ok(!chosen.is_empty())
+}
+
+fn keep(options: &MetadataServiceOptions) -> KeepCommits {
+    let KeepCommits { least, most } = options.archival.keep;
+    KeepCommits { least: least.saturating_add(1), most: most.saturating_add(1) }
+}
+
+/// The first write of the table that is active, or the first pending instant of any action.
+fn earliest_of_table(data: &Timeline) -> Option<RequestedTime> {
+    let is_kept = |instant: &&Instant| instant.is_completed_write() || !instant.is_completed();
+    data.instants().iter().find(is_kept).map(|instant| instant.requested_time.clone())
+}

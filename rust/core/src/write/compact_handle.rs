@@ -1,0 +1,123 @@
+//! A base file that a compaction writes: the merged rows of a file slice (`HoodieCompactor.compact`, `FileGroupReaderBasedMergeHandle`).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter, WrittenBaseFile};
+use super::markers::{MarkerKind, Markers};
+use super::meta_columns::MetaColumns;
+use super::partition_metadata::create_partition_metadata;
+use super::write_status::{CompactedLogs, WriteStatus, WrittenFile};
+use super::write_token::WriteToken;
+use crate::avro::Schema;
+use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::read::{ReadReport, SharedReport};
+use crate::storage::{FileStore, check_cancelled};
+
+/// What is compacted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactTarget {
+    /// The slice.
+    pub slice: FileSlice,
+    /// The compaction.
+    pub instant: RequestedTime,
+    /// The attempt that writes.
+    pub token: WriteToken,
+}
+
+/// Writes the base files of compactions.
+///
+/// Rows keep their meta columns but the file name; those of deleted keys are left out. All rows of a slice go into one file of any
+/// size; if every row is deleted, it is empty. Memory holds what a read of the slice holds, and the row group that is written.
+pub struct CompactHandle<'a> {
+    /// The table's root.
+    pub store: &'a Arc<dyn FileStore>,
+    /// The table.
+    pub table: &'a OpenTable,
+    /// The schema of the new files: with the meta columns, if the table has them.
+    pub schema: &'a Schema,
+    /// How they are written.
+    pub options: &'a BaseFileOptions,
+    /// The limit of what reading a slice holds in memory, in bytes.
+    pub memory: u64,
+}
+
+impl CompactHandle<'_> {
+    /// Writes the new base file of a slice, after its marker.
+    ///
+    /// # Errors
+    /// Those of reading the slice and of the store; `InvalidArgument` for rows that the schema does not take.
+    pub fn compact(&self, target: &CompactTarget) -> Result<WriteStatus> {
+        let started = Instant::now();
+        let slice = &target.slice;
+        let file = BaseFileTarget {
+            partition: slice.partition.clone(),
+            file_id: slice.file_id.clone(),
+            instant: target.instant.clone(),
+            token: target.token,
+        };
+        let store = self.store.as_ref();
+        create_partition_metadata(store, &file.partition, &file.instant)?;
+        let kind = if slice.base_file.is_some() { MarkerKind::Merge } else { MarkerKind::Create };
+        Markers::new(Arc::clone(self.store), &file.instant).create(&file.path()?, kind)?;
+        let options = BaseFileOptions { max_file_bytes: u64::MAX, ..self.options.clone() };
+        let mut writer = BaseFileWriter::new(store, self.schema, &file, &options)?;
+        let report = SharedReport::default();
+        self.write_rows(slice, &mut writer, &report)?;
+        let mut status = status(slice, &report.snapshot(), writer.finish()?)?;
+        status.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(status)
+    }
+
+    fn write_rows(&self, slice: &FileSlice, writer: &mut BaseFileWriter, report: &SharedReport) -> Result<()> {
+        let has_meta = self.table.config.populate_meta_fields;
+        for rows in self.table.merged_rows(slice, self.schema, report)?.within(self.memory) {
+            check_cancelled()?;
+            let rows = rows?;
+            let written = writer.write(&rows, if has_meta { MetaColumns::Kept } else { MetaColumns::Absent })?;
+            if written != rows.num_rows() {
+                let message = format!("{written} of {} rows were written to a base file", rows.num_rows());
+                return Err(Error::internal(message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The status of a compacted slice.
+fn status(slice: &FileSlice, read: &ReadReport, written: WrittenBaseFile) -> Result<WriteStatus> {
+    let expected = read.base_rows.checked_sub(read.deleted_rows).and_then(|kept| kept.checked_add(read.inserted_rows));
+    if expected != Some(written.rows) || read.rows != written.rows {
+        let message = format!(
+            "a compaction wrote {} rows, of {} rows that were merged: {} base rows, {} deleted, {} inserted",
+            written.rows, read.rows, read.base_rows, read.deleted_rows, read.inserted_rows
+        );
+        return Err(Error::internal(message).in_file(written.path));
+    }
+    let mut status = WriteStatus::new(&slice.partition, &slice.file_id);
+    status.previous_commit = Some(slice.base_instant.to_string());
+    status.writes = written.rows;
+    (status.inserts, status.updates, status.deletes) = (read.inserted_rows, read.updated_rows, read.deleted_rows);
+    status.file = Some(WrittenFile {
+        path: written.path,
+        bytes: written.bytes,
+        log: None,
+        compacted: Some(CompactedLogs {
+            files: slice.log_files.len() as u64,
+            bytes: slice.log_files.iter().fold(0, |sum, log| sum.saturating_add(log.len)),
+            records: read.records_read,
+            updated: read.updated_rows.saturating_add(read.inserted_rows),
+            blocks: read.blocks.values().fold(0, |sum, count| sum.saturating_add(*count)),
+            corrupt_blocks: read.corrupt.len() as u64,
+            rolled_back_blocks: read.rolled_back,
+        }),
+        previous_base_file: slice.base_file.as_ref().map(|base| base.name.clone()),
+        key_range: written.key_range,
+        bloom: written.bloom.map(|(kind, text)| (kind.name().to_owned(), text)),
+        columns: written.columns,
+    });
+    Ok(status)
+}

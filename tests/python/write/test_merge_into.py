@@ -1,0 +1,204 @@
+"""`Table.merge_into`: SQL's rules, on tables of every kind; nothing is updated that is not seen afterwards."""
+
+import random
+
+import pyarrow as pa
+import pytest
+
+import mortice
+from mortice.errors import InvalidArgumentError, UnsupportedError, WriteConflictError
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("city", pa.string()),
+        ("fare", pa.float64()),
+        ("ts", pa.int64()),
+        ("note", pa.string()),
+        ("tags", pa.list_(pa.string())),
+    ]
+)
+KINDS = {
+    "mor-9": ("MERGE_ON_READ", 9, {}),
+    "cow-9": ("COPY_ON_WRITE", 9, {}),
+    "mor-6": ("MERGE_ON_READ", 6, {}),
+    "bucket": ("MERGE_ON_READ", 9, {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "3"}),
+}
+
+
+def row(key, city="oslo", fare=1.0, ts=10, note="n"):
+    return {"id": key, "city": city, "fare": fare, "ts": ts, "note": note, "tags": ["x"]}
+
+
+def created(path, kind="mor-9", **arguments):
+    table_type, version, options = KINDS[kind]
+    given = {"record_key": "id", "partition_by": "city", "ordering": "ts"} | arguments
+    return mortice.create_table(path, SCHEMA, name="t", table_type=table_type, version=version, **given), options
+
+
+def rows_of(table):
+    found = mortice.Table(table.uri).snapshot(columns=SCHEMA.names).to_arrow().to_pylist()
+    return sorted(found, key=lambda row: (row["id"], row["city"]))
+
+
+@pytest.fixture
+def table(tmp_path):
+    table, _ = created(tmp_path / "t")
+    table.upsert(pa.Table.from_pylist([row("a"), row("b"), row("c", "rome")], schema=SCHEMA))
+    return table
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_history_of_merges_is_that_of_a_dictionary(tmp_path, kind):
+    table, options = created(tmp_path / "t", kind)
+    dice, expected = random.Random(kind), {}
+    first = {f"k{n}": row(f"k{n}", ("oslo", "rome")[n % 2]) for n in range(60)}
+    table.upsert(pa.Table.from_pylist(list(first.values()), schema=SCHEMA), options=options)
+    expected.update(first)
+    for step in range(6):
+        keys = dice.sample(range(90), 30)
+        given = [row(f"k{n}", ("oslo", "rome")[n % 2], dice.random(), 10 + step) for n in keys]
+        for one in given:
+            one["gone"] = int(one["id"][1:]) % 7 == step
+            del one["note"], one["tags"]
+        commit = table.merge_into(
+            pa.Table.from_pylist(given),
+            when_matched_update=["fare"],
+            when_matched_delete=[("gone", "=", True)],
+            options=options,
+        )
+        counts = [0, 0, 0]
+        for one in given:
+            key = one["id"]
+            if key not in expected:
+                counts[0] += 1
+                expected[key] = row(key, one["city"], one["fare"], one["ts"], None) | {"tags": None}
+            elif one["gone"]:
+                counts[2] += 1
+                del expected[key]
+            else:
+                counts[1] += 1
+                expected[key] = expected[key] | {"fare": one["fare"]}
+        assert rows_of(table) == sorted(expected.values(), key=lambda one: one["id"])
+        if kind != "bucket":
+            assert [commit.inserts, commit.updates, commit.deletes] == counts
+    operations = [one.action for one in table.timeline.completed]
+    assert len(operations) == 7
+
+
+def test_columns_that_are_not_named_stay(table):
+    given = pa.table({"id": ["a", "x"], "city": ["oslo"] * 2, "note": ["new", "first"], "ts": [11, 1], "op": [1, 2]})
+    table.merge_into(given, when_matched_update=["note"])
+    assert rows_of(table)[0] == row("a", note="new")
+    assert rows_of(table)[-1] == row("x", fare=None, ts=1, note="first") | {"tags": None}
+    assert "op" not in table.schema.names
+    assert "_mortice_deletes_key" not in table.schema.names
+    # By default all columns that both have are updated.
+    table.merge_into(given.slice(0, 1), when_not_matched="ignore")
+    assert rows_of(table)[0] == row("a", note="new", ts=11)
+
+
+def test_without_partition_columns_rows_match_in_all_partitions(table):
+    table.upsert(pa.Table.from_pylist([row("a", "rome", 5.0)], schema=SCHEMA))
+    given = pa.table({"id": ["a", "z"], "note": ["both", "none"]})
+    with pytest.raises(InvalidArgumentError, match=r'no column city.*"ignore"'):
+        table.merge_into(given)
+    table.merge_into(given, when_not_matched="ignore")
+    assert [one["note"] for one in rows_of(table)] == ["both", "both", "n", "n"]
+    # With them, in theirs.
+    table.merge_into(pa.table({"id": ["a"], "city": ["rome"], "note": ["one"]}), when_not_matched="ignore")
+    assert [one["note"] for one in rows_of(table)] == ["both", "one", "n", "n"]
+
+
+def test_deletes_can_use_columns_of_the_stored_row(table):
+    table.merge_into(
+        pa.table({"id": ["a", "b", "c", "d"], "city": ["oslo", "oslo", "rome", "rome"]}),
+        when_matched_update=[],
+        when_not_matched="ignore",
+        when_matched_delete=[[("fare", "<", 2.0), ("city", "!=", "oslo")], [("id", "in", ["b"])]],
+    )
+    assert rows_of(table) == [row("a")]
+
+
+def test_an_update_is_not_lost_to_ordering_values(table):
+    late = pa.table({"id": ["a"], "city": ["oslo"], "note": ["late"], "ts": [9]})
+    with pytest.raises(InvalidArgumentError, match=r"1 rows, such as .*'a'.*ordering value \(ts\)"):
+        table.merge_into(late)
+    assert rows_of(table)[0] == row("a")
+    table.merge_into(late, when_matched_update=["note"])
+    assert rows_of(table)[0] == row("a", note="late")
+    # Deletes hold with any ordering value.
+    table.merge_into(late, when_matched_delete=[("ts", "=", 9)])
+    assert [one["id"] for one in rows_of(table)] == ["b", "c"]
+
+
+def test_an_insert_is_not_lost_to_a_deleted_row(table):
+    """A log has deleted the row of the base file; without its delete the base row wins over one with a lower value."""
+    table.delete(pa.table({"id": ["a"], "city": ["oslo"]}))
+    late = pa.table({"id": ["a"], "city": ["oslo"], "note": ["late"], "ts": [9]})
+    with pytest.raises(InvalidArgumentError, match=r"less than the stored one.*compacted"):
+        table.merge_into(late)
+    assert [one["id"] for one in rows_of(table)] == ["b", "c"]
+    table.merge_into(late, when_not_matched="ignore")
+    table.merge_into(pa.table({"id": ["a"], "city": ["oslo"], "note": ["new"], "ts": [10]}))
+    assert rows_of(table)[0] == row("a", fare=None, note="new") | {"tags": None}
+
+
+def test_with_a_global_index_the_key_alone_matches(tmp_path):
+    table, _ = created(tmp_path / "t")
+    options = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
+    table.upsert(pa.Table.from_pylist([row("a")], schema=SCHEMA), options=options)
+    given = pa.table({"id": ["a", "b"], "city": ["rome", "rome"], "note": ["moved", "new"], "ts": [11, 11]})
+    table.merge_into(given, options=options)
+    expected = row("b", "rome", None, 11, "new") | {"tags": None}
+    assert rows_of(table) == [row("a", "rome", note="moved", ts=11), expected]
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments", "message"),
+    [
+        ({"id": ["a", "a"], "city": ["oslo", "oslo"]}, {}, "several rows have the key"),
+        ({"id": ["a", None], "city": ["oslo", "oslo"]}, {}, "column 'id'.*null"),
+        ({"city": ["oslo"]}, {}, "no column id"),
+        ({"id": ["a"], "city": ["oslo"]}, {"on": ["city"]}, "on must have the record key"),
+        ({"id": ["a"], "city": ["oslo"]}, {"on": ["id", "note"]}, "nothing but partition columns"),
+        ({"id": ["a"], "city": ["oslo"]}, {"on": "id", "when_matched_update": ["city"]}, "cannot be updated"),
+        ({"id": ["a"], "city": ["oslo"]}, {"when_matched_update": ["fare"]}, "which the rows do not have"),
+        ({"id": ["a"], "city": ["oslo"]}, {"when_matched_update": ["none"]}, "which the table does not have"),
+        ({"id": ["a"], "city": ["oslo"]}, {"when_not_matched": "drop"}, "'insert' or 'ignore'"),
+        ({"id": ["a"], "city": ["oslo"]}, {"when_matched_delete": [("no", "=", 1)]}, "which neither"),
+        ({"id": ["a"], "city": ["oslo"], "fare": ["dear"]}, {}, "column 'fare'.*do not fit"),
+    ],
+)
+def test_what_cannot_be_merged_is_refused(table, data, arguments, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        table.merge_into(pa.table(data), **arguments)
+    assert len(mortice.Table(table.uri).timeline) == 1
+
+
+def test_tables_and_options_that_cannot_be_merged_into_are_refused(tmp_path, table):
+    given = pa.table({"id": ["a"], "city": ["oslo"]})
+    with pytest.raises(UnsupportedError, match=r"dup\.policy"):
+        table.merge_into(given, options={"hoodie.datasource.insert.dup.policy": "drop"})
+    other, _ = created(tmp_path / "generated", record_key=None)
+    with pytest.raises(UnsupportedError, match="keys are generated"):
+        other.merge_into(given)
+
+
+def test_a_commit_between_read_and_write_is_a_conflict(table, monkeypatch):
+    other = mortice.Table(table.uri)
+    read = mortice.Table.snapshot
+
+    def and_then_another_writes(self, *arguments, **options):
+        monkeypatch.undo()
+        scan = read(self, *arguments, **options)
+        other.upsert(pa.Table.from_pylist([row("a", note="other", ts=11)], schema=SCHEMA))
+        return scan
+
+    monkeypatch.setattr(mortice.Table, "snapshot", and_then_another_writes)
+    given = pa.table({"id": ["a"], "city": ["oslo"], "fare": [2.0]})
+    with pytest.raises(WriteConflictError, match="merge again"):
+        table.merge_into(given)
+    assert rows_of(table)[0] == row("a", note="other", ts=11)
+    table.merge_into(given)
+    assert rows_of(table)[0] == row("a", fare=2.0, note="other", ts=11)

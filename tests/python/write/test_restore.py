@@ -1,0 +1,105 @@
+"""Restores to savepoints, read back by mortice from the metadata table and from a listing."""
+
+import pathlib
+
+import pytest
+
+from mortice import FileCleanedError, InvalidArgumentError, Table
+from support.tables.written import KINDS, content, new_table, rows
+
+FIRST = rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0))
+CHANGED = rows(("a", "x", 2, 10.0), ("c", "y", 2, 30.0))
+NEW = rows(("d", "z", 1, 4.0), ("b", "x", 3, 20.0))
+# Inserts go to file groups of their own, updates of merge-on-read tables to logs.
+NO_SMALL_FILES = {"hoodie.parquet.small.file.limit": "0"}
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
+def table(request, tmp_path):
+    version, table_type = request.param
+    return new_table(tmp_path / "trips", version, table_type)
+
+
+def both(table):
+    """The rows, which are the same if files are listed from storage."""
+    listed = content(Table(table.uri, use_metadata=False))
+    assert content(table) == listed
+    return listed
+
+
+def data_files(table):
+    root = pathlib.Path(table.uri)
+    paths = (str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+    return {path for path in paths if not path.startswith(".hoodie") and "partition_metadata" not in path}
+
+
+def write_all(table):
+    table.upsert(CHANGED, NO_SMALL_FILES)
+    table.upsert(NEW, NO_SMALL_FILES)
+    table.delete(rows(("b", "x", 9, 0.0)), NO_SMALL_FILES)
+    table.insert_overwrite_table(rows(("z", "z", 1, 9.0)), NO_SMALL_FILES)
+
+
+def test_all_later_writes_are_undone(table):
+    table.upsert(FIRST, NO_SMALL_FILES)
+    kept = table.upsert(rows(("a", "x", 2, 5.0)), NO_SMALL_FILES)
+    expected, files = both(table), data_files(table)
+    table.savepoint(kept.instant)
+    write_all(table)
+    planned = table.restore(kept.instant, dry_run=True)
+    assert (len(planned.undone), planned.restore_instant) == (4, None)
+    assert both(table) != expected
+    done = table.restore(kept.instant)
+    assert both(table) == expected
+    # Up to version 7 logs stay, and others with rollback blocks are added.
+    assert data_files(table) == files or table.version < 8
+    assert {path for path in data_files(table) if path.endswith(".parquet")} <= files
+    (restore,) = [instant for instant in table.timeline if instant.action == "restore"]
+    assert (restore.requested_time, restore.state) == (done.restore_instant, "COMPLETED")
+    assert not [instant for instant in table.timeline if instant.action == "rollback"]
+    assert not [instant for instant in table.timeline if instant.state != "COMPLETED"]
+    write_all(table)
+    assert [key for key, *_ in both(table)] == ["z"]
+    table.restore(kept.instant)
+    assert both(table) == expected
+
+
+def test_the_index_of_keys_is_built_again(tmp_path):
+    table = new_table(tmp_path / "trips", 9, "MERGE_ON_READ")
+    index = {"hoodie.index.type": "RECORD_INDEX", "hoodie.metadata.global.record.level.index.enable": "true"}
+    kept = table.upsert(FIRST, index)
+    table.savepoint(kept.instant)
+    table.upsert(NEW, index)
+    table.restore(kept.instant)
+    assert "record_index" in table.properties["hoodie.table.metadata.partitions"]
+    table.upsert(NEW, index)
+    assert [key for key, *_ in both(table)] == ["a", "b", "c", "d"]
+
+
+def test_a_write_without_a_savepoint_can_be_restored_to_while_its_files_are_there(tmp_path):
+    table = new_table(tmp_path / "trips", 9, "COPY_ON_WRITE")
+    first = table.upsert(FIRST)
+    expected = both(table)
+    table.upsert(CHANGED)
+    table.restore(first.instant)
+    assert both(table) == expected
+
+
+def test_what_cannot_be_restored_to_changes_nothing(tmp_path):
+    table = new_table(tmp_path / "trips", 9, "COPY_ON_WRITE")
+    first = table.upsert(FIRST)
+    second = table.upsert(CHANGED)
+    third = table.upsert(NEW)
+    after = both(table)
+    table.savepoint(first.instant)
+    table.savepoint(second.instant)
+    with pytest.raises(InvalidArgumentError, match="later instant is savepointed"):
+        table.restore(first.instant)
+    with pytest.raises(InvalidArgumentError, match=r"no completed write|not completed"):
+        table.restore("20200101000000000")
+    for path in pathlib.Path(table.uri).glob(f"x/*_{second.instant}.parquet"):
+        path.unlink()
+    with pytest.raises(FileCleanedError, match="savepoint keeps is not there"):
+        table.restore(second.instant)
+    assert both(table) == after
+    assert table.timeline[-1].requested_time == third.instant

@@ -1,0 +1,131 @@
+"""Rollbacks and savepoints at a user's request, read back by mortice from the metadata table and from a listing."""
+
+import pathlib
+import shutil
+
+import pytest
+
+from mortice import InvalidArgumentError, InvalidTableError, Table
+from support.tables.written import KINDS, content, new_table, rows
+
+FIRST = rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0))
+CHANGED = rows(("a", "x", 2, 10.0), ("c", "y", 2, 30.0))
+# Inserts go to file groups of their own, updates of merge-on-read tables to logs.
+NO_SMALL_FILES = {"hoodie.parquet.small.file.limit": "0"}
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
+def table(request, tmp_path):
+    version, table_type = request.param
+    return new_table(tmp_path / "trips", version, table_type)
+
+
+def both(table):
+    """The rows, which are the same if files are listed from storage."""
+    listed = content(Table(table.uri, use_metadata=False))
+    assert content(table) == listed
+    return listed
+
+
+def files(table):
+    root = pathlib.Path(table.uri)
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and ".hoodie" not in str(path.relative_to(root))
+    }
+
+
+def test_the_latest_write_is_undone(table):
+    table.upsert(FIRST, NO_SMALL_FILES)
+    first = both(table)
+    second = table.upsert(CHANGED, NO_SMALL_FILES)
+    assert both(table) != first
+    before = files(table)
+    planned = table.rollback(second.instant, dry_run=True)
+    assert files(table) == before
+    assert planned.rollback_instant is None
+    done = table.rollback(second.instant)
+    assert (done.deleted, done.undone_logs) == (planned.deleted, planned.undone_logs)
+    assert len(done.deleted) + len(done.undone_logs) == 2
+    assert both(table) == first
+    assert second.instant not in [instant.requested_time for instant in table.timeline]
+    table.upsert(CHANGED, NO_SMALL_FILES)
+    assert ("a", "x", 2, 10.0) in both(table)
+
+
+def test_writes_are_undone_newest_first(table):
+    first = table.upsert(FIRST, NO_SMALL_FILES)
+    second = table.upsert(CHANGED, NO_SMALL_FILES)
+    with pytest.raises(InvalidArgumentError, match=rf"{second.instant}\.[a-z]* is later"):
+        table.rollback(first.instant)
+    table.rollback(second.instant)
+    table.rollback(first.instant)
+    assert both(table) == []
+    table.insert(FIRST)
+    assert len(both(table)) == 3
+
+
+def test_replaced_file_groups_come_back(table):
+    table.upsert(FIRST)
+    first = both(table)
+    overwrite = table.insert_overwrite_table(rows(("z", "z", 1, 9.0)))
+    assert len(both(table)) == 1
+    table.rollback(overwrite.instant)
+    assert both(table) == first
+
+
+def test_a_savepoint_keeps_its_instant(table):
+    first = table.upsert(FIRST, NO_SMALL_FILES)
+    planned = table.savepoint(first.instant, dry_run=True)
+    assert not [instant for instant in table.timeline if instant.action == "savepoint"]
+    made = table.savepoint(first.instant, "before the change", "me")
+    assert made.files == planned.files
+    assert {f"{partition}/{name}" for partition, names in made.files.items() for name in names} <= set(files(table))
+    (instant,) = [instant for instant in table.timeline if instant.action == "savepoint"]
+    metadata = table.timeline.metadata(instant)
+    assert (metadata["savepointedBy"], metadata["comments"]) == ("me", "before the change")
+    with pytest.raises(InvalidArgumentError, match="savepointed: delete the savepoint first"):
+        table.rollback(first.instant)
+    with pytest.raises(InvalidArgumentError, match="has a savepoint"):
+        table.savepoint(first.instant)
+    table.delete_savepoint(first.instant)
+    with pytest.raises(InvalidArgumentError, match="no savepoint"):
+        table.delete_savepoint(first.instant)
+    table.rollback(first.instant)
+    assert both(table) == []
+
+
+@pytest.mark.parametrize("instant", ["20200101000000000", "latest", "", 5])
+def test_instants_that_are_not_there(tmp_path, instant):
+    table = new_table(tmp_path / "trips", 9, "MERGE_ON_READ")
+    table.upsert(FIRST)
+    for action in (table.rollback, table.savepoint, table.delete_savepoint):
+        with pytest.raises(Exception, match=r"instant|savepoint|write"):
+            action(instant)
+    assert len(both(table)) == 3
+
+
+def test_a_write_whose_earlier_files_were_cleaned_stays(tmp_path):
+    table = new_table(tmp_path / "trips", 9, "COPY_ON_WRITE")
+    first = table.upsert(FIRST)
+    second = table.upsert(CHANGED)
+    for path in pathlib.Path(table.uri).rglob(f"*_{first.instant}.parquet"):
+        path.unlink()
+    after = content(table)
+    with pytest.raises(InvalidArgumentError, match="cleaned"):
+        table.rollback(second.instant)
+    assert content(table) == after
+
+
+def test_links_out_of_the_table_are_not_followed(table, tmp_path):
+    table.upsert(FIRST, NO_SMALL_FILES)
+    second = table.upsert(CHANGED, NO_SMALL_FILES)
+    root, outside = pathlib.Path(table.uri), tmp_path / "outside"
+    shutil.move(root / "x", outside)
+    (root / "x").symlink_to(outside)
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}
+    with pytest.raises(InvalidTableError, match="symbolic link leads out"):
+        table.rollback(second.instant)
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
+    assert not [instant for instant in table.refresh() or table.timeline if instant.action == "rollback"]

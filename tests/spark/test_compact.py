@@ -1,0 +1,83 @@
+"""`mortice.spark.compact`: the same base files' rows as of a compaction in one process; failures leave the plan."""
+
+import pathlib
+
+import pyarrow as pa
+import pytest
+
+import mortice
+import mortice.spark
+from mortice.errors import InvalidArgumentError, MorticeError
+
+pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
+SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64()), ("fare", pa.float64())])
+SCHEDULE = {"hoodie.compact.schedule.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
+
+
+def rows(*given):
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in given], schema=SCHEMA)
+
+
+def updated_table(path, version, options=None):
+    """A table of three partitions, of which two have logs."""
+    table = mortice.create_table(
+        path, SCHEMA, name="trips", record_key="id", partition_by="city", ordering="ts", version=version
+    )
+    table.upsert(rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0), ("d", "z", 1, 4.0)))
+    table.upsert(rows(("a", "x", 2, 10.0), ("c", "y", 2, 30.0)))
+    table.delete(rows(("b", "x", 3, 0.0)), options)
+    return table
+
+
+def content(table):
+    found = table.snapshot().to_arrow()
+    return found.drop_columns(["_hoodie_file_name"]).sort_by("id").to_pylist()
+
+
+def leftovers(path):
+    folders = [pathlib.Path(path, ".hoodie", name) for name in (".temp", ".aux/open_writes", ".heartbeat")]
+    return [str(file) for folder in folders for file in folder.rglob("*") if file.is_file()]
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_tasks_of_spark_compact_a_table(spark, tmp_path, version):
+    path = str(tmp_path / "trips")
+    before = content(updated_table(path, version))
+    commit = mortice.spark.compact(spark, path)
+    assert commit.operation == "COMPACT"
+    assert sorted((stats.partition, stats.updates, stats.deletes) for stats in commit.stats) == [
+        ("x", 1, 1),
+        ("y", 1, 0),
+    ]
+    table = mortice.Table(path)
+    assert content(table) == before
+    base = table.read_optimized().to_arrow().drop_columns(["_hoodie_file_name"]).sort_by("id")
+    assert base.to_pylist() == before
+    assert not leftovers(path)
+    assert mortice.spark.compact(spark, path) is None
+
+
+def test_what_is_planned_is_executed_after_a_failure(spark, tmp_path):
+    path = str(tmp_path / "trips")
+    table = updated_table(path, 9, SCHEDULE)
+    before = content(table)
+    [planned] = [instant.requested_time for instant in table.timeline if instant.action == "compaction"]
+    [base] = pathlib.Path(path, "y").glob("*.parquet")
+    kept = base.read_bytes()
+    base.write_bytes(kept[: len(kept) // 2])
+    with pytest.raises(MorticeError):
+        mortice.spark.compact(spark, path, schedule=False)
+    base.write_bytes(kept)
+    table = mortice.Table(path)
+    assert [instant.state for instant in table.timeline if instant.requested_time == planned] == ["REQUESTED"]
+    assert not leftovers(path)
+    assert mortice.spark.compact(spark, path, schedule=False).instant == planned
+    assert content(mortice.Table(path)) == before
+
+
+def test_arguments_are_checked(spark, tmp_path):
+    updated_table(str(tmp_path / "trips"), 9)
+    with pytest.raises(InvalidArgumentError, match="schedule"):
+        mortice.spark.compact(spark, str(tmp_path / "trips"), schedule=1)
+    with pytest.raises(InvalidArgumentError, match=r"hoodie\.compacton\.strategy"):
+        mortice.spark.compact(spark, str(tmp_path / "trips"), options={"hoodie.compacton.strategy": "x"})

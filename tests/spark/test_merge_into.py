@@ -1,0 +1,96 @@
+"""`mortice.spark.merge_into`: the table is that of `Table.merge_into`; validators of `mortice.spark.write`."""
+
+import pyarrow as pa
+import pytest
+
+import mortice
+import mortice.spark
+from mortice.errors import InvalidArgumentError, TableNotFoundError
+
+pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("city", pa.string()),
+        ("fare", pa.float64()),
+        ("ts", pa.int64()),
+        ("tags", pa.list_(pa.string())),
+    ]
+)
+CHANGES = SCHEMA.remove(4).append(pa.field("op", pa.string()))
+DDL = "id string, city string, fare double, ts bigint, op string"
+
+
+def table_at(path):
+    table = mortice.create_table(path, SCHEMA, name="t", record_key="id", partition_by="city", ordering="ts")
+    given = [{"id": f"k{n}", "city": ("oslo", "rome")[n % 2], "fare": 1.0, "ts": 10, "tags": ["x"]} for n in range(40)]
+    table.upsert(pa.Table.from_pylist(given, schema=SCHEMA))
+    return table
+
+
+def rows_of(path):
+    found = mortice.Table(path).snapshot(columns=SCHEMA.names).to_arrow().to_pylist()
+    return sorted(found, key=lambda row: (row["id"], row["city"]))
+
+
+def changes():
+    return [(f"k{n}", ("oslo", "rome")[n % 2], n / 2, 11, "D" if n % 5 == 0 else "U") for n in range(20, 60)]
+
+
+@pytest.mark.parametrize("update", [None, ["fare"], []], ids=str)
+@pytest.mark.parametrize("not_matched", ["insert", "ignore"])
+def test_the_table_is_that_of_a_merge_in_one_process(spark, tmp_path, update, not_matched):
+    here, there = table_at(tmp_path / "here"), table_at(tmp_path / "there")
+    arrow = pa.Table.from_pylist([dict(zip(CHANGES.names, row, strict=True)) for row in changes()], schema=CHANGES)
+    clauses = {"when_matched_update": update, "when_not_matched": not_matched}
+    expected = here.merge_into(arrow, when_matched_delete=[("op", "=", "D")], **clauses)
+    frame = spark.createDataFrame(changes(), DDL).repartition(3)
+    commit = mortice.spark.merge_into(frame, there.uri, when_matched_delete="op = 'D'", **clauses)
+    assert rows_of(there.uri) == rows_of(here.uri)
+    counts = (commit.inserts, commit.updates, commit.deletes)
+    assert counts == (expected.inserts, expected.updates, expected.deletes)
+    assert len(mortice.Table(there.uri).timeline.completed) == 2
+    assert mortice.Table(there.uri).schema.names == here.schema.names
+
+
+def test_what_cannot_be_merged_is_refused(spark, tmp_path):
+    table = table_at(tmp_path / "t")
+    before = rows_of(table.uri)
+
+    def merge(given, **clauses):
+        mortice.spark.merge_into(spark.createDataFrame(given, DDL), table.uri, **clauses)
+
+    with pytest.raises(InvalidArgumentError, match=r"several rows have the key \['k1', 'rome'\]"):
+        merge([("k1", "rome", 1.0, 11, "U"), ("k1", "rome", 2.0, 11, "U")])
+    with pytest.raises(InvalidArgumentError, match=r"column 'id'.*null"):
+        merge([(None, "rome", 1.0, 11, "U")])
+    with pytest.raises(InvalidArgumentError, match=r"key \['k1', 'rome'\], have an ordering value \(ts\)"):
+        merge([("k1", "rome", 1.0, 9, "U")])
+    with pytest.raises(InvalidArgumentError, match="which the table does not have"):
+        merge([("k1", "rome", 1.0, 11, "U")], when_matched_update=["op"])
+    assert rows_of(table.uri) == before
+    assert len(mortice.Table(table.uri).timeline) == 1
+    with pytest.raises(TableNotFoundError):
+        mortice.spark.merge_into(spark.createDataFrame(changes(), DDL), str(tmp_path / "none"))
+    # Without its ordering column a late row updates.
+    merge([("k1", "rome", 5.0, 9, "U")], when_matched_update=["fare"])
+    assert [row["fare"] for row in rows_of(table.uri) if row["id"] == "k1"] == [5.0]
+
+
+def test_validators_of_a_write_can_refuse_it(spark, tmp_path):
+    table = table_at(tmp_path / "t")
+    before, seen = rows_of(table.uri), []
+    columns = "id string, city string, fare double, ts bigint, tags array<string>"
+    frame = spark.createDataFrame([("z", "oslo", -1.0, 1, ["y"])], columns)
+
+    def no_negative_fares(new):
+        seen.append(new.snapshot(columns=["id"], filters=[("fare", "<", 0)]).to_arrow()["id"].to_pylist())
+        return not seen[-1]
+
+    with pytest.raises(InvalidArgumentError, match="no_negative_fares refused the commit"):
+        mortice.spark.write(frame, table.uri, validators=[no_negative_fares])
+    assert seen == [["z"]]
+    assert rows_of(table.uri) == before
+    assert not mortice.Table(table.uri).timeline.pending.active
+    mortice.spark.write(frame, table.uri, "delete", validators=[no_negative_fares])
+    assert seen == [["z"], []]
