@@ -8,7 +8,9 @@
 With Spark: `mortice.spark.read(spark, "/lake/trips")`, or `spark.read.format("mortice").load("/lake/trips")`.
 """
 
+import importlib
 import warnings
+from types import ModuleType
 
 from mortice import _mortice, queries
 from mortice.commit import Commit, FileGroupStats, RowError
@@ -85,6 +87,14 @@ __all__ = [
     "queries",
     "register_merger",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Imports `mortice.spark` when it is first used, so that `import mortice` suffices."""
+    if name == "spark":
+        return importlib.import_module("mortice.spark")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 if _mortice.debug_build:
     warnings.warn(

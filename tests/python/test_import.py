@@ -30,6 +30,12 @@ def test_the_module_that_spark_discovers_does_not_load_the_native_module():
     assert output.split() == ["False", "False"]
 
 
+def test_the_functions_for_spark_need_no_import_of_their_own():
+    code = "import sys, mortice; print('mortice.spark' in sys.modules, callable(mortice.spark.write))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert output.split() == ["False", "True"]
+
+
 def test_versions_are_equal():
     from importlib.metadata import version
 

@@ -124,3 +124,14 @@ def test_a_user_defined_schema_is_a_projection_by_name_and_type():
         checked_projection(st.StructType().add("a", st.LongType()), table)
     with pytest.raises(InvalidArgumentError, match="array"):
         checked_projection(st.StructType().add("l", st.ArrayType(st.IntegerType(), containsNull=False)), table)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_rows_with_timestamps_have_an_arrow_schema_on_every_release(large):
+    from pyspark.sql.types import StringType, StructField, StructType, TimestampNTZType, TimestampType
+
+    from mortice.spark.schema import arrow_schema
+
+    fields = [StructField("t", TimestampType()), StructField("n", TimestampNTZType()), StructField("s", StringType())]
+    found = arrow_schema(StructType(fields), large)
+    assert [found.field("t").type, found.field("n").type] == [pa.timestamp("us", "UTC"), pa.timestamp("us")]

@@ -18,7 +18,6 @@ from pyspark.sql.datasource import (
     DataSourceWriter,
     InputPartition,
 )
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from mortice.errors import InvalidArgumentError, MorticeError
@@ -26,7 +25,7 @@ from mortice.queries import QueryPlan
 from mortice.spark.arrow_udf import task_batches
 from mortice.spark.data_source_writer import task_insert_writer
 from mortice.spark.options import Query, read_query
-from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema, with_nullability
+from mortice.spark.schema import arrow_schema, checked_projection, spark_arrow_schema, spark_schema, with_nullability
 from mortice.spark.split_partition import partitions_of
 from mortice.spark.stream_options import StreamQuery, is_of_stream, read_stream
 from mortice.spark.stream_reader import SplitStreamReader
@@ -85,7 +84,7 @@ class MorticeDataSource(DataSource):
         query = self._stream.empty
         table = query.table()
         if set(query.prepare(table, None).schema.names) <= META_COLUMNS:
-            columns, found = _expected(schema), to_arrow_schema(schema)
+            columns, found = _expected(schema), arrow_schema(schema)
         else:
             columns = _columns(query, table, schema)
             found = query.prepare(table, columns).schema

@@ -19,12 +19,12 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceWriter, WriterCommitMessage
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
 from mortice.options import checked_storage_options
+from mortice.spark.schema import arrow_schema
 from mortice.spark.write import OPERATION
 from mortice.spark.write_options import WriteTarget
 from mortice.spark.write_stages import REPORT, RunStage
@@ -57,7 +57,7 @@ def task_insert_writer(options: Mapping[str, Any], schema: StructType, *, overwr
     # The mode overwrite may have another operation than the option.
     of_write = {name: value for name, value in target.options.items() if name != OPERATION}
     storage = checked_storage_options(target.storage)
-    columns = to_arrow_schema(schema).empty_table()
+    columns = arrow_schema(schema).empty_table()
 
     def begin() -> tuple[bytes, list[str]]:
         return _mortice.begin_task_insert(target.uri, storage, operation, columns, of_write)

@@ -11,9 +11,8 @@ If older and newer rows are in one DataFrame, a boolean column marks the newer o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pyarrow as pa
@@ -22,7 +21,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.options import checked_bool, checked_optional_name
 from mortice.row_merge import META_KEY, OPERATION, Names, RowMerge
 from mortice.spark.arrow_udf import portions
-from mortice.spark.schema import spark_schema
+from mortice.spark.schema import arrow_schema, spark_schema
 from mortice.spark.worker import WorkerOptions
 from mortice.table import Table
 
@@ -174,8 +173,8 @@ class _Merging:
                 "drop it from rows"
             )
         output = _output(columns, by)
-        merging = cls(by, list(columns.names), is_newer, _arrow(output, False), _arrow(output, True))
-        merging.check(_arrow(columns, False))
+        merging = cls(by, list(columns.names), is_newer, arrow_schema(output, False), arrow_schema(output, True))
+        merging.check(arrow_schema(columns, False))
         return merging
 
     def check(self, columns: pa.Schema) -> None:
@@ -263,12 +262,3 @@ def _output(columns: StructType, by: RowMerge) -> StructType:
 
     added = by.emit_deletes and OPERATION not in columns.names
     return StructType([*columns, *([StructField(OPERATION, StringType(), True)] if added else [])])
-
-
-def _arrow(schema: StructType, large: bool) -> pa.Schema:
-    """Returns the Arrow schema that Spark itself derives from a Spark schema; timestamps are UTC."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    wished: dict[str, Any] = {"timezone": "UTC", "prefers_large_types": large}
-    known = signature(cast("Callable[..., Any]", to_arrow_schema)).parameters
-    return to_arrow_schema(schema, **{name: value for name, value in wished.items() if name in known})

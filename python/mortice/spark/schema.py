@@ -18,7 +18,8 @@ nullable: NOT NULL has no advantage in Spark here, and 4.2 rejects batches that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyarrow import types as at
@@ -26,6 +27,8 @@ from pyarrow import types as at
 from mortice.errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql.types import DataType, StructField, StructType
 
 
@@ -145,3 +148,15 @@ def checked_projection(asked: StructType, table: pa.Schema) -> list[str]:
 def with_nullability(target: pa.Schema, asked: StructType) -> pa.Schema:
     """Returns `target` with the nullability of the top-level columns of `asked`, which Spark 4.2 compares."""
     return pa.schema([field.with_nullable(one.nullable) for field, one in zip(target, asked, strict=True)])
+
+
+def arrow_schema(schema: StructType, large: bool = False) -> pa.Schema:
+    """Returns the Arrow schema that Spark itself derives from a Spark schema; timestamps are UTC.
+
+    Spark 4.3 asks for the time zone, and fails without it; earlier releases do not know the argument.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    wished: dict[str, Any] = {"timezone": "UTC", "prefers_large_types": large}
+    known = signature(cast("Callable[..., Any]", to_arrow_schema)).parameters
+    return to_arrow_schema(schema, **{name: value for name, value in wished.items() if name in known})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
+from mortice.spark.schema import arrow_schema
 from mortice.spark.task_errors import typed_error
 from mortice.spark.write_options import WriteTarget, parallelism
 from mortice.spark.write_stages import Frames
@@ -153,9 +154,7 @@ def _planned(
     df: DataFrame, uri: str, storage: Mapping[str, str], operation: str, options: Mapping[str, str]
 ) -> _mortice.DistributedWrite:
     """Returns the native part of the write, after the table was created if there is none."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    columns = to_arrow_schema(df.schema).empty_table()
+    columns = arrow_schema(df.schema).empty_table()
     tasks = parallelism(df.sparkSession)
 
     def plan() -> _mortice.DistributedWrite:
