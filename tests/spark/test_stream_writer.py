@@ -147,26 +147,6 @@ def test_failures_of_the_storage_are_tried_again(spark, tmp_path, monkeypatch):
         mortice.spark.stream_writer(path, "insert", once)(frame, 1)
 
 
-def test_two_drivers_of_one_query_write_a_batch_once(spark, tmp_path, monkeypatch):
-    """The other driver commits after this one has looked for the batch."""
-    path = str(tmp_path / "table")
-    frame = spark.createDataFrame(rows(range(3)), "id string, city string, fare double, ts bigint").coalesce(1)
-    first, second = (mortice.spark.stream_writer(path, "insert", OPTIONS) for _ in range(2))
-    first(frame, 0)
-    real = module.write_frame
-
-    def after_the_other(*arguments):
-        monkeypatch.setattr(module, "write_frame", real)
-        second(frame, 1)
-        return real(*arguments)
-
-    monkeypatch.setattr(module, "write_frame", after_the_other)
-    first(frame, 1)
-    assert batches_of(path) == ["0", "1"]
-    assert len(rows_of(path)) == 6
-    assert not mortice.Table(path).timeline.pending.active
-
-
 @pytest.mark.spark4
 def test_a_table_is_copied_to_a_table(spark, tmp_path):
     """Upserts and deletes of a table arrive in its copy, over a restart of the query."""

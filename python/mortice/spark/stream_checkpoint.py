@@ -16,7 +16,7 @@ from mortice.errors import InvalidTableError
 from mortice.table import Table
 from mortice.timeline import Instant, Timeline
 
-__all__ = ["BatchCheckpoint", "commits_of_batch", "last_checkpoint"]
+__all__ = ["BatchCheckpoint", "last_checkpoint"]
 
 CHECKPOINT_KEY = "_hudi_streaming_sink_checkpoint"
 """`HoodieStreamingSink.SINK_CHECKPOINT_KEY`."""
@@ -65,27 +65,6 @@ def last_checkpoint(table: Table, identifier: str, *, is_archive_read: bool) -> 
                 query = _entry(table, instant, extra.get(QUERY_KEY), identifier)
                 return BatchCheckpoint(_number(table, instant, batch), query, instant.requested_time)
     return None
-
-
-def commits_of_batch(table: Table, identifier: str, batch: int) -> list[str]:
-    """Returns the active commits of a batch of a stream, or of later ones, by requested time.
-
-    Args:
-        table: The table.
-        identifier: The stream.
-        batch: Spark's number of the batch.
-
-    Raises `InvalidTableError` as `last_checkpoint`.
-    """
-    found = []
-    for instant, metadata in _newest_first(table.timeline.active):
-        recorded = _entry(table, instant, (metadata.get("extraMetadata") or {}).get(CHECKPOINT_KEY), identifier)
-        if recorded is None:
-            continue
-        if _number(table, instant, recorded) < batch:
-            break
-        found.append(instant.requested_time)
-    return found
 
 
 def _newest_first(timeline: Timeline) -> Iterator[tuple[Instant, dict[str, Any]]]:

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from mortice.errors import InvalidArgumentError, StorageError, TableNotFoundError, UnsupportedError, WriteConflictError
 from mortice.spark.data_frame import is_connect
-from mortice.spark.stream_checkpoint import BatchCheckpoint, commits_of_batch, last_checkpoint
+from mortice.spark.stream_checkpoint import BatchCheckpoint, last_checkpoint
 from mortice.spark.write import checked_operation, write_frame
 from mortice.spark.write_options import WriteTarget
 from mortice.table import Table
-from mortice.validators import Validator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -73,10 +72,6 @@ def stream_writer(
     return StreamWriter(uri, operation, options)
 
 
-class _WrittenMeanwhileError(Exception):
-    """Another driver has committed the batch."""
-
-
 class StreamWriter:
     """A function of a batch and its number. See `stream_writer`."""
 
@@ -105,20 +100,15 @@ class StreamWriter:
         recorded = BatchCheckpoint.metadata(self._identifier, batch_id, query)
         target = replace(self._target, options={**self._target.options, **recorded})
         seconds = self._interval_ms / 1000
-        attempts_left = self._attempts
-        while True:
-            attempts_left -= 1
+        for attempts_left in reversed(range(self._attempts)):
             if self._is_written(df.sparkSession, batch_id, query):
                 _log.warning("batch %d of the stream %s is in the table already: %s", batch_id, self._identifier, uri)
                 return
             try:
-                write_frame(df, target, self._operation, "append", [self._only_once(batch_id)])
-            except _WrittenMeanwhileError:
-                # Another driver runs the same query.
-                continue
+                write_frame(df, target, self._operation, "append")
             except (StorageError, WriteConflictError) as error:
                 # Other errors come again, and a query that was stopped must not write on.
-                if attempts_left <= 0:
+                if attempts_left == 0:
                     raise
                 _log.warning("batch %d is written to %s again in %g s: %s", batch_id, uri, seconds, error)
                 time.sleep(seconds)
@@ -126,17 +116,6 @@ class StreamWriter:
             else:
                 self._has_written = True
                 return
-
-    def _only_once(self, batch: int) -> Validator:
-        """Returns a check of the table as the write would leave it, while it is locked. Another driver of the query
-        may have committed the batch since it was looked for.
-        """
-
-        def check(table: Table) -> None:
-            if len(commits_of_batch(table, self._identifier, batch)) > 1:
-                raise _WrittenMeanwhileError
-
-        return check
 
     def _is_written(self, spark: SparkSession, batch: int, query: str | None) -> bool:
         try:

@@ -179,8 +179,8 @@ impl Rollbacks<'_> {
     /// # Errors
     /// Those of the storage.
     pub(super) fn forget_rollbacks_of_restores(&self, timeline: &Timeline) -> Result<()> {
-        let restores = timeline.instants().iter().filter(|instant| instant.action == Action::Restore);
-        let Some(restore) = restores.filter(|restore| restore.is_completed()).next_back() else { return Ok(()) };
+        let mut restores = timeline.instants().iter().filter(|instant| instant.action == Action::Restore);
+        let Some(restore) = restores.rfind(|restore| restore.is_completed()) else { return Ok(()) };
         let bytes =
             self.timeline_writer().read_requested(&restore.requested_time, Action::Restore)?.unwrap_or_default();
         let Some(plan) = HoodieRestorePlan::from_bytes(&bytes)? else { return Ok(()) };
