@@ -23,6 +23,7 @@ mod scan;
 mod split;
 mod stream;
 mod table;
+mod verify;
 mod write;
 
 use pyo3::prelude::*;
@@ -60,6 +61,8 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
     module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
     module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;

@@ -20,6 +20,7 @@
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
 //! | `recovery/` | rollback, savepoints and restore |
+//! | `verify/` | whether a table agrees with itself |
 //! | `transaction/` | one write, from its requested instant to its completed one, or back |
 
 mod bulk_insert;
@@ -40,6 +41,7 @@ mod schema;
 mod sort_mode;
 mod tasks;
 mod transaction;
+mod verify;
 mod write;
 
 pub use bulk_insert::bulk_insert;
@@ -52,4 +54,5 @@ pub use recovery::{
 };
 pub use refused_rows::RefusedRows;
 pub use transaction::{CommitExtra, Committed, Transaction};
+pub use verify::{Finding, FindingKind, RepairResult, VerifyOptions, VerifyReport, repair, verify};
 pub use write::{WriteInput, WriteResult, write};
