@@ -41,9 +41,11 @@ __all__ = [
     "delete_where",
     "has_hdfs",
     "merge_rows",
+    "repair",
     "restore",
     "rollback",
     "run_stage",
+    "verify",
     "write",
 ]
 
@@ -546,11 +548,20 @@ def restore(
 ) -> tuple[str, str | None, list[tuple[str, str, str, str | None, list[tuple[str, int]], list[tuple[str, int]]]]]:
     """Restores a table."""
 
+def verify(
+    uri: str, storage_options: Mapping[str, Any], checks: tuple[bool, bool, bool]
+) -> tuple[list[tuple[str, str, str, int | None]], list[str], int, int, int | None]:
+    """Verifies a table: contents, keys within partitions, keys of the whole table."""
+
+def repair(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
+) -> tuple[list[tuple[str, str, str, int | None]], list[tuple[str, str, str, int | None]]]:
+    """Repairs a table."""
+
 def create_savepoint(
     uri: str,
     storage_options: Mapping[str, Any],
-    instant: str,
-    note: tuple[str, str],
+    savepoint: tuple[str, str, str],
     options: Mapping[str, str],
     dry_run: bool,
 ) -> tuple[str, str | None, dict[str, list[str]]]:

@@ -37,7 +37,7 @@ from mortice.options import (
     checked_uri,
 )
 from mortice.scan import Scan
-from mortice.services import archival, cleaning, clustering, compaction
+from mortice.services import archival, cleaning, clustering, compaction, verification
 from mortice.services import restore as restores
 from mortice.timeline import Instant, Timeline
 from mortice.validators import Validator, checked_validators, validated
@@ -315,6 +315,45 @@ class Table:
         """
         restores.delete_savepoint(self.uri, self._storage_options, instant, options)
         self.refresh()
+
+    def verify(
+        self, *, contents: bool = True, keys: bool = False, global_keys: bool = False
+    ) -> verification.Verification:
+        """Returns what is wrong with the table: files that timeline or metadata table have and the storage has not, and
+        the reverse; files that cannot be decoded; orphan files, stale markers, dead heartbeats.
+
+        Nothing is changed. Run it while nobody writes.
+
+        Args:
+            contents: True decodes all files of the latest file slices.
+            keys: True looks for record keys that are in two file groups of a partition, or twice in one.
+            global_keys: True does so for the whole table.
+
+        Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError` if the table cannot be opened.
+        """
+        return verification.verify(
+            self.uri,
+            self._storage_options,
+            contents=checked_bool("contents", contents),
+            keys=checked_bool("keys", keys),
+            global_keys=checked_bool("global_keys", global_keys),
+        )
+
+    def repair(self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False) -> verification.Repair:
+        """Deletes what stopped writers left.
+
+        These are markers and heartbeats of instants that are not pending, and data files that no instant accounts for,
+        if they are older than all pending instants, and than an hour.
+
+        Args:
+            options: Options by Hudi's names: those of the lock, if the table has several writers.
+            dry_run: True returns what would be deleted, and changes nothing.
+
+        Raises `UnsupportedError` for a table of a version that is not written: Hudi upgrades it.
+        """
+        done = verification.repair(self.uri, self._storage_options, options, dry_run=checked_bool("dry_run", dry_run))
+        self.refresh()
+        return done
 
     def delete_partitions(self, partitions: Sequence[str], options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the content of partitions, as one commit.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 from pyarrow import csv
 
 from mortice.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 __all__ = ["DataFiles", "parse_columns"]
 
@@ -57,6 +60,8 @@ class DataFiles:
 
     def __init__(self, paths: Sequence[str], table: pa.Schema | None = None) -> None:
         self._paths = list(paths)
+        import pyarrow.dataset as ds  # noqa: PLC0415 - imports pandas, which other commands need not wait for
+
         self._format = _format_of(paths)
         try:
             self._dataset = ds.dataset(self._paths, format=self._reader(None))
@@ -83,6 +88,8 @@ class DataFiles:
     def _reader(self, schema: pa.Schema | None) -> ds.FileFormat | str:
         if self._format != "csv":
             return self._format
+        import pyarrow.dataset as ds  # noqa: PLC0415 - as above
+
         types = None if schema is None else {field.name: field.type for field in schema}
         return ds.CsvFileFormat(convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=True))
 

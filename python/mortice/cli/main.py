@@ -19,6 +19,7 @@ from mortice.cli.log import run_log
 from mortice.cli.read import run_read
 from mortice.cli.recovery import run_restore, run_rollback, run_savepoint
 from mortice.cli.table import run_slices, run_timeline
+from mortice.cli.verify_table import run_repair, run_verify
 from mortice.cli.write import OPERATIONS, run_create, run_write
 from mortice.errors import InvalidArgumentError, MorticeError
 
@@ -36,6 +37,7 @@ _EXAMPLES = """examples:
   mortice restore trips 20240101120000000 --dry-run
   mortice create trips --schema 'id string, city string, fare double, ts long' --record-key id --ordering ts
   mortice write trips rides.parquet --operation upsert --option hoodie.index.type=SIMPLE
+  mortice verify trips --keys
 """
 
 
@@ -101,6 +103,8 @@ def _parser() -> argparse.ArgumentParser:
     add_cluster(commands, _add_storage_option)
     _add_create(commands)
     _add_write(commands)
+    _add_verify(commands)
+    _add_repair(commands)
     return parser
 
 
@@ -143,6 +147,36 @@ def _add_savepoint(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     command.add_argument("--comment", metavar="TEXT", default="", help="what the savepoint is for")
     command.add_argument("--user", metavar="NAME", default="", help="who makes it")
     command.add_argument("--delete", action="store_true", help="delete the savepoint")
+    _add_service_options(command)
+
+
+def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "verify",
+        help="find what is wrong with a table; exit with status 1 if anything is",
+        description="Finds what is wrong with a table: whether timeline, files and metadata table agree, files that "
+        "cannot be decoded, orphan files, stale markers and dead heartbeats. Changes nothing.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_verify)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument("--keys", action="store_true", help="find record keys in two file groups of a partition")
+    command.add_argument("--global-keys", action="store_true", help="find record keys in two file groups of the table")
+    command.add_argument("--no-contents", action="store_true", help="do not decode data files")
+    _add_storage_option(command)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _add_repair(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "repair",
+        help="delete what stopped writers left",
+        description="Deletes stale markers, dead heartbeats, and data files that no instant accounts for. Exits with "
+        "status 1 if something is wrong that stays.",
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=run_repair)
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
     _add_service_options(command)
 
 

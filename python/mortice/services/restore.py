@@ -126,7 +126,7 @@ def create_savepoint(
     if not all(isinstance(text, str) for text in note):
         raise InvalidArgumentError(f"user and comment must be strings, got {note!r}")
     given = checked_options(options)
-    return Savepoint(*_mortice.create_savepoint(uri, storage_options, requested_time(instant), note, given, dry_run))
+    return Savepoint(*_mortice.create_savepoint(uri, storage_options, (requested_time(instant), *note), given, dry_run))
 
 
 def delete_savepoint(

@@ -28,6 +28,7 @@ mod split;
 mod stream;
 mod table;
 mod validator;
+mod verify;
 mod write;
 
 use pyo3::prelude::*;
@@ -73,6 +74,8 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compact::DistributedCompaction>()?;
     module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
     module.add_function(wrap_pyfunction!(compact::planned_compactions, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;

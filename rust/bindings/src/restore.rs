@@ -34,22 +34,21 @@ pub(crate) fn rollback(
     })
 }
 
-/// Makes a savepoint. `note` is the user and the comment.
+/// Makes a savepoint: the instant, the user and the comment.
 #[pyfunction]
 pub(crate) fn create_savepoint(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
-    instant: &str,
-    note: (String, String),
+    savepoint: (String, String, String),
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<SavepointOfTable> {
-    let (user, comment) = note;
+    let (instant, user, comment) = savepoint;
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         let note = SavepointNote { user, comment };
-        let made = client::create_savepoint(uri, &storage, instant, &note, (&options, dry_run))?;
+        let made = client::create_savepoint(uri, &storage, &instant, &note, (&options, dry_run))?;
         Ok((made.instant.to_string(), made.completion_time.map(|time| time.to_string()), made.files))
     })
 }

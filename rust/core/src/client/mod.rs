@@ -27,6 +27,7 @@
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
 //! | `recovery/` | rollback, savepoints and restore |
+//! | `verify/` | whether a table agrees with itself |
 //! | `transaction/` | one write, from its requested instant to its completed one, or back |
 
 mod bulk_insert;
@@ -54,6 +55,7 @@ mod schema;
 mod sort_mode;
 mod tasks;
 mod transaction;
+mod verify;
 mod write;
 
 pub use bulk_insert::bulk_insert;
@@ -68,4 +70,5 @@ pub use recovery::{
 };
 pub use refused_rows::RefusedRows;
 pub use transaction::{CommitExtra, CommitValidator, Committed, Transaction, with_validator};
+pub use verify::{Finding, FindingKind, RepairResult, VerifyOptions, VerifyReport, repair, verify};
 pub use write::{WriteInput, WriteResult, write};

@@ -147,6 +147,7 @@ impl Rollbacks<'_> {
     pub fn run_restore(&self, begun: &BegunRestore) -> Result<()> {
         let started = Started::now();
         let BegunRestore { restore, restored_to, instants } = begun;
+        self.check_plan(begun)?;
         let writer = self.timeline_writer();
         writer.start(restore, Action::Restore, &Bytes::new())?;
         let mut undone: Vec<(HoodieInstantInfo, HoodieRollbackMetadata)> = Vec::new();
@@ -161,6 +162,24 @@ impl Rollbacks<'_> {
         let result = Bytes::from(restore_metadata(restore, undone, millis).to_avro()?);
         writer.complete_or_fail(restore, Action::Restore, &completion, &result)?;
         self.forget_rollbacks(restored_to)
+    }
+
+    /// Makes sure that a plan, which another writer may have written, undoes nothing that the table needs after the restore.
+    fn check_plan(&self, begun: &BegunRestore) -> Result<()> {
+        let timeline = self.timeline()?;
+        let after = self.instants_after(&timeline, &begun.restored_to)?;
+        for info in &begun.instants {
+            let time = RequestedTime::from_metadata("commitTime of a restore plan", &info.commit_time)?;
+            let found = timeline.writes_at(&time).next();
+            if found.is_some_and(|found| found.is_completed() && !after.iter().any(|one| one.is_same(found))) {
+                let message = format!(
+                    "the plan of the restore undoes {time}, which is not after {}: nothing was undone",
+                    begun.restored_to
+                );
+                return Err(Error::invalid_table(message).at_instant(&begun.restore));
+            }
+        }
+        Ok(())
     }
 
     /// Takes rollbacks after an instant that was restored to off the timeline: those of the restore are not completed.

@@ -16,7 +16,8 @@ use crate::names::RequestedTime;
 use crate::storage::failing_store::FailingStore;
 use crate::storage::{FileStore, LocalStorage, Storage};
 use crate::timeline::metadata::{
-    HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest, TimelineMetadata,
+    HoodieInstantInfo, HoodieRestorePlan, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest,
+    TimelineMetadata,
 };
 use crate::timeline::{Action, InstantState};
 use crate::write::{MarkerKind, Markers};
@@ -307,7 +308,15 @@ fn a_plan_of_another_writer_is_executed() {
 
 #[test]
 fn a_plan_that_leads_elsewhere_is_refused() {
-    for path in ["/etc/passwd", "/t/p/f-0_0-1-2_20240101000000000.parquet", "/t/p/../.hoodie/hoodie.properties"] {
+    for path in [
+        "/etc/passwd",
+        "/t/p/f-0_0-1-2_20240101000000000.parquet",
+        "/t/p/../.hoodie/hoodie.properties",
+        "hdfs://elsewhere/t/q/g-0_0-1-2_20240102000000000.parquet",
+        "file:///t/p/..",
+        "..",
+        "",
+    ] {
         let table = Table::new("9").with_files();
         let instant =
             HoodieInstantInfo { commit_time: FAILED.into(), action: "deltacommit".into(), ..Default::default() };
@@ -393,4 +402,100 @@ fn a_completed_write_is_rolled_back_by_its_metadata() {
     assert!(!paths.iter().any(|path| path.contains("n-0")), "{paths:?}");
     assert!(paths.contains(&format!("p/.f-0_{BASE}.log.4_1-0-1")), "{paths:?}");
     assert!(!table.instants().iter().any(|(time, ..)| time == "20240104000000000"));
+}
+
+/// Restores a table to its first commit, or goes on with a restore.
+fn restore(table: &Table, store: Arc<dyn FileStore>) -> Result<()> {
+    let clock = Clock::new(&table.config);
+    let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
+    let timeline = rollbacks.timeline()?;
+    let begun = match rollbacks.begun_restore(&timeline)? {
+        Some(begun) => begun,
+        None => {
+            let undone = rollbacks.instants_after(&timeline, &BASE.into())?;
+            rollbacks.begin_restore(timeline, &BASE.into(), &undone)?
+        }
+    };
+    rollbacks.run_restore(&begun)
+}
+
+fn check_restored(table: &Table, context: &str) {
+    let mut data = table.paths("p");
+    data.retain(|path| !path.contains(".log.3") && !path.contains(".log.4"));
+    let mut kept = vec![format!("p/f-0_0-1-2_{BASE}.parquet")];
+    if table.config.version.number() == 6 {
+        kept = [1, 2].iter().map(|log| format!("p/.f-0_{BASE}.log.{log}_0-1-2")).chain(kept).collect();
+    }
+    assert_eq!(data, kept, "{context}");
+    let instants = table.instants();
+    let left = |action| instants.iter().filter(move |instant| instant.1 == action).count();
+    assert_eq!((left(Action::DeltaCommit), left(Action::Compaction), left(Action::Rollback)), (1, 0, 0), "{context}");
+    assert!(left(Action::Restore) >= 1, "{context}");
+    assert!(instants.iter().all(|instant| instant.2 == InstantState::Completed), "{context}: {instants:?}");
+}
+
+#[test]
+fn a_restore_goes_on_wherever_it_was_stopped() {
+    for version in ["6", "9"] {
+        for is_lost in [false, true] {
+            let mut stopped = 0;
+            loop {
+                let table = Table::new(version).with_files();
+                let failing = Arc::new(FailingStore::new(table.local(), stopped, is_lost));
+                let context = format!("version {version}, stopped at change {stopped}, lost {is_lost}");
+                let run = restore(&table, Arc::<FailingStore>::clone(&failing) as Arc<dyn FileStore>);
+                let is_done = failing.changes() <= stopped;
+                assert_eq!(run.is_ok(), is_done, "{context}");
+                restore(&table, table.store()).unwrap();
+                check_restored(&table, &context);
+                if is_done {
+                    break;
+                }
+                stopped += 1;
+            }
+            assert!(stopped > 15, "{stopped} changes");
+        }
+    }
+}
+
+#[test]
+fn a_plan_of_a_restore_that_undoes_what_is_kept_is_refused() {
+    let table = Table::new("9").with_files();
+    let instant = HoodieInstantInfo { commit_time: BASE.into(), action: "deltacommit".into(), ..Default::default() };
+    let plan = HoodieRestorePlan {
+        instants_to_rollback: vec![instant],
+        savepoint_to_restore_timestamp: Some(BASE.into()),
+        ..Default::default()
+    };
+    let bytes = Bytes::from(plan.to_avro().unwrap());
+    table.local().put(".hoodie/timeline/20240103000000000.restore.requested", &bytes, None).unwrap();
+    let before = table.paths("");
+    assert_eq!(restore(&table, table.store()).unwrap_err().kind(), ErrorKind::InvalidTable);
+    assert_eq!(table.paths(""), before);
+}
+
+#[test]
+fn rollbacks_that_were_begun_are_finished_by_the_next_writer() {
+    let table = Table::new("9").with_files();
+    let instant = HoodieInstantInfo { commit_time: BASE.into(), action: "deltacommit".into(), ..Default::default() };
+    let request = HoodieRollbackRequest {
+        partition_path: "p".into(),
+        files_to_be_deleted: vec![format!("/t/p/f-0_0-1-2_{BASE}.parquet")],
+        ..Default::default()
+    };
+    let plan = HoodieRollbackPlan {
+        instant_to_rollback: Some(instant),
+        rollback_requests: Some(vec![request]),
+        ..Default::default()
+    };
+    let bytes = Bytes::from(plan.to_avro().unwrap());
+    table.local().put(".hoodie/timeline/20240103000000000.rollback.requested", &bytes, None).unwrap();
+    table.run(table.store(), None).unwrap();
+    assert!(table.paths("p").is_empty(), "{:?}", table.paths("p"));
+    let instants = table.instants();
+    assert!(!instants.iter().any(|(time, ..)| time == BASE), "{instants:?}");
+    assert!(
+        instants.contains(&("20240103000000000".into(), Action::Rollback, InstantState::Completed)),
+        "{instants:?}"
+    );
 }

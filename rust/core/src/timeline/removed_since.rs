@@ -38,10 +38,22 @@ impl Timeline {
             known.filter(|one| one.is_same(clean)).any(Instant::is_completed)
         };
         let cleans = now.instants().iter().filter(|one| one.action == Action::Clean && !was_done(one));
+        now.files_of(cleans)
+    }
+
+    /// The files that all cleans on the active timeline have deleted or are about to delete.
+    ///
+    /// # Errors
+    /// Errors of reading plans.
+    pub fn files_of_cleans(&self) -> Result<RemovedFiles> {
+        self.files_of(self.instants().iter().filter(|one| one.action == Action::Clean))
+    }
+
+    fn files_of<'a>(&self, cleans: impl Iterator<Item = &'a Instant>) -> Result<RemovedFiles> {
         let mut removed = RemovedFiles::default();
         for clean in cleans {
             let plan = format!("{}.{}.requested", clean.requested_time, clean.action);
-            for (partition, names) in now.read(clean, &plan, service_plans::files_to_clean)? {
+            for (partition, names) in self.read(clean, &plan, service_plans::files_to_clean)? {
                 let times = names.into_iter().map(|name| (name, clean.requested_time.clone()));
                 removed.0.entry(partition).or_default().extend(times);
             }

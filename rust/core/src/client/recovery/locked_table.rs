@@ -15,13 +15,13 @@ use crate::storage::{FileStore, StorageOptions, open_file_store};
 use crate::timeline::Action;
 
 /// Where a table is, and the options of what is done to it.
-pub(super) struct ServiceRequest<'a> {
+pub(in crate::client) struct ServiceRequest<'a> {
     /// The table's base path.
-    pub(super) uri: &'a str,
+    pub(in crate::client) uri: &'a str,
     /// Options of its storage.
-    pub(super) storage: &'a StorageOptions,
+    pub(in crate::client) storage: &'a StorageOptions,
     /// Options by Hudi's names: those of locks, heartbeats, and the metadata table.
-    pub(super) options: &'a BTreeMap<String, String>,
+    pub(in crate::client) options: &'a BTreeMap<String, String>,
 }
 
 impl ServiceRequest<'_> {
@@ -29,20 +29,20 @@ impl ServiceRequest<'_> {
     ///
     /// # Errors
     /// As for [`OpenTable::open`].
-    pub(super) fn open(&self) -> Result<Arc<OpenTable>> {
+    pub(in crate::client) fn open(&self) -> Result<Arc<OpenTable>> {
         OpenTable::open(self.uri, self.storage, ReadOptions::default()).map(Arc::new)
     }
 }
 
 /// An open table, as it is since its lock was taken.
-pub(super) struct LockedTable {
-    pub(super) store: Arc<dyn FileStore>,
-    pub(super) table: Arc<OpenTable>,
-    pub(super) metadata: Option<MetadataUpkeep>,
-    pub(super) clock: Clock,
-    pub(super) concurrency: Concurrency,
+pub(in crate::client) struct LockedTable {
+    pub(in crate::client) store: Arc<dyn FileStore>,
+    pub(in crate::client) table: Arc<OpenTable>,
+    pub(in crate::client) metadata: Option<MetadataUpkeep>,
+    pub(in crate::client) clock: Clock,
+    pub(in crate::client) concurrency: Concurrency,
     /// The options by their newest names.
-    pub(super) options: BTreeMap<String, String>,
+    pub(in crate::client) options: BTreeMap<String, String>,
     lock: Option<Box<dyn HeldLock>>,
 }
 
@@ -52,7 +52,7 @@ impl LockedTable {
     /// # Errors
     /// `Unsupported` and `InvalidArgument`, by name, for tables and options that cannot be worked with; `Io` if the lock is not free in
     /// time; those of the storage.
-    pub(super) fn open(request: &ServiceRequest<'_>, operation: &str, has_lock: bool) -> Result<Self> {
+    pub(in crate::client) fn open(request: &ServiceRequest<'_>, operation: &str, has_lock: bool) -> Result<Self> {
         let ServiceRequest { uri, storage, options } = *request;
         let store = open_file_store(uri, storage)?;
         let table = request.open()?;
@@ -67,7 +67,7 @@ impl LockedTable {
     }
 
     /// Rollbacks of the table and, with it, of its metadata table.
-    pub(super) fn rollbacks(&self) -> Rollbacks<'_> {
+    pub(in crate::client) fn rollbacks(&self) -> Rollbacks<'_> {
         Rollbacks {
             store: &self.store,
             config: &self.table.config,
@@ -80,7 +80,7 @@ impl LockedTable {
     ///
     /// # Errors
     /// `InvalidArgument`, saying how to go on, if one is.
-    pub(super) fn check_no_restore(&self) -> Result<()> {
+    pub(in crate::client) fn check_no_restore(&self) -> Result<()> {
         let Some(restore) = self.table.timeline.pending(Action::Restore).next() else { return Ok(()) };
         let message = format!(
             "restore {} is not completed: run it again first, with Table.restore or `mortice restore`",
@@ -93,7 +93,7 @@ impl LockedTable {
     ///
     /// # Errors
     /// That of `done`, or else of the release.
-    pub(super) fn close<T>(self, done: Result<T>) -> Result<T> {
+    pub(in crate::client) fn close<T>(self, done: Result<T>) -> Result<T> {
         let Some(lock) = self.lock else { return done };
         let released = self.clock.wait_for_skew().and_then(|()| lock.release());
         done.and_then(|done| released.map(|()| done))

@@ -12,6 +12,7 @@ mod restore;
 mod rollback;
 mod savepoint;
 
+pub(super) use locked_table::{LockedTable, ServiceRequest};
 pub use restore::{RestoredTable, restore};
 pub use rollback::{UndoneInstant, rollback};
 pub use savepoint::{CreatedSavepoint, SavepointNote, create_savepoint, delete_savepoint};

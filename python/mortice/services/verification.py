@@ -1,0 +1,98 @@
+"""Verification and repair of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mortice import _mortice
+from mortice.writes import checked_options
+
+__all__ = ["Finding", "Repair", "Verification", "repair", "verify"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a table.
+
+    Attributes:
+        kind: `missing_file`, `wrong_length`, `unreadable_instant`, `unreadable_metadata_table`, `listed_not_stored`,
+            `stored_not_listed`, `listed_length`, `unreadable_file`, `duplicate_key`, `orphan_file`, `stale_markers` or
+            `dead_heartbeat`.
+        path: Where, relative to the table.
+        message: In words.
+        bytes: The bytes of the file, if there is one.
+    """
+
+    kind: str
+    path: str
+    message: str
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a verification found.
+
+    Attributes:
+        findings: What is wrong; empty if nothing is.
+        pending: Writes that are pending on the timeline, which is not wrong in itself.
+        files: The number of data files in storage.
+        bytes: Their bytes.
+        rows: The rows of the latest file slices; None if their contents were not decoded.
+    """
+
+    findings: list[Finding]
+    pending: list[str]
+    files: int
+    bytes: int
+    rows: int | None
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was repaired, or would be, and what is wrong besides.
+
+    Attributes:
+        repaired: What was deleted, or would be.
+        left: What is wrong besides, and stays.
+    """
+
+    repaired: list[Finding]
+    left: list[Finding]
+
+
+def verify(
+    uri: str, storage_options: Mapping[str, Any], *, contents: bool, keys: bool, global_keys: bool
+) -> Verification:
+    """Verifies the table at `uri`.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        contents: True decodes all files of the latest file slices.
+        keys: True looks for record keys that are in two file groups of a partition.
+        global_keys: True looks for record keys that are in two file groups of the table.
+
+    Raises:
+        MorticeError: The table cannot be opened or listed.
+    """
+    found, pending, files, size, rows = _mortice.verify(uri, storage_options, (contents, keys, global_keys))
+    return Verification([Finding(*one) for one in found], pending, files, size, rows)
+
+
+def repair(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool) -> Repair:
+    """Repairs the table at `uri` as far as that is safe.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options by Hudi's names.
+        dry_run: True changes nothing.
+
+    Raises:
+        MorticeError: The subclass that says what is wrong.
+    """
+    repaired, left = _mortice.repair(uri, storage_options, checked_options(options), dry_run)
+    return Repair([Finding(*one) for one in repaired], [Finding(*one) for one in left])

@@ -1,0 +1,75 @@
+//! What was found to be wrong with a table.
+
+/// A kind of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FindingKind {
+    /// A file that a completed write wrote, and no clean removed, is not there.
+    MissingFile,
+    /// A file has another length than its write recorded.
+    WrongLength,
+    /// A completed write has no metadata that can be read.
+    UnreadableInstant,
+    /// The metadata table cannot be read.
+    UnreadableMetadataTable,
+    /// The metadata table lists a file that is not there.
+    ListedNotStored,
+    /// The metadata table does not list a file that is there.
+    StoredNotListed,
+    /// The metadata table lists a file with another length.
+    ListedLength,
+    /// A base file or log file cannot be decoded.
+    UnreadableFile,
+    /// A record key is in two file groups, or twice in one.
+    DuplicateKey,
+    /// A data file that no instant accounts for.
+    OrphanFile,
+    /// Markers of an instant that is not pending.
+    StaleMarkers,
+    /// The heartbeat of an instant that is not pending.
+    DeadHeartbeat,
+}
+
+impl FindingKind {
+    /// The name, for messages and JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MissingFile => "missing_file",
+            Self::WrongLength => "wrong_length",
+            Self::UnreadableInstant => "unreadable_instant",
+            Self::UnreadableMetadataTable => "unreadable_metadata_table",
+            Self::ListedNotStored => "listed_not_stored",
+            Self::StoredNotListed => "stored_not_listed",
+            Self::ListedLength => "listed_length",
+            Self::UnreadableFile => "unreadable_file",
+            Self::DuplicateKey => "duplicate_key",
+            Self::OrphanFile => "orphan_file",
+            Self::StaleMarkers => "stale_markers",
+            Self::DeadHeartbeat => "dead_heartbeat",
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// What kind of thing.
+    pub kind: FindingKind,
+    /// Where: a path relative to the table.
+    pub path: String,
+    /// In words.
+    pub message: String,
+    /// The bytes of the file; none if there is none.
+    pub bytes: Option<u64>,
+}
+
+impl Finding {
+    pub(super) fn new(kind: FindingKind, path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind, path: path.into(), message: message.into(), bytes: None }
+    }
+
+    pub(super) fn with_bytes(mut self, bytes: u64) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+}

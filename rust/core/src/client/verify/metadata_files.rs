@@ -1,0 +1,61 @@
+//! The list of files in the metadata table, compared with the storage file by file.
+
+use std::collections::BTreeMap;
+
+use super::findings::{Finding, FindingKind};
+use super::stored_files::{StoredFiles, joined};
+use crate::file_group::PartitionFiles;
+use crate::plan::OpenTable;
+use crate::timeline::Timeline;
+
+/// Where the metadata table is.
+const ROOT: &str = ".hoodie/metadata";
+/// The property that names its partitions.
+const PARTITIONS: &str = "hoodie.table.metadata.partitions";
+
+/// Compares them. Files of pending writes may be in either.
+pub(super) fn compare_with_metadata_table(table: &OpenTable, stored: &StoredFiles) -> Vec<Finding> {
+    if !table.config.properties.list(&[PARTITIONS]).iter().any(|name| name == "files") {
+        return Vec::new();
+    }
+    let listed = table.metadata_table().map_err(|error| error.text().to_owned()).and_then(|metadata| {
+        let listing = metadata.list(None);
+        listing.map_err(|error| error.text().to_owned())
+    });
+    match listed {
+        Ok(listing) => differences(&table.timeline, &listing.files, stored),
+        Err(error) => vec![Finding::new(FindingKind::UnreadableMetadataTable, ROOT, error)],
+    }
+}
+
+fn differences(timeline: &Timeline, listed: &[PartitionFiles], stored: &StoredFiles) -> Vec<Finding> {
+    let mut known: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for files in listed {
+        let bases = files.base_files.iter().map(|base| (base.name.name.as_str(), base.len));
+        let logs = files.log_files.iter().map(|log| (log.name.name.as_str(), log.len));
+        known.extend(bases.chain(logs).map(|(name, len)| ((files.partition.as_str(), name), len)));
+    }
+    let mut found = Vec::new();
+    for ((partition, name), len) in &known {
+        let path = joined(partition, name);
+        match stored.get(partition, name) {
+            None => {
+                let message = "the metadata table lists the file, and it is not there";
+                found.push(Finding::new(FindingKind::ListedNotStored, path, message));
+            }
+            Some(status) if status.len != *len => {
+                let message = format!("the metadata table lists {len} bytes, and there are {}", status.len);
+                found.push(Finding::new(FindingKind::ListedLength, path, message).with_bytes(status.len));
+            }
+            Some(_) => {}
+        }
+    }
+    for (partition, name, instant, status) in stored.data_files() {
+        if timeline.is_completed(&instant) && !known.contains_key(&(partition, name)) {
+            let message = "the file is there, and the metadata table does not list it";
+            let path = joined(partition, name);
+            found.push(Finding::new(FindingKind::StoredNotListed, path, message).with_bytes(status.len));
+        }
+    }
+    found
+}

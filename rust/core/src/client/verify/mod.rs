@@ -1,0 +1,24 @@
+//! Whether a table agrees with itself, and what can be repaired without a doubt.
+//!
+//! | file | job |
+//! |---|---|
+//! | `findings` | what was found, by kind |
+//! | `stored_files` | the files of the table, and what the timeline says of them |
+//! | `metadata_files` | the metadata table's list of files, compared with the storage |
+//! | `contents` | whether files can be decoded; keys that are in two file groups |
+//! | `leftovers` | markers and heartbeats that nobody needs |
+//! | `verify` | all of these |
+//! | `repair` | deletes what stopped writers left |
+
+mod contents;
+mod findings;
+mod leftovers;
+mod metadata_files;
+mod repair;
+mod stored_files;
+#[expect(clippy::module_inception, reason = "the module's main function has its name")]
+mod verify;
+
+pub use findings::{Finding, FindingKind};
+pub use repair::{RepairResult, repair};
+pub use verify::{VerifyOptions, VerifyReport, verify};

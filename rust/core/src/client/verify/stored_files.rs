@@ -1,0 +1,144 @@
+//! The data files of a table in storage, and what its timeline says of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::findings::{Finding, FindingKind};
+use crate::error::Result;
+use crate::file_group::partitions;
+use crate::names::{BaseFileName, LogFileName, RequestedTime};
+use crate::plan::OpenTable;
+use crate::storage::{FileStatus, FileStore, FolderEntry, Storage};
+use crate::timeline::{Instant, MetadataPart, RemovedFiles};
+
+/// Data files by partition and name.
+pub(super) struct StoredFiles {
+    pub(super) partitions: BTreeMap<String, BTreeMap<String, FileStatus>>,
+}
+
+impl StoredFiles {
+    /// Lists all partitions.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(super) fn list(store: &Arc<dyn FileStore>) -> Result<Self> {
+        let place: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
+        let mut found = BTreeMap::new();
+        for partition in partitions(place.as_ref())? {
+            let entries = store.list(&partition)?.unwrap_or_default();
+            let files = entries.into_iter().filter_map(|entry| match entry {
+                FolderEntry::File(status) => Some((status.name.clone(), status)),
+                FolderEntry::Folder(_) => None,
+            });
+            found.insert(partition, files.collect());
+        }
+        Ok(Self { partitions: found })
+    }
+
+    pub(super) fn get(&self, partition: &str, name: &str) -> Option<&FileStatus> {
+        self.partitions.get(partition)?.get(name)
+    }
+
+    /// All data files: partition, name, instant, status.
+    pub(super) fn data_files(&self) -> impl Iterator<Item = (&str, &str, RequestedTime, &FileStatus)> {
+        let files = self.partitions.iter().flat_map(|(partition, files)| {
+            files.iter().map(move |(name, status)| (partition.as_str(), name.as_str(), status))
+        });
+        files.filter_map(|(partition, name, status)| Some((partition, name, instant_of(name)?, status)))
+    }
+}
+
+/// The instant in the name of a data file: from table version 8 on the one that wrote it.
+pub(super) fn instant_of(name: &str) -> Option<RequestedTime> {
+    let base = BaseFileName::parse(name).map(|base| base.instant);
+    base.or_else(|| LogFileName::parse(name).map(|log| log.instant))
+}
+
+/// A path relative to the table.
+pub(super) fn joined(partition: &str, name: &str) -> String {
+    if partition.is_empty() { name.to_owned() } else { format!("{partition}/{name}") }
+}
+
+/// Files that completed writes wrote, by path, with the lengths that they recorded.
+pub(super) struct WrittenFiles {
+    pub(super) findings: Vec<Finding>,
+    /// Paths that active completed writes name.
+    pub(super) named: BTreeSet<String>,
+    /// Active completed writes whose metadata was read.
+    pub(super) read: BTreeSet<RequestedTime>,
+}
+
+/// Compares the files of completed writes on the active timeline with the storage.
+///
+/// # Errors
+/// Those of reading plans of cleans.
+pub(super) fn compare_with_timeline(table: &OpenTable, stored: &StoredFiles) -> Result<WrittenFiles> {
+    let cleaned = table.timeline.files_of_cleans()?;
+    let mut written = WrittenFiles { findings: Vec::new(), named: BTreeSet::new(), read: BTreeSet::new() };
+    for instant in table.timeline.completed_writes() {
+        match table.timeline.commit_metadata(instant, MetadataPart::All) {
+            Ok(Some(commit)) => {
+                let stats = commit.write_stats.values().flatten();
+                for stat in stats {
+                    let changes = stat.cdc_stats.iter().flatten().map(|(path, len)| (path.as_str(), Some(*len)));
+                    let file = stat.path.as_deref().map(|path| (path, stat.file_size_in_bytes));
+                    for (path, len) in file.into_iter().chain(changes) {
+                        written.findings.extend(compare_file((instant, path, len), stored, &cleaned));
+                        written.named.insert(path.to_owned());
+                    }
+                }
+                written.read.insert(instant.requested_time.clone());
+            }
+            Ok(None) => {}
+            Err(error) => {
+                let path = format!("{}/{}", table.config.timeline_folder, instant.file_name);
+                written.findings.push(Finding::new(FindingKind::UnreadableInstant, path, error.text()));
+            }
+        }
+    }
+    Ok(written)
+}
+
+fn compare_file(
+    (instant, path, len): (&Instant, &str, Option<i64>),
+    stored: &StoredFiles,
+    cleaned: &RemovedFiles,
+) -> Option<Finding> {
+    let (partition, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let Some(status) = stored.get(partition, name) else {
+        let is_cleaned = cleaned.by(partition, name).is_some();
+        let message = format!("{instant} wrote the file, and no clean on the timeline removed it");
+        return (!is_cleaned).then(|| Finding::new(FindingKind::MissingFile, path, message));
+    };
+    // Logs of old writers are appended to.
+    let expected = len.and_then(|len| u64::try_from(len).ok()).filter(|_| BaseFileName::parse(name).is_some())?;
+    let message = format!("{instant} wrote {expected} bytes, and there are {}", status.len);
+    (status.len != expected).then(|| Finding::new(FindingKind::WrongLength, path, message).with_bytes(status.len))
+}
+
+/// Files that no instant accounts for: of instants that are not on the timeline, and of completed writes that do not name them, which
+/// attempts of tasks left. Those of pending instants are a rollback's.
+pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &WrittenFiles) -> Vec<Finding> {
+    let timeline = &table.timeline;
+    let is_v2 = table.config.layout() == crate::config::TimelineLayout::V2;
+    let mut found = Vec::new();
+    for (partition, name, instant, status) in stored.data_files() {
+        let path = joined(partition, name);
+        let message = if timeline.writes_at(&instant).next().is_none() {
+            if timeline.is_before_start(&instant) {
+                continue;
+            }
+            format!("no instant {instant} is on the timeline")
+        } else if written.read.contains(&instant) && !written.named.contains(&path) {
+            // Up to version 7 the name of a log has the instant of its slice.
+            if !is_v2 && LogFileName::parse(name).is_some() {
+                continue;
+            }
+            format!("the completed instant {instant} does not name the file")
+        } else {
+            continue;
+        };
+        found.push(Finding::new(FindingKind::OrphanFile, path, message).with_bytes(status.len));
+    }
+    found
+}

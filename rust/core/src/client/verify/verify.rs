@@ -1,0 +1,78 @@
+//! Verifies a table.
+
+use std::sync::Arc;
+
+use super::contents::{duplicate_keys, unreadable_files};
+use super::findings::Finding;
+use super::leftovers::leftovers;
+use super::metadata_files::compare_with_metadata_table;
+use super::stored_files::{StoredFiles, compare_with_timeline, orphans};
+use crate::config::{OnCorrupt, ReadOptions};
+use crate::error::Result;
+use crate::plan::OpenTable;
+use crate::storage::{FileStore, StorageOptions, open_file_store};
+
+/// What is verified besides timeline, files and metadata table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VerifyOptions {
+    /// Decode all files of the latest slices.
+    pub contents: bool,
+    /// Look for keys that are in two file groups of a partition.
+    pub keys: bool,
+    /// Look for keys that are in two file groups of the table.
+    pub global_keys: bool,
+}
+
+/// What a verification found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Writes that are pending, as on the timeline: not wrong in themselves.
+    pub pending: Vec<String>,
+    /// Data files in storage.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Rows of the latest slices; none if their contents were not decoded.
+    pub rows: Option<u64>,
+}
+
+/// Verifies a table. Nothing is changed. Run it while nobody writes: files of a write that is completed meanwhile look wrong.
+///
+/// # Errors
+/// Those of opening the table and of listing its files; what is wrong with it is in the report.
+pub fn verify(uri: &str, storage: &StorageOptions, options: VerifyOptions) -> Result<VerifyReport> {
+    let store = open_file_store(uri, storage)?;
+    let read = ReadOptions { on_corrupt: OnCorrupt::Raise, ..ReadOptions::default() };
+    let table = Arc::new(OpenTable::open(uri, storage, read)?);
+    let mut report = files_and_timeline(&store, &table)?;
+    if options.contents {
+        let (unreadable, rows) = unreadable_files(&table)?;
+        report.findings.extend(unreadable);
+        report.rows = Some(rows);
+    }
+    if options.keys || options.global_keys {
+        report.findings.extend(duplicate_keys(&table, options.global_keys)?);
+    }
+    report.findings.sort();
+    report.findings.dedup();
+    Ok(report)
+}
+
+/// What is verified without reading data files.
+pub(super) fn files_and_timeline(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<VerifyReport> {
+    let stored = StoredFiles::list(store)?;
+    let written = compare_with_timeline(table, &stored)?;
+    let mut report = VerifyReport::default();
+    for (.., status) in stored.data_files() {
+        report.files = report.files.saturating_add(1);
+        report.bytes = report.bytes.saturating_add(status.len);
+    }
+    report.findings.extend(orphans(table, &stored, &written));
+    report.findings.extend(compare_with_metadata_table(table, &stored));
+    report.findings.extend(leftovers(store, &table.timeline)?);
+    report.findings.extend(written.findings);
+    report.pending = table.timeline.pending_writes().map(ToString::to_string).collect();
+    Ok(report)
+}

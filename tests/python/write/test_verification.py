@@ -1,0 +1,115 @@
+"""What `Table.verify` finds in tables that were damaged, and what `Table.repair` deletes."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+from support.tables.written import KINDS, content, new_table, rows
+
+FIRST = rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0))
+CHANGED = rows(("a", "x", 2, 10.0), ("c", "y", 2, 30.0))
+# Inserts go to file groups of their own, updates of merge-on-read tables to logs.
+NO_SMALL_FILES = {"hoodie.parquet.small.file.limit": "0"}
+OLD = time.time() - 7200
+
+
+@pytest.fixture
+def table(tmp_path):
+    table = new_table(tmp_path / "trips", 9, "MERGE_ON_READ")
+    table.upsert(FIRST, NO_SMALL_FILES)
+    table.upsert(CHANGED, NO_SMALL_FILES)
+    return table
+
+
+def kinds(found):
+    return sorted({one.kind for one in found})
+
+
+def one_file(table, pattern):
+    return next(path for path in sorted(pathlib.Path(table.uri).rglob(pattern)) if ".hoodie/" not in str(path))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
+def test_a_sound_table_has_no_findings(tmp_path, kind):
+    table = new_table(tmp_path / "trips", *kind)
+    table.upsert(FIRST, NO_SMALL_FILES)
+    table.upsert(CHANGED, NO_SMALL_FILES)
+    last = table.insert_overwrite(rows(("z", "y", 1, 9.0)), NO_SMALL_FILES)
+    table.rollback(last.instant)
+    table.delete(rows(("b", "x", 9, 0.0)), NO_SMALL_FILES)
+    found = table.verify(keys=True)
+    assert (found.findings, found.pending) == ([], [])
+    assert found.rows == len(content(table)) == 2
+    assert found.files >= 2
+
+
+def test_missing_and_changed_files_are_found(table):
+    base, log = one_file(table, "*.parquet"), one_file(table, ".*.log.*")
+    log.write_bytes(log.read_bytes()[:-10])
+    base.unlink()
+    found = table.verify(contents=False).findings
+    assert kinds(found) == ["listed_length", "listed_not_stored", "missing_file"]
+    assert {one.path.split("/")[-1] for one in found} == {base.name, log.name}
+    assert "unreadable_file" in kinds(table.verify().findings)
+
+
+def test_files_that_the_metadata_table_does_not_list_are_found(table):
+    base = one_file(table, "*.parquet")
+    copy = base.with_name("0" + base.name[1:] if base.name[0] != "0" else "1" + base.name[1:])
+    copy.write_bytes(base.read_bytes())
+    found = table.verify(keys=True).findings
+    assert {"stored_not_listed", "orphan_file"} <= set(kinds(found))
+
+
+def test_what_stopped_writers_left_is_repaired(table):
+    root, instant = pathlib.Path(table.uri), table.timeline[-1].requested_time
+    markers = root / ".hoodie/.temp" / instant / "x"
+    markers.mkdir(parents=True)
+    (markers / "f.parquet.marker.CREATE").touch()
+    heartbeat = root / ".hoodie/.heartbeat" / instant
+    heartbeat.parent.mkdir(exist_ok=True)
+    heartbeat.touch()
+    orphan = one_file(table, "*.parquet").with_name("f-0_0-0-0_20991231235959999.parquet")
+    orphan.write_bytes(b"left")
+    young = orphan.with_name("g-0_0-0-0_20991231235959999.parquet")
+    young.write_bytes(b"young")
+    os.utime(orphan, (OLD, OLD))
+    before = content(table)
+    found = table.verify(contents=False)
+    assert kinds(found.findings) == ["dead_heartbeat", "orphan_file", "stale_markers"]
+    planned = table.repair(dry_run=True)
+    assert orphan.exists()
+    assert heartbeat.exists()
+    done = table.repair()
+    assert (done.repaired, done.left) == (planned.repaired, planned.left)
+    assert kinds(done.repaired) == ["dead_heartbeat", "orphan_file", "stale_markers"]
+    assert [one.path for one in done.left] == [f"{young.parent.name}/{young.name}"]
+    assert young.exists()
+    assert not orphan.exists()
+    assert not heartbeat.exists()
+    assert not markers.exists()
+    young.unlink()
+    assert table.verify().findings == []
+    assert content(table) == before
+
+
+def test_the_command_prints_findings_and_fails(table):
+    def mortice(*arguments):
+        command = [sys.executable, "-m", "mortice", *arguments]
+        return subprocess.run(command, capture_output=True, encoding="utf-8", check=False, timeout=120)
+
+    sound = mortice("verify", table.uri, "--keys")
+    assert sound.returncode == 0, sound.stderr
+    assert "0 findings" in sound.stdout
+    one_file(table, ".*.log.*").unlink()
+    damaged = mortice("verify", table.uri, "--json", "--no-contents")
+    assert damaged.returncode == 1, damaged.stderr
+    assert {one["kind"] for one in json.loads(damaged.stdout)["findings"]} == {"missing_file", "listed_not_stored"}
+    left = mortice("repair", table.uri, "--dry-run")
+    assert left.returncode == 1
+    assert "not repaired: 2" in left.stdout
