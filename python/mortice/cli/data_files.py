@@ -60,7 +60,7 @@ class DataFiles:
 
     def __init__(self, paths: Sequence[str], table: pa.Schema | None = None) -> None:
         self._paths = list(paths)
-        import pyarrow.dataset as ds  # noqa: PLC0415 - imports pandas, which other commands need not wait for
+        import pyarrow.dataset as ds  # imports pandas, which other commands need not wait for
 
         self._format = _format_of(paths)
         try:
@@ -88,7 +88,7 @@ class DataFiles:
     def _reader(self, schema: pa.Schema | None) -> ds.FileFormat | str:
         if self._format != "csv":
             return self._format
-        import pyarrow.dataset as ds  # noqa: PLC0415 - as above
+        import pyarrow.dataset as ds
 
         types = None if schema is None else {field.name: field.type for field in schema}
         return ds.CsvFileFormat(convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=True))
