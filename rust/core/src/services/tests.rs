@@ -421,7 +421,7 @@ fn restore(table: &Table, store: Arc<dyn FileStore>) -> Result<()> {
 
 fn check_restored(table: &Table, context: &str) {
     let mut data = table.paths("p");
-    data.retain(|path| !path.contains(".log.3") && !path.contains(".log.4"));
+    data.retain(|path| ![".log.3", ".log.4", ".hoodie_partition_metadata"].iter().any(|part| path.contains(part)));
     let mut kept = vec![format!("p/f-0_0-1-2_{BASE}.parquet")];
     if table.config.version.number() == 6 {
         kept = [1, 2].iter().map(|log| format!("p/.f-0_{BASE}.log.{log}_0-1-2")).chain(kept).collect();
@@ -441,6 +441,7 @@ fn a_restore_goes_on_wherever_it_was_stopped() {
             let mut stopped = 0;
             loop {
                 let table = Table::new(version).with_files();
+                table.put("p/.hoodie_partition_metadata", "commitTime=20240101000000000\npartitionDepth=1\n");
                 let failing = Arc::new(FailingStore::new(table.local(), stopped, is_lost));
                 let context = format!("version {version}, stopped at change {stopped}, lost {is_lost}");
                 let run = restore(&table, Arc::<FailingStore>::clone(&failing) as Arc<dyn FileStore>);
