@@ -116,3 +116,9 @@ def test_numbers_that_are_keys_or_ordering_values_do_not_become_strings(tmp_path
     table.upsert(pa.table({"id": [1], "ts": [1]}, columns))
     with pytest.raises(InvalidArgumentError, match=f'column "{column}" is a string in the rows'):
         table.upsert(pa.table({"id": [1], "ts": [2], column: ["2"]}))
+
+
+def test_rows_without_a_key_are_refused_that_no_option_fills(table):
+    rows = pa.table({"ts": [2]}, pa.schema([FIRST.field("ts")]))
+    with pytest.raises(InvalidArgumentError, match='no column "id", which is in the record key'):
+        table.upsert(rows, {**NO_METADATA, "hoodie.write.set.null.for.missing.columns": "true"})

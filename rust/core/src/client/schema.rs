@@ -50,6 +50,7 @@ impl WriteSchema {
         let (found, has_ids) = own;
         let fills =
             option_values::boolean(options, FILL_MISSING, false)? || option_values::boolean(options, RECONCILE, false)?;
+        check_has_keys(table, &given)?;
         let types = avro::arrow_schema(&found, ArrowMapping::Table)?;
         let fields = ColumnEvolution { fills }.fields(found.as_record()?, types.fields(), given.fields(), "")?;
         check_key_types(table, &fields, found.fields())?;
@@ -100,6 +101,18 @@ pub(super) const DELETES_KEY: &str = "_mortice_deletes_key";
 pub(super) fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
     let is_meta = |name: &str| meta_columns::ALL.contains(&name) || name == DELETES_KEY;
     ArrowSchema::new(given.fields().iter().filter(|field| !is_meta(field.name())).cloned().collect::<Vec<_>>())
+}
+
+fn check_has_keys(table: &OpenTable, given: &ArrowSchema) -> Result<()> {
+    let names = table.config.record_key_fields.iter().map(|name| name.split('.').next().unwrap_or(name));
+    for name in names {
+        if given.fields().find(name).is_none() {
+            return Err(Error::invalid_argument(format!(
+                "the rows have no column {name:?}, which is in the record key of the table; add it"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Numbers by which records are found or ordered do not become strings: those of stored rows would be other keys, or in another order.
