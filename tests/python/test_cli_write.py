@@ -82,7 +82,9 @@ def test_create_describes_the_table(tmp_path):
     }
     stored = json.loads(table.properties["hoodie.table.create.schema"])["fields"]
     assert [isinstance(field["type"], list) for field in stored] == [False, True, True, True, True, True]
-    assert "MORTICE-TABLE-EXISTS" in command("create", path, "--schema", COLUMNS, "--record-key", "id", status=1).stderr
+    assert (
+        "MORTICE-ALREADY-EXISTS" in command("create", path, "--schema", COLUMNS, "--record-key", "id", status=1).stderr
+    )
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "json", "arrow"])
