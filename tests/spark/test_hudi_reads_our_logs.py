@@ -342,7 +342,7 @@ ORDERINGS = {
     "double": (pa.array([-0.5, 1e300]), "java.lang.Double", [-0.5, 1e300]),
     "string": (pa.array(["", "ü🚕"]), "java.lang.String", ["", "ü🚕"]),
     "bytes": (pa.array([b"\x00\xff", b""]), "java.nio.HeapByteBuffer", [b"\x00\xff", b""]),
-    # As Hudi's readers compare them with those of rows: dates and timestamps of another class end Hudi with a class cast.
+    # As Hudi compares them with those of rows: with dates and timestamps of another class it ends with a class cast.
     "date": (pa.array([AT.date(), datetime.date(1, 1, 1)]), "java.lang.Integer", [19_860, -719_162]),
     "timestamp": (pa.array([AT], pa.timestamp("us", "UTC")), "java.lang.Long", [1_715_907_723_456_789]),
     "local_timestamp": (pa.array([AT], pa.timestamp("us")), "java.lang.Long", [1_715_907_723_456_789]),
