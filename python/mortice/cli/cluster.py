@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
+from mortice.cli.arguments import add_service_options
 from mortice.cli.show import print_json, print_table
 from mortice.services.clustering import ClusteringGroup
 from mortice.services.clustering import clustering_preview as preview
 from mortice.table import Table
 
 
-def add_cluster(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_storage_option: Callable[[argparse.ArgumentParser], None],
-) -> None:
-    """Adds the command to the parser.
-
-    Args:
-        commands: The parsers of commands.
-        add_storage_option: Adds the arguments that all commands on tables have.
-    """
+def add_cluster(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command to the parser."""
     what = "Writes the rows of small file groups to new file groups, larger ones and in another order."
     command = commands.add_parser("cluster", help="rewrite small file groups", description=what, allow_abbrev=False)
     command.set_defaults(run=run_cluster)
@@ -28,18 +20,7 @@ def add_cluster(
     steps = command.add_mutually_exclusive_group()
     steps.add_argument("--schedule-only", action="store_true", help="make a plan, and do not execute it")
     steps.add_argument("--run-only", action="store_true", help="execute pending plans, and make none")
-    command.add_argument("--dry-run", action="store_true", help="print what a new plan would rewrite; change nothing")
-    command.add_argument(
-        "--option",
-        metavar="NAME=VALUE",
-        dest="options",
-        action="append",
-        type=_option,
-        default=[],
-        help="an option by Hudi's name, such as hoodie.clustering.plan.strategy.sort.columns=city; may be repeated",
-    )
-    add_storage_option(command)
-    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_service_options(command, "hoodie.clustering.plan.strategy.sort.columns=city")
 
 
 def run_cluster(arguments: argparse.Namespace) -> int:
@@ -81,10 +62,3 @@ def _print_groups(groups: list[ClusteringGroup], as_json: bool) -> None:
         ["partition", "file groups", "files", "bytes", "new files"],
         [[group.partition, len(group.file_ids), group.files, group.file_bytes, group.outputs] for group in groups],
     )
-
-
-def _option(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise argparse.ArgumentTypeError("an option must be NAME=VALUE")
-    return name, value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable
 
+from mortice.cli.arguments import add_service_options
 from mortice.cli.show import print_json, print_table
 from mortice.options import checked_storage_options, checked_uri
 from mortice.services.archival import archive
@@ -14,18 +14,8 @@ from mortice.services.cleaning import Clean, clean
 __all__ = ["add_housekeeping"]
 
 
-def add_housekeeping(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_storage_option: Callable[[argparse.ArgumentParser], None],
-    pair: Callable[[str], tuple[str, str]],
-) -> None:
-    """Adds both commands.
-
-    Args:
-        commands: The commands of the parser.
-        add_storage_option: Adds the options of the storage to a command.
-        pair: Parses NAME=VALUE.
-    """
+def add_housekeeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds both commands to the parser."""
     for name, run, what, example in (
         ("clean", run_clean, "delete files that only old queries read", "hoodie.clean.commits.retained=24"),
         ("archive", run_archive, "move old instants to the archive", "hoodie.keep.min.commits=40"),
@@ -33,18 +23,7 @@ def add_housekeeping(
         command = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".", allow_abbrev=False)
         command.set_defaults(run=run)
         command.add_argument("path", metavar="PATH", help="the table's base path")
-        command.add_argument("--dry-run", action="store_true", help="print what would be done; change nothing")
-        command.add_argument(
-            "--option",
-            metavar="NAME=VALUE",
-            dest="options",
-            action="append",
-            type=pair,
-            default=[],
-            help=f"an option by Hudi's name, such as {example}; may be repeated",
-        )
-        add_storage_option(command)
-        command.add_argument("--json", action="store_true", help="print one JSON document")
+        add_service_options(command, example)
 
 
 def run_clean(arguments: argparse.Namespace) -> int:

@@ -12,6 +12,15 @@ import sys
 from collections.abc import Callable, Sequence
 
 import mortice
+from mortice.cli.arguments import (
+    add_as_of,
+    add_json,
+    add_options,
+    add_service_options,
+    add_storage_option,
+    count,
+    name_and_value,
+)
 from mortice.cli.cluster import add_cluster
 from mortice.cli.compact import run_compact
 from mortice.cli.housekeeping import add_housekeeping
@@ -22,6 +31,9 @@ from mortice.cli.table import run_slices, run_timeline
 from mortice.cli.verify_table import run_repair, run_verify
 from mortice.cli.write import OPERATIONS, run_create, run_write
 from mortice.errors import InvalidArgumentError, MorticeError
+
+LOCK = "those of the lock of a table with several writers"
+"""Options of services that have none of their own."""
 
 _EXAMPLES = """examples:
   mortice read trips --columns rider,fare --filter 'fare > 3' --filter "day = '2024-01-01'" --limit 5
@@ -83,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_read(commands)
     _add_log(commands)
     _add_compact(commands)
-    add_housekeeping(commands, _add_storage_option, _pair)
+    add_housekeeping(commands)
     for name, run, what in (
         ("timeline", run_timeline, "list the instants of a table"),
         ("slices", run_slices, "list the file slices that a snapshot reads"),
@@ -94,13 +106,13 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(run=run)
         command.add_argument("path", metavar="PATH", help="the table's base path")
         if name == "slices":
-            _add_as_of(command)
-        _add_storage_option(command)
-        command.add_argument("--json", action="store_true", help="print one JSON document")
+            add_as_of(command)
+        add_storage_option(command)
+        add_json(command)
     _add_rollback(commands)
     _add_restore(commands)
     _add_savepoint(commands)
-    add_cluster(commands, _add_storage_option)
+    add_cluster(commands)
     _add_create(commands)
     _add_write(commands)
     _add_verify(commands)
@@ -118,7 +130,7 @@ def _add_rollback(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     command.set_defaults(run=run_rollback)
     command.add_argument("path", metavar="TABLE", help="the table's base path")
     command.add_argument("instant", metavar="INSTANT", help="the requested time of the instant")
-    _add_service_options(command)
+    add_service_options(command, LOCK)
 
 
 def _add_restore(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -131,7 +143,7 @@ def _add_restore(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     command.set_defaults(run=run_restore)
     command.add_argument("path", metavar="TABLE", help="the table's base path")
     command.add_argument("instant", metavar="INSTANT", help="the requested time of the savepoint")
-    _add_service_options(command)
+    add_service_options(command, LOCK)
 
 
 def _add_savepoint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -147,7 +159,7 @@ def _add_savepoint(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     command.add_argument("--comment", metavar="TEXT", default="", help="what the savepoint is for")
     command.add_argument("--user", metavar="NAME", default="", help="who makes it")
     command.add_argument("--delete", action="store_true", help="delete the savepoint")
-    _add_service_options(command)
+    add_service_options(command, LOCK)
 
 
 def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -163,8 +175,8 @@ def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command.add_argument("--keys", action="store_true", help="find record keys in two file groups of a partition")
     command.add_argument("--global-keys", action="store_true", help="find record keys in two file groups of the table")
     command.add_argument("--no-contents", action="store_true", help="do not decode data files")
-    _add_storage_option(command)
-    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_storage_option(command)
+    add_json(command)
 
 
 def _add_repair(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -177,52 +189,7 @@ def _add_repair(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     command.set_defaults(run=run_repair)
     command.add_argument("path", metavar="TABLE", help="the table's base path")
-    _add_service_options(command)
-
-
-def _add_service_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
-    command.add_argument(
-        "--option",
-        metavar="NAME=VALUE",
-        dest="options",
-        action="append",
-        type=_pair,
-        default=[],
-        help="an option by Hudi's name, such as those of the lock of a table with several writers; may be repeated",
-    )
-    _add_storage_option(command)
-    command.add_argument("--json", action="store_true", help="print one JSON document")
-
-
-def _add_as_of(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--as-of", metavar="INSTANT", help="read the table as of this instant: 20240101120000000, '2024-01-01 12:00:00'"
-    )
-
-
-def _add_storage_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--storage-option",
-        metavar="NAME=VALUE",
-        dest="storage_options",
-        action="append",
-        type=_pair,
-        default=[],
-        help="a storage option, such as endpoint=http://localhost:9000; may be repeated. "
-        "Pass secrets in the environment instead: AWS_SECRET_ACCESS_KEY",
-    )
-    command.add_argument(
-        "--no-mmap", dest="mmap", action="store_false", help="read ranges of local files; do not map them into memory"
-    )
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        # The value may be a secret.
-        raise argparse.ArgumentTypeError("an option must be NAME=VALUE")
-    return name, value
+    add_service_options(command, LOCK)
 
 
 def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -240,13 +207,13 @@ def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="a predicate on rows: 'fare > 3', \"day in ('2024-01-01', '2024-01-02')\", 'rider is null'; may "
         "be repeated, all must hold",
     )
-    _add_as_of(command)
-    _add_storage_option(command)
+    add_as_of(command)
+    add_storage_option(command)
     command.add_argument("--read-optimized", action="store_true", help="read base files only, without log files")
     command.add_argument(
         "--limit",
         metavar="N",
-        type=_count,
+        type=count,
         help="rows to print, at most (default: 20 at a terminal, else all)",
     )
     command.add_argument("--json", action="store_true", help="print one JSON document per row")
@@ -261,7 +228,7 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     command.add_argument(
         "--records",
         metavar="N",
-        type=_count,
+        type=count,
         default=0,
         help="print the first N records or deletes of each block (default: 0)",
     )
@@ -271,7 +238,7 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="store_true",
         help="decode every block and print one line for each fault; exit with status 1 if there are any",
     )
-    _add_storage_option(command)
+    add_storage_option(command)
     command.add_argument("--json", action="store_true", help="print one JSON document per block")
 
 
@@ -287,18 +254,7 @@ def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     part = command.add_mutually_exclusive_group()
     part.add_argument("--schedule-only", action="store_true", help="plan a compaction; do not execute any")
     part.add_argument("--run-only", action="store_true", help="execute what is pending; plan nothing")
-    command.add_argument("--dry-run", action="store_true", help="print what would be done; change nothing")
-    command.add_argument(
-        "--option",
-        metavar="NAME=VALUE",
-        dest="options",
-        action="append",
-        type=_pair,
-        default=[],
-        help="an option by Hudi's name, such as hoodie.compaction.target.io=10000; may be repeated",
-    )
-    _add_storage_option(command)
-    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_service_options(command, "hoodie.compaction.target.io=10000")
 
 
 def _add_create(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -321,17 +277,17 @@ def _add_create(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command.add_argument(
         "--table-type", choices=("MERGE_ON_READ", "COPY_ON_WRITE"), default="MERGE_ON_READ", type=str.upper
     )
-    command.add_argument("--table-version", metavar="N", type=_count, default=9, help="9 (default), 8 or 6")
+    command.add_argument("--table-version", metavar="N", type=count, default=9, help="9 (default), 8 or 6")
     command.add_argument(
         "--property",
         metavar="NAME=VALUE",
         dest="properties",
         action="append",
-        type=_setting,
+        type=name_and_value,
         default=[],
         help="a further property by Hudi's name, such as hoodie.record.merge.mode=COMMIT_TIME_ORDERING",
     )
-    _add_storage_option(command)
+    add_storage_option(command)
 
 
 def _add_write(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -348,27 +304,6 @@ def _add_write(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "data", metavar="DATA", nargs="+", help="a file of rows: .parquet, .arrow, .csv, .json (a document per line)"
     )
     command.add_argument("--operation", choices=sorted(OPERATIONS), required=True)
-    command.add_argument(
-        "--option",
-        metavar="NAME=VALUE",
-        dest="options",
-        action="append",
-        type=_setting,
-        default=[],
-        help="an option of the write by Hudi's name, such as hoodie.index.type=BLOOM; may be repeated",
-    )
-    _add_storage_option(command)
-    command.add_argument("--json", action="store_true", help="print one JSON document")
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
-    return name, value
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be an integer of 0 or more, got {text!r}")
-    return int(text)
+    add_options(command, "hoodie.index.type=BLOOM")
+    add_storage_option(command)
+    add_json(command)
