@@ -14,7 +14,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, normal_form
 from mortice.validators import CommitCheck
 
-__all__ = ["checked_options", "commit_of", "delete_partitions", "delete_where", "with_nulls", "write"]
+__all__ = ["checked_options", "commit_of", "delete_partitions", "delete_where", "warn_of", "with_nulls", "write"]
 
 
 def write(  # noqa: PLR0917
@@ -122,10 +122,20 @@ def commit_of(written: _mortice._CommitOfWrite, stacklevel: int) -> Commit:
         stacklevel: How far up the caller is that a warning is about, counted from here.
     """
     instant, completion_time, name, stats, (error_count, errors), warned = written
-    for sentence in warned:
-        warnings.warn(sentence, UserWarning, stacklevel=stacklevel)
+    warn_of(warned, stacklevel + 1)
     files = [FileGroupStats(*one) for one in stats]
     return Commit(instant, completion_time, name, files, [RowError(*one) for one in errors], error_count)
+
+
+def warn_of(sentences: Sequence[str], stacklevel: int) -> None:
+    """Warns of options that have no effect.
+
+    Args:
+        sentences: What the native module says of them.
+        stacklevel: How far up the caller is that a warning is about, counted from here.
+    """
+    for sentence in sentences:
+        warnings.warn(sentence, UserWarning, stacklevel=stacklevel)
 
 
 def checked_options(given: Mapping[str, Any] | None) -> dict[str, str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mortice import _mortice
-from mortice.writes import checked_options
+from mortice.writes import checked_options, warn_of
 
 __all__ = ["ArchivedInstant", "archive"]
 
@@ -43,6 +42,5 @@ def archive(
         MorticeError: The subclass that says what is wrong.
     """
     archived, warned = _mortice.archive(uri, storage_options, checked_options(options), dry_run)
-    for sentence in warned:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+    warn_of(warned, stacklevel=4)
     return [ArchivedInstant(*instant) for instant in archived]

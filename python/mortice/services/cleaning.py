@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mortice import _mortice
-from mortice.writes import checked_options
+from mortice.writes import checked_options, warn_of
 
 __all__ = ["Clean", "CleanedFile", "clean"]
 
@@ -55,8 +54,7 @@ def clean(
         MorticeError: The subclass that says what is wrong.
     """
     cleans, warned = _mortice.clean(uri, storage_options, checked_options(options), dry_run)
-    for sentence in warned:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+    warn_of(warned, stacklevel=4)
     return [
         Clean(instant, [CleanedFile(*file) for file in files], partitions, earliest)
         for instant, files, partitions, earliest in cleans

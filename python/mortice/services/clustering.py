@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from mortice import _mortice
 from mortice.commit import Commit
 from mortice.options import checked_bool
-from mortice.writes import checked_options, commit_of
+from mortice.writes import checked_options, commit_of, warn_of
 
 __all__ = ["ClusteringGroup", "cluster", "clustering_preview"]
 
@@ -51,8 +50,7 @@ def cluster(
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
     _, commits, warned = _mortice.cluster(uri, storage_options, checked_options(options), schedule, run)
-    for sentence in warned:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+    warn_of(warned, stacklevel=4)
     return commit_of(commits[-1], stacklevel=4) if commits else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from mortice import _mortice
 from mortice.commit import Commit
 from mortice.options import checked_bool
-from mortice.writes import checked_options, commit_of
+from mortice.writes import checked_options, commit_of, warn_of
 
 __all__ = ["PlannedCompaction", "PlannedSlice", "compact", "planned_compactions"]
 
@@ -66,8 +65,7 @@ def compact(
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
     scheduled, commits, warned = _mortice.compact(uri, storage_options, schedule, run, checked_options(options))
-    for sentence in warned:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+    warn_of(warned, stacklevel=4)
     return scheduled, [commit_of(commit, stacklevel=4) for commit in commits]
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice import _mortice
 from mortice.commit import Commit
 from mortice.options import checked_bool
-from mortice.spark.task_errors import typed_error
+from mortice.spark.task_errors import aborted_on_error
 from mortice.spark.write_options import WriteTarget, parallelism
 from mortice.spark.write_stages import run_tasks
-from mortice.writes import commit_of
+from mortice.writes import commit_of, warn_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,8 +47,7 @@ def compact(
     target, schedule = WriteTarget.from_options(uri, options), checked_bool("schedule", schedule)
     storage = target.storage_options(spark)
     native = _mortice.DistributedCompaction(target.uri, storage, target.options, parallelism(spark))
-    for sentence in native.warnings:
-        warnings.warn(sentence, UserWarning, stacklevel=2)
+    warn_of(native.warnings, stacklevel=3)
     commits = _executed(spark, native)
     if schedule and native.schedule() is not None:
         commits += _executed(spark, native)
@@ -62,13 +60,7 @@ def _executed(spark: SparkSession, native: _mortice.DistributedCompaction) -> li
     native.find_pending()
     while (step := native.begin_next()) is not None:
         stage, tasks = step
-        try:
+        with aborted_on_error(native):
             reports = run_tasks(spark, stage, tasks)
-        except BaseException as error:
-            raised = typed_error(error)
-            native.abort(str(raised))
-            if raised is error:
-                raise
-            raise raised from error
         commits.append(commit_of(native.commit(reports), stacklevel=4))
     return commits

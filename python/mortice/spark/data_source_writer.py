@@ -12,7 +12,6 @@ driver that was killed, the next write does it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +27,7 @@ from mortice.spark.schema import arrow_schema
 from mortice.spark.write import OPERATION
 from mortice.spark.write_options import WriteTarget
 from mortice.spark.write_stages import REPORT, RunStage
+from mortice.writes import warn_of
 
 __all__ = ["TaskInsertWriter", "WrittenFiles", "task_insert_writer"]
 
@@ -67,8 +67,7 @@ def task_insert_writer(options: Mapping[str, Any], schema: StructType, *, overwr
     except TableNotFoundError:
         _mortice.create_table_by_options(target.uri, storage, operation, columns, of_write)
         state, warned = begin()
-    for sentence in warned:
-        warnings.warn(sentence, UserWarning, stacklevel=2)
+    warn_of(warned, stacklevel=3)
     return TaskInsertWriter(state)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
 
 from mortice import errors
 from mortice.errors import MorticeError
 
-__all__ = ["typed_error"]
+__all__ = ["aborted_on_error", "typed_error"]
 
 _ERROR_IN_TEXT = re.compile(r"mortice\.errors\.(\w+): \[(MORTICE-[A-Z-]+)\] (.*)")
 
@@ -22,3 +25,23 @@ def typed_error(error: BaseException) -> BaseException:
     name, code, message = found[-1]
     kind = getattr(errors, name, MorticeError)
     return kind(message, code=code) if issubclass(kind, MorticeError) else error
+
+
+class Abortable(Protocol):
+    """What is rolled back if it cannot be completed."""
+
+    def abort(self, reason: str) -> None:
+        """Rolls it back. `reason` is why."""
+
+
+@contextmanager
+def aborted_on_error(native: Abortable) -> Iterator[None]:
+    """Rolls `native` back if the block raises anything, and raises it with the type that Spark has lost."""
+    try:
+        yield
+    except BaseException as error:
+        raised = typed_error(error)
+        native.abort(str(raised))
+        if raised is error:
+            raise
+        raise raised from error

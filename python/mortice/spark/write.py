@@ -14,7 +14,7 @@ from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
 from mortice.spark.schema import arrow_schema
-from mortice.spark.task_errors import typed_error
+from mortice.spark.task_errors import aborted_on_error
 from mortice.spark.write_options import WriteTarget, parallelism
 from mortice.spark.write_stages import Frames
 from mortice.table import Table
@@ -102,15 +102,9 @@ def write_frame(
     if not _goes_on(target.uri, storage, operation, _mode(mode)):
         return None
     native = _planned(df, target.uri, storage, operation, target.options)
-    try:
-        with validated(validators, lambda new: Table(target.uri, storage_options=storage).preview(new)) as check:
-            return _run(df.sparkSession, df, native, check)
-    except BaseException as error:
-        raised = typed_error(error)
-        native.abort(str(raised))
-        if raised is error:
-            raise
-        raise raised from error
+    checks = validated(validators, lambda new: Table(target.uri, storage_options=storage).preview(new))
+    with aborted_on_error(native), checks as check:
+        return _run(df.sparkSession, df, native, check)
 
 
 def checked_operation(operation: str | None, options: Mapping[str, str]) -> str:
