@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::services::{MetadataRollback, MetadataServices, Rollbacks, remove_leftovers, roll_back_failed_writes};
+use crate::services::{MetadataServices, remove_leftovers, roll_back_failed_writes};
 use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::Action;
 use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
@@ -162,12 +162,7 @@ pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc
     let table = target.open()?;
     let metadata = target.metadata(&table)?;
     let clock = clock(&table.config, concurrency);
-    let rollbacks = Rollbacks {
-        store: &target.store,
-        config: &table.config,
-        clock: &clock,
-        metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
-    };
+    let rollbacks = target.rollbacks(&table.config, &clock, metadata.as_ref());
     roll_back_failed_writes(&rollbacks, concurrency.failed_writes, concurrency.heartbeat)?;
     remove_leftovers(&rollbacks, concurrency.heartbeat)?;
     let table = target.open()?;

@@ -27,11 +27,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
-use crate::config::ReadOptions;
+use crate::config::{ReadOptions, TableConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::{CompletionTime, RequestedTime};
 use crate::plan::OpenTable;
+use crate::services::{MetadataRollback, Rollbacks};
 use crate::storage::{FileStore, PutOutcome, StorageOptions};
 use crate::timeline::Action;
 use crate::timeline::metadata::HoodieCommitMetadata;
@@ -54,6 +55,17 @@ impl Target {
     /// The metadata table of the table as it is now.
     fn metadata(&self, table: &Arc<OpenTable>) -> Result<Option<MetadataUpkeep>> {
         MetadataUpkeep::open(Arc::clone(&self.store), table, &self.options)
+    }
+
+    /// Rollbacks of the table and, with it, of its metadata table.
+    fn rollbacks<'a>(
+        &'a self,
+        config: &'a TableConfig,
+        clock: &'a Clock,
+        metadata: Option<&'a MetadataUpkeep>,
+    ) -> Rollbacks<'a> {
+        let metadata = metadata.map(|metadata| metadata as &dyn MetadataRollback);
+        Rollbacks { store: &self.store, config, clock, metadata }
     }
 }
 

@@ -12,7 +12,6 @@ use crate::commit::{Concurrency, Heartbeat, Heartbeats, TimelineWriter, WriteOpe
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::services::{MetadataRollback, Rollbacks};
 use crate::storage::{PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::{Action, Instant, InstantState};
 
@@ -117,12 +116,7 @@ fn begin_locked(
             return Ok(None);
         }
         let metadata = target.metadata(&table)?;
-        let rollbacks = Rollbacks {
-            store: &target.store,
-            config: &table.config,
-            clock: &clock,
-            metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
-        };
+        let rollbacks = target.rollbacks(&table.config, &clock, metadata.as_ref());
         rollbacks.roll_back_execution(instant)?;
         table = target.open()?;
     }
@@ -144,12 +138,7 @@ impl Transaction {
         let lock = self.concurrency.lock()?;
         let now = self.target.open()?;
         let metadata = self.target.metadata(&now)?;
-        let rollbacks = Rollbacks {
-            store: &self.target.store,
-            config: &now.config,
-            clock: &self.clock,
-            metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
-        };
+        let rollbacks = self.target.rollbacks(&now.config, &self.clock, metadata.as_ref());
         let rolled_back = plans.iter().try_for_each(|plan| rollbacks.roll_back(plan).map(|_| ()));
         let released = lock.map_or(Ok(()), |lock| lock.release());
         rolled_back.and(released)

@@ -3,7 +3,6 @@
 use super::Transaction;
 use crate::commit::HeldLock;
 use crate::error::{Error, Result};
-use crate::services::{MetadataRollback, Rollbacks};
 
 impl Transaction {
     /// Gives the write up: deletes its files and takes its instant off the timeline.
@@ -40,12 +39,7 @@ impl Transaction {
         }
         let now = self.target.open()?;
         let metadata = self.target.metadata(&now)?;
-        let rollbacks = Rollbacks {
-            store: &self.target.store,
-            config: &now.config,
-            clock: &self.clock,
-            metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
-        };
+        let rollbacks = self.target.rollbacks(&now.config, &self.clock, metadata.as_ref());
         match self.is_service() {
             true => rollbacks.roll_back_execution(&self.instant).map(|_| ()),
             false => rollbacks.roll_back(&self.instant).map(|_| ()),
