@@ -7,7 +7,7 @@ use super::reports::{CompactedReport, ReadReport};
 use super::specs::CompactSpec;
 use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
-use super::task_numbers::TaskNumbers;
+use super::task_numbers::AssignedSlices;
 use crate::error::{Error, Result};
 use crate::storage::{FileStore, open_file_store};
 use crate::write::{BaseFileOptions, CompactHandle, CompactTarget, WriteToken};
@@ -18,10 +18,8 @@ pub(super) struct CompactStage {
     spec: CompactSpec,
     store: Arc<dyn FileStore>,
     options: BaseFileOptions,
-    tasks: TaskNumbers,
+    slices: AssignedSlices,
     attempt: TaskAttempt,
-    /// Slices that are left.
-    waiting: Vec<u32>,
 }
 
 impl CompactStage {
@@ -33,7 +31,7 @@ impl CompactStage {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
         let options = BaseFileOptions::from_hudi_options(&write.options)?;
-        Ok(Self { write, spec, store, options, tasks: TaskNumbers::new(input), attempt, waiting: Vec::new() })
+        Ok(Self { write, spec, store, options, slices: AssignedSlices::new(input), attempt })
     }
 
     fn compact(&self, number: u32, output: &mut Output) -> Result<()> {
@@ -59,13 +57,8 @@ impl CompactStage {
 
 impl StageStep for CompactStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
-        if let Some(number) = self.waiting.pop() {
-            self.compact(number, output)?;
-            return Ok(true);
-        }
-        let Some(task) = self.tasks.next()? else { return Ok(false) };
-        let slices = self.spec.tasks.get(task).ok_or_else(|| Error::internal("a task that is not there"))?;
-        self.waiting = slices.iter().rev().copied().collect();
+        let Some(number) = self.slices.next(&self.spec.tasks)? else { return Ok(false) };
+        self.compact(number, output)?;
         Ok(true)
     }
 

@@ -13,7 +13,7 @@ use super::specs::ReadKeysSpec;
 use super::split_stage::SlotAddresses;
 use super::stage::{Input, Output, StageStep};
 use super::state::OpenWrite;
-use super::task_numbers::TaskNumbers;
+use super::task_numbers::AssignedSlices;
 use crate::error::{Error, Result};
 use crate::index::{Location, StoredKeyBatch, group_of, read_stored_keys};
 
@@ -24,9 +24,7 @@ const POSITION: &str = "position";
 pub(super) struct KeysStage {
     write: OpenWrite,
     spec: ReadKeysSpec,
-    tasks: TaskNumbers,
-    /// Slices that are left to read.
-    waiting: Vec<u32>,
+    slices: AssignedSlices,
     slots: SlotAddresses,
     chunks: Distributor,
 }
@@ -35,7 +33,7 @@ impl KeysStage {
     pub(super) fn new(write: OpenWrite, spec: ReadKeysSpec, input: Input) -> Self {
         let slots = SlotAddresses::new(&spec.slots);
         let chunks = Distributor::new(ChunkKind::StoredKeys, 0);
-        Self { write, spec, tasks: TaskNumbers::new(input), waiting: Vec::new(), slots, chunks }
+        Self { write, spec, slices: AssignedSlices::new(input), slots, chunks }
     }
 
     fn read(&mut self, number: u32, output: &mut Output) -> Result<()> {
@@ -65,13 +63,8 @@ impl KeysStage {
 
 impl StageStep for KeysStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
-        if let Some(number) = self.waiting.pop() {
-            self.read(number, output)?;
-            return Ok(true);
-        }
-        let Some(task) = self.tasks.next()? else { return Ok(false) };
-        let slices = self.spec.tasks.get(task).ok_or_else(|| Error::internal("a task that is not there"))?;
-        self.waiting = slices.iter().rev().copied().collect();
+        let Some(number) = self.slices.next(&self.spec.tasks)? else { return Ok(false) };
+        self.read(number, output)?;
         Ok(true)
     }
 

@@ -1,4 +1,4 @@
-//! The input of stages that read files: numbers of tasks, one for each partition of the data frame.
+//! The input of stages that read files: numbers of tasks, one for each partition of the data frame, and the file slices of each.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -6,14 +6,41 @@ use arrow_array::types::Int64Type;
 use super::stage::Input;
 use crate::error::{Error, Result};
 
+/// The file slices of the tasks of one partition, by their numbers in a specification.
+pub(super) struct AssignedSlices {
+    tasks: TaskNumbers,
+    waiting: Vec<u32>,
+}
+
+impl AssignedSlices {
+    pub(super) fn new(input: Input) -> Self {
+        Self { tasks: TaskNumbers::new(input), waiting: Vec::new() }
+    }
+
+    /// The next slice, given those of each task; none at the end of the input.
+    ///
+    /// # Errors
+    /// As for [`TaskNumbers::next`]; `Internal` for a task that is not there.
+    pub(super) fn next(&mut self, assigned: &[Vec<u32>]) -> Result<Option<u32>> {
+        loop {
+            if let Some(number) = self.waiting.pop() {
+                return Ok(Some(number));
+            }
+            let Some(task) = self.tasks.next()? else { return Ok(None) };
+            let slices = assigned.get(task).ok_or_else(|| Error::internal("a task that is not there"))?;
+            self.waiting = slices.iter().rev().copied().collect();
+        }
+    }
+}
+
 /// Numbers of tasks.
-pub(super) struct TaskNumbers {
+struct TaskNumbers {
     input: Input,
     waiting: Vec<usize>,
 }
 
 impl TaskNumbers {
-    pub(super) fn new(input: Input) -> Self {
+    fn new(input: Input) -> Self {
         Self { input, waiting: Vec::new() }
     }
 
@@ -21,7 +48,7 @@ impl TaskNumbers {
     ///
     /// # Errors
     /// Those of the input; `Internal` for batches of anything else.
-    pub(super) fn next(&mut self) -> Result<Option<usize>> {
+    fn next(&mut self) -> Result<Option<usize>> {
         loop {
             if let Some(number) = self.waiting.pop() {
                 return Ok(Some(number));
