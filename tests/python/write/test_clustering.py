@@ -203,7 +203,7 @@ def test_an_update_rolls_a_pending_clustering_back_if_options_say_so(table):
 
 @pytest.mark.parametrize(("curve", "method"), [("z-order", "direct"), ("hilbert", "sample")])
 def test_files_along_a_curve_have_narrow_ranges_of_both_columns(tmp_path, curve, method):
-    # Of different types and ranges only a sample tells what is narrow.
+    # Of different types and ranges only a sample shows what is narrow.
     other = pa.float64() if method == "sample" else pa.int64()
     schema = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64()), ("fare", other)])
     table = new_table(tmp_path / "trips", schema=schema)

@@ -1,4 +1,4 @@
-//! Whole columns through Java's texts, for base files whose columns became strings, doubles, dates or decimals since.
+//! Whole columns through Java's strings, for base files whose columns became strings, doubles, dates or decimals since.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub fn write_decimal(unscaled: i128, scale: u32, out: &mut String) {
 
 /// Numbers and dates as `toString` writes them. [`crate::ErrorKind::Unsupported`] for other types.
 pub fn java_text_of(array: &ArrayRef) -> Result<ArrayRef> {
-    let texts: StringArray = match array.data_type() {
+    let strings: StringArray = match array.data_type() {
         DataType::Int32 => array.as_primitive::<Int32Type>().iter().map(|x| x.map(|x| x.to_string())).collect(),
         DataType::Int64 => array.as_primitive::<Int64Type>().iter().map(|x| x.map(|x| x.to_string())).collect(),
         DataType::Float32 => {
@@ -55,17 +55,17 @@ pub fn java_text_of(array: &ArrayRef) -> Result<ArrayRef> {
         }
         other => return Err(Error::unsupported(format!("cannot convert a column of type {other} to string"))),
     };
-    Ok(Arc::new(texts))
+    Ok(Arc::new(strings))
 }
 
-/// Days of texts `yyyy-mm-dd`; null where a text is no date.
+/// Days of strings `yyyy-mm-dd`; null where a text is no date.
 #[must_use]
-pub fn dates_of_strings(texts: &StringArray) -> ArrayRef {
-    Arc::new(texts.iter().map(|text| text.and_then(java_text::parse_date)).collect::<Date32Array>())
+pub fn dates_of_strings(strings: &StringArray) -> ArrayRef {
+    Arc::new(strings.iter().map(|text| text.and_then(java_text::parse_date)).collect::<Date32Array>())
 }
 
-/// Numbers, and texts of numbers, as decimals, rounded HALF_UP; null where one is no number or does not fit. Floats go by their
-/// shortest texts. [`crate::ErrorKind::Unsupported`] for other types.
+/// Numbers, and strings of numbers, as decimals, rounded HALF_UP; null where one is no number or does not fit. Floats go by their
+/// shortest strings. [`crate::ErrorKind::Unsupported`] for other types.
 pub fn decimals_of(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef> {
     let places = u32::try_from(scale).unwrap_or(0);
     let parse = |text: &str| java_text::parse_decimal(text.trim(), places);

@@ -123,7 +123,7 @@ impl DistributedCompaction {
         let table = transaction.table();
         let schema = WriteSchema::of_table(table)?.columns.json().to_owned();
         mark_of(transaction).open()?;
-        let (tasks, count) = (self.packed(&slices), slices.len());
+        let (tasks, count) = (self.slices_by_task(&slices), slices.len());
         let number = u32::try_from(tasks.len()).map_err(|_| Error::internal("4 billion tasks"))?;
         let keeps_blooms = table.config.metadata_partitions.iter().any(|partition| partition == BLOOM_FILTERS);
         let state = WriteState {
@@ -138,7 +138,7 @@ impl DistributedCompaction {
     }
 
     /// The slices of each task.
-    fn packed(&self, slices: &[FileSlice]) -> Vec<Vec<u32>> {
+    fn slices_by_task(&self, slices: &[FileSlice]) -> Vec<Vec<u32>> {
         let bytes = |slice: &FileSlice| {
             let base = slice.base_file.as_ref().map_or(0, |base| base.len);
             slice.log_files.iter().fold(base, |sum, log| sum.saturating_add(log.len))

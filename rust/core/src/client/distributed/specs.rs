@@ -1,4 +1,4 @@
-//! What a stage does, as the driver tells its tasks.
+//! What a stage does, as the driver describes it to its tasks.
 
 use std::collections::BTreeMap;
 
