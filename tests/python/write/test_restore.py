@@ -4,27 +4,16 @@ import pathlib
 
 import pytest
 
-from mortice import FileCleanedError, InvalidArgumentError, Table
-from support.tables.written import KINDS, content, new_table, rows
+from mortice import FileCleanedError, InvalidArgumentError
+from support.tables.written import CHANGED, FIRST, KINDS, NO_SMALL_FILES, both, new_table, rows
 
-FIRST = rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0))
-CHANGED = rows(("a", "x", 2, 10.0), ("c", "y", 2, 30.0))
 NEW = rows(("d", "z", 1, 4.0), ("b", "x", 3, 20.0))
-# Inserts go to file groups of their own, updates of merge-on-read tables to logs.
-NO_SMALL_FILES = {"hoodie.parquet.small.file.limit": "0"}
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
 def table(request, tmp_path):
     version, table_type = request.param
     return new_table(tmp_path / "trips", version, table_type)
-
-
-def both(table):
-    """The rows, which are the same if files are listed from storage."""
-    listed = content(Table(table.uri, use_metadata=False))
-    assert content(table) == listed
-    return listed
 
 
 def data_files(table):

@@ -9,12 +9,8 @@ import time
 
 import pytest
 
-from support.tables.written import KINDS, content, new_table, rows
+from support.tables.written import CHANGED, FIRST, KINDS, NO_SMALL_FILES, content, new_table, rows
 
-FIRST = rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0))
-CHANGED = rows(("a", "x", 2, 10.0), ("c", "y", 2, 30.0))
-# Inserts go to file groups of their own, updates of merge-on-read tables to logs.
-NO_SMALL_FILES = {"hoodie.parquet.small.file.limit": "0"}
 OLD = time.time() - 7200
 
 

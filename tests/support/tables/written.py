@@ -24,3 +24,16 @@ def content(table, *columns):
     columns = columns or SCHEMA.names
     found = table.snapshot(columns=list(columns)).to_arrow().to_pylist()
     return sorted((tuple(row.values()) for row in found), key=str)
+
+
+FIRST = rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0))
+CHANGED = rows(("a", "x", 2, 10.0), ("c", "y", 2, 30.0))
+# Inserts go to file groups of their own, updates of merge-on-read tables to logs.
+NO_SMALL_FILES = {"hoodie.parquet.small.file.limit": "0"}
+
+
+def both(table):
+    """The rows, which are the same if files are listed from storage."""
+    listed = content(mortice.Table(table.uri, use_metadata=False))
+    assert content(table) == listed
+    return listed
