@@ -204,21 +204,18 @@ fn logs_of_older_slices_get_rollback_blocks() {
     assert_eq!(table.result().partition_metadata.get("p").unwrap().rollback_log_files.as_ref().unwrap().len(), 1);
 }
 
-/// Stops a rollback at each of its changes, before or after the change takes place, and has the next writer go on.
-fn stop_everywhere(version: &str) {
+/// Runs a service that is stopped at each of its changes, before or after the change takes place, and has `check` go on with it.
+fn stop_at_each_change(version: &str, run: impl Fn(&Table, Arc<dyn FileStore>) -> bool, check: impl Fn(&Table, &str)) {
     for is_lost in [false, true] {
         let mut stopped = 0;
         loop {
             let table = Table::new(version).with_files();
             let failing = Arc::new(FailingStore::new(table.local(), stopped, is_lost));
-            let store: Arc<dyn FileStore> = Arc::<FailingStore>::clone(&failing);
-            let run = table.run(store, Some(&Recorded::default()));
+            let is_ok = run(&table, Arc::<FailingStore>::clone(&failing));
             let context = format!("version {version}, stopped at change {stopped}, lost {is_lost}");
-            assert!(table.local().get(&format!("p/f-0_0-1-2_{BASE}.parquet")).is_ok(), "{context}");
             let is_done = failing.changes() <= stopped;
-            assert_eq!(run.is_ok(), is_done, "{context}");
-            table.run(table.store(), Some(&Recorded::default())).unwrap();
-            table.check_rolled_back(&context);
+            assert_eq!(is_ok, is_done, "{context}");
+            check(&table, &context);
             if is_done {
                 break;
             }
@@ -226,6 +223,18 @@ fn stop_everywhere(version: &str) {
         }
         assert!(stopped > 15, "{stopped} changes");
     }
+}
+
+fn stop_everywhere(version: &str) {
+    let run = |table: &Table, store: Arc<dyn FileStore>| {
+        let run = table.run(store, Some(&Recorded::default()));
+        assert!(table.local().get(&format!("p/f-0_0-1-2_{BASE}.parquet")).is_ok());
+        run.is_ok()
+    };
+    stop_at_each_change(version, run, |table, context| {
+        table.run(table.store(), Some(&Recorded::default())).unwrap();
+        table.check_rolled_back(context);
+    });
 }
 
 #[test]
@@ -437,25 +446,14 @@ fn check_restored(table: &Table, context: &str) {
 #[test]
 fn a_restore_goes_on_wherever_it_was_stopped() {
     for version in ["6", "9"] {
-        for is_lost in [false, true] {
-            let mut stopped = 0;
-            loop {
-                let table = Table::new(version).with_files();
-                table.put("p/.hoodie_partition_metadata", "commitTime=20240101000000000\npartitionDepth=1\n");
-                let failing = Arc::new(FailingStore::new(table.local(), stopped, is_lost));
-                let context = format!("version {version}, stopped at change {stopped}, lost {is_lost}");
-                let run = restore(&table, Arc::<FailingStore>::clone(&failing) as Arc<dyn FileStore>);
-                let is_done = failing.changes() <= stopped;
-                assert_eq!(run.is_ok(), is_done, "{context}");
-                restore(&table, table.store()).unwrap();
-                check_restored(&table, &context);
-                if is_done {
-                    break;
-                }
-                stopped += 1;
-            }
-            assert!(stopped > 15, "{stopped} changes");
-        }
+        let run = |table: &Table, store: Arc<dyn FileStore>| {
+            table.put("p/.hoodie_partition_metadata", "commitTime=20240101000000000\npartitionDepth=1\n");
+            restore(table, store).is_ok()
+        };
+        stop_at_each_change(version, run, |table, context| {
+            restore(table, table.store()).unwrap();
+            check_restored(table, context);
+        });
     }
 }
 
