@@ -246,3 +246,22 @@ def test_tables_whose_files_would_lack_something_are_refused(tmp_path):
     table = new_table(tmp_path / "trips", properties={"hoodie.table.cdc.enabled": "true"})
     with pytest.raises(UnsupportedError, match="change data capture"):
         table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"hoodie.compact.inline": "maybe"},
+        {"hoodie.clustering.inline": "maybe"},
+        {"hoodie.clean.automatic": "maybe"},
+        {"hoodie.fail.writes.on.inline.table.service.exception": "maybe"},
+        {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "many"},
+        {"hoodie.clean.automatic": "true", "hoodie.clean.policy": "KEEP_ALL"},
+    ],
+)
+def test_options_of_services_are_checked_before_the_write(tmp_path, options):
+    table = new_table(tmp_path / "trips")
+    with pytest.raises((InvalidArgumentError, UnsupportedError), match=list(options)[-1].replace(".", r"\.")):
+        table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA | options)
+    table.refresh()
+    assert content(table) == []

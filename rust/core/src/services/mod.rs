@@ -11,6 +11,7 @@
 //! | `rollback_checks` | which instants may be rolled back |
 //! | `restore` | undoes all instants after one |
 //! | `failed_writes` | which pending instants have failed |
+//! | `inline_options` | which services run after a write |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
 //! | `table_access` | a table that a service job works on |
@@ -26,6 +27,7 @@ mod clustering;
 mod compaction;
 mod data_paths;
 mod failed_writes;
+mod inline_options;
 mod leftovers;
 mod listings;
 mod metadata_services;
@@ -42,6 +44,7 @@ pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, Cleaning
 pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
 pub use compaction::{CompactionOptions, TableCompactions};
 pub use failed_writes::roll_back_failed_writes;
+pub use inline_options::{COMPACTION_COMMITS, InlineServices, InlineStep};
 pub use leftovers::remove_leftovers;
 pub use metadata_services::MetadataServices;
 pub use restore::BegunRestore;

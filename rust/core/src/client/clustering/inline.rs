@@ -3,40 +3,29 @@
 use super::cluster::{execute_pending, schedule};
 use crate::client::transaction::ServiceTarget;
 use crate::config::ReadOptions;
-use crate::config::option_values::{boolean, number};
 use crate::error::Result;
 use crate::plan::OpenTable;
+use crate::services::{InlineServices, InlineStep};
 use crate::timeline::{Action, Instant, MetadataPart, Timeline};
-
-const INLINE: &str = "hoodie.clustering.inline";
-const SCHEDULE: &str = "hoodie.clustering.schedule.inline";
-const INLINE_COMMITS: &str = "hoodie.clustering.inline.max.commits";
-const SCHEDULE_COMMITS: &str = "hoodie.clustering.async.max.commits";
-const COMMITS: usize = 4;
 
 /// Runs what options ask for after a write: all pending plans and a new one if it is due, or a new plan alone.
 ///
 /// # Errors
 /// As for [`super::cluster`].
-pub(in crate::client) fn cluster_inline(target: ServiceTarget<'_>) -> Result<()> {
-    let options = target.options;
-    if boolean(options, INLINE, false)? {
-        execute_pending(target)?;
-        let timeline = OpenTable::open(target.uri, target.storage, ReadOptions::default())?.timeline;
-        if commits_since_clustering(&timeline)? >= number(options, INLINE_COMMITS, COMMITS)?
-            && schedule(target)?.is_some()
-        {
-            execute_pending(target)?;
-        }
+pub(in crate::client) fn cluster_inline(target: ServiceTarget<'_>, inline: &InlineServices) -> Result<()> {
+    if inline.clustering == InlineStep::Skip {
         return Ok(());
     }
-    if boolean(options, SCHEDULE, false)? {
-        let timeline = OpenTable::open(target.uri, target.storage, ReadOptions::default())?.timeline;
-        if timeline.pending_clustering()?.is_empty()
-            && commits_since_clustering(&timeline)? >= number(options, SCHEDULE_COMMITS, COMMITS)?
-        {
-            schedule(target)?;
-        }
+    let runs = inline.clustering == InlineStep::Run;
+    if runs {
+        execute_pending(target)?;
+    }
+    let timeline = OpenTable::open(target.uri, target.storage, ReadOptions::default())?.timeline;
+    if !runs && !timeline.pending_clustering()?.is_empty() {
+        return Ok(());
+    }
+    if commits_since_clustering(&timeline)? >= inline.clustering_commits && schedule(target)?.is_some() && runs {
+        execute_pending(target)?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::services::{MetadataServices, remove_leftovers, roll_back_failed_writes};
+use crate::services::{InlineServices, MetadataServices, remove_leftovers, roll_back_failed_writes};
 use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::Action;
 use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
@@ -56,6 +56,7 @@ impl Transaction {
         options: &BTreeMap<String, String>,
         operation: WriteOperation,
     ) -> Result<Self> {
+        InlineServices::from_options(options)?;
         let target = Target { uri: uri.to_owned(), storage: storage.clone(), options: options.clone(), store };
         let table = target.open()?;
         check_version(&table.config).map_err(|error| error.in_file(uri))?;

@@ -1,0 +1,105 @@
+//! Which services run after a write, by the writer's own options (`BaseHoodieWriteClient`).
+
+use std::collections::BTreeMap;
+
+use super::archival::ArchivalOptions;
+use super::cleaning::CleaningOptions;
+use super::clustering::ClusteringOptions;
+use super::compaction::CompactionOptions;
+use crate::config::option_values::{boolean, number};
+use crate::error::Result;
+
+const CLEAN: &str = "hoodie.clean.automatic";
+const CLEAN_LATER: &str = "hoodie.clean.async.enabled";
+const ARCHIVE: &str = "hoodie.archive.automatic";
+const ARCHIVE_LATER: &str = "hoodie.archive.async";
+/// Whether tables are cleaned and archived without these options. Hudi does it.
+const IS_AUTOMATIC: bool = false;
+const COMPACT: &str = "hoodie.compact.inline";
+const PLAN_COMPACTION: &str = "hoodie.compact.schedule.inline";
+const CLUSTER: &str = "hoodie.clustering.inline";
+const PLAN_CLUSTERING: &str = "hoodie.clustering.schedule.inline";
+const CLUSTER_COMMITS: &str = "hoodie.clustering.inline.max.commits";
+const PLAN_CLUSTERING_COMMITS: &str = "hoodie.clustering.async.max.commits";
+const FAIL: &str = "hoodie.fail.writes.on.inline.table.service.exception";
+
+/// Delta commits after which a compaction is due (`hoodie.compact.inline.max.delta.commits`).
+pub const COMPACTION_COMMITS: u64 = 5;
+/// Commits after which a clustering is due.
+const CLUSTERING_COMMITS: usize = 4;
+
+/// What is done with a service that has plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InlineStep {
+    /// Nothing.
+    Skip,
+    /// A plan is made.
+    Plan,
+    /// Plans are executed, and a new one is made and executed.
+    Run,
+}
+
+/// The services that run after a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InlineServices {
+    /// Whether files are cleaned.
+    pub cleans: bool,
+    /// Whether the timeline is archived.
+    pub archives: bool,
+    /// What is done about compaction.
+    pub compaction: InlineStep,
+    /// What is done about clustering.
+    pub clustering: InlineStep,
+    /// Commits after which a clustering is due.
+    pub clustering_commits: usize,
+    /// Whether a service that fails is an error of the write, which is committed then.
+    pub fails: bool,
+}
+
+impl InlineServices {
+    /// By Hudi's options. Those of services that are to run are checked, too: after the commit it is too late to refuse them.
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `Unsupported`, naming the option.
+    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        let is_set = |name: &str, default: bool| boolean(options, name, default);
+        let step = |run: &str, plan: &str| {
+            let (runs, plans) = (is_set(run, false)?, is_set(plan, false)?);
+            Result::Ok(if runs {
+                InlineStep::Run
+            } else if plans {
+                InlineStep::Plan
+            } else {
+                InlineStep::Skip
+            })
+        };
+        let clustering = step(CLUSTER, PLAN_CLUSTERING)?;
+        let commits = if clustering == InlineStep::Plan { PLAN_CLUSTERING_COMMITS } else { CLUSTER_COMMITS };
+        let services = Self {
+            cleans: is_set(CLEAN, IS_AUTOMATIC)? && !is_set(CLEAN_LATER, false)?,
+            archives: is_set(ARCHIVE, IS_AUTOMATIC)? && !is_set(ARCHIVE_LATER, false)?,
+            compaction: step(COMPACT, PLAN_COMPACTION)?,
+            clustering,
+            clustering_commits: number(options, commits, CLUSTERING_COMMITS)?,
+            fails: is_set(FAIL, true)?,
+        };
+        services.check(options)?;
+        Ok(services)
+    }
+
+    fn check(&self, options: &BTreeMap<String, String>) -> Result<()> {
+        if self.cleans || self.archives {
+            CleaningOptions::from_options(options)?;
+        }
+        if self.archives {
+            ArchivalOptions::from_options(options)?;
+        }
+        if self.compaction != InlineStep::Skip {
+            CompactionOptions::from_options(options, COMPACTION_COMMITS)?;
+        }
+        if self.clustering != InlineStep::Skip {
+            ClusteringOptions::from_options(options)?;
+        }
+        Ok(())
+    }
+}
