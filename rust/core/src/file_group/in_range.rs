@@ -9,6 +9,10 @@
 //! all logs. A later slice has no base file in the range if its compaction is pending, outside the range, or skipped;
 //! the logs before it still have the records that it was to merge. A base file from before the range has no row of the
 //! range.
+//!
+//! Below table version 8, Hudi (`HoodieFileGroup.isFileSliceCommitted`) loses rows while a compaction is pending: its timeline is
+//! then that of the range with the pending compaction, and slices begun between the two count as uncommitted. Their rows are read
+//! here: they are rows that the range wrote, and Hudi returns them as well once the compaction is completed.
 
 use super::file_slice::{FileSlice, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
@@ -146,6 +150,13 @@ mod tests {
         let names = [".f_12.log.1_0-1-2", ".f_25.log.1_0-1-2"];
         let instants = ["12_13.deltacommit", "20.compaction.requested", "25_26.deltacommit"];
         assert_eq!(chosen("9", &instants, &names, &[]), [format!("12: {} {}", names[0], names[1])]);
+    }
+
+    #[test]
+    fn slices_begun_after_a_pending_compaction_and_before_the_range_are_read() {
+        let instants = ["10.commit", "20.compaction.requested", "30.deltacommit", "40.deltacommit"];
+        let log = ".f_30.log.1_0-1-2";
+        assert_eq!(chosen("6", &instants, &[log], &[]), [format!("30: {log}")]);
     }
 
     #[test]
