@@ -14,7 +14,7 @@ const CLEAN_LATER: &str = "hoodie.clean.async.enabled";
 const ARCHIVE: &str = "hoodie.archive.automatic";
 const ARCHIVE_LATER: &str = "hoodie.archive.async";
 /// Whether tables are cleaned and archived without these options. Hudi does it.
-const IS_AUTOMATIC: bool = false;
+const IS_AUTOMATIC: bool = true;
 const COMPACT: &str = "hoodie.compact.inline";
 const PLAN_COMPACTION: &str = "hoodie.compact.schedule.inline";
 const CLUSTER: &str = "hoodie.clustering.inline";
