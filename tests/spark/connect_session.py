@@ -58,6 +58,32 @@ def stream_to(spark, table, folder, **options):
     return keys(spark.read.parquet(f"{folder}/rows"))
 
 
+def write_and_merge(spark, path):
+    """Writes a new table by a bucket index and one by the simple index, updates, deletes and merges; returns their
+    rows."""
+    columns, found = "id string, city string, fare double, ts long", {}
+    for index in ("SIMPLE", "BUCKET"):
+        uri = f"{path}/{index}"
+        options = {
+            "hoodie.table.name": "trips",
+            "hoodie.datasource.write.recordkey.field": "id",
+            "hoodie.datasource.write.partitionpath.field": "city",
+            "hoodie.datasource.write.precombine.field": "ts",
+            "hoodie.index.type": index,
+        }
+        rows = [(f"k{at}", "ab"[at % 2], float(at), 1) for at in range(20)]
+        mortice.spark.write(spark.createDataFrame(rows, columns), uri, options=options)
+        newer = [("k1", "b", 0.5, 2), ("k20", "a", 20.0, 1)]
+        mortice.spark.write(spark.createDataFrame(newer, columns), uri, options=options)
+        mortice.spark.write(spark.createDataFrame(rows[2:5], columns), uri, "delete", options=options)
+        changed = [("k5", "b", -1.0, 3), ("k30", "a", 30.0, 3)]
+        mortice.spark.merge_into(
+            spark.createDataFrame(changed, columns), uri, when_matched_update=["fare", "ts"], options=options
+        )
+        found[index] = sorted((row["id"], row["fare"]) for row in mortice.spark.read(spark, uri).collect())
+    return found
+
+
 def main(table, partitioned, folder):
     use_java()
     # Workers must run the Python that has mortice.
@@ -96,6 +122,7 @@ def main(table, partitioned, folder):
     print_step(
         "wrong option", failure(lambda: spark.read.format("mortice").option("mortice.nope", "1").load(table).schema)
     )
+    print_step("written", write_and_merge(spark, f"{folder}/written"))
     raising = {"mortice.on_corrupt": "raise"}
     log = logs_of(table)[-1]
     log.write_bytes(log.read_bytes()[:-100])

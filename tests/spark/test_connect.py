@@ -88,6 +88,13 @@ def test_a_stream_returns_the_rows_of_an_incremental_query_once(steps, table_of)
     assert "MORTICE-INVALID-ARGUMENT" in steps["wrong start"]
 
 
+@pytest.mark.parametrize("index", ["SIMPLE", "BUCKET"])
+def test_rows_are_written_and_merged(steps, index):
+    fares = {f"k{at}": float(at) for at in range(21) if at not in {2, 3, 4}}
+    expected = fares | {"k1": 0.5, "k5": -1.0, "k30": 30.0}
+    assert steps["written"][index] == sorted([key, fare] for key, fare in expected.items())
+
+
 def test_errors_keep_their_code_and_location(steps):
     assert "MORTICE-INVALID-ARGUMENT" in steps["wrong option"]
     for entry_point in ("source", "arrow"):

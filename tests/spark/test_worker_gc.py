@@ -173,13 +173,15 @@ def test_workers_collect_all_garbage_of_other_tasks(spark, table_of):
 
 
 def test_workers_freeze_objects(spark, table_of, tmp_path, monkeypatch):
-    """Until the task has ended."""
+    """Until the task has ended. Nothing is frozen in the task of a worker that is followed by a complete collection."""
     from mortice.spark import data_frame
 
     monkeypatch.setattr(data_frame, "ReadDescriptors", recording(tmp_path / "frozen"))
-    mortice.spark.read(spark, table_of(NAME)).count()
+    for _ in range(3):
+        mortice.spark.read(spark, table_of(NAME)).count()
     monkeypatch.undo()
-    assert int((tmp_path / "frozen").read_text().split()[0]) > 10_000
+    counts = [int(count) for count in (tmp_path / "frozen").read_text().split()]
+    assert sum(count > 10_000 for count in counts) >= 2, counts
 
 
 def recording(path):
