@@ -29,6 +29,7 @@ __all__ = [
     "abort_task_insert",
     "archive",
     "begin_task_insert",
+    "build_metadata",
     "clean",
     "cluster",
     "clustering_preview",
@@ -42,12 +43,15 @@ __all__ = [
     "delete_savepoint",
     "delete_where",
     "has_hdfs",
+    "log_compact",
     "merge_rows",
     "planned_compactions",
+    "planned_log_compactions",
     "repair",
     "restore",
     "rollback",
     "run_stage",
+    "service_progress",
     "verify",
     "write",
 ]
@@ -497,8 +501,8 @@ def create_table_by_options(
 ) -> None:
     """Creates the table that a write with these options describes."""
 
-_PlannedSlice = tuple[str, str, str | None, list[str], float]
-"""(partition, file id, base file, log files, megabytes that are read and written)"""
+_PlannedSlice = tuple[str, str, tuple[str, int] | None, list[tuple[str, int]]]
+"""(partition, file id, base file and log files with their bytes)"""
 
 def compact(
     uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
@@ -530,6 +534,32 @@ def planned_compactions(
     uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
 ) -> list[tuple[str | None, list[_PlannedSlice]]]:
     """What `compact` would do: (requested time, slices) of each compaction."""
+
+def log_compact(
+    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
+) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
+    """Plans a log compaction, if one is due, and executes what is pending: (requested time, commits, warnings)."""
+
+def build_metadata(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    indexes: tuple[list[str], list[str]],
+    whole: tuple[bool, bool],
+    options: Mapping[str, str],
+    dry_run: bool,
+) -> tuple[list[str], list[str], list[str], int, int, list[tuple[str, int]], list[str]]:
+    """Changes a metadata table: `indexes` to add and to drop, `whole` is (rebuild, delete).
+
+    Returns (partitions afterwards, built, deleted, data files, their bytes, deleted files, warnings).
+    """
+
+def service_progress() -> tuple[int, int]:
+    """How much of the service that this process runs is done, and of how much: bytes, files or instants."""
+
+def planned_log_compactions(
+    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
+) -> list[tuple[str | None, list[_PlannedSlice]]]:
+    """What `log_compact` would do: (requested time, slices) of each log compaction."""
 
 def write(
     uri: str,

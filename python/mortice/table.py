@@ -539,7 +539,7 @@ class Table(TableServices):
             skip_compact: True leaves out what compactions wrote. Rows whose older files were cleaned are then missing.
             skip_cluster: True leaves out what clustering wrote, with the same restriction.
             skip_log_compact: True leaves out log compactions; for consumers that query consecutive ranges. Rows of a
-                log compaction have its commit time and would be returned again.
+                log compaction of Hudi 1.2 have its commit time and would be returned again.
             fall_back_to_full_scan: If a commit of the range was archived or one of its files cleaned, True looks for
                 the rows of the range in all current files; a row that was written again after `end` is then missing.
                 False raises `FileCleanedError` when a cleaned file is read. Default: True from table version 8 on, as

@@ -12,6 +12,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("edit_distance", &[]),
     ("cursor", &[]),
+    ("progress", &[]),
     ("trusted", &[]),
     ("zone_rules", &["cursor"]),
     ("protobuf", &["cursor"]),
@@ -99,6 +100,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "metadata_upkeep",
         &[
+            "progress",
             "names",
             "storage",
             "avro",
@@ -138,6 +140,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "services",
         &[
+            "progress",
             "names",
             "config",
             "storage",
@@ -156,6 +159,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "client",
         &[
+            "progress",
             "trusted",
             "spill",
             "names",

@@ -60,6 +60,12 @@ def add_json(command: argparse.ArgumentParser) -> None:
 def add_service_options(command: argparse.ArgumentParser, example: str) -> None:
     """Adds what commands have that run a service: a dry run, options, the storage, the form of the output."""
     command.add_argument("--dry-run", action="store_true", help="print what would be done; change nothing")
+    command.add_argument(
+        "--no-progress",
+        dest="progress",
+        action="store_false",
+        help="show no progress bar; none is shown without a terminal",
+    )
     add_options(command, example)
     add_storage_option(command)
     add_json(command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mortice.cli.arguments import add_service_options
+from mortice.cli.progress import service_progress
 from mortice.cli.show import print_json, print_table
 from mortice.services.clustering import ClusteringGroup
 from mortice.services.clustering import clustering_preview as preview
@@ -31,7 +32,8 @@ def run_cluster(arguments: argparse.Namespace) -> int:
         groups = preview(table.uri, dict(arguments.storage_options), options)
         _print_groups(groups, arguments.json)
         return 0
-    commit = table.cluster(options, schedule=not arguments.run_only, run=not arguments.schedule_only)
+    with service_progress("bytes", arguments.progress):
+        commit = table.cluster(options, schedule=not arguments.run_only, run=not arguments.schedule_only)
     actions = ("clustering", "replacecommit")  # up to table version 7 the latter
     pending = [i.requested_time for i in table.timeline.pending if i.action in actions]
     if arguments.json:
@@ -62,3 +64,5 @@ def _print_groups(groups: list[ClusteringGroup], as_json: bool) -> None:
         ["partition", "file groups", "files", "bytes", "new files"],
         [[group.partition, len(group.file_ids), group.files, group.file_bytes, group.outputs] for group in groups],
     )
+    files, size = sum(group.files for group in groups), sum(group.file_bytes for group in groups)
+    print(f"clustering (new): would rewrite {files} files, {size:,} bytes" if groups else "nothing to cluster")

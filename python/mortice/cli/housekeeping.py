@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 
 from mortice.cli.arguments import add_service_options
+from mortice.cli.progress import service_progress
 from mortice.cli.show import print_json, print_table
 from mortice.options import checked_storage_options, checked_uri
 from mortice.services.archival import archive
@@ -29,13 +30,14 @@ def add_housekeeping(commands: argparse._SubParsersAction[argparse.ArgumentParse
 def run_clean(arguments: argparse.Namespace) -> int:
     """Cleans a table, or prints what would be deleted."""
     storage = checked_storage_options(dict(arguments.storage_options))
-    cleans = clean(checked_uri(arguments.path), storage, dict(arguments.options), dry_run=arguments.dry_run)
+    with service_progress("files", arguments.progress):
+        cleans = clean(checked_uri(arguments.path), storage, dict(arguments.options), dry_run=arguments.dry_run)
     if arguments.json:
         print_json([dataclasses.asdict(one) for one in cleans])
         return 0
     if arguments.dry_run:
         rows = [[one.instant or "(new)", file.path, file.bytes or ""] for one in cleans for file in one.files]
-        print_table(["instant", "file", "bytes"], rows)
+        print_table(["instant", "file", "bytes"], rows, widest=200)
     for one in cleans:
         print(_summary(one, "would delete" if arguments.dry_run else "deleted"))
     if not cleans:
@@ -51,7 +53,8 @@ def _summary(one: Clean, verb: str) -> str:
 def run_archive(arguments: argparse.Namespace) -> int:
     """Archives a table's old instants, or prints which would be."""
     storage = checked_storage_options(dict(arguments.storage_options))
-    archived = archive(checked_uri(arguments.path), storage, dict(arguments.options), dry_run=arguments.dry_run)
+    with service_progress("instants", arguments.progress):
+        archived = archive(checked_uri(arguments.path), storage, dict(arguments.options), dry_run=arguments.dry_run)
     if arguments.json:
         print_json([dataclasses.asdict(one) for one in archived])
         return 0

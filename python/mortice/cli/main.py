@@ -22,9 +22,10 @@ from mortice.cli.arguments import (
     name_and_value,
 )
 from mortice.cli.cluster import add_cluster
-from mortice.cli.compact import run_compact
+from mortice.cli.compact import add_compact
 from mortice.cli.housekeeping import add_housekeeping
 from mortice.cli.log import run_log
+from mortice.cli.metadata import add_metadata
 from mortice.cli.read import run_read
 from mortice.cli.recovery import run_restore, run_rollback, run_savepoint
 from mortice.cli.table import run_slices, run_timeline
@@ -44,6 +45,8 @@ _EXAMPLES = """examples:
   mortice rollback trips 20240101120000000 --dry-run
   mortice savepoint trips 20240101120000000 --comment 'before the migration'
   mortice compact trips --dry-run
+  mortice log-compact trips
+  mortice metadata build trips --add record_index --dry-run
   mortice clean trips --dry-run --option hoodie.clean.commits.retained=24
   mortice archive trips --dry-run
   mortice restore trips 20240101120000000 --dry-run
@@ -94,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_read(commands)
     _add_log(commands)
-    _add_compact(commands)
+    add_compact(commands)
     add_housekeeping(commands)
     for name, run, what in (
         ("timeline", run_timeline, "list the instants of a table"),
@@ -113,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_restore(commands)
     _add_savepoint(commands)
     add_cluster(commands)
+    add_metadata(commands)
     _add_create(commands)
     _add_write(commands)
     _add_verify(commands)
@@ -240,21 +244,6 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     add_storage_option(command)
     command.add_argument("--json", action="store_true", help="print one JSON document per block")
-
-
-def _add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser(
-        "compact",
-        help="merge the log files of a table into base files",
-        description="Executes the pending compactions of a table, plans another one, if it is due, and executes it.",
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=run_compact)
-    command.add_argument("path", metavar="PATH", help="the table's base path")
-    part = command.add_mutually_exclusive_group()
-    part.add_argument("--schedule-only", action="store_true", help="plan a compaction; do not execute any")
-    part.add_argument("--run-only", action="store_true", help="execute what is pending; plan nothing")
-    add_service_options(command, "hoodie.compaction.target.io=10000")
 
 
 def _add_create(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

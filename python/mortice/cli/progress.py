@@ -1,15 +1,19 @@
-"""A bar of progress on a terminal."""
+"""Bars of progress on a terminal."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from types import TracebackType
 
 import pyarrow as pa
 
-__all__ = ["ProgressBar"]
+from mortice import _mortice
+
+__all__ = ["ProgressBar", "service_progress"]
 
 WIDTH = 30
 SECONDS_BETWEEN = 0.1
@@ -60,3 +64,37 @@ class ProgressBar:
     ) -> None:
         if self._is_shown and self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def service_progress(what: str, is_shown: bool = True) -> Iterator[None]:
+    """Shows on standard error, if that is a terminal, how much of a service is done, while it runs. Removed at the end.
+
+    Args:
+        what: What is counted: "bytes", "files".
+        is_shown: False shows nothing.
+    """
+    if not is_shown or not sys.stderr.isatty():
+        yield
+        return
+    ended = threading.Event()
+    thread = threading.Thread(target=_show_until, args=(ended, what), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _show_until(ended: threading.Event, what: str) -> None:
+    has_shown = False
+    while not ended.wait(SECONDS_BETWEEN):
+        done, total = _mortice.service_progress()
+        if total:
+            filled = min(WIDTH, done * WIDTH // total)
+            bar = f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done:,} of {total:,} {what}"
+            print(f"\r{bar}\x1b[K", end="", file=sys.stderr, flush=True)
+            has_shown = True
+    if has_shown:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

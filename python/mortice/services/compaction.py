@@ -1,4 +1,4 @@
-"""Compactions: logs are merged into base files."""
+"""Compactions: logs are merged into base files, or into logs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from mortice.commit import Commit
 from mortice.options import checked_bool
 from mortice.writes import checked_options, commit_of, warn_of
 
-__all__ = ["PlannedCompaction", "PlannedSlice", "compact", "planned_compactions"]
+__all__ = [
+    "PlannedCompaction",
+    "PlannedSlice",
+    "compact",
+    "log_compact",
+    "planned_compactions",
+    "planned_log_compactions",
+]
 
 
 @dataclass(frozen=True)
@@ -24,10 +31,12 @@ class PlannedSlice:
     """The id of the file group."""
     base_file: str | None
     """The name of the base file; None if the slice has log files only."""
+    base_bytes: int
+    """The bytes of the base file; 0 if there is none. A log compaction does not read it."""
     log_files: list[str]
     """The names of the log files."""
-    io_megabytes: float
-    """The megabytes that are read and, as expected, written."""
+    log_bytes: int
+    """The bytes of the log files."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,30 @@ def compact(
     return scheduled, [commit_of(commit, stacklevel=4) for commit in commits]
 
 
+def log_compact(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    schedule: bool = True,
+    run: bool = True,
+) -> tuple[str | None, list[Commit]]:
+    """As `compact`, but merges the logs of file slices into logs.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options of the log compaction, by Hudi's names.
+        schedule: Whether a log compaction is planned.
+        run: Whether log compactions are executed.
+
+    Returns as `compact`.
+    """
+    schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
+    scheduled, commits, warned = _mortice.log_compact(uri, storage_options, schedule, run, checked_options(options))
+    warn_of(warned, stacklevel=4)
+    return scheduled, [commit_of(commit, stacklevel=4) for commit in commits]
+
+
 def planned_compactions(
     uri: str,
     storage_options: Mapping[str, Any],
@@ -88,4 +121,43 @@ def planned_compactions(
     Raises as `compact`.
     """
     planned = _mortice.planned_compactions(uri, storage_options, schedule, run, checked_options(options))
-    return [PlannedCompaction(instant, [PlannedSlice(*one) for one in slices]) for instant, slices in planned]
+    return [_planned(instant, slices) for instant, slices in planned]
+
+
+def planned_log_compactions(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    schedule: bool = True,
+    run: bool = True,
+) -> list[PlannedCompaction]:
+    """Returns what `log_compact` would do. Nothing is changed.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options of the log compaction, by Hudi's names.
+        schedule: Whether a log compaction is planned.
+        run: Whether log compactions are executed.
+
+    Raises as `log_compact`.
+    """
+    planned = _mortice.planned_log_compactions(uri, storage_options, schedule, run, checked_options(options))
+    return [_planned(instant, slices) for instant, slices in planned]
+
+
+def _planned(instant: str | None, slices: list[_mortice._PlannedSlice]) -> PlannedCompaction:
+    return PlannedCompaction(
+        instant,
+        [
+            PlannedSlice(
+                partition,
+                file_id,
+                base[0] if base else None,
+                base[1] if base else 0,
+                [name for name, _ in logs],
+                sum(length for _, length in logs),
+            )
+            for partition, file_id, base, logs in slices
+        ],
+    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mortice.commit import Commit
 from mortice.options import checked_bool
-from mortice.services import archival, cleaning, clustering, compaction, verification
+from mortice.services import archival, cleaning, clustering, compaction, metadata_table, verification
 from mortice.services import restore as restores
 
 __all__ = ["TableServices"]
@@ -48,6 +48,30 @@ class TableServices:
         Raises as `upsert`.
         """
         commits = compaction.compact(self.uri, self._storage_options, options, schedule=schedule)[1]
+        self.refresh()
+        return commits[-1] if commits else None
+
+    def log_compact(self, schedule: bool = True, options: Mapping[str, Any] | None = None) -> Commit | None:
+        """Merges the log files of file slices into one log file each: cheaper than `compact`, as base files stay.
+
+            table.log_compact(options={"hoodie.log.compaction.blocks.threshold": 10})
+
+        Executes what is pending, also what Hudi planned, then plans and executes, if 5 delta commits were made since
+        the last compaction or log compaction. Slices are taken that have 5 log blocks or files. Rows stay as they are,
+        with their commit times. The old log files stay until the cleaner deletes their slice; readers leave them out.
+
+        Args:
+            schedule: False executes what is pending only.
+            options: Options by Hudi's names: `hoodie.log.compaction.blocks.threshold` (5, both numbers above), and
+                those of log files.
+
+        Returns:
+            The last log compaction that was executed; None if there was nothing to compact.
+
+        Raises as `upsert`; `UnsupportedError` for a table without meta columns, and for a plan with logs of partial
+        updates.
+        """
+        commits = compaction.log_compact(self.uri, self._storage_options, options, schedule=schedule)[1]
         self.refresh()
         return commits[-1] if commits else None
 
@@ -207,6 +231,58 @@ class TableServices:
         done = restores.restore(
             self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
         )
+        self.refresh()
+        return done
+
+    def build_metadata(
+        self,
+        options: Mapping[str, Any] | None = None,
+        *,
+        add: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        rebuild: bool = False,
+        dry_run: bool = False,
+    ) -> metadata_table.BuiltMetadata:
+        """Builds the metadata table, if there is none, and changes its indexes.
+
+            table.build_metadata(add=["record_index"], drop=["bloom_filters"])
+            table.build_metadata(rebuild=True)
+
+        A new one gets `files`, from table version 8 on `column_stats`, of a partitioned table `partition_stats`, and
+        what `add` names. Failed writes are rolled back before. If it is stopped, run it again: readers use a partition
+        once it is complete.
+
+        Args:
+            options: Options by Hudi's names: those of column statistics, those of the lock of several writers.
+            add: Indexes to add: `column_stats`, `partition_stats`, `record_index`, `bloom_filters`.
+            drop: Indexes to drop.
+            rebuild: True deletes it before, even if it is damaged, and builds the partitions that it had.
+            dry_run: True returns what would be done, and changes nothing.
+
+        Raises:
+            InvalidArgumentError: There is no such index, or it is to be added and dropped.
+            UnsupportedError: The table cannot have an index; up to table version 7, a write is pending.
+        """
+        built = metadata_table.build_metadata(
+            self.uri, self._storage_options, options, add=add, drop=drop, rebuild=rebuild, dry_run=dry_run
+        )
+        self.refresh()
+        return built
+
+    def delete_metadata(
+        self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> metadata_table.BuiltMetadata:
+        """Deletes the metadata table: files are listed from storage from then on.
+
+        The next write builds it again, unless its option `hoodie.metadata.enable` is `false`.
+
+        Args:
+            options: Options by Hudi's names: those of the lock, if the table has several writers.
+            dry_run: True returns what would be deleted, and changes nothing.
+
+        Raises `UnsupportedError` for a table of a version that is not written: Hudi upgrades it.
+        """
+        done = metadata_table.delete_metadata(self.uri, self._storage_options, options, dry_run=dry_run)
         self.refresh()
         return done
 

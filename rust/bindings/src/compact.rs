@@ -1,4 +1,4 @@
-//! `compact`: merges logs into base files.
+//! `compact` and `log_compact`: merge logs into base files, or into logs.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,8 +15,8 @@ use crate::write::{CommitOfWrite, commit_of_write};
 
 /// The compaction that was planned, those that were completed, and warnings.
 type Compacted = (Option<String>, Vec<CommitOfWrite>, Vec<String>);
-/// A file slice that would be compacted: partition, file id, base file, log files, bytes that are read and written, in MB.
-type PlannedSlice = (String, String, Option<String>, Vec<String>, f64);
+/// A file slice that would be compacted: partition, file id, base file and log files with their bytes.
+type PlannedSlice = (String, String, Option<(String, u64)>, Vec<(String, u64)>);
 /// A compaction that would be executed: its requested time, if it is planned already, and its slices.
 type Planned = (Option<String>, Vec<PlannedSlice>);
 
@@ -32,10 +32,29 @@ pub(crate) fn compact(
 ) -> PyResult<Compacted> {
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
-        let done = client::compact(uri, &storage, CompactRequest { schedule, run }, &options)?;
-        let commits = done.committed.into_iter().map(commit_of).collect();
-        Ok((done.scheduled.map(|instant| instant.to_string()), commits, done.warnings))
+        client::compact(uri, &storage, CompactRequest { schedule, run }, &options).map(compacted)
     })
+}
+
+/// Plans a log compaction, if one is due, and executes what is pending.
+#[pyfunction]
+pub(crate) fn log_compact(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    schedule: bool,
+    run: bool,
+    options: BTreeMap<String, String>,
+) -> PyResult<Compacted> {
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        client::log_compact(uri, &storage, CompactRequest { schedule, run }, &options).map(compacted)
+    })
+}
+
+fn compacted(done: client::Compacted) -> Compacted {
+    let commits = done.committed.into_iter().map(commit_of).collect();
+    (done.scheduled.map(|instant| instant.to_string()), commits, done.warnings)
 }
 
 fn commit_of(committed: Committed) -> CommitOfWrite {
@@ -109,19 +128,32 @@ pub(crate) fn planned_compactions(
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         let planned = client::planned_compactions(uri, &storage, CompactRequest { schedule, run }, &options)?;
-        let slice = |operation: mortice::timeline::metadata::HoodieCompactionOperation| {
-            let metric = operation.metrics.as_ref().and_then(|metrics| metrics.get("TOTAL_IO_MB")).copied();
-            (
-                operation.partition_path.unwrap_or_default(),
-                operation.file_id.unwrap_or_default(),
-                operation.data_file_path,
-                operation.delta_file_paths.unwrap_or_default(),
-                metric.unwrap_or_default(),
-            )
-        };
-        let of_plan = |plan: client::PlannedCompaction| {
-            (plan.instant.map(|instant| instant.to_string()), plan.operations.into_iter().map(slice).collect())
-        };
-        Ok(planned.into_iter().map(of_plan).collect())
+        Ok(planned.into_iter().map(planned_slices).collect())
     })
+}
+
+/// What `log_compact` would do. Nothing is changed.
+#[pyfunction]
+pub(crate) fn planned_log_compactions(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    schedule: bool,
+    run: bool,
+    options: BTreeMap<String, String>,
+) -> PyResult<Vec<Planned>> {
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        let planned = client::planned_log_compactions(uri, &storage, CompactRequest { schedule, run }, &options)?;
+        Ok(planned.into_iter().map(planned_slices).collect())
+    })
+}
+
+fn planned_slices(plan: client::PlannedCompaction) -> Planned {
+    let slices = plan.slices.into_iter().map(|slice| {
+        let base = slice.base_file.map(|base| (base.name, base.len));
+        let logs = slice.log_files.into_iter().map(|log| (log.name, log.len)).collect();
+        (slice.partition, slice.file_id, base, logs)
+    });
+    (plan.instant.map(|instant| instant.to_string()), slices.collect())
 }

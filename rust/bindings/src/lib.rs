@@ -22,6 +22,7 @@ mod log_file;
 mod log_writer;
 mod merge_rows;
 mod merger;
+mod metadata;
 mod restore;
 mod scan;
 mod split;
@@ -74,6 +75,10 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compact::DistributedCompaction>()?;
     module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
     module.add_function(wrap_pyfunction!(compact::planned_compactions, module)?)?;
+    module.add_function(wrap_pyfunction!(compact::log_compact, module)?)?;
+    module.add_function(wrap_pyfunction!(metadata::build_metadata, module)?)?;
+    module.add_function(wrap_pyfunction!(metadata::service_progress, module)?)?;
+    module.add_function(wrap_pyfunction!(compact::planned_log_compactions, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;

@@ -26,6 +26,7 @@ pub mod metadata_upkeep;
 pub mod names;
 pub mod orc;
 pub mod plan;
+pub mod progress;
 pub mod protobuf;
 pub mod read;
 pub mod schema;

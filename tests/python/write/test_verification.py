@@ -1,5 +1,6 @@
 """What `Table.verify` finds in tables that were damaged, and what `Table.repair` deletes."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -9,6 +10,8 @@ import time
 
 import pytest
 
+import mortice
+from mortice import InvalidTableError
 from support.tables.written import CHANGED, FIRST, KINDS, NO_SMALL_FILES, content, new_table, rows
 
 OLD = time.time() - 7200
@@ -92,6 +95,53 @@ def test_what_stopped_writers_left_is_repaired(table):
     young.unlink()
     assert table.verify().findings == []
     assert content(table) == before
+
+
+def test_repair_deletes_nothing_outside_of_the_table(table, tmp_path):
+    """Links in the place of markers, heartbeats, partitions and orphans."""
+    root, instant = pathlib.Path(table.uri), "20000101000000000"
+    outside = tmp_path / "outside"
+    (outside / "markers/x").mkdir(parents=True)
+    (outside / "markers/x/f.parquet.marker.CREATE").write_text("stays")
+    (outside / "markers/empty").mkdir()
+    (outside / "partition").mkdir()
+    (outside / "partition/.hoodie_partition_metadata").write_text("stays")
+    (outside / "partition/f-0_0-0-0_20991231235959999.parquet").write_text("stays")
+    (outside / "file").write_text("stays")
+    for path in outside.rglob("*"):
+        os.utime(path, (OLD, OLD))
+    stays = sorted(outside.rglob("*"))
+    (root / ".hoodie/.temp").mkdir(exist_ok=True)
+    (root / ".hoodie/.heartbeat").mkdir(exist_ok=True)
+    (root / ".hoodie/.temp" / instant).symlink_to(outside / "markers", target_is_directory=True)
+    (root / ".hoodie/.heartbeat" / instant).symlink_to(outside / "file")
+    (root / "linked").symlink_to(outside / "partition", target_is_directory=True)
+    (root / "x/g-0_0-0-0_20991231235959999.parquet").symlink_to(outside / "file")
+    before = content(table)
+    for repair in (table.repair, lambda: table.upsert(rows(("a", "x", 50, 50.0)), NO_SMALL_FILES)):
+        # What a link stands for is refused, or the link alone is removed.
+        with contextlib.suppress(InvalidTableError):
+            repair()
+        assert sorted(outside.rglob("*")) == stays
+    for link in (".hoodie/.temp/" + instant, ".hoodie/.heartbeat/" + instant, "linked"):
+        (root / link).unlink(missing_ok=True)
+    (root / "x/g-0_0-0-0_20991231235959999.parquet").unlink(missing_ok=True)
+    table.refresh()
+    assert [row for row in content(table) if row[0] != "a"] == [row for row in before if row[0] != "a"]
+
+
+@pytest.mark.parametrize("name", ["hoodie.timeline.path", "hoodie.timeline.history.path"])
+@pytest.mark.parametrize("folder", ["../../elsewhere", "/elsewhere", "x/../../../elsewhere"])
+def test_timelines_outside_of_the_table_are_refused(tmp_path, name, folder):
+    table = new_table(tmp_path / "trips", 9)
+    table.upsert(rows(("a", "x", 1, 1.0)))
+    properties = pathlib.Path(table.uri) / ".hoodie/hoodie.properties"
+    lines = [
+        line for line in properties.read_text().splitlines() if not line.startswith((name, "hoodie.table.checksum"))
+    ]
+    properties.write_text("\n".join([*lines, f"{name}={folder}"]))
+    with pytest.raises(InvalidTableError, match=name.replace(".", r"\.")):
+        mortice.Table(table.uri)
 
 
 def test_the_command_prints_findings_and_fails(table):

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::assignment::TaskKind;
 use super::inserts::{Bin, distribute};
 use super::options::{AssignOptions, PlaceInserts};
-use super::updates::{naming, slice_of};
+use super::updates::{log_naming, slice_of};
 use super::{record_size, small_files};
 use crate::config::TableType;
 use crate::error::Result;
@@ -176,7 +176,7 @@ impl Planner<'_> {
         let kind = if is_rewritten || config.table_type == TableType::CopyOnWrite {
             TaskKind::Merge { slice }
         } else {
-            TaskKind::Append { naming: naming(self.view, config, &slice), slice }
+            TaskKind::Append { naming: log_naming(self.view, config, &slice), slice }
         };
         Ok(PlannedTask { partition: partition.clone(), kind })
     }

@@ -1,11 +1,12 @@
 //! Table services after a write, by the writer's own options (`BaseHoodieWriteClient.runTableServicesInline`).
 
 use super::clustering::cluster_inline;
-use super::compaction::{execute_pending, schedule};
+use super::compaction::{execute_pending, log_compact_pending, schedule};
 use super::transaction::ServiceTarget;
-use crate::config::{TableConfig, TableType};
+use crate::config::{ReadOptions, TableConfig, TableType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
+use crate::plan::OpenTable;
 use crate::services::{
     Archival, COMPACTION_COMMITS, Cleaning, InlineServices, InlineStep, TableAccess, TableCompactions,
 };
@@ -22,9 +23,10 @@ pub(super) fn run_inline_services(
     instant: &RequestedTime,
 ) -> Result<Vec<String>> {
     let inline = InlineServices::from_options(target.options)?;
-    let services: [(&str, &dyn Fn() -> Result<()>); 3] = [
+    let services: [(&str, &dyn Fn() -> Result<()>); 4] = [
         ("clean", &|| clean_and_archive_inline(target, &inline)),
         ("compaction", &|| compact_inline(target, config, inline.compaction)),
+        ("log compaction", &|| log_compact_inline(target, config, &inline)),
         ("clustering", &|| cluster_inline(target, &inline)),
     ];
     let mut warnings = Vec::new();
@@ -77,6 +79,15 @@ fn compact_inline(target: ServiceTarget<'_>, config: &TableConfig, step: InlineS
         }
     }
     Ok(())
+}
+
+/// Compacts logs into logs.
+fn log_compact_inline(target: ServiceTarget<'_>, config: &TableConfig, inline: &InlineServices) -> Result<()> {
+    if !inline.compacts_logs || config.table_type != TableType::MergeOnRead {
+        return Ok(());
+    }
+    let table = OpenTable::open(target.uri, target.storage, ReadOptions::default())?;
+    log_compact_pending(target, &table).map(|_| ())
 }
 
 fn after_commit(error: Error, instant: &RequestedTime) -> Error {

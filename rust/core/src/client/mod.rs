@@ -22,6 +22,7 @@
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `compaction/` | merges logs into base files, and logs into logs |
 //! | `inline_services` | table services after a write |
+//! | `build_metadata` | the metadata table that a user asks for |
 //! | `clustering/` | file groups rewritten in another order and size |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
@@ -30,6 +31,7 @@
 //! | `verify/` | whether a table agrees with itself |
 //! | `transaction/` | one write, from its requested instant to its completed one, or back |
 
+mod build_metadata;
 mod bulk_insert;
 mod clustering;
 mod combine;
@@ -58,9 +60,12 @@ mod transaction;
 mod verify;
 mod write;
 
+pub use build_metadata::{BuiltMetadata, MetadataRequest, build_metadata, planned_metadata};
 pub use bulk_insert::bulk_insert;
 pub use clustering::{ClusterResult, ClusteringSteps, cluster, clustering_preview};
-pub use compaction::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
+pub use compaction::{
+    CompactRequest, Compacted, PlannedCompaction, compact, log_compact, planned_compactions, planned_log_compactions,
+};
 pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;

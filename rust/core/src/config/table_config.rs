@@ -126,6 +126,7 @@ impl TableConfig {
         let text = |keys: &[&str]| properties.first_of(keys).map(str::to_owned);
         let flag = |key, default| flag(&properties, key, default);
         let merge = MergeConfig::from_properties(version, &properties)?;
+        check_folders(&properties)?;
         Ok(Self {
             name: properties.get("hoodie.table.name").unwrap_or_default().to_owned(),
             table_type: table_type(&properties)?,
@@ -227,6 +228,17 @@ pub(super) fn ordering_fields(properties: &Properties) -> Vec<String> {
 pub(super) fn payload_class(properties: &Properties) -> Option<String> {
     let class = properties.first_of(&["hoodie.compaction.payload.class"])?;
     Some(class.strip_prefix("com.uber.hoodie.").map_or(class.to_owned(), |rest| format!("org.apache.hudi.{rest}")))
+}
+
+/// Makes sure that timelines are below `.hoodie`: writers delete instants there.
+fn check_folders(properties: &Properties) -> Result<()> {
+    for name in ["hoodie.timeline.path", "hoodie.timeline.history.path", "hoodie.archivelog.folder"] {
+        let Some(folder) = properties.get(name).map(str::trim) else { continue };
+        if folder.starts_with('/') || folder.contains(':') || folder.split('/').any(|part| part == "..") {
+            return Err(Error::invalid_table(format!("{name} must be a folder below .hoodie, got {folder:?}")));
+        }
+    }
+    Ok(())
 }
 
 fn timeline_folder(version: TableVersion, properties: &Properties) -> String {

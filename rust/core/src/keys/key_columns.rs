@@ -312,6 +312,28 @@ impl KeyColumns {
         field.column_of_deletes(values, &deletes.text)
     }
 
+    /// Returns the same values to write them again: null for a delete without an ordering value.
+    ///
+    /// # Errors
+    /// `Unsupported` for a delete whose ordering value is not of the column's class: it would become another one.
+    pub(crate) fn exact_ordering_of_deletes(&self, name: &str, deletes: &DeletedKeys) -> Result<Option<ArrayRef>> {
+        let Some(at) = self.ordering.iter().position(|field| field.path.name() == name) else { return Ok(None) };
+        let Some(field) = self.ordering.get(at) else { return Ok(None) };
+        let several = self.ordering.len();
+        let mut values = Vec::with_capacity(deletes.deleted.len());
+        for one in &deletes.deleted {
+            values.push(match several {
+                1 => Some(&one.ordering),
+                _ => match tuple_of(one, several) {
+                    Some(tuple) => tuple.get(at),
+                    None if is_unordered(&one.ordering) => None,
+                    None => return Err(field.inexact()),
+                },
+            });
+        }
+        field.exact_column_of_deletes(&values, &deletes.text).map(Some)
+    }
+
     /// Returns the ordering values of a delete block, converted to the types of the table's ordering columns.
     pub(crate) fn deleted_ordering(&self, all: &[DeletedKey], content: &[u8]) -> Result<OrderingColumn> {
         match self.ordering.as_slice() {

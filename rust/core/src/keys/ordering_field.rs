@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::types::Decimal128Type;
 use arrow_array::types::DecimalType;
-use arrow_array::{ArrayRef, Decimal128Array, Float32Array, Float64Array, Int64Array, StringArray};
+use arrow_array::{Array, ArrayRef, Decimal128Array, Float32Array, Float64Array, Int64Array, StringArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Schema, TimeUnit};
 
@@ -141,6 +141,46 @@ impl OrderingField {
                 return Ok(column.ok());
             }
         }))
+    }
+
+    /// Returns the values in the type of the field, as they are: null for a delete without a value.
+    ///
+    /// # Errors
+    /// `Unsupported` for a value of another class, or one that the type cannot hold.
+    pub(crate) fn exact_column_of_deletes(
+        &self,
+        values: &[Option<&StoredOrdering>],
+        content: &[u8],
+    ) -> Result<ArrayRef> {
+        // The default is a regular value of a column of integers.
+        let is_absent =
+            |value: &StoredOrdering| matches!(value, StoredOrdering::None) || is_unordered(value) && !self.is_integer();
+        let values: Vec<Option<&StoredOrdering>> =
+            values.iter().map(|value| value.filter(|value| !is_absent(value))).collect();
+        let is_own = |value: &StoredOrdering| match (value, &self.kind) {
+            (StoredOrdering::Text(_), DataType::Utf8) | (StoredOrdering::Decimal { .. }, DataType::Decimal128(..)) => {
+                true
+            }
+            _ => !self.is_foreign(value),
+        };
+        let column = match values.iter().flatten().all(|value| is_own(value)) {
+            true => self.column_of_deletes(values.iter().copied(), content)?,
+            false => None,
+        };
+        let is_held = |column: &ArrayRef| {
+            column.len() == values.len()
+                && values.iter().enumerate().all(|(row, value)| value.is_none() || column.is_valid(row))
+        };
+        column.filter(|column| column.data_type() == &self.kind && is_held(column)).ok_or_else(|| self.inexact())
+    }
+
+    /// The error for a delete whose ordering value cannot be written again.
+    pub(crate) fn inexact(&self) -> Error {
+        Error::unsupported(format!(
+            "the ordering value of a delete is not of the type {} of column {:?}; compact the table instead",
+            self.kind,
+            self.path.name()
+        ))
     }
 
     /// Converts a value to the number that a column of a type stores, even if its class is that of another type. Hudi

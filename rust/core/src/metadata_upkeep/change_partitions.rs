@@ -15,18 +15,18 @@ use crate::error::Result;
 use crate::plan::OpenTable;
 use crate::storage::FileStore;
 
-/// Changes the partitions of the metadata table of a table. Returns true if the table's properties were changed.
+/// What [`change_partitions`] would do.
 ///
 /// Up to table version 7 a partition is added once no instant is pending: its files could be taken for complete.
 ///
 /// # Errors
-/// `InvalidArgument` and `Unsupported` for options; those of the storage, after which it can be repeated.
-pub(super) fn change_partitions(
+/// `InvalidArgument` and `Unsupported` for options; those of reading definitions of indexes.
+pub(super) fn decided_changes(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
     options: &BTreeMap<String, String>,
     listed: &ListedPartitions,
-) -> Result<bool> {
+) -> Result<PartitionChanges> {
     let choice = ColumnChoice::from_options(options)?;
     let PartitionChanges { mut added, mut dropped } = partition_changes(&table.config, options, listed)?;
     let has_to_wait = table.config.layout() == TimelineLayout::V1 && table.timeline.pending_writes().next().is_some();
@@ -44,6 +44,21 @@ pub(super) fn change_partitions(
         // Files have columns under names of their own: statistics by name would be those of other columns.
         added.retain(|kind| !matches!(kind, PartitionKind::ColumnStats | PartitionKind::PartitionStats));
     }
+    Ok(PartitionChanges { added, dropped })
+}
+
+/// Changes the partitions of the metadata table of a table. Returns true if the table's properties were changed.
+///
+/// # Errors
+/// As for [`decided_changes`]; those of the storage, after which it can be repeated.
+pub(super) fn change_partitions(
+    store: &Arc<dyn FileStore>,
+    table: &OpenTable,
+    options: &BTreeMap<String, String>,
+    listed: &ListedPartitions,
+) -> Result<bool> {
+    let choice = ColumnChoice::from_options(options)?;
+    let PartitionChanges { added, dropped } = decided_changes(store, table, options, listed)?;
     if !dropped.is_empty() {
         let names: Vec<String> = dropped.iter().map(|kind| kind.folder().to_owned()).collect();
         drop_partitions(store, &names)?;

@@ -53,8 +53,12 @@ pub(super) fn drop_partitions(store: &Arc<dyn FileStore>, names: &[String]) -> R
 }
 
 /// Deletes all files below a folder. The properties of the metadata table go first: without them it cannot be taken for one.
+///
+/// # Errors
+/// `InvalidTable` if a link leads out of the table: nothing is deleted then; those of the storage.
 pub(super) fn delete_below(store: &dyn FileStore, folder: &str) -> Result<()> {
     let mut paths: Vec<String> = store.list_recursively(folder)?.into_iter().map(|(path, _)| path).collect();
     paths.sort_by_key(|path| !path.ends_with("/hoodie.properties"));
+    paths.iter().try_for_each(|path| store.check_removable(path))?;
     paths.iter().try_for_each(|path| store.delete(path))
 }

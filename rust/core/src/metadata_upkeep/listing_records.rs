@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::file_group::{PartitionFiles, list_table};
 use crate::metadata_table::{ColumnKeys, bloom_filter_key, partition_name};
 use crate::plan::OpenTable;
+use crate::progress;
 use crate::storage::{Storage, parallel};
 use crate::write::ColumnRange;
 
@@ -137,8 +138,11 @@ impl TableListing {
         let place: &Arc<dyn Storage> = &table.storage;
         let measure = |(_, _, path): &(&str, &str, String)| {
             let names = columns.columns.iter().map(|(column, _)| column.as_str());
-            ranges_of_base_file(place.as_ref(), path, names, &types)
+            let ranges = ranges_of_base_file(place.as_ref(), path, names, &types)?;
+            progress::advance(1);
+            Ok(ranges)
         };
+        progress::begin(files.len() as u64);
         let measured = parallel::map(&files, place.requests_at_once(), measure)?;
         let file = |((partition, name, _), ranges)| MeasuredFile { partition, name, ranges };
         Ok(files.into_iter().zip(measured).map(file).collect())

@@ -67,4 +67,4 @@ pub use commit_update::CommitUpdate;
 pub use metadata_folder::ROOT as METADATA_ROOT;
 pub use partition_kind::maintained_partitions;
 pub use record_schema::RecordSchema;
-pub use upkeep::MetadataUpkeep;
+pub use upkeep::{MetadataUpkeep, PlannedPartitions};

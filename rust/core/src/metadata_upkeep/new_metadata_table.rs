@@ -45,19 +45,28 @@ pub(super) fn create_metadata_table(
     table: &OpenTable,
     options: &BTreeMap<String, String>,
 ) -> Result<bool> {
-    let config = &table.config;
-    let mut wanted = wanted_partitions(config, options)?;
+    let wanted = new_partitions(table, options)?;
+    if wanted.is_empty() {
+        return Ok(false);
+    }
+    delete_below(store.as_ref(), ROOT)?;
+    create_folders(store.as_ref(), &table.config)?;
+    add_partitions(store, table, &wanted, &ColumnChoice::from_options(options)?)?;
+    Ok(true)
+}
+
+/// The partitions of the metadata table of a table that has none. None if it has to wait.
+///
+/// # Errors
+/// `InvalidArgument` and `Unsupported` for options; those of reading the table's schema.
+pub(super) fn new_partitions(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<Vec<PartitionKind>> {
+    let mut wanted = wanted_partitions(&table.config, options)?;
     if table.timeline.latest_visible().is_some() && table.has_column_ids(None)? {
         // Files have columns under names of their own: statistics by name would be those of other columns.
         wanted.retain(|kind| !matches!(kind, PartitionKind::ColumnStats | PartitionKind::PartitionStats));
     }
-    if config.layout() == TimelineLayout::V1 && table.timeline.pending_writes().next().is_some() {
-        return Ok(false);
-    }
-    delete_below(store.as_ref(), ROOT)?;
-    create_folders(store.as_ref(), config)?;
-    add_partitions(store, table, &wanted, &ColumnChoice::from_options(options)?)?;
-    Ok(true)
+    let has_to_wait = table.config.layout() == TimelineLayout::V1 && table.timeline.pending_writes().next().is_some();
+    Ok(if has_to_wait { Vec::new() } else { wanted })
 }
 
 /// Adds partitions to a metadata table that has none of them, from a listing of the table.

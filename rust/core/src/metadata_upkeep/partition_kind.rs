@@ -56,7 +56,7 @@ impl PartitionKind {
     }
 
     /// The partition of a name in the table's properties.
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.folder() == name)
     }
 }
@@ -90,6 +90,12 @@ impl ListedPartitions {
             }
         }
         listed
+    }
+
+    /// The names of all of them.
+    pub(super) fn names(&self) -> Vec<String> {
+        let known = self.known.iter().map(|kind| kind.folder().to_owned());
+        known.chain(self.unknown.iter().cloned()).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::change_partitions::change_partitions;
+use super::change_partitions::{change_partitions, decided_changes};
 use super::commit_update::CommitUpdate;
 use super::delta_commit::{heartbeat, write_delta_commit};
 use super::drop_metadata_table::{drop_metadata_table, drop_partitions};
 use super::indexed_columns::{ColumnChoice, IndexDefinitions};
 use super::metadata_folder::MetadataFolder;
-use super::new_metadata_table::create_metadata_table;
+use super::new_metadata_table::{create_metadata_table, new_partitions};
 use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::records::{PartitionRecords, Records};
-use super::wanted_partitions::{drops_unsupported, is_enabled, options_for};
+use super::wanted_partitions::{drops_unsupported, index_options, is_enabled, options_for};
 use super::{bloom_filters, column_stats, files, partition_stats, record_index};
 use crate::commit::Clock;
+use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::metadata_table::MetadataTable;
 use crate::names::RequestedTime;
@@ -32,6 +33,17 @@ pub struct MetadataUpkeep {
     pub(super) listed: ListedPartitions,
     pub(super) definitions: IndexDefinitions,
     pub(super) columns: ColumnChoice,
+}
+
+/// How the partitions of a metadata table would be changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlannedPartitions {
+    /// Those that the table has.
+    pub before: Vec<String>,
+    /// Those that would be built; also those that would be built again.
+    pub added: Vec<String>,
+    /// Those that would be deleted.
+    pub dropped: Vec<String>,
 }
 
 impl MetadataUpkeep {
@@ -94,12 +106,70 @@ impl MetadataUpkeep {
         create_metadata_table(store, table, options)
     }
 
-    /// Deletes the metadata table of a table that is about to be restored: it may have been compacted since, so that it is built again
-    /// from a listing. Returns the options by which [`Self::initialize`] creates the same partitions.
+    /// What [`Self::initialize`] would do.
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `Unsupported` for options; those of reading the table.
+    pub fn planned(
+        store: &Arc<dyn FileStore>,
+        table: &OpenTable,
+        options: &BTreeMap<String, String>,
+    ) -> Result<PlannedPartitions> {
+        let listed = ListedPartitions::of_properties(&table.config.properties);
+        let names = |kinds: &[PartitionKind]| kinds.iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>();
+        let mut planned = PlannedPartitions { before: listed.names(), ..PlannedPartitions::default() };
+        if !is_enabled(options)? {
+            planned.dropped.clone_from(&planned.before);
+        } else if drops_unsupported(options)? && !listed.unknown.is_empty() {
+            planned.dropped.clone_from(&listed.unknown);
+        } else if listed.is_empty() {
+            planned.added = names(&new_partitions(table, options)?);
+        } else {
+            let changes = decided_changes(store, table, options, &listed)?;
+            (planned.added, planned.dropped) = (names(&changes.added), names(&changes.dropped));
+        }
+        Ok(planned)
+    }
+
+    /// Options that add indexes of the metadata table and drop others, by the names of their partitions.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, by name, for what is no index that can be maintained, and for `files`, which is no index.
+    pub fn index_options(
+        options: &BTreeMap<String, String>,
+        added: &[String],
+        dropped: &[String],
+    ) -> Result<BTreeMap<String, String>> {
+        index_options(options, added, dropped)
+    }
+
+    /// Makes sure that a metadata table can be built from a listing now.
+    ///
+    /// # Errors
+    /// `Unsupported`, by name, for a partition that cannot be maintained and is not to be dropped; up to table version 7 while an instant
+    /// is pending, whose files could be taken for complete.
+    pub fn check_can_build(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
+        let listed = ListedPartitions::of_properties(&table.config.properties);
+        if !drops_unsupported(options)? {
+            listed.check_known()?;
+        }
+        let pending = table.timeline.pending_writes().next();
+        match pending.filter(|_| table.config.layout() == TimelineLayout::V1) {
+            None => Ok(()),
+            Some(pending) => {
+                let message = "the metadata table cannot be built up to table version 7 while a write is pending: complete it or \
+                               roll it back first";
+                Err(Error::unsupported(message).at_instant(&pending.requested_time))
+            }
+        }
+    }
+
+    /// Deletes the metadata table of a table that is about to be restored, or that it is to be built again for: it may have been compacted
+    /// since, or be damaged. Returns the options by which [`Self::initialize`] creates the same partitions.
     ///
     /// # Errors
     /// Those of the storage.
-    pub fn drop_for_restore(
+    pub fn drop_to_rebuild(
         store: &Arc<dyn FileStore>,
         table: &OpenTable,
         options: &BTreeMap<String, String>,

@@ -136,6 +136,39 @@ pub(super) fn options_for(options: &Options, listed: &ListedPartitions) -> Optio
     again
 }
 
+/// Options that add indexes and drop others, by the names of their partitions.
+///
+/// # Errors
+/// `InvalidArgument`, by name, for what is no index that can be maintained, and for `files`, which is no index; for an index that is
+/// both added and dropped.
+pub(super) fn index_options(options: &Options, added: &[String], dropped: &[String]) -> Result<Options> {
+    let mut all = options.clone();
+    for (names, value) in [(added, "true"), (dropped, "false")] {
+        for name in names {
+            let option = match PartitionKind::named(name) {
+                Some(PartitionKind::ColumnStats) => COLUMN_STATS,
+                Some(PartitionKind::BloomFilters) => BLOOM_FILTERS,
+                Some(PartitionKind::RecordIndex) => RECORD_INDEX[0],
+                Some(PartitionKind::PartitionStats) => PARTITION_STATS,
+                Some(PartitionKind::Files) | None => {
+                    let known: Vec<&str> = PartitionKind::ALL.iter().skip(1).map(|kind| kind.folder()).collect();
+                    return Err(Error::invalid_argument(format!(
+                        "{name:?} is not an index that can be added or dropped; supported: {}",
+                        known.join(", ")
+                    )));
+                }
+            };
+            let known = all.insert(option.to_owned(), value.to_owned());
+            if known.is_some_and(|known| !known.trim().eq_ignore_ascii_case(value)) {
+                return Err(Error::invalid_argument(format!(
+                    "the index {name} is to be added and dropped; leave one out, and option {option}"
+                )));
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// What options say of a partition.
 fn asked(options: &Options, kind: PartitionKind) -> Result<Option<bool>> {
     match kind {

@@ -1,7 +1,8 @@
-//! The rows of a base file that is rewritten, and those of a slice that is compacted.
+//! The rows of a base file that is rewritten, and those of a slice that is compacted. Records of logs that become one log.
 
 use std::sync::Arc;
 
+use super::columns::marking;
 use super::open_table::OpenTable;
 use super::path_columns::RowKind;
 use crate::avro;
@@ -9,7 +10,8 @@ use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
-use crate::read::{SharedReport, SplitReader};
+use crate::names::RequestedTime;
+use crate::read::{LogContents, SharedReport, SplitReader, log_contents};
 use crate::split::{DeleteOutput, Query, Split};
 
 impl OpenTable {
@@ -34,9 +36,56 @@ impl OpenTable {
         self.rows_of(slice.clone(), schema, report)
     }
 
-    fn rows_of(&self, slice: FileSlice, schema: &avro::Schema, report: &SharedReport) -> Result<SplitReader> {
-        let (found, _) = self.schema_at(None)?;
+    /// Reads the records of a slice's logs, merged among themselves, with the values of the files. Rows of deleted keys have `D` in
+    /// `_hoodie_operation`, a column that is added if `schema` does not have it, and the ordering values of the deletes. Blocks of
+    /// instants after `latest` are left out.
+    ///
+    /// # Errors
+    /// Those of the table's schema.
+    pub fn log_records(
+        &self,
+        slice: &FileSlice,
+        schema: &avro::Schema,
+        latest: &RequestedTime,
+        report: &SharedReport,
+    ) -> Result<SplitReader> {
+        self.reader(self.log_split(slice, schema, latest)?, report)
+    }
+
+    /// Reads which log blocks [`Self::log_records`] reads.
+    ///
+    /// # Errors
+    /// Those of reading the log files.
+    pub fn log_contents(&self, slice: &FileSlice, latest: &RequestedTime) -> Result<LogContents> {
+        let schema = avro::Schema::record("unread", Vec::new());
+        log_contents(&self.log_split(slice, &schema, latest)?, self.storage.as_ref())
+    }
+
+    fn log_split(&self, slice: &FileSlice, schema: &avro::Schema, latest: &RequestedTime) -> Result<Split> {
+        let slice = FileSlice { base_file: None, ..slice.clone() };
+        let (schema, _, deletes) = marking(schema.clone())?;
         let query = Query {
+            deletes,
+            rewrites_deletes: true,
+            instants: self.timeline.instant_filter(Some(latest)),
+            ..self.query_of(&schema)?
+        };
+        Ok(Split { query: Arc::new(query), slice, change: None, part: None, merger: None })
+    }
+
+    fn rows_of(&self, slice: FileSlice, schema: &avro::Schema, report: &SharedReport) -> Result<SplitReader> {
+        let query = Arc::new(self.query_of(schema)?);
+        self.reader(Split { query, slice, change: None, part: None, merger: None }, report)
+    }
+
+    fn reader(&self, split: Split, report: &SharedReport) -> Result<SplitReader> {
+        Ok(SplitReader::new(split, report.clone())?.with_storage(Arc::clone(&self.storage)))
+    }
+
+    /// A query of all columns of a schema, merged, with the values of the files.
+    fn query_of(&self, schema: &avro::Schema) -> Result<Query> {
+        let (found, _) = self.schema_at(None)?;
+        Ok(Query {
             uri: self.uri.clone(),
             storage: self.storage_options.clone(),
             schema: schema.json().to_owned(),
@@ -48,6 +97,7 @@ impl OpenTable {
             over_base: true,
             changelog: false,
             deletes: DeleteOutput::LeftOut,
+            rewrites_deletes: false,
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants: self.timeline.instant_filter(self.timeline.latest_visible()),
             range: None,
@@ -55,8 +105,6 @@ impl OpenTable {
             columns: schema.fields().iter().map(|field| field.name.clone()).collect(),
             filter: Filter::default(),
             options: self.options.clone(),
-        };
-        let split = Split { query: Arc::new(query), slice, change: None, part: None, merger: None };
-        Ok(SplitReader::new(split, report.clone())?.with_storage(Arc::clone(&self.storage)))
+        })
     }
 }

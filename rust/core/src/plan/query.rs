@@ -153,6 +153,7 @@ impl OpenTable {
             over_base: form.merged,
             changelog: range.is_some() && !form.merged,
             deletes,
+            rewrites_deletes: false,
             commits_by_block: commits_by_block || self.config.layout() == TimelineLayout::V1,
             instants,
             range,

@@ -10,6 +10,7 @@
 //! | `rows/` | rows merged without a table |
 //! | `stream/` | reads one or several splits with threads |
 //! | `file_schema` | the schema in files, if commits have none |
+//! | `log_contents` | the log blocks of a slice, without their records |
 //! | `memory` | the memory limit of a merge, and spilling |
 //! | `reader_threads` | the threads of a stream |
 //! | `report` | statistics of a read |
@@ -20,6 +21,7 @@ mod base;
 mod changes;
 mod columns;
 mod file_schema;
+mod log_contents;
 mod logs;
 mod memory;
 mod reader_threads;
@@ -29,6 +31,7 @@ mod slice;
 mod stream;
 
 pub use file_schema::newest_schema;
+pub use log_contents::{LogContents, log_contents};
 pub use report::{CorruptRange, ReadReport, SharedReport};
 pub use rows::rows_merge::{RowsMerge, RowsMergeOptions};
 pub use stream::pool::Stream;

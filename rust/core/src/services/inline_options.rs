@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::archival::ArchivalOptions;
 use super::cleaning::CleaningOptions;
 use super::clustering::ClusteringOptions;
-use super::compaction::CompactionOptions;
+use super::compaction::{CompactionOptions, LogCompactionOptions};
 use crate::config::option_values::{boolean, number};
 use crate::error::Result;
 
@@ -17,6 +17,7 @@ const ARCHIVE_LATER: &str = "hoodie.archive.async";
 const IS_AUTOMATIC: bool = true;
 const COMPACT: &str = "hoodie.compact.inline";
 const PLAN_COMPACTION: &str = "hoodie.compact.schedule.inline";
+const COMPACT_LOGS: &str = "hoodie.log.compaction.inline";
 const CLUSTER: &str = "hoodie.clustering.inline";
 const PLAN_CLUSTERING: &str = "hoodie.clustering.schedule.inline";
 const CLUSTER_COMMITS: &str = "hoodie.clustering.inline.max.commits";
@@ -48,6 +49,8 @@ pub struct InlineServices {
     pub archives: bool,
     /// What is done about compaction.
     pub compaction: InlineStep,
+    /// Whether logs are compacted into logs, by plans that are executed at once.
+    pub compacts_logs: bool,
     /// What is done about clustering.
     pub clustering: InlineStep,
     /// Commits after which a clustering is due.
@@ -79,6 +82,7 @@ impl InlineServices {
             cleans: is_set(CLEAN, IS_AUTOMATIC)? && !is_set(CLEAN_LATER, false)?,
             archives: is_set(ARCHIVE, IS_AUTOMATIC)? && !is_set(ARCHIVE_LATER, false)?,
             compaction: step(COMPACT, PLAN_COMPACTION)?,
+            compacts_logs: is_set(COMPACT_LOGS, false)?,
             clustering,
             clustering_commits: number(options, commits, CLUSTERING_COMMITS)?,
             fails: is_set(FAIL, true)?,
@@ -96,6 +100,9 @@ impl InlineServices {
         }
         if self.compaction != InlineStep::Skip {
             CompactionOptions::from_options(options, COMPACTION_COMMITS)?;
+        }
+        if self.compacts_logs {
+            LogCompactionOptions::from_options(options)?;
         }
         if self.clustering != InlineStep::Skip {
             ClusteringOptions::from_options(options)?;

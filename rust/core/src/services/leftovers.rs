@@ -66,6 +66,7 @@ fn remove_markers(rollbacks: &Rollbacks<'_>, timeline: &Timeline, instant: &Requ
         for marker in markers.list()? {
             let path = DataPath::parse(&marker.data_path)?;
             if path.is_of(instant) {
+                rollbacks.store.check_removable(&path.path())?;
                 rollbacks.store.delete(&path.path())?;
             }
         }

@@ -42,7 +42,7 @@ mod undo_files;
 pub use archival::{Archival, ArchivalOptions, ArchivalResult};
 pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
 pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
-pub use compaction::{CompactionOptions, TableCompactions};
+pub use compaction::{CompactionOptions, LogCompactionOptions, TableCompactions};
 pub use failed_writes::roll_back_failed_writes;
 pub use inline_options::{COMPACTION_COMMITS, InlineServices, InlineStep};
 pub use leftovers::remove_leftovers;

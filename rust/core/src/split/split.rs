@@ -56,6 +56,10 @@ pub struct Query {
     pub changelog: bool,
     /// Whether deleted keys are returned as rows, too.
     pub deletes: DeleteOutput,
+    /// Whether rows of deleted keys are written to a delete block again: their ordering values are exactly those of the
+    /// deletes, null for a delete that has none, and an error where the column cannot hold them.
+    #[serde(default)]
+    pub rewrites_deletes: bool,
     /// Whether log files may have uncommitted blocks, which the instant of the block identifies (up to table version
     /// 7).
     pub commits_by_block: bool,

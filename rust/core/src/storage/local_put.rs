@@ -221,6 +221,10 @@ fn create_empty(path: &Path) -> Result<PutOutcome> {
 
 /// Removes a folder after those in it, as far as they are empty. Symbolic links are files here, and are not followed.
 fn remove_empty_folders(folder: &Path) -> std::io::Result<()> {
+    // What a link stands for is not the table's.
+    if folder.is_symlink() {
+        return Ok(());
+    }
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -139,19 +139,21 @@ impl Markers {
     /// Removes data files that [`Self::uncommitted`] found.
     ///
     /// # Errors
-    /// Those of the store.
+    /// As for [`Self::remove`].
     pub fn delete_data_files(&self, paths: &BTreeSet<String>) -> Result<()> {
+        paths.iter().try_for_each(|path| self.table.check_removable(path))?;
         paths.iter().try_for_each(|path| self.table.delete(path))
     }
 
     /// Removes the markers and their folder; lists and their type last, so that what is left after a failure can be read.
     ///
     /// # Errors
-    /// Those of the store.
+    /// `InvalidTable` if a link leads out of the table: nothing is removed then; those of the store.
     pub fn remove(&self) -> Result<()> {
         let mut paths: Vec<String> =
             self.table.list_recursively(&self.folder)?.into_iter().map(|(path, _)| path).collect();
         paths.sort_by_key(|path| path.ends_with(TYPE));
+        paths.iter().try_for_each(|path| self.table.check_removable(path))?;
         paths.iter().try_for_each(|path| self.table.delete(path))?;
         self.table.remove_empty_folders(&self.folder)
     }

@@ -16,6 +16,7 @@
 //! | `log_append/` | log files |
 //! | `merge_handle/` | base files that are rewritten with the records of a commit |
 //! | `compact_handle` | base files of compactions: the merged rows of slices |
+//! | `log_compact_handle` | log files of log compactions: the merged records of logs |
 //! | `row_errors` | rows that are refused, separated from the others |
 //! | `write_status` | what a commit has to know of a file |
 //! | `partition_metadata` | the file that makes a folder a partition |
@@ -27,6 +28,7 @@ mod compact_handle;
 mod create_handle;
 mod file_upload;
 mod log_append;
+mod log_compact_handle;
 mod markers;
 mod merge_handle;
 mod meta_columns;
@@ -40,6 +42,7 @@ pub use column_range::{ColumnRange, ColumnValue};
 pub use compact_handle::{CompactHandle, CompactTarget};
 pub use create_handle::{CreateHandle, CreateTarget};
 pub use log_append::{AppendHandle, AppendOptions, LogFormat, LogNaming, LogRows, LogTarget};
+pub use log_compact_handle::{LogCompactHandle, LogCompactTarget};
 pub use markers::{Marker, MarkerKind, Markers};
 pub use merge_handle::{MergeHandle, MergeTarget};
 pub use meta_columns::MetaColumns;

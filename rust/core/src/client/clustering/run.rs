@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::index::new_group_prefix;
 use crate::names::RequestedTime;
 use crate::plan::{OpenTable, QueryOptions};
+use crate::progress;
 use crate::read::Stream;
 use crate::services::{PlannedClustering, PlannedGroup};
 use crate::spill::SpillFolder;
@@ -45,9 +46,14 @@ impl ClusteringRun<'_> {
         let threads = cores.min(plan.groups.len()).max(1);
         let attempt = new_attempt();
         let tasks: Vec<(u32, &PlannedGroup)> = (0..).zip(&plan.groups).collect();
+        let bytes =
+            |group: &PlannedGroup| group.slices.iter().fold(0_u64, |sum, slice| sum.saturating_add(slice.total_len()));
+        progress::begin(plan.groups.iter().fold(0, |sum, group| sum.saturating_add(bytes(group))));
         let statuses = parallel::map(&tasks, threads, |(task, group)| {
             let token = WriteToken { task: *task, stage: 0, attempt };
-            self.write_group(group, &plan.sort_columns, token, (cores, threads))
+            let written = self.write_group(group, &plan.sort_columns, token, (cores, threads))?;
+            progress::advance(bytes(group));
+            Ok(written)
         })?;
         if statuses.len() != tasks.len() {
             return Err(Error::internal(format!("{} of {} groups have a result", statuses.len(), tasks.len())));

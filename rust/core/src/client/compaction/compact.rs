@@ -10,11 +10,11 @@ use crate::client::write::check_supported;
 use crate::commit::Clock;
 use crate::config::{ReadOptions, TableType, WriteOptions};
 use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::{CompactionOptions, TableCompactions};
 use crate::storage::{StorageOptions, open_file_store};
-use crate::timeline::metadata::HoodieCompactionOperation;
 
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
 const COMMITS: u64 = 0;
@@ -44,8 +44,8 @@ pub struct Compacted {
 pub struct PlannedCompaction {
     /// Its requested time; none if it is not planned yet.
     pub instant: Option<RequestedTime>,
-    /// What it merges.
-    pub operations: Vec<HoodieCompactionOperation>,
+    /// What it merges, in the order of its plan.
+    pub slices: Vec<FileSlice>,
 }
 
 /// Compacts a table: executes compactions that are pending, then plans another one, if it is due, and executes it.
@@ -59,7 +59,7 @@ pub fn compact(
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Compacted> {
-    let parsed = checked(uri, storage, options)?.1;
+    let parsed = checked(uri, storage, options, "compact")?.1;
     let target = ServiceTarget { uri, storage, options: parsed.values() };
     let mut done = Compacted { warnings: parsed.warnings().to_vec(), ..Compacted::default() };
     if request.run {
@@ -84,31 +84,33 @@ pub fn planned_compactions(
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    let (table, parsed) = checked(uri, storage, options)?;
+    let (table, parsed) = checked(uri, storage, options, "compact")?;
     let target = ServiceTarget { uri, storage, options: parsed.values() };
     let mut planned = Vec::new();
     if request.run {
         let compactions = TableCompactions::open(&open_file_store(uri, storage)?)?;
         for instant in compactions.pending() {
-            let operations = compactions.operations(&instant)?;
-            planned.push(PlannedCompaction { instant: Some(instant), operations });
+            let slices = compactions.slices(&instant)?;
+            planned.push(PlannedCompaction { instant: Some(instant), slices });
         }
     }
     if request.schedule {
         let options = CompactionOptions::from_options(parsed.values(), COMMITS)?;
         let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
-        let plan = plan_if_due(target, &options, &table, &instant)?;
-        let operations = plan.and_then(|plan| plan.operations);
-        planned.extend(operations.map(|operations| PlannedCompaction { instant: None, operations }));
+        if let Some(plan) = plan_if_due(target, &options, &table, &instant)? {
+            let slices = TableCompactions::open(&open_file_store(uri, storage)?)?.slices_of_plan(&plan)?;
+            planned.push(PlannedCompaction { instant: None, slices });
+        }
     }
     Ok(planned)
 }
 
-/// Opens the table and checks the options.
-fn checked(
+/// Opens the table and checks the options of a service.
+pub(super) fn checked(
     uri: &str,
     storage: &StorageOptions,
     options: &BTreeMap<String, String>,
+    service: &str,
 ) -> Result<(OpenTable, WriteOptions)> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     check_supported(&table.config).map_err(|error| error.in_file(uri))?;
@@ -116,6 +118,6 @@ fn checked(
         let message = "a copy-on-write table has no logs to compact";
         return Err(Error::invalid_argument(message).in_file(uri));
     }
-    let parsed = WriteOptions::parse(options, "compact", &table.config)?;
+    let parsed = WriteOptions::parse(options, service, &table.config)?;
     Ok((table, parsed))
 }

@@ -11,6 +11,8 @@ use crate::commit::WriteOperation;
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::progress;
 use crate::services::TableCompactions;
 use crate::storage::{open_file_store, parallel};
 use crate::write::{BaseFileOptions, CompactHandle, CompactTarget, WriteStatus, WriteToken};
@@ -60,22 +62,49 @@ fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<(Vec<
     let (table, store, instant) = (transaction.table(), transaction.store(), transaction.instant());
     let slices = slices_of(transaction)?;
     let schema = WriteSchema::of_table(table)?;
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(slices.len().max(1));
+    let threads = threads_for(&slices);
     let handle = CompactHandle {
         store,
         table,
         schema: &schema.stored,
         options: &BaseFileOptions::from_hudi_options(target.options)?,
-        memory: table.options.memory_limit / (threads as u64).max(1),
+        memory: memory_of_each(table, threads),
     };
-    let attempt = new_attempt();
-    let numbered: Vec<(u32, &FileSlice)> = (0..).zip(&slices).collect();
-    let statuses = parallel::map(&numbered, threads, |(task, slice)| {
-        let token = WriteToken { task: *task, stage: 0, attempt };
-        handle.compact(&CompactTarget { slice: (*slice).clone(), instant: instant.clone(), token })
+    let statuses = each_slice(&slices, threads, &|slice, token| {
+        handle.compact(&CompactTarget { slice: slice.clone(), instant: instant.clone(), token })
     })?;
-    if statuses.len() != slices.len() {
-        return Err(Error::internal(format!("{} of {} slices were compacted", statuses.len(), slices.len())));
-    }
     Ok((statuses, schema.columns))
+}
+
+/// The threads that merge slices.
+pub(super) fn threads_for(slices: &[FileSlice]) -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get).min(slices.len().max(1))
+}
+
+/// The share of the memory limit of each thread.
+pub(super) fn memory_of_each(table: &OpenTable, threads: usize) -> u64 {
+    table.options.memory_limit / (threads as u64).max(1)
+}
+
+/// Merges each slice, in an attempt of its own. One result for each.
+///
+/// # Errors
+/// Of several errors, that of the first slice.
+pub(super) fn each_slice<T: Send>(
+    slices: &[FileSlice],
+    threads: usize,
+    merge: &(dyn Fn(&FileSlice, WriteToken) -> Result<T> + Sync),
+) -> Result<Vec<T>> {
+    let attempt = new_attempt();
+    let numbered: Vec<(u32, &FileSlice)> = (0..).zip(slices).collect();
+    progress::begin(slices.iter().fold(0, |sum, slice| sum.saturating_add(slice.total_len())));
+    let done = parallel::map(&numbered, threads, |(task, slice)| {
+        let merged = merge(slice, WriteToken { task: *task, stage: 0, attempt })?;
+        progress::advance(slice.total_len());
+        Ok(merged)
+    })?;
+    if done.len() != slices.len() {
+        return Err(Error::internal(format!("{} of {} slices were compacted", done.len(), slices.len())));
+    }
+    Ok(done)
 }

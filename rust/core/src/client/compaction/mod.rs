@@ -5,11 +5,17 @@
 //! | `schedule` | plans a compaction, if one is due |
 //! | `execute` | writes the files of a plan and completes it |
 //! | `compact` | the entry point: what is planned and executed, in what order |
+//! | `log_compact` | the same for compactions of logs into logs |
+//! | `log_execute` | writes the log files of a plan and completes it |
 
 mod compact;
 mod execute;
+mod log_compact;
+mod log_execute;
 mod schedule;
 
 pub use compact::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
 pub(super) use execute::{execute_pending, slices_of};
+pub(super) use log_compact::log_compact_pending;
+pub use log_compact::{log_compact, planned_log_compactions};
 pub(super) use schedule::schedule;

@@ -87,7 +87,7 @@ fn restore_locked(
     if is_dry_run {
         return Ok((restored, None));
     }
-    let options = MetadataUpkeep::drop_for_restore(&table.store, &table.table, &table.options)?;
+    let options = MetadataUpkeep::drop_to_rebuild(&table.store, &table.table, &table.options)?;
     let begun = match begun {
         Some(begun) => begun,
         None => rollbacks.begin_restore(rollbacks.timeline()?, time, &instants)?,

@@ -10,6 +10,7 @@ use super::begin::{check_version, clock, repaired};
 use super::{Target, Transaction};
 use crate::commit::{Concurrency, Heartbeat, Heartbeats, TimelineWriter, WriteOperation};
 use crate::error::{Error, ErrorKind, Result};
+use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::{PutOutcome, StorageOptions, open_file_store};
@@ -88,14 +89,66 @@ impl ServiceTarget<'_> {
         Ok(begun)
     }
 
+    /// Brings the metadata table into the state that options ask for, under the lock, after failed writes were rolled back. With `rebuilds`
+    /// it is deleted before, even if it is damaged, and gets the partitions that it had. Returns the table as it is then.
+    ///
+    /// # Errors
+    /// As for [`Transaction::begin`]; `Unsupported`, before anything is changed, if it cannot be built now; those of building it, after
+    /// which it can be repeated.
+    pub(in crate::client) fn change_metadata(&self, rebuilds: bool) -> Result<Arc<OpenTable>> {
+        let (mut target, concurrency) = match rebuilds {
+            true => self.target()?,
+            false => self.opened()?,
+        };
+        let lock = concurrency.lock()?;
+        if rebuilds {
+            let table = target.open()?;
+            MetadataUpkeep::check_can_build(&table, &target.options).map_err(|error| error.in_file(self.uri))?;
+            if !table.config.metadata_partitions.is_empty() {
+                target.options = MetadataUpkeep::drop_to_rebuild(&target.store, &table, &target.options)?;
+            }
+        }
+        let table = repaired(&target, &concurrency)?;
+        if let Some(lock) = lock {
+            clock(&table.config, &concurrency).wait_for_skew()?;
+            lock.release()?;
+        }
+        Ok(table)
+    }
+
+    /// Takes a plan that cannot be executed any more off the timeline, under the lock. Nothing is done if another process executes it.
+    ///
+    /// # Errors
+    /// As for [`Transaction::begin`] and [`Rollbacks::roll_back`].
+    ///
+    /// [`Rollbacks::roll_back`]: crate::services::Rollbacks::roll_back
+    pub(in crate::client) fn give_up(&self, instant: &RequestedTime) -> Result<()> {
+        let (target, concurrency) = self.opened()?;
+        let lock = concurrency.lock()?;
+        let table = target.open()?;
+        let is_inflight = table.timeline.writes_at(instant).any(|one| one.state == InstantState::Inflight);
+        if !is_inflight || Heartbeats::list(&*target.store)?.is_expired(instant, concurrency.heartbeat) {
+            let clock = clock(&table.config, &concurrency);
+            let metadata = target.metadata(&table)?;
+            target.rollbacks(&table.config, &clock, metadata.as_ref()).roll_back(instant)?;
+        }
+        lock.map_or(Ok(()), |lock| lock.release())
+    }
+
     fn opened(&self) -> Result<(Target, Concurrency)> {
+        let (target, concurrency) = self.target()?;
+        target.metadata(&target.open()?)?;
+        Ok((target, concurrency))
+    }
+
+    /// The table, whose metadata table may be damaged.
+    fn target(&self) -> Result<(Target, Concurrency)> {
         let store = open_file_store(self.uri, self.storage)?;
         let (uri, storage, options) = (self.uri.to_owned(), self.storage.clone(), self.options.clone());
         let target = Target { uri, storage, options, store };
         let table = target.open()?;
         check_version(&table.config).map_err(|error| error.in_file(self.uri))?;
         let concurrency = Concurrency::from_options(&target.store, self.storage, self.options)?;
-        target.metadata(&table)?;
         Ok((target, concurrency))
     }
 }

@@ -82,6 +82,16 @@ impl BlockHeader {
         self.with(HeaderKey::BaseFileInstantTimeOfRecordPositions, instant.as_str())
     }
 
+    /// Adds the instants whose blocks this one replaces: that of a log compaction. Without instants nothing is added.
+    #[must_use]
+    pub fn with_compacted_instants(self, instants: &[RequestedTime]) -> Self {
+        if instants.is_empty() {
+            return self;
+        }
+        let instants: Vec<&str> = instants.iter().map(RequestedTime::as_str).collect();
+        self.with(HeaderKey::CompactedBlockTimes, &instants.join(","))
+    }
+
     /// Adds the records' Avro schema as JSON.
     #[must_use]
     pub fn with_schema(self, schema: &str) -> Self {

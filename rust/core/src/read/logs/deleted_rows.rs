@@ -27,6 +27,8 @@ pub(in crate::read) struct DeletedKeyRows {
     keys: KeyColumns,
     /// The field that is the record key.
     key_field: Option<String>,
+    /// Whether ordering values are exactly those of the deletes.
+    is_exact: bool,
 }
 
 impl DeletedKeyRows {
@@ -35,7 +37,13 @@ impl DeletedKeyRows {
             [only] => Some(only.clone()),
             _ => None,
         };
-        Self { projected, keys, key_field }
+        Self { projected, keys, key_field, is_exact: false }
+    }
+
+    /// Keeps ordering values as they are: null for a delete that has none. Values that their column cannot hold are
+    /// errors.
+    pub(in crate::read) fn exact(self, is_exact: bool) -> Self {
+        Self { is_exact, ..self }
     }
 
     /// Returns the values of a block, one row per delete: the projected columns for which it has values.
@@ -50,6 +58,7 @@ impl DeletedKeyRows {
                 meta_columns::PARTITION_PATH => Some(Arc::new(strings(deletes, |one| one.partition.as_ref())?)),
                 meta_columns::COMMIT_TIME => Some(Arc::new(StringArray::from(vec![instant; rows]))),
                 name if Some(name) == self.key_field.as_deref() => key_values(&keys, field.data_type()),
+                name if self.is_exact => self.keys.exact_ordering_of_deletes(name, deletes)?,
                 name => self.keys.ordering_of_deletes(name, deletes)?,
             };
             if let Some(column) = column.filter(|column| column.data_type() == field.data_type()) {

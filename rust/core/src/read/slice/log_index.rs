@@ -35,8 +35,10 @@ pub(super) fn read_logs(
 ) -> Result<(LogRecords, LogRows)> {
     let MergeColumns { keys, deleted_rows, .. } = columns;
     let (query, table, types, projected) = (from.query, from.table, from.types, &columns.projection.projected);
-    let deleted = (*deleted_rows == DeletedRows::Delivered)
-        .then(|| DeletedKeyRows::new(Arc::clone(projected), keys.clone(), &query.key_fields));
+    let deleted = (*deleted_rows == DeletedRows::Delivered).then(|| {
+        let rows = DeletedKeyRows::new(Arc::clone(projected), keys.clone(), &query.key_fields);
+        rows.exact(query.rewrites_deletes)
+    });
     let evolution = query.evolution.as_ref();
     let loader = LogLoader { table, types, evolution, keys, projected, deleted, report: from.report.clone() };
     let Some(plan) = plan else {

@@ -110,5 +110,9 @@ fn delete_old(table: &ServiceTable, kept_manifests: usize) -> Result<()> {
     // Manifests first: none names a file that is gone.
     let (manifests, files): (Vec<&String>, Vec<&String>) =
         names.iter().filter(is_old).partition(|name| name.starts_with("manifest_"));
-    manifests.into_iter().chain(files).try_for_each(|name| table.delete(&format!("{folder}/{name}")))
+    manifests.into_iter().chain(files).try_for_each(|name| {
+        let path = format!("{folder}/{name}");
+        table.store.check_removable(&table.in_store(&path))?;
+        table.delete(&path)
+    })
 }

@@ -8,6 +8,7 @@ use super::{archive_log, compact_history, limits, lsm_history};
 use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::names::RequestedTime;
+use crate::progress;
 use crate::services::cleaning::{CleaningOptions, earliest_to_retain};
 use crate::services::compaction::last_completed_compaction;
 use crate::services::service_table::ServiceTable;
@@ -119,11 +120,13 @@ pub(in crate::services) fn archive_instants(
     if instants.is_empty() {
         return Ok(());
     }
+    progress::begin(instants.len() as u64);
     match table.config.layout() {
         TimelineLayout::V1 => archive_log::append(table, instants)?,
         TimelineLayout::V2 => lsm_history::append(table, instants)?,
     }
     table.timeline_writer().delete_archived(instants)?;
+    progress::advance(instants.len() as u64);
     match table.config.layout() {
         TimelineLayout::V1 => Ok(()),
         TimelineLayout::V2 => compact_history::compact(table, history_batch),

@@ -7,6 +7,7 @@ use super::plan_file::CheckedPlan;
 use crate::commit::{CleanedFiles, CleanedPartition};
 use crate::error::Result;
 use crate::file_group::files_of;
+use crate::progress;
 use crate::services::data_paths::DataPath;
 use crate::storage::{FileStore, FolderEntry, parallel};
 
@@ -25,7 +26,12 @@ pub(super) fn delete_files(
     let paths: Vec<DataPath> = plan.files().filter(|path| !needed.contains(path)).collect();
     // Before the first is deleted.
     parallel::map(&paths, store.requests_at_once(), |path| store.check_removable(&path.path()))?;
-    parallel::map(&paths, store.requests_at_once(), |path| delete_file(store, path))?;
+    progress::begin(paths.len() as u64);
+    parallel::map(&paths, store.requests_at_once(), |path| {
+        delete_file(store, path)?;
+        progress::advance(1);
+        Ok(())
+    })?;
     let mut done = CleanedFiles::default();
     for path in paths {
         done.partitions.entry(path.partition).or_default().files.push(path.name);

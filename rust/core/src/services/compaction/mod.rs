@@ -7,13 +7,16 @@
 //! | `strategy` | which of these it takes |
 //! | `plan` | plans, made and read |
 //! | `table_compaction` | all of it, for the table itself |
+//! | `log_compaction` | the same for compactions of logs into logs |
 
+mod log_compaction;
 mod plan;
 mod slices;
 mod strategy;
 mod table_compaction;
 mod trigger;
 
+pub use log_compaction::LogCompactionOptions;
 pub(super) use plan::{operation_of, plan_of, planned_slices};
 pub(super) use slices::{planned_groups, slices_to_compact};
 pub use table_compaction::{CompactionOptions, TableCompactions};

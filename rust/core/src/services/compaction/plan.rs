@@ -49,24 +49,35 @@ pub(in crate::services) fn plan_of(operations: Vec<HoodieCompactionOperation>) -
     }
 }
 
-/// Reads the slices of the plan of a pending compaction. Files have the sizes of the storage.
+/// Reads the slices of the plan of a pending compaction or log compaction. Files have the sizes of the storage.
 ///
 /// # Errors
 /// `InvalidTable` for a plan that names files outside of its partitions, or of other file groups; `NotFound`, naming the file, if one of
 /// them is gone; those of the storage.
-pub(in crate::services) fn planned_slices(table: &ServiceTable, instant: &RequestedTime) -> Result<Vec<FileSlice>> {
-    let in_plan = |error: Error| error.at_instant(instant);
-    let plan = read_plan(table, instant, Action::Compaction)?;
+pub(in crate::services) fn planned_slices(
+    table: &ServiceTable,
+    instant: &RequestedTime,
+    action: Action,
+) -> Result<Vec<FileSlice>> {
+    let plan = read_plan(table, instant, action)?;
+    slices_of_plan(table, &plan).map_err(|error| error.at_instant(instant))
+}
+
+/// The slices of a plan, in its order.
+///
+/// # Errors
+/// As for [`planned_slices`].
+pub(super) fn slices_of_plan(table: &ServiceTable, plan: &HoodieCompactionPlan) -> Result<Vec<FileSlice>> {
     let mut listed: Option<PartitionFiles> = None;
     let mut slices = Vec::new();
-    for operation in plan.operations.into_iter().flatten() {
+    for operation in plan.operations.iter().flatten() {
         let partition = operation.partition_path.clone().unwrap_or_default();
         // Operations are mostly ordered by partition.
         let files = match listed.take() {
             Some(files) if files.partition == partition => files,
             _ => table.files(&partition)?,
         };
-        slices.push(slice_of(&operation, &files).map_err(in_plan)?);
+        slices.push(slice_of(operation, &files)?);
         listed = Some(files);
     }
     Ok(slices)

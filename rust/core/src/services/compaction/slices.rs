@@ -9,35 +9,50 @@ use crate::error::Result;
 use crate::file_group::{FileSlice, FileSystemView, LogFile, PartitionFiles};
 use crate::names::{LogFileName, RequestedTime};
 use crate::services::service_table::ServiceTable;
-use crate::timeline::{CompletionStatus, Timeline};
+use crate::timeline::{CompletionStatus, PendingCompaction, Timeline};
 
-/// File groups that are in a plan: pending compactions, log compactions and clustering. By partition.
+/// File groups that are in a plan, by partition.
 pub(in crate::services) type PlannedGroups = BTreeMap<String, BTreeSet<String>>;
 
-/// The file groups of pending plans.
+/// The file groups of pending compactions and clustering. Those of log compactions may be compacted: these are given up then.
 ///
 /// # Errors
 /// What reading plans may fail with.
 pub(in crate::services) fn planned_groups(timeline: &Timeline) -> Result<PlannedGroups> {
-    let mut groups = PlannedGroups::new();
-    for plan in timeline.pending_compactions()?.into_iter().chain(timeline.pending_log_compactions()?) {
-        for operation in plan.operations {
-            groups.entry(operation.partition).or_default().insert(operation.file_id);
-        }
-    }
+    let mut groups = groups_of(timeline.pending_compactions()?);
     for group in timeline.file_groups_in_pending_clustering()? {
         groups.entry(group.partition).or_default().insert(group.file_id);
     }
     Ok(groups)
 }
 
+/// The same, and those of pending log compactions.
+///
+/// # Errors
+/// As for [`planned_groups`].
+pub(super) fn planned_groups_and_logs(timeline: &Timeline) -> Result<PlannedGroups> {
+    let mut groups = planned_groups(timeline)?;
+    for (partition, file_ids) in groups_of(timeline.pending_log_compactions()?) {
+        groups.entry(partition).or_default().extend(file_ids);
+    }
+    Ok(groups)
+}
+
+fn groups_of(plans: Vec<PendingCompaction>) -> PlannedGroups {
+    let mut groups = PlannedGroups::new();
+    for operation in plans.into_iter().flat_map(|plan| plan.operations) {
+        groups.entry(operation.partition).or_default().insert(operation.file_id);
+    }
+    groups
+}
+
 /// The slices of partitions that a compaction at `instant` may take, those with log files.
 ///
 /// # Errors
 /// As for [`FileSystemView::slices`].
-pub(in crate::services) fn slices_to_compact(
+pub(in crate::services) fn slices_to_compact<'a>(
     table: &ServiceTable,
-    partitions: &[PartitionFiles],
+    partitions: impl IntoIterator<Item = &'a PartitionFiles>,
     planned: &PlannedGroups,
     instant: &RequestedTime,
 ) -> Result<Vec<FileSlice>> {

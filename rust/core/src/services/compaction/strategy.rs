@@ -6,14 +6,18 @@
 //! | `BoundedIOCompactionStrategy` | slices until so much is read and written |
 //! | `LogFileSizeBasedCompactionStrategy` | the same, those with most bytes in logs first, above a threshold |
 //! | `LogFileNumBasedCompactionStrategy` | the same, those with most log files first, above a threshold |
-//! | `DayBasedCompactionStrategy` | those of the latest partitions, which are days |
+//! | `DayBasedCompactionStrategy` | of the latest partitions, which are days, slices until so much is read and written |
 //! | `BoundedPartitionAwareCompactionStrategy` | those of the partitions of the last days |
 //! | `UnBoundedPartitionAwareCompactionStrategy` | those of all other partitions |
+//! | `PartitionRegexBasedCompactionStrategy` | those of partitions in whose paths a pattern is found |
+//!
+//! As in Hudi, partitions are chosen first, by all strategies, then slices.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{Days, Local, NaiveDate};
+use regex::Regex;
 
 use crate::config::option_values;
 use crate::error::{Error, Result};
@@ -25,6 +29,7 @@ const PACKAGE: &str = "org.apache.hudi.table.action.compact.strategy.";
 const TARGET_IO: (&str, u64) = ("hoodie.compaction.target.io", 500 * 1024);
 const LOG_BYTES: &str = "hoodie.compaction.logfile.size.threshold";
 const LOG_FILES: &str = "hoodie.compaction.logfile.num.threshold";
+const PATTERN: &str = "hoodie.compaction.partition.path.regex";
 const PARTITIONS: (&str, usize) = ("hoodie.compaction.daybased.target.partitions", 10);
 
 /// One rule.
@@ -37,9 +42,10 @@ enum Rule {
     LatestDays,
     LastDays,
     BeforeLastDays,
+    Pattern,
 }
 
-const RULES: [(&str, Rule); 7] = [
+const RULES: [(&str, Rule); 8] = [
     ("UnBoundedCompactionStrategy", Rule::All),
     ("BoundedIOCompactionStrategy", Rule::BoundedIo),
     (DEFAULT, Rule::LogBytes),
@@ -47,10 +53,11 @@ const RULES: [(&str, Rule); 7] = [
     ("DayBasedCompactionStrategy", Rule::LatestDays),
     ("BoundedPartitionAwareCompactionStrategy", Rule::LastDays),
     ("UnBoundedPartitionAwareCompactionStrategy", Rule::BeforeLastDays),
+    ("PartitionRegexBasedCompactionStrategy", Rule::Pattern),
 ];
 
 /// The strategies of a table's compactions, applied one after the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(in crate::services) struct CompactionStrategy {
     rules: Vec<Rule>,
     /// Megabytes that a compaction reads and writes.
@@ -61,6 +68,8 @@ pub(in crate::services) struct CompactionStrategy {
     log_files: u64,
     /// Partitions, or days.
     partitions: usize,
+    /// The pattern of partition paths, of the rule that has one.
+    pattern: Option<Regex>,
 }
 
 impl CompactionStrategy {
@@ -71,8 +80,11 @@ impl CompactionStrategy {
     pub(in crate::services) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
         let given = options.get(STRATEGY).map_or(DEFAULT, String::as_str);
         let names = given.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let rules = names.map(rule).collect::<Result<Vec<_>>>()?;
+        let pattern = rules.contains(&Rule::Pattern).then(|| pattern(options)).transpose()?;
         Ok(Self {
-            rules: names.map(rule).collect::<Result<_>>()?,
+            rules,
+            pattern,
             target_io: option_values::number(options, TARGET_IO.0, TARGET_IO.1)?,
             log_bytes: option_values::number(options, LOG_BYTES, 0)?,
             log_files: option_values::number(options, LOG_FILES, 0)?,
@@ -80,10 +92,29 @@ impl CompactionStrategy {
         })
     }
 
-    /// The operations that a compaction takes, in the order of the plan.
+    /// The partitions that a compaction takes slices of.
     ///
     /// # Errors
     /// `InvalidArgument` if partitions are to be days and are not.
+    pub(in crate::services) fn chosen_partitions<'a>(&self, paths: Vec<&'a str>) -> Result<Vec<&'a str>> {
+        let mut paths = paths;
+        for rule in &self.rules {
+            paths = match rule {
+                Rule::All | Rule::BoundedIo | Rule::LogBytes | Rule::LogFiles => paths,
+                Rule::Pattern => {
+                    let is_found = |path: &&str| self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(path));
+                    paths.into_iter().filter(is_found).collect()
+                }
+                Rule::LatestDays | Rule::LastDays | Rule::BeforeLastDays => self.of_days(*rule, paths)?,
+            };
+        }
+        Ok(paths)
+    }
+
+    /// The operations that a compaction takes, in the order of the plan.
+    ///
+    /// # Errors
+    /// As for [`Self::chosen_partitions`].
     pub(in crate::services) fn chosen(
         &self,
         operations: Vec<HoodieCompactionOperation>,
@@ -101,7 +132,7 @@ impl CompactionStrategy {
         mut operations: Vec<HoodieCompactionOperation>,
     ) -> Result<Vec<HoodieCompactionOperation>> {
         match rule {
-            Rule::All => Ok(operations),
+            Rule::All | Rule::Pattern | Rule::BeforeLastDays => Ok(operations),
             Rule::BoundedIo => Ok(self.bounded(operations)),
             Rule::LogBytes | Rule::LogFiles => {
                 let (metric, least) = match rule {
@@ -112,7 +143,14 @@ impl CompactionStrategy {
                 operations.sort_by_key(|operation| Reverse(metric_of(operation, metric)));
                 Ok(self.bounded(operations))
             }
-            Rule::LatestDays | Rule::LastDays | Rule::BeforeLastDays => self.of_days(rule, operations),
+            Rule::LatestDays | Rule::LastDays => {
+                let day = |one: &HoodieCompactionOperation| day_of(one.partition_path.as_deref().unwrap_or_default());
+                let dated = operations.into_iter().map(|operation| Ok((day(&operation)?, operation)));
+                let mut dated = dated.collect::<Result<Vec<_>>>()?;
+                dated.sort_by_key(|(day, _)| Reverse(*day));
+                let operations = dated.into_iter().map(|(_, operation)| operation).collect();
+                Ok(if rule == Rule::LatestDays { self.bounded(operations) } else { operations })
+            }
         }
     }
 
@@ -130,25 +168,33 @@ impl CompactionStrategy {
         kept
     }
 
-    fn of_days(
-        &self,
-        rule: Rule,
-        operations: Vec<HoodieCompactionOperation>,
-    ) -> Result<Vec<HoodieCompactionOperation>> {
-        let dated = operations.into_iter().map(|operation| Ok((day_of(&operation)?, operation)));
+    fn of_days<'a>(&self, rule: Rule, paths: Vec<&'a str>) -> Result<Vec<&'a str>> {
+        let dated = paths.into_iter().map(|path| Ok((day_of(path)?, path)));
         let mut dated = dated.collect::<Result<Vec<_>>>()?;
         dated.sort_by_key(|(day, _)| Reverse(*day));
-        let days: BTreeSet<NaiveDate> = dated.iter().map(|(day, _)| *day).collect();
-        let latest: BTreeSet<NaiveDate> = days.into_iter().rev().take(self.partitions).collect();
         let today = Local::now().date_naive();
         let first = today.checked_sub_days(Days::new(self.partitions as u64)).unwrap_or(NaiveDate::MIN);
-        let is_chosen = |day: NaiveDate| match rule {
-            Rule::LastDays => day >= first,
-            Rule::BeforeLastDays => day < first,
-            _ => latest.contains(&day),
-        };
-        Ok(dated.into_iter().filter(|(day, _)| is_chosen(*day)).map(|(_, operation)| operation).collect())
+        match rule {
+            Rule::LastDays => dated.retain(|(day, _)| *day >= first),
+            Rule::BeforeLastDays => dated.retain(|(day, _)| *day < first),
+            _ => dated.truncate(self.partitions),
+        }
+        Ok(dated.into_iter().map(|(_, path)| path).collect())
     }
+}
+
+/// The pattern of partition paths, which is searched in them (`Pattern.asPredicate`).
+fn pattern(options: &BTreeMap<String, String>) -> Result<Regex> {
+    let Some(given) = options.get(PATTERN) else {
+        let message = format!("{STRATEGY}=PartitionRegexBasedCompactionStrategy needs option {PATTERN}");
+        return Err(Error::invalid_argument(message));
+    };
+    Regex::new(given).map_err(|error| {
+        let message = format!(
+            "option {PATTERN} must be a regular expression without look-around and back-references, got {given:?}"
+        );
+        Error::invalid_argument(message).caused_by(error)
+    })
 }
 
 fn rule(name: &str) -> Result<Rule> {
@@ -167,8 +213,7 @@ fn metric_of(operation: &HoodieCompactionOperation, name: &str) -> u64 {
 }
 
 /// The day of a partition: `yyyy/MM/dd`, or the same in Hive style.
-fn day_of(operation: &HoodieCompactionOperation) -> Result<NaiveDate> {
-    let partition = operation.partition_path.as_deref().unwrap_or_default();
+fn day_of(partition: &str) -> Result<NaiveDate> {
     let values = partition.split('/').map(|part| part.split_once('=').map_or(part, |(_, value)| value));
     let path = values.collect::<Vec<_>>().join("/");
     NaiveDate::parse_from_str(&path, "%Y/%m/%d").map_err(|_| {
@@ -204,7 +249,12 @@ mod tests {
     fn chosen(options: &[(&str, &str)]) -> Vec<String> {
         let options: BTreeMap<String, String> =
             options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let chosen = CompactionStrategy::from_options(&options).unwrap().chosen(operations()).unwrap();
+        let strategy = CompactionStrategy::from_options(&options).unwrap();
+        let all = operations();
+        let paths = all.iter().map(|operation| operation.partition_path.as_deref().unwrap()).collect();
+        let paths: Vec<String> = strategy.chosen_partitions(paths).unwrap().into_iter().map(str::to_owned).collect();
+        let all = all.into_iter().filter(|one| paths.contains(one.partition_path.as_ref().unwrap())).collect();
+        let chosen = strategy.chosen(all).unwrap();
         chosen.into_iter().map(|operation| operation.partition_path.unwrap()).collect()
     }
 
@@ -227,13 +277,38 @@ mod tests {
     }
 
     #[test]
+    fn partitions_are_chosen_by_a_pattern_that_is_found_in_their_paths() {
+        let strategy = (STRATEGY, "PartitionRegexBasedCompactionStrategy");
+        assert_eq!(chosen(&[strategy, (PATTERN, "/0[23]$")]), ["2024/01/02", "day=2024/01/03"]);
+        assert_eq!(chosen(&[strategy, (PATTERN, "^2024")]), ["2024/01/01", "2024/01/02"]);
+        let both = (STRATEGY, "PartitionRegexBasedCompactionStrategy,LogFileNumBasedCompactionStrategy");
+        assert_eq!(chosen(&[both, (PATTERN, "0[13]"), (LOG_FILES, "3")]), ["2024/01/01"]);
+        let error = |options: &[(&str, &str)]| {
+            let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            CompactionStrategy::from_options(&options).unwrap_err().to_string()
+        };
+        assert!(error(&[strategy]).contains("needs option hoodie.compaction.partition.path.regex"));
+        assert!(error(&[strategy, (PATTERN, "(?=x)")]).contains("(?=x)"));
+    }
+
+    #[test]
+    fn the_latest_days_are_those_of_all_partitions_and_bounded() {
+        let latest = (STRATEGY, "DayBasedCompactionStrategy");
+        assert_eq!(chosen(&[latest, (TARGET_IO.0, "15")]), ["day=2024/01/03", "2024/01/02"]);
+        assert_eq!(chosen(&[latest, (TARGET_IO.0, "5")]), ["day=2024/01/03"]);
+        let options = BTreeMap::from([latest, (PARTITIONS.0, "1")].map(|(one, two)| (one.to_owned(), two.to_owned())));
+        let strategy = CompactionStrategy::from_options(&options).unwrap();
+        assert_eq!(strategy.chosen_partitions(vec!["2024/01/01", "2024/01/02"]).unwrap(), ["2024/01/02"]);
+    }
+
+    #[test]
     fn other_classes_and_partitions_are_refused_by_name() {
         let options = BTreeMap::from([(STRATEGY.to_owned(), "my.Own".to_owned())]);
         let error = CompactionStrategy::from_options(&options).unwrap_err().to_string();
         assert!(error.contains("my.Own") && error.contains(DEFAULT), "{error}");
         let days = BTreeMap::from([(STRATEGY.to_owned(), "DayBasedCompactionStrategy".to_owned())]);
-        let odd = vec![operation("oslo", [("a", 0.0), ("b", 0.0), ("c", 0.0)])];
-        let error = CompactionStrategy::from_options(&days).unwrap().chosen(odd).unwrap_err().to_string();
+        let strategy = CompactionStrategy::from_options(&days).unwrap();
+        let error = strategy.chosen_partitions(vec!["oslo"]).unwrap_err().to_string();
         assert!(error.contains("oslo"), "{error}");
     }
 }

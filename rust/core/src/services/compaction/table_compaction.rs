@@ -1,9 +1,9 @@
 //! Compactions of a table: when one is due, its plan, and the slices of a plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::plan::{operation_of, plan_of, planned_slices, read_plan};
+use super::plan::{operation_of, plan_of, planned_slices, slices_of_plan};
 use super::slices::{planned_groups, slices_to_compact};
 use super::strategy::CompactionStrategy;
 use super::trigger::{Trigger, TriggerNames};
@@ -14,7 +14,7 @@ use crate::names::RequestedTime;
 use crate::services::service_table::ServiceTable;
 use crate::storage::FileStore;
 use crate::timeline::Action;
-use crate::timeline::metadata::{HoodieCompactionOperation, HoodieCompactionPlan};
+use crate::timeline::metadata::HoodieCompactionPlan;
 
 const COMMITS: &str = "hoodie.compact.inline.max.delta.commits";
 const SECONDS: (&str, u64) = ("hoodie.compact.inline.max.delta.seconds", 3600);
@@ -23,7 +23,7 @@ const STRATEGY: &str = "hoodie.compact.inline.trigger.strategy";
 const FILE_BYTES: (&str, u64) = ("hoodie.parquet.max.file.size", 120 << 20);
 
 /// How a table is compacted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct CompactionOptions {
     trigger: Trigger,
     strategy: CompactionStrategy,
@@ -47,7 +47,7 @@ impl CompactionOptions {
 
 /// The compactions of the table at the root of a store, as the table is when this is opened.
 pub struct TableCompactions {
-    table: ServiceTable,
+    pub(super) table: ServiceTable,
 }
 
 impl TableCompactions {
@@ -70,9 +70,13 @@ impl TableCompactions {
     #[must_use]
     pub fn is_due(&self, options: &CompactionOptions, instant: &RequestedTime) -> bool {
         let timeline = &self.table.timeline;
+        !self.has_to_wait() && options.trigger.is_due(timeline, instant, self.table.config.timeline_zone, 0)
+    }
+
+    /// Whether pending writes may be writing to the slices of a new plan.
+    pub(super) fn has_to_wait(&self) -> bool {
         let is_service = |action| matches!(action, Action::Compaction | Action::LogCompaction | Action::Clustering);
-        let is_written = self.table.is_v1() && timeline.pending_writes().any(|instant| !is_service(instant.action));
-        !is_written && options.trigger.is_due(timeline, instant, self.table.config.timeline_zone, 0)
+        self.table.is_v1() && self.table.timeline.pending_writes().any(|instant| !is_service(instant.action))
     }
 
     /// The plan of a new compaction at `instant`; none if there is nothing to compact. `partitions` are the files of the table.
@@ -86,6 +90,9 @@ impl TableCompactions {
         instant: &RequestedTime,
     ) -> Result<Option<HoodieCompactionPlan>> {
         let planned = planned_groups(&self.table.timeline)?;
+        let chosen = partitions.iter().map(|files| files.partition.as_str()).collect();
+        let chosen: BTreeSet<&str> = options.strategy.chosen_partitions(chosen)?.into_iter().collect();
+        let partitions = partitions.iter().filter(|files| chosen.contains(files.partition.as_str()));
         let slices = slices_to_compact(&self.table, partitions, &planned, instant)?;
         let operations = slices.iter().map(|slice| operation_of(slice, options.base_bytes)).collect();
         let operations = options.strategy.chosen(operations)?;
@@ -93,12 +100,12 @@ impl TableCompactions {
             .then(|| HoodieCompactionPlan { preserve_hoodie_metadata: Some(true), ..plan_of(operations) }))
     }
 
-    /// What the plan of a pending compaction merges.
+    /// The slices of a plan that is not on the timeline, in its order.
     ///
     /// # Errors
-    /// `InvalidTable` for a plan that cannot be read; those of the storage.
-    pub fn operations(&self, instant: &RequestedTime) -> Result<Vec<HoodieCompactionOperation>> {
-        Ok(read_plan(&self.table, instant, Action::Compaction)?.operations.unwrap_or_default())
+    /// As for [`Self::slices`].
+    pub fn slices_of_plan(&self, plan: &HoodieCompactionPlan) -> Result<Vec<FileSlice>> {
+        slices_of_plan(&self.table, plan)
     }
 
     /// The slices of a pending compaction, in the order of its plan.
@@ -107,6 +114,6 @@ impl TableCompactions {
     /// `InvalidTable` for a plan that names files outside of its partitions, or of other file groups; `NotFound`, naming the file, if one
     /// of them is gone; those of the storage.
     pub fn slices(&self, instant: &RequestedTime) -> Result<Vec<FileSlice>> {
-        planned_slices(&self.table, instant)
+        planned_slices(&self.table, instant, Action::Compaction)
     }
 }

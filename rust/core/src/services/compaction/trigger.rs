@@ -99,15 +99,15 @@ fn seconds_of(time: &RequestedTime, zone: TimelineZone) -> u64 {
 }
 
 /// What was written since the last compaction (`CompactionUtils.getCompletedDeltaCommitsSinceLatestCompaction`).
-struct Since<'a> {
-    delta_commits: u64,
+pub(super) struct Since<'a> {
+    pub(super) delta_commits: u64,
     /// The compaction, or the first delta commit.
     from: &'a RequestedTime,
 }
 
 impl<'a> Since<'a> {
     /// None for a table without delta commits and compactions.
-    fn last_compaction(timeline: &'a Timeline) -> Option<Self> {
+    pub(super) fn last_compaction(timeline: &'a Timeline) -> Option<Self> {
         match last_completed_compaction(timeline) {
             Some(last) => Some(Self::after(timeline, &last.requested_time)),
             None => Self::all(timeline),
@@ -142,7 +142,8 @@ impl<'a> Since<'a> {
     }
 }
 
-fn delta_commits(timeline: &Timeline) -> impl Iterator<Item = &Instant> {
+/// Completed delta commits, oldest first.
+pub(super) fn delta_commits(timeline: &Timeline) -> impl DoubleEndedIterator<Item = &Instant> {
     timeline.completed_writes().filter(|instant| instant.action == Action::DeltaCommit)
 }
 

@@ -157,7 +157,7 @@ impl MetadataCompaction<'_> {
     /// # Errors
     /// As for [`planned_slices`] and [`GroupCompaction::run`]; the compaction stays pending.
     fn execute(&self, metadata: &mut ServiceTable, instant: &RequestedTime) -> Result<bool> {
-        let slices = planned_slices(metadata, instant)?;
+        let slices = planned_slices(metadata, instant, Action::Compaction)?;
         let pending: BTreeSet<&RequestedTime> = self.pending().collect();
         if self.has_to_wait(metadata, &slices, &pending, instant) {
             return Ok(false);

@@ -50,6 +50,8 @@ pub struct AppendHandle {
     meta: FileMeta,
     /// The instant of the base file that positions are of.
     base_instant: Option<RequestedTime>,
+    /// The instants whose blocks the handle's blocks replace.
+    compacted: Vec<RequestedTime>,
     pending: Pending,
     deletes: Vec<RecordBatch>,
     delete_columns: Option<DeleteColumns>,
@@ -89,6 +91,7 @@ impl AppendHandle {
             columns: ParquetColumns::new(schema, ListStructure::ThreeLevels)?,
             schema: schema.clone(),
             base_instant: base_instant.cloned(),
+            compacted: Vec::new(),
             pending: Pending::new(),
             deletes: Vec::new(),
             delete_columns: None,
@@ -105,6 +108,17 @@ impl AppendHandle {
             meta,
             version,
         })
+    }
+
+    /// Has all blocks replace those of these instants, which are the valid ones of the slice, oldest first (log compaction).
+    #[must_use]
+    pub fn replacing(self, instants: &[RequestedTime]) -> Self {
+        Self { compacted: instants.to_vec(), ..self }
+    }
+
+    /// The header that all blocks have in common.
+    fn header(&self) -> BlockHeader {
+        BlockHeader::new(&self.target.instant).with_compacted_instants(&self.compacted)
     }
 
     /// Appends rows.
@@ -220,8 +234,7 @@ impl AppendHandle {
             return Ok(());
         }
         let pending = std::mem::replace(&mut self.pending, Pending::new());
-        let header = BlockHeader::new(&self.target.instant);
-        let header = with_positions(header, self.base_instant.as_ref(), pending.positions.as_deref())?;
+        let header = with_positions(self.header(), self.base_instant.as_ref(), pending.positions.as_deref())?;
         match self.options.format {
             LogFormat::Avro => self.write_avro(&pending, &header)?,
             LogFormat::Parquet(codec) => self.write_parquet(&pending, &header, codec)?,
@@ -268,7 +281,7 @@ impl AppendHandle {
         let order = order_by(positions.as_deref().filter(|_| self.base_instant.is_some()), all.num_rows());
         let order = arrow_array::UInt32Array::from(order);
         let all = arrow_select::take::take_record_batch(&all, &order).map_err(unfit)?;
-        let header = BlockHeader::new(&self.target.instant).with_schema(self.schema.json());
+        let header = self.header().with_schema(self.schema.json());
         let header = with_positions(header, self.base_instant.as_ref(), positions.as_deref())?;
         let keys = all.num_rows() as u64;
         let block = delete_block(&schema, &mut std::iter::once(Ok(all)), &columns, &header)?;

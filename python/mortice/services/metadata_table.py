@@ -1,0 +1,98 @@
+"""Metadata tables: built, changed, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mortice import _mortice
+from mortice.errors import InvalidArgumentError
+from mortice.options import checked_bool
+from mortice.writes import checked_options, warn_of
+
+__all__ = ["BuiltMetadata", "build_metadata", "delete_metadata"]
+
+
+@dataclass(frozen=True)
+class BuiltMetadata:
+    """What was done with a metadata table, or would be."""
+
+    partitions: list[str]
+    """The partitions that it has afterwards; empty if there is no metadata table."""
+    added: list[str]
+    """Those that were built."""
+    dropped: list[str]
+    """Those that were deleted, also to be built again."""
+    files: int
+    """The number of the table's data files, which are listed, and read for indexes; 0 if nothing is built."""
+    bytes: int
+    """Their bytes."""
+    deleted: list[tuple[str, int]] = field(repr=False)
+    """The files that were deleted, relative to the table, with their bytes."""
+
+
+def build_metadata(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    *,
+    add: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    rebuild: bool = False,
+    dry_run: bool = False,
+) -> BuiltMetadata:
+    """Builds or changes the metadata table of the table at `uri`.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options by Hudi's names.
+        add: Indexes to add.
+        drop: Indexes to drop.
+        rebuild: Whether it is deleted before.
+        dry_run: Whether nothing is to be done but to say what would be.
+
+    Raises:
+        MorticeError: The subclass that says what is wrong.
+    """
+    whole = (checked_bool("rebuild", rebuild), False)
+    return _built(uri, storage_options, (_names("add", add), _names("drop", drop)), whole, options, dry_run)
+
+
+def delete_metadata(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool = False
+) -> BuiltMetadata:
+    """Deletes the metadata table of the table at `uri`.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options by Hudi's names.
+        dry_run: Whether nothing is to be done but to say what would be.
+
+    Raises:
+        MorticeError: The subclass that says what is wrong.
+    """
+    return _built(uri, storage_options, ([], []), (False, True), options, dry_run)
+
+
+def _built(  # noqa: PLR0917 — those of the native function
+    uri: str,
+    storage_options: Mapping[str, Any],
+    indexes: tuple[list[str], list[str]],
+    whole: tuple[bool, bool],
+    options: Mapping[str, Any] | None,
+    dry_run: bool,
+) -> BuiltMetadata:
+    checked = checked_options(options)
+    built = _mortice.build_metadata(uri, storage_options, indexes, whole, checked, checked_bool("dry_run", dry_run))
+    partitions, added, dropped, files, size, deleted, warned = built
+    warn_of(warned, stacklevel=5)
+    return BuiltMetadata(partitions, added, dropped, files, size, deleted)
+
+
+def _names(argument: str, names: Sequence[str]) -> list[str]:
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise InvalidArgumentError(f"{argument} must be a list of names of indexes, got {names!r}")
+    return list(names)

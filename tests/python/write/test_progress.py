@@ -1,0 +1,72 @@
+"""The progress of services: what is counted, and the bar on a terminal."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from mortice import _mortice
+from mortice.cli.main import main
+from mortice.cli.progress import service_progress
+from mortice.services import compaction
+from support.tables.written import FIRST, NO_METADATA, NO_SMALL_FILES, new_table, rows
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    return terminal
+
+
+@pytest.fixture
+def table(tmp_path):
+    table = new_table(tmp_path / "trips")
+    table.upsert(FIRST, NO_METADATA | NO_SMALL_FILES)
+    for ts in range(2, 5):
+        table.upsert(rows(("a", "x", ts, 2.0), ("c", "y", ts, 3.0)), NO_METADATA | NO_SMALL_FILES)
+    return table
+
+
+def test_services_count_their_work(table):
+    [planned] = compaction.planned_compactions(table.uri, {}, NO_METADATA)
+    table.compact(options=NO_METADATA)
+    total = sum(one.base_bytes + one.log_bytes for one in planned.slices)
+    assert _mortice.service_progress() == (total, total)
+    for ts in (5, 6):
+        table.upsert(rows(("a", "x", ts, 2.0)), NO_METADATA | NO_SMALL_FILES)
+        table.compact(options=NO_METADATA)
+    [done] = table.clean({"hoodie.clean.commits.retained": "1", **NO_METADATA})
+    assert _mortice.service_progress() == (len(done.files), len(done.files))
+    keep = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
+    archived = table.archive(keep | NO_METADATA)
+    assert archived
+    assert _mortice.service_progress() == (len(archived), len(archived))
+
+
+def test_a_bar_is_shown_while_a_service_runs_and_removed(terminal, monkeypatch):
+    monkeypatch.setattr(_mortice, "service_progress", lambda: (5, 10))
+    with service_progress("bytes"):
+        while "5 of 10 bytes" not in terminal.getvalue():
+            time.sleep(0.01)
+    assert "[###############...............]" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_no_bar_is_shown_without_a_terminal_or_if_it_is_not_wanted(terminal, monkeypatch, table, capsys):
+    with service_progress("bytes", is_shown=False):
+        pass
+    assert terminal.getvalue() == ""
+    assert main(["compact", table.uri, "--no-progress"]) == 0
+    assert terminal.getvalue() == ""
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert main(["clean", table.uri, "--option", "hoodie.clean.commits.retained=1"]) == 0
+    assert stream.getvalue() == ""
+    assert "compacted" in capsys.readouterr().out
