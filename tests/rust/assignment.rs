@@ -229,20 +229,22 @@ fn moved(case: &Case, pairs: Options<'_>, rows: &RecordBatch, is_delete: &[bool]
     let keys = RowKeyReader::new(&case.config, rows.schema_ref(), &options).unwrap().read(rows, 0).unwrap();
     let tagged = tag(&case.table, &index, &keys).unwrap();
     let is_delete = BooleanArray::from(is_delete.to_vec());
-    let rows = IndexedRows { rows: rows.clone(), keys, is_unconditional: is_delete.clone(), is_delete, tagged };
+    let is_unconditional = is_delete.clone();
+    let rows = IndexedRows { rows: rows.clone().into(), keys, is_unconditional, is_delete, tagged };
     merge_moved_rows(&case.table, &index, rows, &options).unwrap()
 }
 
 /// Key number, partition, whether it is a delete, whether it has a location, and `ts`.
 fn outcomes(rows: &IndexedRows, of: &RecordBatch) -> Vec<(usize, String, bool, bool, i64)> {
     let ids = text(of, "trip_id");
-    let times = rows.rows.column_by_name("ts").unwrap().as_primitive::<Int64Type>();
+    let batch = rows.rows.to_batch().unwrap();
+    let times = batch.column_by_name("ts").unwrap().as_primitive::<Int64Type>();
     let one = |row: usize| {
         let key = rows.keys.record_keys.value(row);
         let location = rows.tagged.location(row);
         let partition = rows.keys.partitions.value(row);
         assert!(location.is_none_or(|location| location.partition == partition));
-        assert_eq!(text(&rows.rows, "trip_id").value(row), key);
+        assert_eq!(text(&batch, "trip_id").value(row), key);
         let number = ids.iter().position(|id| id == Some(key)).unwrap();
         (number, partition.to_owned(), rows.is_delete.value(row), location.is_some(), times.value(row))
     };

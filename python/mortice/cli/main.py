@@ -283,8 +283,7 @@ def _add_write(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command = commands.add_parser(
         "write",
         help="write files of rows to a table",
-        description="Writes the rows of files to a table, as one commit. bulk_insert reads files of any size as a "
-        "stream; the other operations hold the rows in memory.",
+        description="Writes the rows of files to a table, as one commit. Files of any size are read as a stream.",
         allow_abbrev=False,
     )
     command.set_defaults(run=run_write)

@@ -33,6 +33,7 @@ pub(crate) fn write(
     options: BTreeMap<String, String>,
     validator: Option<Py<PyAny>>,
 ) -> PyResult<CommitOfWrite> {
+    let is_in_memory = is_in_memory(data)?;
     let mut rows = ArrowInput::from_python(data)?;
     let validator = validator_of(validator);
     let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
@@ -41,14 +42,20 @@ pub(crate) fn write(
         let storage = storage::needed_options(uri, &storage_options)?;
         let schema = rows.schema();
         with_validator(validator, || {
-            if operation == WriteOperation::BulkInsert {
-                return client::bulk_insert(uri, &storage, &schema, &mut rows, &options).map(commit_of_write);
-            }
-            let batches = rows.collect::<mortice::Result<Vec<_>>>()?;
-            let input = WriteInput { schema, batches, options };
-            client::write(uri, &storage, operation, input).map(commit_of_write)
+            let input = WriteInput { schema, batches: &mut rows, is_in_memory, options: &options };
+            let result = match operation {
+                WriteOperation::BulkInsert => client::bulk_insert(uri, &storage, input),
+                _ => client::write(uri, &storage, operation, input),
+            };
+            result.map(commit_of_write)
         })
     })
+}
+
+/// Whether all rows are in memory for as long as the caller has the object: tables and batches of pyarrow have a number of bytes,
+/// DataFrames of polars an estimate of it. Streams have none, nor has what is converted when it is read.
+fn is_in_memory(data: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(data.hasattr("nbytes")? || data.hasattr("estimated_size")?)
 }
 
 /// Deletes partitions of a table.

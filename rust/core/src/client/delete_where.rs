@@ -7,8 +7,9 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::Transaction;
+use super::input_rows::{read_input, row_memory};
 use super::transaction::ServiceTarget;
-use super::write::{WriteInput, WriteResult, Written, check_supported, committed, plan, written};
+use super::write::{WriteResult, Written, check_supported, committed, plan, written};
 use crate::commit::WriteOperation;
 use crate::config::{ReadOptions, WriteOptions};
 use crate::error::Result;
@@ -42,11 +43,13 @@ pub fn delete_where(
 fn delete(transaction: &mut Transaction, filter: &Filter, options: &BTreeMap<String, String>) -> Result<Written> {
     let table = Arc::clone(transaction.table());
     let query = query(&table, filter);
-    let stream = table.snapshot(&query, None, SnapshotRows::Merged)?.stream();
-    let batches = stream.collect::<Result<Vec<_>>>()?;
-    let schema: SchemaRef = batches.first().map_or_else(|| Arc::new(Schema::empty()), |batch| batch.schema());
-    let input = WriteInput { schema, batches, options: BTreeMap::new() };
-    let plan = plan(&table, WriteOperation::Delete, &input, options, transaction.instant())?;
+    let mut stream = table.snapshot(&query, None, SnapshotRows::Merged)?.stream().peekable();
+    let schema: SchemaRef = match stream.peek() {
+        Some(Ok(first)) => first.schema(),
+        _ => Arc::new(Schema::empty()),
+    };
+    let rows = read_input(&schema, &mut stream, false, row_memory(options)?)?;
+    let plan = plan(&table, WriteOperation::Delete, (schema.as_ref(), &rows), options, transaction.instant())?;
     written(transaction, plan, options)
 }
 

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `schema` | the columns of a write |
 //! | `evolve` | columns of the table that a write changes |
+//! | `input_rows` | a user's rows as they are read |
+//! | `delete_marks` | which rows are deletes |
 //! | `conform` | a user's columns in the table's types |
 //! | `read_rows` | a user's batches in the table's types, with their keys |
 //! | `read_state` | writes that were made from rows of the table |
@@ -38,12 +40,14 @@ mod combine;
 mod compaction;
 mod conform;
 mod create_for_write;
+mod delete_marks;
 mod delete_partitions;
 mod delete_where;
 pub mod distributed;
 mod duplicates;
 mod evolve;
 mod inline_services;
+mod input_rows;
 mod pending_clustering;
 mod prepare;
 mod profile;
@@ -69,6 +73,7 @@ pub use compaction::{
 pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
+pub use input_rows::WriteInput;
 pub use recovery::{
     CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant, create_savepoint, delete_savepoint, restore,
     rollback,
@@ -76,4 +81,4 @@ pub use recovery::{
 pub use refused_rows::RefusedRows;
 pub use transaction::{CommitExtra, CommitValidator, Committed, Transaction, with_validator};
 pub use verify::{Finding, FindingKind, RepairResult, VerifyOptions, VerifyReport, repair, verify};
-pub use write::{WriteInput, WriteResult, write};
+pub use write::{WriteResult, write};

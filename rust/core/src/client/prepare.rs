@@ -2,30 +2,32 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
-use arrow_schema::{Field, Schema};
-use arrow_select::concat::concat_batches;
+use arrow_array::{Array, BooleanArray, StringArray, UInt32Array};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_schema::Schema;
 use arrow_select::take::take;
-use bytes::Bytes;
 
 use super::combine::combine;
+use super::delete_marks::DeleteMarks;
 use super::duplicates::combines_by_default;
 use super::read_rows::{FullRows, KeysAlone, RowSource, joined, read_all, too_large};
 use super::refused_rows::{RefusedRows, ignores_failed};
 use super::schema::DELETES_KEY;
 use crate::commit::WriteOperation;
-use crate::config::{MergeSemantics, option_values};
+use crate::config::option_values;
 use crate::error::{Error, Result};
 use crate::index::IncomingKeys;
-use crate::keys::{KeyColumns, RowKeys};
-use crate::names::{RequestedTime, meta_columns};
+use crate::keys::RowKeys;
+use crate::names::RequestedTime;
+use crate::spill::RowBatches;
 
 /// Rows that are ready to be written.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     /// The table's columns, without meta columns.
-    pub(super) rows: RecordBatch,
+    pub(super) rows: RowBatches,
     /// Their record keys and partition paths.
     pub(super) keys: RowKeys,
     /// Which rows delete their keys.
@@ -37,8 +39,17 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Whether a row deletes its key.
     pub(super) fn is_delete(&self, row: u32) -> bool {
-        usize::try_from(row).is_ok_and(|row| row < self.deletes.len() && self.deletes.value(row))
+        is_set(&self.deletes, row)
     }
+
+    /// Whether a row deletes its key regardless of ordering values.
+    pub(super) fn is_unconditional_delete(&self, row: u32) -> bool {
+        is_set(&self.deletes, row) && is_set(&self.unconditional, row)
+    }
+}
+
+fn is_set(flags: &BooleanArray, row: u32) -> bool {
+    usize::try_from(row).is_ok_and(|row| row < flags.len() && flags.value(row))
 }
 
 /// Where rows come from.
@@ -66,7 +77,7 @@ impl Preparation<'_> {
     /// `InvalidArgument`, naming row and column, for rows that cannot be written, unless they are left out.
     pub(super) fn rows(
         &self,
-        batches: &[RecordBatch],
+        batches: &RowBatches,
         instant: &RequestedTime,
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
@@ -80,18 +91,16 @@ impl Preparation<'_> {
     /// As for [`Self::rows`].
     pub(super) fn uncombined_rows(
         &self,
-        batches: &[RecordBatch],
+        batches: &RowBatches,
         origin: &RowOrigin<'_>,
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
         let ignores_failed = ignores_failed(self.source.options)?;
         let mut reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
-        let (rows, keys) = read_all(&mut reader, batches, (ignores_failed, origin.first_row), refused)?;
-        let rows = concat_batches(&self.source.schema.types, &rows).map_err(too_large)?;
-        let deletes = self.deletes_of(&rows, &keys.record_keys)?;
+        let types = &self.source.schema.types;
+        let (rows, keys) = read_all(&mut reader, types, batches, (ignores_failed, origin.first_row), refused)?;
         let unconditional = marked_deletes(batches, rows.num_rows())?;
-        let deletes = deletes.iter().zip(&unconditional);
-        let deletes = deletes.map(|(one, other)| Some(one == Some(true) || other == Some(true))).collect();
+        let deletes = BooleanArray::from(&self.deletes_of(&rows)? | unconditional.values());
         Ok(Prepared { rows, keys, deletes, unconditional })
     }
 
@@ -100,7 +109,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// `InvalidArgument`, naming row and column, for keys that cannot be read, unless they are left out.
-    pub(super) fn keys_to_delete(&self, batches: &[RecordBatch], refused: &mut RefusedRows) -> Result<Prepared> {
+    pub(super) fn keys_to_delete(&self, batches: &RowBatches, refused: &mut RefusedRows) -> Result<Prepared> {
         self.combined_if_wanted(self.uncombined_keys(batches, 0, refused)?)
     }
 
@@ -110,17 +119,15 @@ impl Preparation<'_> {
     /// As for [`Self::keys_to_delete`].
     pub(super) fn uncombined_keys(
         &self,
-        batches: &[RecordBatch],
+        batches: &RowBatches,
         first_row: u64,
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
         let ignores_failed = ignores_failed(self.source.options)?;
-        let (_, keys) = read_all(&mut KeysAlone(self.source), batches, (ignores_failed, first_row), refused)?;
-        let count = keys.record_keys.len();
-        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(count));
-        let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
-            .map_err(|error| Error::internal("rows without columns").caused_by(error))?;
-        let all = BooleanArray::from(vec![true; count]);
+        let no_columns = Arc::new(Schema::empty());
+        let mut reader = KeysAlone(self.source);
+        let (rows, keys) = read_all(&mut reader, &no_columns, batches, (ignores_failed, first_row), refused)?;
+        let all = BooleanArray::from(BooleanBuffer::new_set(keys.record_keys.len()));
         Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all })
     }
 
@@ -154,27 +161,13 @@ impl Preparation<'_> {
     }
 
     /// Which rows are deletes, by the table's marks.
-    pub(super) fn deletes_of(&self, rows: &RecordBatch, record_keys: &StringArray) -> Result<BooleanArray> {
-        let stored = self.source.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
-        let types = avro_types(&stored)?;
-        let columns = KeyColumns::new(&stored, &types, &self.source.table.merge, None, MergeSemantics::default())?;
-        let mut fields: Vec<Arc<Field>> =
-            vec![Arc::new(Field::new(meta_columns::RECORD_KEY, arrow_schema::DataType::Utf8, true))];
-        fields.extend(rows.schema_ref().fields().iter().cloned());
-        let mut arrays: Vec<ArrayRef> = vec![Arc::new(record_keys.clone())];
-        arrays.extend(rows.columns().iter().cloned());
-        let keyed = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-            .map_err(|error| Error::internal("rows with their keys").caused_by(error))?;
-        let schema = keyed.schema();
-        let wants = columns.wants();
-        let places = wants.iter().map(|want| schema.index_of(want.name()));
-        let places = places
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
-        let wanted = keyed.project(&places).map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
-        let (_, rest) = columns.key.split_keys(&wanted, &Bytes::new(), &[])?;
-        let batch = columns.batch(rest, rows.num_rows())?;
-        Ok(batch.deleted.unwrap_or_else(|| BooleanArray::from(vec![false; rows.num_rows()])))
+    fn deletes_of(&self, rows: &RowBatches) -> Result<BooleanBuffer> {
+        let marks = DeleteMarks::new(&self.source)?;
+        let mut deletes = BooleanBufferBuilder::new(rows.num_rows());
+        for batch in rows.batches() {
+            deletes.append_buffer(&set_values(&marks.of_rows(batch)?));
+        }
+        Ok(deletes.finish())
     }
 
     /// The last row of each key, in order of the first one; none if no key is there twice.
@@ -209,16 +202,13 @@ impl Preparation<'_> {
             UInt32Array::from_iter_values(rows)
         };
         let (single, repeated) = (taken(&prepared, &rows(false))?, taken(&prepared, &rows(true))?);
-        let key = |row: usize| {
-            let partition = if self.source.key_is_global { "" } else { repeated.keys.partitions.value(row) };
-            format!("{partition}\u{0}{}", repeated.keys.record_keys.value(row))
-        };
-        let keys: StringArray = (0..repeated.keys.record_keys.len()).map(|row| Some(key(row))).collect();
+        let keys = whole_keys(&repeated.keys, self.source.key_is_global);
         let combined = combine(self.source.table, &self.source.schema.columns, &repeated.rows, &keys)?;
         let keys = taken_keys(&repeated.keys, &combined.numbers)?;
         let count = combined.rows.num_rows();
+        let memory = prepared.rows.memory().clone();
         Ok(Prepared {
-            rows: concat_batches(&self.source.schema.types, [&single.rows, &combined.rows]).map_err(too_large)?,
+            rows: RowBatches::chained(&self.source.schema.types, &[&single.rows, &combined.rows], memory)?,
             keys: RowKeys {
                 record_keys: joined(&[Arc::new(single.keys.record_keys), Arc::new(keys.record_keys)])?,
                 partitions: joined(&[Arc::new(single.keys.partitions), Arc::new(keys.partitions)])?,
@@ -229,40 +219,52 @@ impl Preparation<'_> {
     }
 }
 
-/// Which rows of these batches, so many together, are marked as deletes by a column that is not written.
-fn marked_deletes(batches: &[RecordBatch], rows: usize) -> Result<BooleanArray> {
-    if batches.iter().all(|batch| batch.column_by_name(DELETES_KEY).is_none()) {
-        return Ok(BooleanArray::from(vec![false; rows]));
+/// Keys that are unique in the table, of keys that may be unique in a partition.
+fn whole_keys(keys: &RowKeys, is_global: bool) -> StringArray {
+    if is_global {
+        return keys.record_keys.clone();
     }
-    let mut marks = Vec::with_capacity(rows);
-    for batch in batches {
+    let mut whole = StringBuilder::with_capacity(keys.record_keys.len(), keys.record_keys.values().len());
+    let mut text = String::new();
+    for (partition, key) in keys.partitions.iter().zip(&keys.record_keys) {
+        text.clear();
+        // No path has the character that separates the two.
+        [partition.unwrap_or_default(), "\0", key.unwrap_or_default()].iter().for_each(|part| text.push_str(part));
+        whole.append_value(&text);
+    }
+    whole.finish()
+}
+
+/// Which rows of these batches, so many together, are marked as deletes by a column that is not written.
+fn marked_deletes(batches: &RowBatches, rows: usize) -> Result<BooleanArray> {
+    if batches.schema().index_of(DELETES_KEY).is_err() {
+        return Ok(BooleanArray::from(BooleanBuffer::new_unset(rows)));
+    }
+    let mut marks = BooleanBufferBuilder::new(rows);
+    for batch in batches.batches() {
         match batch.column_by_name(DELETES_KEY).map(|column| column.as_boolean_opt()) {
-            None => marks.extend(std::iter::repeat_n(Some(false), batch.num_rows())),
-            Some(Some(column)) => marks.extend(column.iter().map(|mark| Some(mark == Some(true)))),
+            None => marks.append_n(batch.num_rows(), false),
+            Some(Some(column)) => marks.append_buffer(&set_values(column)),
             Some(None) => return Err(Error::invalid_argument(format!("column {DELETES_KEY:?} must be boolean"))),
         }
     }
     match marks.len() == rows {
-        true => Ok(marks.into_iter().collect()),
+        true => Ok(BooleanArray::from(marks.finish())),
         false => Err(Error::unsupported("rows that are left out (hoodie.write.ignore.failed) beside marked deletes")),
     }
 }
 
-fn avro_types(schema: &crate::avro::Schema) -> Result<Schema> {
-    crate::avro::arrow_schema(schema, crate::avro::ArrowMapping::Table)
+/// Where values are true, and not null.
+fn set_values(flags: &BooleanArray) -> BooleanBuffer {
+    match flags.nulls() {
+        None => flags.values().clone(),
+        Some(valid) => flags.values() & valid.inner(),
+    }
 }
 
 /// Some rows of those that are prepared.
 pub(super) fn taken(prepared: &Prepared, numbers: &UInt32Array) -> Result<Prepared> {
-    let columns = prepared
-        .rows
-        .columns()
-        .iter()
-        .map(|column| take(column, numbers, None))
-        .collect::<std::result::Result<Vec<_>, _>>();
-    let columns = columns.map_err(too_large)?;
-    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(numbers.len()));
-    let rows = RecordBatch::try_new_with_options(prepared.rows.schema(), columns, &options).map_err(too_large)?;
+    let rows = prepared.rows.select(numbers.values())?;
     let deletes = taken_flags(&prepared.deletes, numbers)?;
     let unconditional = taken_flags(&prepared.unconditional, numbers)?;
     Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes, unconditional })
@@ -282,12 +284,12 @@ pub(super) fn sorted(prepared: &Prepared) -> Result<Prepared> {
     taken(prepared, &UInt32Array::from_iter_values(order.into_iter().map(|(.., row)| row)))
 }
 
-fn taken_flags(flags: &BooleanArray, numbers: &UInt32Array) -> Result<BooleanArray> {
+pub(super) fn taken_flags(flags: &BooleanArray, numbers: &UInt32Array) -> Result<BooleanArray> {
     let values = take(flags, numbers, None).map_err(too_large)?;
     values.as_any().downcast_ref::<BooleanArray>().cloned().ok_or_else(|| Error::internal("flags are no booleans"))
 }
 
-fn taken_keys(keys: &RowKeys, numbers: &UInt32Array) -> Result<RowKeys> {
+pub(super) fn taken_keys(keys: &RowKeys, numbers: &UInt32Array) -> Result<RowKeys> {
     Ok(RowKeys {
         record_keys: taken_texts(&keys.record_keys, numbers)?,
         partitions: taken_texts(&keys.partitions, numbers)?,

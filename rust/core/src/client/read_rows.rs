@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_schema::SchemaRef;
 use arrow_select::concat::concat;
 
 use super::conform::conformed;
@@ -15,6 +16,8 @@ use crate::error::{Error, Result};
 use crate::keys::{FieldPath, RowKeyReader, RowKeys};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
+use crate::spill::{RowBatches, RowBatchesBuilder};
+use crate::storage::check_cancelled;
 
 /// What rows are read for.
 #[derive(Clone, Copy)]
@@ -37,7 +40,8 @@ impl RowSource<'_> {
             let path = FieldPath::new(name);
             let Some(column) = rows.column_by_name(path.column()) else { continue };
             let values = path.values(column)?;
-            if let Some(row) = (0..values.len()).find(|row| values.is_null(*row)) {
+            let null = if values.null_count() == 0 { None } else { (0..values.len()).find(|row| values.is_null(*row)) };
+            if let Some(row) = null {
                 return Err(Error::invalid_argument(format!(
                     "row {}, column {name:?}: the ordering value is null; rows of this table are ordered by it",
                     first_row.saturating_add(row as u64)
@@ -113,27 +117,33 @@ impl ReadRows for KeysAlone<'_> {
     }
 }
 
-/// Reads batches one after the other, of which the first row has this number.
+/// Reads batches one after the other, of which the first row has this number. `types` are the columns of what is read.
 pub(super) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)>>(
     reader: &mut R,
-    batches: &[RecordBatch],
+    types: &SchemaRef,
+    batches: &RowBatches,
     (ignores_failed, mut first_row): (bool, u64),
     refused: &mut RefusedRows,
-) -> Result<(Vec<RecordBatch>, RowKeys)> {
-    let mut parts = Vec::with_capacity(batches.len());
-    for batch in batches {
-        match ignores_failed {
-            true => parts.extend(refused.read_accepted(reader, batch, first_row)?),
-            false => parts.push(reader.read(batch, first_row)?),
+) -> Result<(RowBatches, RowKeys)> {
+    let mut rows = RowBatchesBuilder::new(Arc::clone(types), batches.memory().clone());
+    let mut keys: Vec<RowKeys> = Vec::new();
+    for batch in batches.batches() {
+        check_cancelled()?;
+        let parts = match ignores_failed {
+            true => refused.read_accepted(reader, batch, first_row)?,
+            false => vec![reader.read(batch, first_row)?],
+        };
+        for (part, keys_of_part) in parts {
+            rows.push_of(part, batch)?;
+            keys.push(keys_of_part);
         }
         first_row = first_row.saturating_add(batch.num_rows() as u64);
     }
-    let (rows, keys): (Vec<RecordBatch>, Vec<RowKeys>) = parts.into_iter().unzip();
     let column = |of: fn(&RowKeys) -> &StringArray| {
         joined(&keys.iter().map(|keys| Arc::new(of(keys).clone()) as ArrayRef).collect::<Vec<_>>())
     };
     let keys = RowKeys { record_keys: column(|keys| &keys.record_keys)?, partitions: column(|keys| &keys.partitions)? };
-    Ok((rows, keys))
+    Ok((rows.finish(), keys))
 }
 
 /// One column of several.
@@ -147,5 +157,5 @@ pub(super) fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
 }
 
 pub(super) fn too_large(error: arrow_schema::ArrowError) -> Error {
-    Error::invalid_argument("the rows of one write are too large; write them in parts").caused_by(error)
+    Error::invalid_argument("the keys of one write are too large; write its rows in parts").caused_by(error)
 }

@@ -1,14 +1,16 @@
 //! The tasks of a write: each writes the rows of one file group, or of new ones of a partition.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{Field, Schema};
 use arrow_select::nullif::nullif;
 
-use super::prepare::{Prepared, taken};
+use super::prepare::{Prepared, taken_flags, taken_texts};
 use super::schema::WriteSchema;
 use crate::assign::{GroupTask, TaskKind};
 use crate::commit::WriteOperation;
@@ -25,8 +27,9 @@ use crate::write::{
 };
 
 const KEY: &str = "record_key";
-/// Rows that are handed over at a time. Between them a write can be interrupted.
+/// Rows that are handed over at a time, and their bytes. Between them a write can be interrupted.
 const CHUNK_ROWS: usize = 1 << 16;
+const CHUNK_BYTES: usize = 32 << 20;
 
 /// What all tasks of a write have in common.
 pub(super) struct TaskRunner<'a> {
@@ -105,7 +108,6 @@ impl TaskRunner<'_> {
             }
             TaskKind::Create { file_id_prefix } => self.create(task, file_id_prefix, token),
             TaskKind::Merge { slice } => {
-                let rows = self.rows(&task.rows)?;
                 let target = MergeTarget {
                     partition: task.partition.clone(),
                     slice: slice.clone(),
@@ -115,7 +117,7 @@ impl TaskRunner<'_> {
                 let store = Arc::clone(self.store);
                 let handle =
                     MergeHandle::new(store, self.table, &self.schema.stored, target, self.options.base.clone())?;
-                self.merge(handle, &rows)
+                self.merge(handle.with_memory(self.prepared.rows.memory().clone()), task)
             }
         }
     }
@@ -139,31 +141,71 @@ impl TaskRunner<'_> {
         };
         let store = Arc::clone(self.store);
         let mut handle = CreateHandle::new(store, &self.schema.stored, target, self.options.base.clone(), false);
-        let kept: Vec<u32> = task.rows.iter().copied().filter(|row| !self.prepared.is_delete(*row)).collect();
-        for chunk in kept.chunks(CHUNK_ROWS) {
+        let kept = self.rows_without_deletes(&task.rows);
+        for chunk in self.chunks(&kept) {
             check_cancelled()?;
-            let rows = self.rows(chunk)?;
-            handle.insert(&rows.rows, self.meta_columns(&rows.keys.record_keys))?;
+            let (rows, keys) = self.rows(chunk)?;
+            handle.insert(&rows, self.meta_columns(&keys))?;
         }
         checked(handle.finish()?, kept.len())
     }
 
-    /// Copies of some of the rows.
-    fn rows(&self, numbers: &[u32]) -> Result<Prepared> {
-        taken(self.prepared, &UInt32Array::from_iter_values(numbers.iter().copied()))
+    /// Divides rows into chunks.
+    fn chunks<'r>(&self, numbers: &'r [u32]) -> impl Iterator<Item = &'r [u32]> + use<'r> {
+        let stretches = self.prepared.rows.stretches(numbers, CHUNK_ROWS, CHUNK_BYTES);
+        stretches.into_iter().filter_map(|stretch| numbers.get(stretch))
     }
 
-    fn merge(&self, handle: MergeHandle, rows: &Prepared) -> Result<Vec<WriteStatus>> {
+    /// Some of the rows, with their keys.
+    fn rows(&self, numbers: &[u32]) -> Result<(RecordBatch, StringArray)> {
+        Ok((self.prepared.rows.take(numbers)?, self.keys(numbers)?))
+    }
+
+    fn keys(&self, numbers: &[u32]) -> Result<StringArray> {
+        let keys = &self.prepared.keys.record_keys;
+        let follow = |pair: &[u32]| matches!(pair, [one, next] if one.checked_add(1) == Some(*next));
+        match numbers {
+            [first, .., last] if numbers.windows(2).all(follow) && (*last as usize) < keys.len() => {
+                Ok(keys.slice(*first as usize, numbers.len()))
+            }
+            _ => taken_texts(keys, &UInt32Array::from_iter_values(numbers.iter().copied())),
+        }
+    }
+
+    fn rows_without_deletes<'r>(&self, numbers: &'r [u32]) -> Cow<'r, [u32]> {
+        match numbers.iter().any(|row| self.prepared.is_delete(*row)) {
+            false => Cow::Borrowed(numbers),
+            true => numbers.iter().copied().filter(|row| !self.prepared.is_delete(*row)).collect(),
+        }
+    }
+
+    fn merge(&self, handle: MergeHandle, task: &GroupTask) -> Result<Vec<WriteStatus>> {
         if self.options.appends_duplicates {
             let mut handle = handle.appending();
-            let rows = rows_without_deletes(rows)?;
-            handle.add(&rows.rows, &rows.keys.record_keys, None)?;
+            self.add_rows(&mut handle, &self.rows_without_deletes(&task.rows))?;
             return handle.finish();
         }
         let mut handle = handle;
         // Rows that are marked as deletes are merged by their ordering values.
-        handle.add(&rows.rows, &rows.keys.record_keys, Some(&unconditional_deletes(rows)))?;
+        let (deletes, rows): (Vec<u32>, Vec<u32>) =
+            task.rows.iter().copied().partition(|row| self.prepared.is_unconditional_delete(*row));
+        self.add_rows(&mut handle, &rows)?;
+        if !deletes.is_empty() {
+            handle.add_deletes(&self.keys(&deletes)?)?;
+        }
         handle.finish()
+    }
+
+    /// Adds rows to those that a handle merges: copies that take too much memory are in files.
+    fn add_rows(&self, handle: &mut MergeHandle, numbers: &[u32]) -> Result<()> {
+        let keys = self.keys(numbers)?;
+        let mut done = 0;
+        for rows in self.prepared.rows.select(numbers)?.batches() {
+            check_cancelled()?;
+            handle.add(rows, &keys.slice(done, rows.num_rows()), None)?;
+            done += rows.num_rows();
+        }
+        Ok(())
     }
 
     fn meta_columns<'a>(&self, record_keys: &'a StringArray) -> MetaColumns<'a> {
@@ -183,38 +225,43 @@ impl TaskRunner<'_> {
         let store = Arc::clone(self.store);
         let mut handle =
             AppendHandle::new(store, &self.schema.stored, target, base_instant, self.options.append.clone())?;
-        let (deletes, updates) = self.located_rows(task);
-        for chunk in updates.chunks(CHUNK_ROWS) {
+        let rows = self.rows_without_deletes(&task.rows);
+        let has_deletes = rows.len() < task.rows.len();
+        let positions = match has_deletes {
+            false => Cow::Borrowed(task.positions.as_slice()),
+            true => self.positions_of(task, false),
+        };
+        let mut done = 0;
+        for chunk in self.chunks(&rows) {
             check_cancelled()?;
-            let rows = self.rows(&numbers_of(chunk))?;
-            let inserts = chunk.iter().map(|row| Some(self.is_new(row.number))).collect();
+            let (data, record_keys) = self.rows(chunk)?;
+            let inserts = chunk.iter().map(|row| Some(self.is_new(*row))).collect();
             handle.upsert(&LogRows {
-                data: &rows.rows,
-                meta: self.meta_columns(&rows.keys.record_keys),
+                data: &data,
+                meta: self.meta_columns(&record_keys),
                 inserts: Some(&inserts),
-                positions: positions_of(task, chunk).as_ref(),
+                positions: some_positions(&positions, done..done + chunk.len()).as_ref(),
             })?;
+            done += chunk.len();
         }
-        if !deletes.is_empty() {
-            let rows = self.rows(&numbers_of(&deletes))?;
-            let (batch, ordering) = self.delete_batch(&rows)?;
+        if has_deletes {
+            let deletes: Vec<u32> = task.rows.iter().copied().filter(|row| self.prepared.is_delete(*row)).collect();
+            let (batch, ordering) = self.delete_batch(&deletes)?;
             let columns = DeleteColumns {
                 record_key: KEY.to_owned(),
                 partition_path: PartitionPath::Constant(partition),
                 ordering,
             };
-            handle.delete(&batch, &columns, positions_of(task, &deletes).as_ref())?;
+            let positions = self.positions_of(task, true);
+            handle.delete(&batch, &columns, some_positions(&positions, 0..deletes.len()).as_ref())?;
         }
         checked(handle.finish()?, task.rows.len())
     }
 
-    /// The deletes and the other rows of a task.
-    fn located_rows(&self, task: &GroupTask) -> (Vec<LocatedRow>, Vec<LocatedRow>) {
-        let position = |at: usize| task.positions.get(at).copied().flatten();
-        let located = task.rows.iter().enumerate();
-        located
-            .map(|(at, number)| LocatedRow { number: *number, position: position(at) })
-            .partition(|row| self.prepared.is_delete(row.number))
+    /// Positions of the deletes of a task, or of its other rows; empty if the task has none.
+    fn positions_of(&self, task: &GroupTask, deletes: bool) -> Cow<'static, [Option<u64>]> {
+        let located = task.rows.iter().zip(&task.positions);
+        located.filter(|(row, _)| self.prepared.is_delete(**row) == deletes).map(|(_, position)| *position).collect()
     }
 
     fn is_new(&self, row: u32) -> bool {
@@ -222,17 +269,19 @@ impl TaskRunner<'_> {
     }
 
     /// Deleted keys, with the columns of their ordering values.
-    fn delete_batch(&self, deletes: &Prepared) -> Result<(RecordBatch, Vec<String>)> {
+    fn delete_batch(&self, deletes: &[u32]) -> Result<(RecordBatch, Vec<String>)> {
+        let numbers = UInt32Array::from_iter_values(deletes.iter().copied());
+        let unconditional = taken_flags(&self.prepared.unconditional, &numbers)?;
         let mut fields = vec![Field::new(KEY, arrow_schema::DataType::Utf8, false)];
-        let mut arrays: Vec<ArrayRef> = vec![Arc::new(deletes.keys.record_keys.clone())];
+        let mut arrays: Vec<ArrayRef> = vec![Arc::new(self.keys(deletes)?)];
         let mut ordering = Vec::new();
-        let has_ordering = unconditional_deletes(deletes).true_count() < deletes.deletes.len();
+        let has_ordering = unconditional.true_count() < deletes.len();
         if has_ordering && self.table.merge.mode != MergeMode::CommitTime {
             for (number, name) in self.table.merge.ordering_fields.iter().enumerate() {
                 let path = FieldPath::new(name);
-                let Some(column) = deletes.rows.column_by_name(path.column()) else { continue };
+                let Some(column) = self.prepared.rows.column(path.column(), deletes)? else { continue };
                 // Without an ordering value a delete wins over all.
-                let values = nullif(&path.values(column)?, &deletes.unconditional)
+                let values = nullif(&path.values(&column)?, &unconditional)
                     .map_err(|error| Error::internal("ordering values of deletes").caused_by(error))?;
                 let name = format!("ordering_{number}");
                 fields.push(Field::new(&name, values.data_type().clone(), true));
@@ -246,20 +295,9 @@ impl TaskRunner<'_> {
     }
 }
 
-/// A row of a task.
-struct LocatedRow {
-    number: u32,
-    /// The row of the base file that has its key.
-    position: Option<u64>,
-}
-
-fn numbers_of(rows: &[LocatedRow]) -> Vec<u32> {
-    rows.iter().map(|row| row.number).collect()
-}
-
-/// Positions of some rows of a task; none if the task has no positions.
-fn positions_of(task: &GroupTask, rows: &[LocatedRow]) -> Option<UInt64Array> {
-    (!task.positions.is_empty()).then(|| rows.iter().map(|row| row.position).collect())
+/// Some of the positions of a task; none if the task has no positions.
+fn some_positions(positions: &[Option<u64>], range: Range<usize>) -> Option<UInt64Array> {
+    positions.get(range).filter(|some| !some.is_empty()).map(|some| some.iter().copied().collect())
 }
 
 /// Makes sure that each of so many rows was written, deleted or refused.
@@ -271,23 +309,6 @@ fn checked(statuses: Vec<WriteStatus>, rows: usize) -> Result<Vec<WriteStatus>> 
         return Ok(statuses);
     }
     Err(Error::internal(format!("a task of {rows} rows has {results} results")))
-}
-
-/// The numbers of the rows that are deletes, or that are not.
-fn indices(rows: &Prepared, deletes: bool) -> UInt32Array {
-    let numbers = rows.deletes.iter().zip(0_u32..).filter(|(delete, _)| (*delete == Some(true)) == deletes);
-    UInt32Array::from_iter_values(numbers.map(|(_, number)| number))
-}
-
-/// The deletes that hold regardless of ordering values.
-fn unconditional_deletes(rows: &Prepared) -> BooleanArray {
-    let pairs = rows.deletes.iter().zip(&rows.unconditional);
-    pairs.map(|(delete, unconditional)| Some(delete == Some(true) && unconditional == Some(true))).collect()
-}
-
-fn rows_without_deletes(rows: &Prepared) -> Result<Prepared> {
-    let kept = indices(rows, false);
-    if kept.len() == rows.deletes.len() { Ok(rows.clone()) } else { taken(rows, &kept) }
 }
 
 /// Whether logs hold row positions: from table version 8 on, of merge-on-read tables.

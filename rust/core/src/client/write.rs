@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{BooleanArray, RecordBatch, UInt32Array};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_array::{BooleanArray, UInt32Array};
+use arrow_schema::Schema;
 
 use super::duplicates::{DuplicatePolicy, effective_operation};
 use super::inline_services::run_inline_services;
+use super::input_rows::{WriteInput, read_input, row_memory};
 use super::pending_clustering::roll_back_updated_clustering;
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
@@ -27,18 +28,9 @@ use crate::error::{Error, Result};
 use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, present_keys, tag};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
+use crate::spill::RowBatches;
 use crate::storage::StorageOptions;
 use crate::write::WriteStatus;
-
-/// The rows of a write, as the user gives them.
-pub struct WriteInput {
-    /// Their columns.
-    pub schema: SchemaRef,
-    /// The rows.
-    pub batches: Vec<RecordBatch>,
-    /// Options, by Hudi's names.
-    pub options: BTreeMap<String, String>,
-}
 
 /// What a write did.
 #[derive(Debug, Clone)]
@@ -73,23 +65,31 @@ pub(super) struct Written {
 /// # Errors
 /// `InvalidArgument` and `Unsupported` for rows and options that cannot be written, before anything is; as for
 /// [`Transaction::begin`] and [`Transaction::commit`]. The table is unchanged then, unless the message says otherwise.
-pub fn write(uri: &str, storage: &StorageOptions, operation: WriteOperation, input: WriteInput) -> Result<WriteResult> {
+pub fn write(
+    uri: &str,
+    storage: &StorageOptions,
+    operation: WriteOperation,
+    input: WriteInput<'_>,
+) -> Result<WriteResult> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     check_supported(&table.config).map_err(|error| error.in_file(uri))?;
-    let options = WriteOptions::parse(&input.options, &operation.name().to_ascii_lowercase(), &table.config)?;
+    let WriteInput { schema, batches, is_in_memory, options: given } = input;
+    let options = WriteOptions::parse(given, &operation.name().to_ascii_lowercase(), &table.config)?;
     let (operation, changed) = effective_operation(operation, options.values())?;
-    // What cannot be written is refused before there is an instant.
-    let early = plan(&table, operation, &input, options.values(), &"0".parse()?)?;
+    // What cannot be written is refused before there is an instant; columns, before rows are read.
+    schema_of(&table, operation, &schema, options.values())?;
+    let input = read_input(&schema, batches, is_in_memory, row_memory(options.values())?)?;
+    let columns = schema.as_ref();
+    let early = plan(&table, operation, (columns, &input), options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
     let planned = check_commits_read(transaction.table(), options.values())
-        .and_then(|()| planned(early, &table, &transaction, &input, options.values()));
-    // The plan has the rows: those of a stream are in memory once from here on.
-    let WriteInput { batches, options: given, .. } = input;
-    drop(batches);
+        .and_then(|()| planned(early, &table, &transaction, (columns, &input), options.values()));
+    // The plan has the rows: columns that were converted are not needed as they were given.
+    drop(input);
     let written = planned.and_then(|plan| written(&mut transaction, plan, options.values()));
     let warnings = options.warnings().iter().cloned().chain(changed).collect();
     let target = ServiceTarget { uri, storage, options: options.values() };
-    committed((transaction, target), written, &given, warnings)
+    committed((transaction, target), written, given, warnings)
 }
 
 /// Commits what was written, or gives the write up; then runs table services.
@@ -140,14 +140,14 @@ fn planned(
     early: Plan,
     before: &OpenTable,
     transaction: &Transaction,
-    input: &WriteInput,
+    input: (&Schema, &RowBatches),
     options: &BTreeMap<String, String>,
 ) -> Result<Plan> {
     let (table, operation) = (transaction.table(), transaction.operation());
     let generates_keys = table.config.record_key_fields.is_empty();
     if !generates_keys
         && table.config == before.config
-        && early.schema == schema_of(table, operation, &input.schema, options)?
+        && early.schema == schema_of(table, operation, input.0, options)?
     {
         return Ok(early);
     }
@@ -173,19 +173,19 @@ pub(super) fn schema_of(
 pub(super) fn plan(
     table: &OpenTable,
     operation: WriteOperation,
-    input: &WriteInput,
+    (columns, input): (&Schema, &RowBatches),
     options: &BTreeMap<String, String>,
     instant: &RequestedTime,
 ) -> Result<Plan> {
     DuplicatePolicy::of_write(operation, options)?;
     let index = IndexOptions::from_options(&table.config, options)?;
-    let schema = schema_of(table, operation, &input.schema, options)?;
+    let schema = schema_of(table, operation, columns, options)?;
     let source = RowSource { table, schema: &schema, options, key_is_global: index.kind.is_global() };
     let preparation = Preparation { source, operation };
     let mut refused = RefusedRows::default();
     let prepared = match operation {
-        WriteOperation::Delete => preparation.keys_to_delete(&input.batches, &mut refused)?,
-        _ => preparation.rows(&input.batches, instant, &mut refused)?,
+        WriteOperation::Delete => preparation.keys_to_delete(input, &mut refused)?,
+        _ => preparation.rows(input, instant, &mut refused)?,
     };
     let prepared = match operation {
         WriteOperation::BulkInsert if SortMode::from_options(options)?.sorts_by_key() => sorted(&prepared)?,

@@ -8,12 +8,13 @@ use arrow_array::{BooleanArray, RecordBatch, StringArray};
 use super::tagged::Tagged;
 use crate::error::{Error, Result};
 use crate::keys::RowKeys;
+use crate::spill::RowBatches;
 
 /// Rows that are written: no two have the same key and partition, unless the input had.
 #[derive(Debug, Clone)]
 pub struct IndexedRows {
     /// The rows, with the columns of the input.
-    pub rows: RecordBatch,
+    pub rows: RowBatches,
     /// Their keys.
     pub keys: RowKeys,
     /// Which are deletes.

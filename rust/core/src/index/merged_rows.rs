@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use arrow_select::concat::concat_batches;
-use arrow_select::take::take_record_batch;
 
 use super::indexed_rows::{ByKey, IndexedRows, strings};
 use super::stored_rows::StoredRows;
@@ -16,13 +15,14 @@ use crate::keys::RowKeyReader;
 use crate::names::meta_columns;
 use crate::plan::OpenTable;
 use crate::read::{RowsMerge, RowsMergeOptions};
+use crate::spill::{RowBatches, RowBatchesBuilder};
 
 /// Which of two rows won: it is merged as any column is.
 const IS_INCOMING: &str = "_mortice_is_incoming";
 
 /// The results of the merge, with the columns of the input.
 pub(super) struct MergedRows {
-    rows: RecordBatch,
+    rows: RowBatches,
     partitions: StringArray,
     by_key: ByKey<MergedRow>,
 }
@@ -44,19 +44,18 @@ impl MergedRows {
         stored: &StoredRows,
         options: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        let keys = stored.keys();
-        let older = marked(stored.rows(), &keys, false)?;
+        let older = marked_all(stored.rows(), &stored.keys(), false)?;
         let is_merged =
             |row: &usize| chosen.get(*row) == Some(&true) && stored.row_of(rows.keys.record_keys.value(*row)).is_some();
         let merged: Vec<usize> = (0..chosen.len()).filter(is_merged).collect();
-        let newer = merged.iter().map(|row| *row as u64).collect::<UInt64Array>();
-        let newer = take_record_batch(&rows.rows, &newer).map_err(failed)?;
         let keys: Vec<&str> = merged.iter().map(|row| rows.keys.record_keys.value(*row)).collect();
-        let newer = marked(&newer, &keys, true)?;
+        let numbers: Option<Vec<u32>> = merged.iter().map(|row| u32::try_from(*row).ok()).collect();
+        let numbers = numbers.ok_or_else(|| Error::internal("more rows of a write than have numbers"))?;
+        let newer = marked_all(&rows.rows.select(&numbers)?, &keys, true)?;
         let (found, _) = table.schema_at(None)?;
         let merge = RowsMerge::new(
-            older.schema_ref(),
-            newer.schema_ref(),
+            &older.schema(),
+            &newer.schema(),
             RowsMergeOptions {
                 record_key: vec![meta_columns::RECORD_KEY.to_owned()],
                 properties: table.config.properties.clone(),
@@ -68,35 +67,21 @@ impl MergedRows {
                 merger: None,
             },
         )?;
-        let result = concat_batches(&merge.schema(), &merge.merge(&[older], &[newer])?).map_err(failed)?;
-        Self::new(table, rows, &result, options)
-    }
-
-    fn new(
-        table: &OpenTable,
-        rows: &IndexedRows,
-        result: &RecordBatch,
-        options: &BTreeMap<String, String>,
-    ) -> Result<Self> {
-        let keys = strings(result, meta_columns::RECORD_KEY)?;
-        let marks = result.column_by_name(IS_INCOMING).and_then(|column| column.as_boolean_opt()).cloned();
-        let marks = marks.ok_or_else(|| Error::internal("merged rows without their mark"))?;
-        let by_key = keys.iter().zip(&marks).enumerate().filter_map(|(row, (key, mark))| {
-            Some((key?.to_owned(), MergedRow { row, is_stored: mark == Some(false) }))
-        });
-        let by_key = by_key.collect();
-        let columns = (0..rows.rows.num_columns()).collect::<Vec<_>>();
-        let rows = result.project(&columns).map_err(failed)?;
-        let partitions = if rows.num_rows() == 0 {
-            StringArray::from(Vec::<&str>::new())
-        } else {
-            let reader = RowKeyReader::new(&table.config, rows.schema_ref(), options)?;
-            reader.read_partitions(&rows, 0)?
+        let columns: Vec<usize> = (0..rows.rows.schema().fields().len()).collect();
+        let schema = merge.schema().project(&columns).map_err(failed)?;
+        let mut results = Results {
+            rows: RowBatchesBuilder::new(Arc::new(schema), rows.rows.memory().clone()),
+            columns,
+            count: 0,
+            partitions: StringBuilder::new(),
+            by_key: ByKey::default(),
         };
-        Ok(Self { rows, partitions, by_key })
+        merge.merge_each(older.batches(), newer.batches(), &mut |batch| results.add(table, &batch, options))?;
+        let Results { rows, mut partitions, by_key, .. } = results;
+        Ok(Self { rows: rows.finish(), partitions: partitions.finish(), by_key })
     }
 
-    pub(super) fn rows(&self) -> &RecordBatch {
+    pub(super) fn rows(&self) -> &RowBatches {
         &self.rows
     }
 
@@ -111,7 +96,52 @@ impl MergedRows {
     }
 }
 
+/// Results as they come.
+struct Results {
+    /// The columns of the input.
+    columns: Vec<usize>,
+    rows: RowBatchesBuilder,
+    count: usize,
+    partitions: StringBuilder,
+    by_key: ByKey<MergedRow>,
+}
+
+impl Results {
+    fn add(&mut self, table: &OpenTable, batch: &RecordBatch, options: &BTreeMap<String, String>) -> Result<()> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let keys = strings(batch, meta_columns::RECORD_KEY)?;
+        let marks = batch.column_by_name(IS_INCOMING).and_then(|column| column.as_boolean_opt());
+        let marks = marks.ok_or_else(|| Error::internal("merged rows without their mark"))?;
+        for (row, (key, mark)) in (self.count..).zip(keys.iter().zip(marks)) {
+            if let Some(key) = key {
+                self.by_key.insert(key.to_owned(), MergedRow { row, is_stored: mark == Some(false) });
+            }
+        }
+        let rows = batch.project(&self.columns).map_err(failed)?;
+        let reader = RowKeyReader::new(&table.config, rows.schema_ref(), options)?;
+        reader.read_partitions(&rows, 0)?.iter().for_each(|partition| self.partitions.append_option(partition));
+        self.count = self.count.saturating_add(rows.num_rows());
+        self.rows.push(rows)
+    }
+}
+
 /// Rows, and behind their columns their keys and the mark.
+fn marked_all(rows: &RowBatches, keys: &[&str], is_incoming: bool) -> Result<RowBatches> {
+    let schema = marked(&RecordBatch::new_empty(rows.schema()), &[], is_incoming)?.schema();
+    let mut rest = keys;
+    let mut all = RowBatchesBuilder::new(schema, rows.memory().clone());
+    for batch in rows.batches() {
+        let lost = || Error::internal("rows that are merged with stored ones without their keys");
+        let (keys, behind) = rest.split_at_checked(batch.num_rows()).ok_or_else(lost)?;
+        rest = behind;
+        all.push_of(marked(batch, keys, is_incoming)?, batch)?;
+    }
+    Ok(all.finish())
+}
+
+/// A batch with its keys and the mark behind its columns.
 fn marked(rows: &RecordBatch, keys: &[&str], is_incoming: bool) -> Result<RecordBatch> {
     let own = [
         (

@@ -15,9 +15,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
-use arrow_select::interleave::interleave;
 
 use super::indexed_rows::IndexedRows;
 use super::merged_rows::MergedRows;
@@ -28,6 +27,7 @@ use crate::config::{MergeMode, TableType};
 use crate::error::{Error, Result};
 use crate::keys::RowKeys;
 use crate::plan::OpenTable;
+use crate::spill::RowBatches;
 
 /// What becomes of one row: the row of one of the sources, its key, and where it goes.
 struct Outcome<'a> {
@@ -214,23 +214,30 @@ fn merged_outcome<'a>(
 fn collect(
     rows: &IndexedRows,
     outcomes: &[Outcome<'_>],
-    sources: &[&RecordBatch],
+    sources: &[&RowBatches],
     further: Vec<FurtherLocation>,
 ) -> Result<IndexedRows> {
-    let failed = |error| Error::internal("rows of a write cannot be put together").caused_by(error);
     let schema = rows.rows.schema();
     // A stored row may lack a value that the input's rows all have.
     let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>();
     let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
-    let indices: Vec<(usize, usize)> = outcomes.iter().map(|outcome| outcome.source).collect();
-    let column = |at: usize| -> Result<ArrayRef> {
-        let arrays: Vec<&dyn Array> = sources.iter().map(|source| source.column(at).as_ref()).collect();
-        interleave(&arrays, &indices).map_err(failed)
+    let mut first = 0_usize;
+    let firsts = sources.iter().map(|source| {
+        let own = first;
+        first = first.saturating_add(source.num_rows());
+        own
+    });
+    let firsts: Vec<usize> = firsts.collect();
+    let number = |outcome: &Outcome<'_>| {
+        let (source, row) = outcome.source;
+        u32::try_from(firsts.get(source)?.checked_add(row)?).ok()
     };
-    let columns = (0..schema.fields().len()).map(column).collect::<Result<Vec<_>>>()?;
+    let numbers: Option<Vec<u32>> = outcomes.iter().map(number).collect();
+    let numbers = numbers.ok_or_else(|| Error::internal("more rows of a write than have numbers"))?;
+    let all = RowBatches::chained(&schema, sources, rows.rows.memory().clone())?;
     let Tagged { groups, view, .. } = &rows.tagged;
     Ok(IndexedRows {
-        rows: RecordBatch::try_new(schema, columns).map_err(failed)?,
+        rows: all.select(&numbers)?,
         keys: RowKeys {
             record_keys: outcomes.iter().map(|outcome| Some(outcome.key)).collect(),
             partitions: outcomes.iter().map(|outcome| Some(outcome.partition)).collect(),

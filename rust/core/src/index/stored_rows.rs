@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions, UInt64Array, new_null_array};
 use arrow_schema::{Schema, SchemaRef};
-use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
 use super::indexed_rows::{ByKey, IndexedRows, strings};
@@ -14,13 +13,14 @@ use crate::file_group::FileSlice;
 use crate::filter::{Filter, Literal, Operator, Term};
 use crate::names::meta_columns;
 use crate::plan::{OpenTable, QueryOptions};
+use crate::spill::{RowBatches, RowBatchesBuilder};
 
 /// More keys than these are not looked up by a filter.
 const MOST_LOOK_UPS: usize = 100_000;
 
 /// Stored rows, with the columns of the input.
 pub(super) struct StoredRows {
-    rows: RecordBatch,
+    rows: RowBatches,
     by_key: ByKey<StoredRow>,
 }
 
@@ -51,7 +51,7 @@ impl StoredRows {
         Collector::new(rows, chosen).collect(batches)
     }
 
-    pub(super) fn rows(&self) -> &RecordBatch {
+    pub(super) fn rows(&self) -> &RowBatches {
         &self.rows
     }
 
@@ -114,7 +114,7 @@ struct Collector<'r> {
     /// The file groups that may have them, by partition and file id.
     groups: HashMap<(&'r str, &'r str), u32>,
     schema: SchemaRef,
-    kept: Vec<RecordBatch>,
+    kept: RowBatchesBuilder,
     by_key: ByKey<StoredRow>,
     count: usize,
 }
@@ -125,7 +125,8 @@ impl<'r> Collector<'r> {
         let keys = rows.keys.record_keys.iter().enumerate();
         let keys = keys.filter(|(row, _)| is_chosen(*row)).filter_map(|(_, key)| key).collect();
         let (groups, schema) = (groups_of(rows, &is_chosen), rows.rows.schema());
-        Self { keys, groups, schema, kept: Vec::new(), by_key: ByKey::default(), count: 0 }
+        let kept = RowBatchesBuilder::new(nullable(&schema), rows.rows.memory().clone());
+        Self { keys, groups, schema, kept, by_key: ByKey::default(), count: 0 }
     }
 
     fn is_wanted(&self, slice: &FileSlice) -> bool {
@@ -136,10 +137,7 @@ impl<'r> Collector<'r> {
         for batch in batches {
             self.add(&batch?)?;
         }
-        let nullable = nullable(&self.schema);
-        let rows =
-            concat_batches(&nullable, &self.kept).map_err(|error| Error::internal("stored rows").caused_by(error))?;
-        Ok(StoredRows { rows, by_key: self.by_key })
+        Ok(StoredRows { rows: self.kept.finish(), by_key: self.by_key })
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -164,8 +162,7 @@ impl<'r> Collector<'r> {
             places.push(at);
         }
         self.count += places.len();
-        self.kept.push(in_columns(&take(batch, places)?, &self.schema)?);
-        Ok(())
+        self.kept.push(in_columns(&take(batch, places)?, &self.schema)?)
     }
 }
 

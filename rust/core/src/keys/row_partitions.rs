@@ -74,6 +74,17 @@ impl RowPartitions {
     pub(super) fn read(&self, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
         let strings =
             self.parts.iter().map(|part| self.part_strings(part, batch, first_row)).collect::<Result<Vec<_>>>()?;
+        if let [only] = strings.as_slice() {
+            let mut checked = None;
+            for (path, row) in only.iter().flatten().zip(first_row..) {
+                // Rows of one partition mostly follow each other.
+                if checked != Some(path) {
+                    self.check_path(path, row)?;
+                    checked = Some(path);
+                }
+            }
+            return Ok(only.clone());
+        }
         let mut paths = StringBuilder::with_capacity(batch.num_rows(), 0);
         let (mut path, mut checked) = (String::new(), String::new());
         for (at, row) in (0..batch.num_rows()).zip(first_row..) {
@@ -106,8 +117,13 @@ impl RowPartitions {
                 strings.append_value(&text);
             }
         } else {
-            for value in &row_text::strings(&values, self.consistent)? {
-                self.write_part(part, value, &mut text);
+            let values = row_text::strings(&values, self.consistent)?;
+            let mut written = None;
+            for value in &values {
+                if written != Some(value) {
+                    self.write_part(part, value, &mut text);
+                    written = Some(value);
+                }
                 strings.append_value(&text);
             }
         }

@@ -5,10 +5,24 @@
 //! | `folder` | where such files are made: nameless, so that a process that dies leaves none behind |
 //! | `kept_bytes` | bytes, kept as they are |
 //! | `batches` | record batches, written one after the other and read again in that order |
+//! | `row_memory` | how many bytes of rows are in memory |
+//! | `row_batches_builder` | rows that are collected, in files once they take too much memory |
+//! | `row_batches` | rows in batches, addressed by number |
+//! | `row_bytes` | bytes that rows take |
+//! | `shared_buffers` | columns of a batch that are those of another one |
 
 mod batches;
 mod folder;
 mod kept_bytes;
+mod row_batches;
+mod row_batches_builder;
+mod row_bytes;
+mod row_memory;
+mod shared_buffers;
 
 pub use batches::{BatchReader, BatchWriter};
 pub use folder::SpillFolder;
+pub use row_batches::RowBatches;
+pub use row_batches_builder::RowBatchesBuilder;
+pub use row_bytes::{row_bytes, slice_bytes};
+pub use row_memory::RowMemory;

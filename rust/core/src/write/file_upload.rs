@@ -45,7 +45,9 @@ impl FileUpload {
     }
 
     fn send(&mut self) -> Result<()> {
-        let piece = Bytes::from(std::mem::take(&mut self.waiting));
+        // Room for the next piece: growing would copy each piece once more.
+        let next = Vec::with_capacity(if self.waiting.len() >= PIECE { PIECE + PIECE / 8 } else { 0 });
+        let piece = Bytes::from(std::mem::replace(&mut self.waiting, next));
         match &mut self.upload {
             Some(upload) => upload.write(piece).map_err(|error| error.in_file(&self.path)),
             None => Err(Error::internal("bytes are written to a file that is finished").in_file(&self.path)),

@@ -73,9 +73,19 @@ impl FileMeta {
         let mut numbers = StringBuilder::with_capacity(rows, rows.saturating_mul(prefix.len() + 8));
         let mut text = prefix.clone();
         for number in (first..).take(rows) {
-            text.truncate(prefix.len());
-            // Writing to a string cannot fail.
-            let _ = std::fmt::Write::write_fmt(&mut text, format_args!("{number}"));
+            let digit = u32::try_from(number % 10).ok().and_then(|digit| char::from_digit(digit, 10));
+            match digit.filter(|digit| *digit > '0' && number > first) {
+                // It differs from the number before in its last digit alone.
+                Some(digit) => {
+                    text.pop();
+                    text.push(digit);
+                }
+                None => {
+                    text.truncate(prefix.len());
+                    // Writing to a string cannot fail.
+                    let _ = std::fmt::Write::write_fmt(&mut text, format_args!("{number}"));
+                }
+            }
             numbers.append_value(&text);
         }
         Arc::new(numbers.finish())

@@ -12,16 +12,15 @@ use super::keyed_rows::KeyedRows;
 use super::partition_writers::{BulkTarget, PartitionWriters};
 use super::pipeline::{Feeder, Items, run};
 use super::sorter::Sorter;
+use crate::client::delete_marks::DeleteMarks;
 use crate::client::duplicates::DuplicatePolicy;
-use crate::client::prepare::Preparation;
+use crate::client::input_rows::WriteInput;
 use crate::client::read_rows::{FullRows, RowSource};
 use crate::client::refused_rows::{ReadRows, ignores_failed};
 use crate::client::schema::WriteSchema;
 use crate::client::sort_mode::SortMode;
 use crate::client::transaction::ServiceTarget;
-use crate::client::write::{
-    WriteInput, WriteResult, Written, check_supported, committed, new_attempt, refuse_failed_rows, write,
-};
+use crate::client::write::{WriteResult, Written, check_supported, committed, new_attempt, refuse_failed_rows, write};
 use crate::client::{RefusedRows, Transaction};
 use crate::commit::WriteOperation;
 use crate::config::{ReadOptions, WriteOptions, option_values};
@@ -45,27 +44,21 @@ const ROWS_OF_THREAD: u64 = 1 << 19;
 ///
 /// # Errors
 /// As for [`write`]; rows that are read later are refused after earlier ones were written, and these are deleted then.
-pub fn bulk_insert(
-    uri: &str,
-    storage: &StorageOptions,
-    schema: &SchemaRef,
-    batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
-    options: &BTreeMap<String, String>,
-) -> Result<WriteResult> {
+pub fn bulk_insert(uri: &str, storage: &StorageOptions, input: WriteInput<'_>) -> Result<WriteResult> {
+    let WriteInput { schema, batches, is_in_memory, options } = input;
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     check_supported(&table.config).map_err(|error| error.in_file(uri))?;
     let parsed = WriteOptions::parse(options, "bulk_insert", &table.config)?;
     let index = IndexOptions::from_options(&table.config, parsed.values())?;
     let combines = option_values::boolean(parsed.values(), "hoodie.combine.before.insert", false)?;
     if combines || index.bucket.is_some() {
-        let batches = batches.collect::<Result<Vec<_>>>()?;
-        let input = WriteInput { schema: Arc::clone(schema), batches, options: options.clone() };
+        let input = WriteInput { schema, batches, is_in_memory, options };
         return write(uri, storage, WriteOperation::BulkInsert, input);
     }
     // What cannot be written is refused before there is an instant, as far as that is known without rows.
-    BulkOptions::new(&table, schema, parsed.values())?;
+    BulkOptions::new(&table, &schema, parsed.values())?;
     let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::BulkInsert)?;
-    let written = insert(&mut transaction, &index, schema, batches, parsed.values());
+    let written = insert(&mut transaction, &index, &schema, batches, parsed.values());
     let target = ServiceTarget { uri, storage, options: parsed.values() };
     committed((transaction, target), written, options, parsed.warnings().to_vec())
 }
@@ -114,8 +107,9 @@ fn insert(
         memory: OPEN_BYTES / threads,
     };
     let source = RowSource { table: &table, schema: &schema, options, key_is_global: false };
-    let preparation = Preparation { source, operation: WriteOperation::BulkInsert };
-    let bulk = Run { preparation, target: &target, mode, ignores_failed, threads, deleted: AtomicU64::new(0) };
+    let marks = DeleteMarks::new(&source)?;
+    let deleted = AtomicU64::new(0);
+    let bulk = Run { source, marks, target: &target, mode, ignores_failed, threads, deleted };
     let mut rows = 0_u64;
     let (statuses, refused) = bulk.run(batches, &mut rows)?;
     refuse_failed_rows(&statuses)?;
@@ -128,7 +122,8 @@ fn insert(
 }
 
 struct Run<'a> {
-    preparation: Preparation<'a>,
+    source: RowSource<'a>,
+    marks: DeleteMarks,
     target: &'a BulkTarget<'a>,
     mode: SortMode,
     ignores_failed: bool,
@@ -212,7 +207,7 @@ impl Run<'_> {
 
     fn reader(&self, thread: usize) -> Result<FullRows<'_>> {
         let task = u32::try_from(thread).unwrap_or(u32::MAX);
-        FullRows::new(self.preparation.source, (self.target.instant, task), self.ignores_failed)
+        FullRows::new(self.source, (self.target.instant, task), self.ignores_failed)
     }
 
     /// The rows of a chunk that are written.
@@ -228,7 +223,7 @@ impl Run<'_> {
             false => vec![reader.read(chunk, first_row)?],
         };
         let rows = |(rows, keys): (RecordBatch, RowKeys)| {
-            let deletes = self.preparation.deletes_of(&rows, &keys.record_keys)?;
+            let deletes = self.marks.of_rows(&rows)?;
             self.deleted.fetch_add(deletes.true_count() as u64, Ordering::Relaxed);
             KeyedRows { rows, keys }.without(&deletes)
         };

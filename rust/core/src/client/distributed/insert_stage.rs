@@ -10,6 +10,7 @@ use super::specs::InsertSpec;
 use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use crate::client::bulk_insert::{BulkTarget, KeyedRows, PartitionWriters};
+use crate::client::delete_marks::DeleteMarks;
 use crate::client::read_rows::FullRows;
 use crate::client::refused_rows::ReadRows;
 use crate::error::{Error, Result};
@@ -57,14 +58,15 @@ impl InsertStage {
             next_task: AtomicU32::new(self.attempt.partition.wrapping_mul(SERIES_OF_TASK)),
             memory: OPEN_BYTES,
         };
-        let preparation = self.write.preparation();
-        let mut reader = FullRows::new(preparation.source, (&instant, self.attempt.partition), false)?;
+        let source = self.write.preparation().source;
+        let marks = DeleteMarks::new(&source)?;
+        let mut reader = FullRows::new(source, (&instant, self.attempt.partition), false)?;
         let mut writers = PartitionWriters::new(&target, false);
         let (mut rows, mut deleted) = (0_u64, 0_u64);
         for batch in self.input.by_ref() {
             let (read, keys) = reader.read(&batch?, rows)?;
             rows = rows.saturating_add(read.num_rows() as u64);
-            let deletes = preparation.deletes_of(&read, &keys.record_keys)?;
+            let deletes = marks.of_rows(&read)?;
             deleted = deleted.saturating_add(deletes.true_count() as u64);
             writers.insert(KeyedRows { rows: read, keys }.without(&deletes)?)?;
         }

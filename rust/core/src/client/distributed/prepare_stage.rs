@@ -19,6 +19,7 @@ use crate::client::refused_rows::RefusedRows;
 use crate::commit::WriteOperation;
 use crate::error::{Error, Result};
 use crate::index::{IndexedRows, Tagged};
+use crate::spill::RowBatches;
 
 /// Prepares the rows of one partition of the user's data frame.
 pub(super) struct PrepareStage {
@@ -44,16 +45,15 @@ impl PrepareStage {
         let preparation = self.write.preparation();
         // The driver refuses writes that leave rows out.
         let mut refused = RefusedRows::default();
+        let batches = RowBatches::from(batch.clone());
         let prepared = match self.write.operation {
-            WriteOperation::Delete => {
-                preparation.uncombined_keys(std::slice::from_ref(batch), self.first_row, &mut refused)
-            }
+            WriteOperation::Delete => preparation.uncombined_keys(&batches, self.first_row, &mut refused),
             _ => {
                 // Generated keys have the instant; where there are none, it is not used.
                 let before = "0".parse()?;
                 let instant = self.write.instant.as_ref().unwrap_or(&before);
                 let origin = RowOrigin { instant, task: self.partition, first_row: self.first_row };
-                preparation.uncombined_rows(std::slice::from_ref(batch), &origin, &mut refused)
+                preparation.uncombined_rows(&batches, &origin, &mut refused)
             }
         };
         prepared.map_err(|error| self.located(error))

@@ -28,7 +28,8 @@ pub(super) fn to_batch(rows: &Prepared, further: Vec<(&str, ArrayRef)>) -> Resul
         (IS_DELETE, Arc::new(rows.deletes.clone())),
         (IS_UNCONDITIONAL, Arc::new(rows.unconditional.clone())),
     ];
-    let (mut fields, mut columns) = (nullable(&rows.rows.schema()), rows.rows.columns().to_vec());
+    let batch = rows.rows.to_batch()?;
+    let (mut fields, mut columns) = (nullable(&rows.rows.schema()), batch.columns().to_vec());
     for (name, column) in own.into_iter().chain(further) {
         fields.push(Arc::new(Field::new(name, column.data_type().clone(), true)));
         columns.push(column);
@@ -71,7 +72,7 @@ impl SentRows {
         let text = |name: &str| further.column_by_name(name)?.as_string_opt::<i32>().cloned();
         let flag = |name: &str| further.column_by_name(name)?.as_boolean_opt().cloned();
         let rows = Prepared {
-            rows: RecordBatch::try_new_with_options(schema, columns, &options).map_err(unfit)?,
+            rows: RecordBatch::try_new_with_options(schema, columns, &options).map_err(unfit)?.into(),
             keys: RowKeys { record_keys: text(KEY).ok_or_else(lacks)?, partitions: text(PARTITION).ok_or_else(lacks)? },
             deletes: flag(IS_DELETE).ok_or_else(lacks)?,
             unconditional: flag(IS_UNCONDITIONAL).ok_or_else(lacks)?,
@@ -104,7 +105,7 @@ pub(super) fn no_rows(types: &SchemaRef) -> Prepared {
     let none = || BooleanArray::from(Vec::<bool>::new());
     let no_text = || StringArray::from(Vec::<&str>::new());
     Prepared {
-        rows: RecordBatch::new_empty(Arc::new(Schema::new(nullable(types)))),
+        rows: RecordBatch::new_empty(Arc::new(Schema::new(nullable(types)))).into(),
         keys: RowKeys { record_keys: no_text(), partitions: no_text() },
         deletes: none(),
         unconditional: none(),

@@ -128,6 +128,24 @@ impl RowsMerge {
     /// # Errors
     /// `InvalidArgument` for newer rows without a key, and for rows with other columns than those of [`RowsMerge::new`].
     pub fn merge(&self, older: &[RecordBatch], newer: &[RecordBatch]) -> Result<Vec<RecordBatch>> {
+        let mut merged = Vec::with_capacity(older.len() + 1);
+        self.merge_each(older, newer, &mut |rows| {
+            merged.push(rows);
+            Ok(())
+        })?;
+        Ok(merged)
+    }
+
+    /// The same, with a function that takes the batches of the result one by one.
+    ///
+    /// # Errors
+    /// As for [`Self::merge`]; those of the function.
+    pub fn merge_each(
+        &self,
+        older: &[RecordBatch],
+        newer: &[RecordBatch],
+        each: &mut dyn FnMut(RecordBatch) -> Result<()>,
+    ) -> Result<()> {
         let newer = in_commit_order(newer, &self.options.commit_order)?;
         let may_be_missing = |name: &str| marks_deletes(&self.merge, name) || self.options.partial;
         let newer = newer.iter().map(|batch| conformed(batch, &self.types, &may_be_missing));
@@ -140,14 +158,13 @@ impl RowsMerge {
         let mut engine = MergeEngine::new(build, self.fold(plan, newer.len())?, self.deleted_rows());
         let records = newer.iter().map(|batch| self.projected(batch)).collect::<Result<Vec<_>>>()?;
         let mut records = RecordBatches::new(Arc::clone(&self.projection.projected), records);
-        let mut merged = Vec::with_capacity(older.len() + 1);
         for batch in older {
-            merged.push(self.deliver(&self.merge_older(batch, &mut engine, &mut records)?)?);
+            each(self.deliver(&self.merge_older(batch, &mut engine, &mut records)?)?)?;
         }
         while let Some(rows) = engine.inserts(INSERTS, &mut records)? {
-            merged.push(self.deliver(&rows)?);
+            each(self.deliver(&rows)?)?;
         }
-        Ok(merged)
+        Ok(())
     }
 
     fn plan(&self) -> Result<MergePlan> {

@@ -103,16 +103,23 @@ where
 /// The least and the greatest value that is not to be skipped.
 fn extremes<T: ArrowPrimitiveType>(
     values: &PrimitiveArray<T>,
-    skip: fn(&T::Native) -> bool,
+    skip: impl Fn(&T::Native) -> bool,
 ) -> Option<(T::Native, T::Native)>
 where
     T::Native: PartialOrd,
 {
+    let wider = |(least, greatest): (T::Native, T::Native), value: T::Native| {
+        (if value < least { value } else { least }, if value > greatest { value } else { greatest })
+    };
+    if values.null_count() == 0 {
+        // Without nulls, several values are compared at once.
+        let first = values.values().iter().find(|value| !skip(value)).copied()?;
+        let wider = |ends, value: &T::Native| if skip(value) { ends } else { wider(ends, *value) };
+        return Some(values.values().iter().fold((first, first), wider));
+    }
     let mut values = values.iter().flatten().filter(|value| !skip(value));
     let first = values.next()?;
-    Some(values.fold((first, first), |(least, greatest), value| {
-        (if value < least { value } else { least }, if value > greatest { value } else { greatest })
-    }))
+    Some(values.fold((first, first), wider))
 }
 
 /// The least and the greatest text, by its bytes.

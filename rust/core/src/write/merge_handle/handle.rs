@@ -16,6 +16,7 @@ use crate::merge::engine::MergeCounts;
 use crate::names::meta_columns;
 use crate::plan::OpenTable;
 use crate::read::SplitReader;
+use crate::spill::RowMemory;
 use crate::split::MergerHandle;
 use crate::storage::FileStore;
 use crate::write::base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter, WrittenBaseFile};
@@ -78,7 +79,7 @@ impl MergeHandle {
         };
         Ok(Self {
             base: table.base_rows(&target.slice, schema)?,
-            records: IncomingRecords::new(SchemaRef::clone(&types)),
+            records: IncomingRecords::new(SchemaRef::clone(&types), RowMemory::unlimited()),
             schema: schema.clone(),
             // The rows of a file group stay in one file.
             options: BaseFileOptions { max_file_bytes: u64::MAX, ..options },
@@ -99,6 +100,13 @@ impl MergeHandle {
         self
     }
 
+    /// Writes columns of records that are converted for the file to a file of their own once they take too much memory.
+    #[must_use]
+    pub fn with_memory(self, memory: RowMemory) -> Self {
+        let records = IncomingRecords::new(SchemaRef::clone(&self.types), memory);
+        Self { records, ..self }
+    }
+
     /// Adds records to the file without merging them, also those of keys that it has (`HoodieConcatHandle`: `insert` with
     /// `hoodie.merge.allow.duplicate.on.inserts`).
     #[must_use]
@@ -108,7 +116,8 @@ impl MergeHandle {
 
     /// Adds records in commit order: the columns of the table without meta columns, and the record key of each row. Rows that `deletes`
     /// is true for delete their keys, regardless of stored values; their columns are not read. Delete marks in columns
-    /// (`_hoodie_is_deleted`) are those of the other rows. If a batch has a key twice, its deletes come last.
+    /// (`_hoodie_is_deleted`) are those of the other rows. If a batch has a key twice, its deletes come last. The records are kept as they
+    /// are given, in memory or in a file.
     ///
     /// # Errors
     /// `InvalidArgument` for keys that are null or empty, and for columns that do not fit those of the file.
@@ -119,6 +128,14 @@ impl MergeHandle {
         deletes: Option<&BooleanArray>,
     ) -> Result<()> {
         self.records.add(records, record_keys, deletes)
+    }
+
+    /// Deletes keys, regardless of stored values, after the records that were added before.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for keys that are null or empty.
+    pub fn add_deletes(&mut self, record_keys: &StringArray) -> Result<()> {
+        self.records.add_deletes(record_keys)
     }
 
     /// Writes the new file, after its marker.

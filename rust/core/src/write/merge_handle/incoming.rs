@@ -7,11 +7,12 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::{filter, filter_record_batch};
 
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
+use crate::spill::{RowBatchesBuilder, RowMemory};
 use crate::write::meta_columns::check_keys;
 
 /// A batch of records.
@@ -22,16 +23,20 @@ pub(super) enum Incoming {
     Deletes(StringArray),
 }
 
-/// Records in commit order.
+/// Records in commit order. Rows that take too much memory are in files.
 pub(super) struct IncomingRecords {
     types: SchemaRef,
-    batches: Vec<Incoming>,
+    rows: RowBatchesBuilder,
+    /// For each batch of keys that are deleted, how many batches of rows come before it.
+    deletes: Vec<(usize, StringArray)>,
+    row_batches: usize,
 }
 
 impl IncomingRecords {
     /// None yet. `types` are the columns of the file.
-    pub(super) const fn new(types: SchemaRef) -> Self {
-        Self { types, batches: Vec::new() }
+    pub(super) fn new(types: SchemaRef, memory: RowMemory) -> Self {
+        let rows = RowBatchesBuilder::new(SchemaRef::clone(&types), memory);
+        Self { types, rows, deletes: Vec::new(), row_batches: 0 }
     }
 
     /// Adds rows, with one record key each. Rows that `deletes` is true for delete their keys; they come after the other rows, and
@@ -42,8 +47,7 @@ impl IncomingRecords {
     pub(super) fn add(&mut self, rows: &RecordBatch, keys: &StringArray, deletes: Option<&BooleanArray>) -> Result<()> {
         check_keys(rows, keys)?;
         let Some(deletes) = deletes else {
-            self.batches.push(Incoming::Rows(self.completed(rows, keys)?));
-            return Ok(());
+            return self.push(rows, keys);
         };
         if deletes.len() != rows.num_rows() || deletes.null_count() > 0 {
             let message = format!("{} delete marks for {} rows", deletes.len() - deletes.null_count(), rows.num_rows());
@@ -54,17 +58,51 @@ impl IncomingRecords {
             let kept = BooleanArray::new(!deletes.values(), None);
             let kept_keys = selected(keys, &kept)?;
             let rows = filter_record_batch(rows, &kept).map_err(not_selected)?;
-            self.batches.push(Incoming::Rows(self.completed(&rows, &kept_keys)?));
+            self.push(&rows, &kept_keys)?;
         }
         if deleted > 0 {
-            self.batches.push(Incoming::Deletes(selected(keys, deletes)?));
+            self.deletes.push((self.row_batches, selected(keys, deletes)?));
         }
+        Ok(())
+    }
+
+    /// Adds keys that are deleted.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for keys that are null or empty.
+    pub(super) fn add_deletes(&mut self, keys: &StringArray) -> Result<()> {
+        let options = RecordBatchOptions::new().with_row_count(Some(keys.len()));
+        check_keys(
+            &RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+                .map_err(not_selected)?,
+            keys,
+        )?;
+        self.deletes.push((self.row_batches, keys.clone()));
+        Ok(())
+    }
+
+    fn push(&mut self, rows: &RecordBatch, keys: &StringArray) -> Result<()> {
+        if rows.num_rows() == 0 {
+            return Ok(());
+        }
+        // The rows that were given stay where they are, in memory or in a file.
+        self.rows.push_of(self.completed(rows, keys)?, rows)?;
+        self.row_batches += 1;
         Ok(())
     }
 
     /// The batches, in the order in which they were added.
     pub(super) fn into_batches(self) -> Vec<Incoming> {
-        self.batches
+        let mut batches = Vec::with_capacity(self.row_batches.saturating_add(self.deletes.len()));
+        let mut deletes = self.deletes.into_iter().peekable();
+        for (at, rows) in self.rows.finish().batches().iter().enumerate() {
+            while let Some((_, keys)) = deletes.next_if(|(before, _)| *before <= at) {
+                batches.push(Incoming::Deletes(keys));
+            }
+            batches.push(Incoming::Rows(rows.clone()));
+        }
+        batches.extend(deletes.map(|(_, keys)| Incoming::Deletes(keys)));
+        batches
     }
 
     /// All columns of the file.
@@ -99,9 +137,9 @@ fn not_selected(error: ArrowError) -> Error {
 
 /// The columns of rows that are merged: any may be null here, as meta columns are before rows are written. The writer checks the rows
 /// that remain.
-pub(super) fn nullable(types: &arrow_schema::Schema) -> SchemaRef {
+pub(super) fn nullable(types: &Schema) -> SchemaRef {
     let fields = types.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
-    Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<Field>>()))
+    Arc::new(Schema::new(fields.collect::<Vec<Field>>()))
 }
 
 /// Base rows with these columns, in their order.

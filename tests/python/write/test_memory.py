@@ -1,0 +1,111 @@
+"""Rows of a write that take more memory than they may: they are in temporary files, and the write is the same."""
+
+import random
+
+import pyarrow as pa
+import pytest
+
+import mortice
+from support.tables.written import NO_METADATA, SCHEMA, content, new_table
+
+# Each batch is written to a file at once.
+TIGHT = {"hoodie.memory.merge.max.size": "1"}
+DELETED = pa.schema([*SCHEMA, ("_hoodie_is_deleted", pa.bool_())])
+TEXT = pa.string()
+TYPES = ["MERGE_ON_READ", "COPY_ON_WRITE"]
+
+
+def drawn(draw, count, keys, text=TEXT):
+    """Returns rows of keys that may be there several times, some of them deletes."""
+    numbers = [draw.randrange(keys) for _ in range(count)]
+    columns = [
+        [f"key {number:05}" for number in numbers],
+        [f"city {draw.randrange(3)}" if draw.random() < 0.1 else f"city {number % 3}" for number in numbers],
+        [draw.randrange(50) for _ in numbers],
+        [draw.choice([None, draw.random()]) for _ in numbers],
+        [draw.random() < 0.1 for _ in numbers],
+    ]
+    schema = DELETED.set(0, pa.field("id", text)).set(1, pa.field("city", pa.dictionary(pa.int32(), pa.string())))
+    arrays = [
+        pa.array(values, field.type.value_type).dictionary_encode()
+        if pa.types.is_dictionary(field.type)
+        else pa.array(values, field.type)
+        for values, field in zip(columns, schema, strict=True)
+    ]
+    return pa.table(arrays, schema=schema)
+
+
+def as_stream(rows, draw):
+    """Returns rows as a stream of batches of different sizes."""
+
+    def batches():
+        start = 0
+        while start < rows.num_rows:
+            size = draw.choice([1, 7, 300, 5000])
+            yield from rows.slice(start, size).combine_chunks().to_batches()
+            start += size
+
+    return pa.RecordBatchReader.from_batches(rows.schema, batches())
+
+
+@pytest.mark.parametrize("table_type", TYPES)
+@pytest.mark.parametrize("index", ["SIMPLE", "GLOBAL_SIMPLE", "BUCKET"])
+def test_the_limit_changes_no_row(tmp_path, table_type, index):
+    seed = random.SystemRandom().randrange(2**32)
+    print("seed", seed)
+    options = NO_METADATA | {
+        "hoodie.index.type": index,
+        "hoodie.simple.index.update.partition.path": "true",
+        "hoodie.bucket.index.num.buckets": "2",
+    }
+    contents = []
+    spill = tmp_path / "spill"
+    for limit in ({}, TIGHT | {"hoodie.memory.spillable.map.path": str(spill)}):
+        draw = random.Random(seed)
+        table = new_table(tmp_path / f"trips {len(limit)}", table_type=table_type, schema=DELETED)
+        chosen = options | limit
+        counts = []
+        for text in (pa.string(), pa.large_string(), pa.string_view()):
+            rows = drawn(draw, 3000, 2000, text)
+            commit = table.upsert(as_stream(rows, draw), chosen)
+            counts.append((commit.inserts, commit.updates, commit.deletes))
+        more = drawn(draw, 500, 4000)
+        commit = table.insert(as_stream(more, draw), chosen | {"hoodie.datasource.insert.dup.policy": "drop"})
+        counts.append((commit.inserts, commit.updates))
+        gone = drawn(draw, 300, 2000).select(["id", "city"])
+        counts.append(table.delete(as_stream(gone, draw), chosen).deletes)
+        contents.append((counts, content(table)))
+    assert contents[0] == contents[1]
+    assert len(contents[0][1]) > 1000
+    assert not list(spill.iterdir()), "files of the rows have no names"
+
+
+@pytest.mark.parametrize("operation", ["bulk_insert", "insert_overwrite", "insert"])
+def test_the_limit_changes_no_inserted_row(tmp_path, operation):
+    seed = random.SystemRandom().randrange(2**32)
+    print("seed", seed)
+    contents = []
+    for limit in ({}, TIGHT):
+        draw = random.Random(seed)
+        table = new_table(tmp_path / f"trips {len(limit)}")
+        chosen = (
+            NO_METADATA | limit | {"hoodie.combine.before.insert": "true", "hoodie.bulkinsert.sort.mode": "GLOBAL_SORT"}
+        )
+        for _ in range(2):
+            rows = drawn(draw, 6000, 4000).select(SCHEMA.names)
+            getattr(table, operation)(as_stream(rows, draw), chosen)
+        contents.append(content(table))
+    assert contents[0] == contents[1]
+
+
+def test_a_folder_that_rows_cannot_be_written_to_ends_the_write(tmp_path):
+    table = new_table(tmp_path / "trips")
+    rows = drawn(random.Random(1), 100, 100).select(SCHEMA.names)
+    options = NO_METADATA | TIGHT | {"hoodie.memory.spillable.map.path": "/dev/null/none"}
+    with pytest.raises(mortice.StorageError, match="/dev/null/none"):
+        table.upsert(rows.to_reader(), options)
+    assert content(table) == []
+    # Rows that the caller has in memory are not written to files.
+    names = ["id", "city", "ts", "fare"]
+    plain = pa.table([rows[name].cast(SCHEMA.field(name).type) for name in names], schema=SCHEMA)
+    assert table.upsert(plain, options | {"hoodie.combine.before.upsert": "false"}).inserts == 100
