@@ -18,7 +18,7 @@ from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.follow import Follower, Ranges
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
-from mortice.merge_into import COMMITS_READ, MergeClauses, merge_target, merged_rows
+from mortice.merge_into import COLUMNS_UPDATED, COMMITS_READ, MergeClauses, merge_target, merged_rows
 from mortice.mergers import Merge, Merging, checked_merge, merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
@@ -322,7 +322,8 @@ class Table(TableServices):
         self.refresh()
         target = merge_target(self, rows.column_names, clauses, given)
         merged = merged_rows(self, rows, target, clauses)
-        return self._write("upsert", merged, {**given, COMMITS_READ: target.commits})
+        own = {COMMITS_READ: target.commits, COLUMNS_UPDATED: ",".join(target.update)}
+        return self._write("upsert", merged, {**given, **own})
 
     def with_validators(self, *validators: Validator) -> Table:
         """Returns a copy of this table whose writes are checked before they are completed.

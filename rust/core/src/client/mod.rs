@@ -42,6 +42,7 @@ pub mod distributed;
 mod duplicates;
 mod evolve;
 mod inline_services;
+mod partial_update;
 mod pending_clustering;
 mod prepare;
 mod profile;

@@ -13,7 +13,7 @@ use super::combine::combine;
 use super::duplicates::combines_by_default;
 use super::read_rows::{FullRows, KeysAlone, RowSource, joined, read_all, too_large};
 use super::refused_rows::{RefusedRows, ignores_failed};
-use super::schema::DELETES_KEY;
+use super::schema::{DELETES_KEY, UPDATES_KEY};
 use crate::commit::WriteOperation;
 use crate::config::{MergeSemantics, option_values};
 use crate::error::{Error, Result};
@@ -32,6 +32,8 @@ pub(super) struct Prepared {
     pub(super) deletes: BooleanArray,
     /// Which deletes hold regardless of ordering values.
     pub(super) unconditional: BooleanArray,
+    /// Which change a stored row in some columns only.
+    pub(super) updates: BooleanArray,
 }
 
 impl Prepared {
@@ -89,10 +91,11 @@ impl Preparation<'_> {
         let (rows, keys) = read_all(&mut reader, batches, (ignores_failed, origin.first_row), refused)?;
         let rows = concat_batches(&self.source.schema.types, &rows).map_err(too_large)?;
         let deletes = self.deletes_of(&rows, &keys.record_keys)?;
-        let unconditional = marked_deletes(batches, rows.num_rows())?;
+        let unconditional = marked(batches, DELETES_KEY, rows.num_rows())?;
+        let updates = marked(batches, UPDATES_KEY, rows.num_rows())?;
         let deletes = deletes.iter().zip(&unconditional);
         let deletes = deletes.map(|(one, other)| Some(one == Some(true) || other == Some(true))).collect();
-        Ok(Prepared { rows, keys, deletes, unconditional })
+        Ok(Prepared { rows, keys, deletes, unconditional, updates })
     }
 
     /// Prepares keys to delete: of rows with at least the columns of the key and the partition. Rows that are left out are added to
@@ -121,7 +124,8 @@ impl Preparation<'_> {
         let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
             .map_err(|error| Error::internal("rows without columns").caused_by(error))?;
         let all = BooleanArray::from(vec![true; count]);
-        Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all })
+        let updates = BooleanArray::from(vec![false; count]);
+        Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all, updates })
     }
 
     /// Combines rows that have the same key, if options and operation say so. `prepared` are all rows of their keys, in order.
@@ -225,26 +229,27 @@ impl Preparation<'_> {
             },
             deletes: single.deletes.iter().chain(&combined.deletes).collect(),
             unconditional: single.unconditional.iter().chain(std::iter::repeat_n(Some(false), count)).collect(),
+            updates: single.updates.iter().chain(std::iter::repeat_n(Some(false), count)).collect(),
         })
     }
 }
 
-/// Which rows of these batches, so many together, are marked as deletes by a column that is not written.
-fn marked_deletes(batches: &[RecordBatch], rows: usize) -> Result<BooleanArray> {
-    if batches.iter().all(|batch| batch.column_by_name(DELETES_KEY).is_none()) {
+/// Which rows of these batches, so many together, are marked by a column that is not written.
+fn marked(batches: &[RecordBatch], mark: &str, rows: usize) -> Result<BooleanArray> {
+    if batches.iter().all(|batch| batch.column_by_name(mark).is_none()) {
         return Ok(BooleanArray::from(vec![false; rows]));
     }
     let mut marks = Vec::with_capacity(rows);
     for batch in batches {
-        match batch.column_by_name(DELETES_KEY).map(|column| column.as_boolean_opt()) {
+        match batch.column_by_name(mark).map(|column| column.as_boolean_opt()) {
             None => marks.extend(std::iter::repeat_n(Some(false), batch.num_rows())),
             Some(Some(column)) => marks.extend(column.iter().map(|mark| Some(mark == Some(true)))),
-            Some(None) => return Err(Error::invalid_argument(format!("column {DELETES_KEY:?} must be boolean"))),
+            Some(None) => return Err(Error::invalid_argument(format!("column {mark:?} must be boolean"))),
         }
     }
     match marks.len() == rows {
         true => Ok(marks.into_iter().collect()),
-        false => Err(Error::unsupported("rows that are left out (hoodie.write.ignore.failed) beside marked deletes")),
+        false => Err(Error::unsupported("rows that are left out (hoodie.write.ignore.failed) beside marked rows")),
     }
 }
 
@@ -265,7 +270,8 @@ pub(super) fn taken(prepared: &Prepared, numbers: &UInt32Array) -> Result<Prepar
     let rows = RecordBatch::try_new_with_options(prepared.rows.schema(), columns, &options).map_err(too_large)?;
     let deletes = taken_flags(&prepared.deletes, numbers)?;
     let unconditional = taken_flags(&prepared.unconditional, numbers)?;
-    Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes, unconditional })
+    let updates = taken_flags(&prepared.updates, numbers)?;
+    Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes, unconditional, updates })
 }
 
 /// The rows by partition and record key.

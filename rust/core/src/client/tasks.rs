@@ -8,9 +8,11 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt3
 use arrow_schema::{Field, Schema};
 use arrow_select::nullif::nullif;
 
+use super::partial_update::{columns_of, partial_schema};
 use super::prepare::{Prepared, taken};
 use super::schema::WriteSchema;
 use crate::assign::{GroupTask, TaskKind};
+use crate::avro;
 use crate::commit::WriteOperation;
 use crate::config::{MergeMode, TableType, option_values};
 use crate::error::{Error, Result};
@@ -48,6 +50,8 @@ pub(super) struct TaskOptions {
     base: BaseFileOptions,
     append: AppendOptions,
     writes_positions: bool,
+    /// Of rows that change a stored row in some columns only, if a log gets no others: what it gets.
+    partial: Option<avro::Schema>,
     /// Whether rows are added to small files without a look at the keys that these have (`HoodieConcatHandle`).
     appends_duplicates: bool,
 }
@@ -59,12 +63,14 @@ impl TaskOptions {
     /// `InvalidArgument` and `Unsupported`, naming the option.
     pub(super) fn from_options(
         table: &OpenTable,
+        schema: &WriteSchema,
         operation: WriteOperation,
         options: &BTreeMap<String, String>,
     ) -> Result<Self> {
         Ok(Self {
             base: BaseFileOptions::from_hudi_options(options)?,
             append: AppendOptions::from_hudi_options(options)?,
+            partial: partial_schema(table, schema, operation, options)?,
             writes_positions: may_write_positions(table)
                 && option_values::boolean(options, "hoodie.write.record.positions", true)?,
             appends_duplicates: operation == WriteOperation::Insert
@@ -184,16 +190,11 @@ impl TaskRunner<'_> {
         let mut handle =
             AppendHandle::new(store, &self.schema.stored, target, base_instant, self.options.append.clone())?;
         let (deletes, updates) = self.located_rows(task);
-        for chunk in updates.chunks(CHUNK_ROWS) {
-            check_cancelled()?;
-            let rows = self.rows(&numbers_of(chunk))?;
-            let inserts = chunk.iter().map(|row| Some(self.is_new(row.number))).collect();
-            handle.upsert(&LogRows {
-                data: &rows.rows,
-                meta: self.meta_columns(&rows.keys.record_keys),
-                inserts: Some(&inserts),
-                positions: positions_of(task, chunk).as_ref(),
-            })?;
+        let (partial, full): (Vec<_>, Vec<_>) = updates.into_iter().partition(|row| self.is_partial(row.number));
+        self.append_rows(&mut handle, task, &full, None)?;
+        if let Some(schema) = self.options.partial.as_ref().filter(|_| !partial.is_empty()) {
+            handle.begin_partial(schema)?;
+            self.append_rows(&mut handle, task, &partial, Some(schema))?;
         }
         if !deletes.is_empty() {
             let rows = self.rows(&numbers_of(&deletes))?;
@@ -206,6 +207,36 @@ impl TaskRunner<'_> {
             handle.delete(&batch, &columns, positions_of(task, &deletes).as_ref())?;
         }
         checked(handle.finish()?, task.rows.len())
+    }
+
+    /// Appends rows, of which the log gets the columns of a schema.
+    fn append_rows(
+        &self,
+        handle: &mut AppendHandle,
+        task: &GroupTask,
+        located: &[LocatedRow],
+        partial: Option<&avro::Schema>,
+    ) -> Result<()> {
+        for chunk in located.chunks(CHUNK_ROWS) {
+            check_cancelled()?;
+            let rows = self.rows(&numbers_of(chunk))?;
+            let inserts = chunk.iter().map(|row| Some(self.is_new(row.number))).collect();
+            let data = partial.map_or_else(|| Ok(rows.rows.clone()), |schema| columns_of(&rows.rows, schema))?;
+            handle.upsert(&LogRows {
+                data: &data,
+                meta: self.meta_columns(&rows.keys.record_keys),
+                inserts: Some(&inserts),
+                positions: positions_of(task, chunk).as_ref(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether a log gets some columns only of a row.
+    fn is_partial(&self, row: u32) -> bool {
+        let updates = &self.prepared.updates;
+        let is_update = usize::try_from(row).is_ok_and(|row| row < updates.len() && updates.value(row));
+        is_update && self.options.partial.is_some()
     }
 
     /// The deletes and the other rows of a task.

@@ -47,6 +47,8 @@ pub struct AppendHandle {
     options: AppendOptions,
     schema: Schema,
     columns: ParquetColumns,
+    /// Whether records have some of the table's columns only.
+    is_partial: bool,
     meta: FileMeta,
     /// The instant of the base file that positions are of.
     base_instant: Option<RequestedTime>,
@@ -88,6 +90,7 @@ impl AppendHandle {
             markers: Markers::new(Arc::clone(&store), &target.instant),
             columns: ParquetColumns::new(schema, ListStructure::ThreeLevels)?,
             schema: schema.clone(),
+            is_partial: false,
             base_instant: base_instant.cloned(),
             pending: Pending::new(),
             deletes: Vec::new(),
@@ -135,6 +138,25 @@ impl AppendHandle {
             self.push(&part, &encoder)?;
         }
         Ok(())
+    }
+
+    /// Lets the rows that follow have some of the table's columns only: those of a schema, with the meta columns. Their data blocks
+    /// are marked as partial, and so is the block of deletes, as in Hudi (`HoodieAppendHandle.getUpdatedHeader`).
+    ///
+    /// # Errors
+    /// Those of the store; `InvalidArgument` for a schema that files cannot have.
+    pub fn begin_partial(&mut self, schema: &Schema) -> Result<()> {
+        self.flush()?;
+        self.columns = ParquetColumns::new(schema, ListStructure::ThreeLevels)?;
+        self.schema = schema.clone();
+        self.is_partial = true;
+        Ok(())
+    }
+
+    /// The header of a block of this commit.
+    fn header(&self) -> BlockHeader {
+        let header = BlockHeader::new(&self.target.instant);
+        if self.is_partial { header.partial() } else { header }
     }
 
     /// Adds deletes. They are written as one block, behind all rows, when the handle is finished.
@@ -220,7 +242,7 @@ impl AppendHandle {
             return Ok(());
         }
         let pending = std::mem::replace(&mut self.pending, Pending::new());
-        let header = BlockHeader::new(&self.target.instant);
+        let header = self.header();
         let header = with_positions(header, self.base_instant.as_ref(), pending.positions.as_deref())?;
         match self.options.format {
             LogFormat::Avro => self.write_avro(&pending, &header)?,
@@ -268,7 +290,7 @@ impl AppendHandle {
         let order = order_by(positions.as_deref().filter(|_| self.base_instant.is_some()), all.num_rows());
         let order = arrow_array::UInt32Array::from(order);
         let all = arrow_select::take::take_record_batch(&all, &order).map_err(unfit)?;
-        let header = BlockHeader::new(&self.target.instant).with_schema(self.schema.json());
+        let header = self.header().with_schema(self.schema.json());
         let header = with_positions(header, self.base_instant.as_ref(), positions.as_deref())?;
         let keys = all.num_rows() as u64;
         let block = delete_block(&schema, &mut std::iter::once(Ok(all)), &columns, &header)?;
