@@ -121,7 +121,7 @@ impl TaskRunner<'_> {
                 let store = Arc::clone(self.store);
                 let handle =
                     MergeHandle::new(store, self.table, &self.schema.stored, target, self.options.base.clone())?;
-                self.merge(handle, &rows)
+                self.merge(handle.with_change_blocks(self.options.append.max_block_bytes), &rows)
             }
         }
     }

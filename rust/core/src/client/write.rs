@@ -121,7 +121,10 @@ pub(super) fn committed(
 /// Refuses tables whose files this release does not write as Hudi does.
 pub(super) fn check_supported(config: &TableConfig) -> Result<()> {
     let refused = [
-        (config.cdc.is_some(), "a table with change data capture (hoodie.table.cdc.enabled)"),
+        (
+            config.cdc.is_some() && !config.populate_meta_fields,
+            "a table with change data capture (hoodie.table.cdc.enabled) but without meta columns (hoodie.populate.meta.fields=false)",
+        ),
         (
             config.drop_partition_columns,
             "a table without partition columns in its files (hoodie.datasource.write.drop.partition.columns)",

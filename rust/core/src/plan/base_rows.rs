@@ -9,7 +9,7 @@ use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
-use crate::read::{SharedReport, SplitReader};
+use crate::read::{ChangedRows, SharedReport, SplitReader};
 use crate::split::{DeleteOutput, Query, Split};
 
 impl OpenTable {
@@ -34,7 +34,21 @@ impl OpenTable {
         self.rows_of(slice.clone(), schema, report)
     }
 
+    /// Reads what the log files of a slice change in its base file: all columns of `schema`, with the values of the files. None if the logs
+    /// have no records. A merge holds at most `memory` bytes.
+    ///
+    /// # Errors
+    /// Those of the table's schema, and of reading the log files.
+    pub fn changed_rows(&self, slice: &FileSlice, schema: &avro::Schema, memory: u64) -> Result<Option<ChangedRows>> {
+        ChangedRows::of_slice(&self.split_of(slice.clone(), schema)?, memory)
+    }
+
     fn rows_of(&self, slice: FileSlice, schema: &avro::Schema, report: &SharedReport) -> Result<SplitReader> {
+        let split = self.split_of(slice, schema)?;
+        Ok(SplitReader::new(split, report.clone())?.with_storage(Arc::clone(&self.storage)))
+    }
+
+    fn split_of(&self, slice: FileSlice, schema: &avro::Schema) -> Result<Split> {
         let (found, _) = self.schema_at(None)?;
         let query = Query {
             uri: self.uri.clone(),
@@ -56,7 +70,6 @@ impl OpenTable {
             filter: Filter::default(),
             options: self.options.clone(),
         };
-        let split = Split { query: Arc::new(query), slice, change: None, part: None, merger: None };
-        Ok(SplitReader::new(split, report.clone())?.with_storage(Arc::clone(&self.storage)))
+        Ok(Split { query: Arc::new(query), slice, change: None, part: None, merger: None })
     }
 }

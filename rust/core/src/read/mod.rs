@@ -28,6 +28,7 @@ mod rows;
 mod slice;
 mod stream;
 
+pub use changes::changed_rows::{ChangedRows, RowsChanged};
 pub use file_schema::newest_schema;
 pub use report::{CorruptRange, ReadReport, SharedReport};
 pub use rows::rows_merge::{RowsMerge, RowsMergeOptions};

@@ -13,7 +13,7 @@ use crate::file_group::FileSlice;
 use crate::names::RequestedTime;
 use crate::services::TableCompactions;
 use crate::storage::{open_file_store, parallel};
-use crate::write::{BaseFileOptions, CompactHandle, CompactTarget, WriteStatus, WriteToken};
+use crate::write::{AppendOptions, BaseFileOptions, CompactHandle, CompactTarget, WriteStatus, WriteToken};
 
 /// Executes all compactions that are pending, oldest first, but those that another process executes.
 ///
@@ -66,6 +66,7 @@ fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<(Vec<
         table,
         schema: &schema.stored,
         options: &BaseFileOptions::from_hudi_options(target.options)?,
+        change_block_bytes: AppendOptions::from_hudi_options(target.options)?.max_block_bytes,
         memory: table.options.memory_limit / (threads as u64).max(1),
     };
     let attempt = new_attempt();

@@ -13,6 +13,7 @@ use super::target::LogTarget;
 use crate::avro::{Encoder, Schema};
 use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns};
 use crate::error::{Error, Result};
+use crate::log::BlockType;
 use crate::log::writer::{BlockHeader, DeleteColumns, avro_block_frame, delete_block, parquet_block};
 use crate::names::RequestedTime;
 use crate::storage::FileStore;
@@ -255,7 +256,7 @@ impl AppendHandle {
 
     fn write_avro(&mut self, pending: &Pending, header: &BlockHeader) -> Result<()> {
         let header = header.clone().with_schema(self.schema.json());
-        let frame = avro_block_frame(&header, pending.rows, pending.datums.len())?;
+        let frame = avro_block_frame(BlockType::AvroData, &header, pending.rows, pending.datums.len())?;
         let file = self.file()?;
         file.append(&frame.head)?;
         for row in pending.order() {
@@ -360,7 +361,7 @@ mod tests {
     use super::*;
     use crate::filter::KeyFilter;
     use crate::log::writer::PartitionPath;
-    use crate::log::{BlockKind, BlockType, LogFile};
+    use crate::log::{BlockKind, LogFile};
     use crate::names::meta_columns;
     use crate::storage::LocalStorage;
     use crate::write::column_range::ColumnValue;
