@@ -17,10 +17,23 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters, Term, normal_form
 from mortice.options import checked_columns
 
-__all__ = ["COMMITS_READ", "DELETES_KEY", "MergeClauses", "MergeTarget", "merge_target", "merged_rows"]
+__all__ = [
+    "COLUMNS_UPDATED",
+    "COMMITS_READ",
+    "DELETES_KEY",
+    "UPDATES_KEY",
+    "MergeClauses",
+    "MergeTarget",
+    "merge_target",
+    "merged_rows",
+]
 
 DELETES_KEY = "_mortice_deletes_key"
 """A column that is not written: true in rows that delete their keys (`client/schema.rs`)."""
+UPDATES_KEY = "_mortice_updates_key"
+"""Another one: true in stored rows of which the merge changes some columns, so that a log needs no others."""
+COLUMNS_UPDATED = "mortice.write.columns.updated"
+"""The option that names these columns (`client/partial_update.rs`)."""
 COMMITS_READ = "mortice.write.commits.read"
 """The option that makes a write fail if the table has changed since its rows were read (`client/read_state.rs`)."""
 NOT_MATCHED = ("insert", "ignore")
@@ -205,7 +218,8 @@ def merged_rows(table: Any, rows: pa.Table, target: MergeTarget, clauses: MergeC
         schema=target.columns,
     )
     is_written = is_deleted if not target.update else pa.chunked_array([pa.repeat(True, len(updated))])
-    parts = [updated.append_column(DELETES_KEY, is_deleted).filter(is_written)]
+    marked = updated.append_column(DELETES_KEY, is_deleted).append_column(UPDATES_KEY, pc.invert(is_deleted))
+    parts = [marked.filter(is_written)]
     if clauses.inserts:
         new = rows.filter(pc.invert(pc.is_in(pa.array(range(rows.num_rows), pa.int64()), value_set=numbers)))
         _check_deleted(table, new, target)
@@ -332,7 +346,8 @@ def _inserted(new: pa.Table, target: MergeTarget) -> pa.Table:
         for field in target.columns
     ]
     found = pa.table(columns, schema=target.columns)
-    return found.append_column(DELETES_KEY, pa.chunked_array([pa.repeat(False, len(new))]))
+    no = pa.chunked_array([pa.repeat(False, len(new))])
+    return found.append_column(DELETES_KEY, no).append_column(UPDATES_KEY, no)
 
 
 def _cast(column: pa.ChunkedArray, field: pa.Field, name: str) -> pa.ChunkedArray:

@@ -18,7 +18,7 @@ from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.follow import Follower, Ranges
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
-from mortice.merge_into import COMMITS_READ, MergeClauses, merge_target, merged_rows
+from mortice.merge_into import COLUMNS_UPDATED, COMMITS_READ, MergeClauses, merge_target, merged_rows
 from mortice.mergers import Merge, Merging, checked_merge, merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
@@ -36,6 +36,7 @@ from mortice.options import (
     checked_storage_options,
     checked_uri,
 )
+from mortice.partitioner import Partitioner, partitioned
 from mortice.scan import Scan
 from mortice.services.table_services import TableServices
 from mortice.timeline import Instant, Timeline
@@ -190,7 +191,9 @@ class Table(TableServices):
         """
         return self._write("delete", keys_or_rows, options)
 
-    def bulk_insert(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+    def bulk_insert(
+        self, data: Any, options: Mapping[str, Any] | None = None, *, partitioner: Partitioner | None = None
+    ) -> Commit:
         """Inserts rows into new file groups as one commit: the fastest way to load a table.
 
             table.bulk_insert(reader, options={"hoodie.bulkinsert.sort.mode": "GLOBAL_SORT"})
@@ -201,13 +204,20 @@ class Table(TableServices):
         Args:
             data: As for `upsert`.
             options: As for `upsert`; `hoodie.bulkinsert.sort.mode` sorts the rows or distributes them by partition.
+            partitioner: A function that distributes rows to files instead. It is called once for each record batch, and
+                returns an integer for each row: rows of one partition with the same integer share files, in their
+                order, and others do not.
 
         Returns:
             The commit.
 
-        Raises as `upsert`.
+        Raises as `upsert`; `UnsupportedError` for a partitioner with a sort mode, a bucket index,
+        `hoodie.combine.before.insert` or `hoodie.write.ignore.failed`; and what the partitioner raises.
         """
-        return self._write("bulk_insert", data, options)
+        if partitioner is None:
+            return self._write("bulk_insert", data, options)
+        with partitioned(data, partitioner) as rows:
+            return self._write("bulk_insert", rows, options)
 
     def insert_overwrite(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
         """Replaces the content of the partitions that the rows belong to by the rows, as one commit.
@@ -322,7 +332,8 @@ class Table(TableServices):
         self.refresh()
         target = merge_target(self, rows.column_names, clauses, given)
         merged = merged_rows(self, rows, target, clauses)
-        return self._write("upsert", merged, {**given, COMMITS_READ: target.commits})
+        own = {COMMITS_READ: target.commits, COLUMNS_UPDATED: ",".join(target.update)}
+        return self._write("upsert", merged, {**given, **own})
 
     def with_validators(self, *validators: Validator) -> Table:
         """Returns a copy of this table whose writes are checked before they are completed.

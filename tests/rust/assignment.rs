@@ -229,8 +229,9 @@ fn moved(case: &Case, pairs: Options<'_>, rows: &RecordBatch, is_delete: &[bool]
     let keys = RowKeyReader::new(&case.config, rows.schema_ref(), &options).unwrap().read(rows, 0).unwrap();
     let tagged = tag(&case.table, &index, &keys).unwrap();
     let is_delete = BooleanArray::from(is_delete.to_vec());
+    let is_update = BooleanArray::from(vec![false; is_delete.len()]);
     let is_unconditional = is_delete.clone();
-    let rows = IndexedRows { rows: rows.clone().into(), keys, is_unconditional, is_delete, tagged };
+    let rows = IndexedRows { rows: rows.clone().into(), keys, is_unconditional, is_delete, is_update, tagged };
     merge_moved_rows(&case.table, &index, rows, &options).unwrap()
 }
 

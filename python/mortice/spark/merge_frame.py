@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters
-from mortice.merge_into import COMMITS_READ, DELETES_KEY, MergeClauses, MergeTarget, merge_target
+from mortice.merge_into import (
+    COLUMNS_UPDATED,
+    COMMITS_READ,
+    DELETES_KEY,
+    UPDATES_KEY,
+    MergeClauses,
+    MergeTarget,
+    merge_target,
+)
 from mortice.spark.option_names import is_of_storage
 from mortice.spark.read import read
 from mortice.spark.write import write_frame
@@ -82,7 +90,8 @@ def merge_into(  # noqa: PLR0917
                 bases = stored([*target.shadows, *target.all_ordering], "read_optimized")
                 _check_deleted(joined, bases, target)
             merged = _merged(joined, target, clauses)
-            pinned = replace(given, options={**given.options, COMMITS_READ: target.commits})
+            own = {COMMITS_READ: target.commits, COLUMNS_UPDATED: ",".join(target.update)}
+            pinned = replace(given, options={**given.options, **own})
             commit = write_frame(merged, pinned, "upsert", "append")
     if commit is None:
         raise AssertionError("a write in mode append has no commit")
@@ -212,4 +221,5 @@ def _merged(joined: DataFrame, target: MergeTarget, clauses: MergeClauses) -> Da
     is_written = is_deleted if not target.update else is_matched
     if clauses.inserts:
         is_written |= ~is_matched
-    return joined.where(is_written).select(*columns, is_deleted.alias(DELETES_KEY))
+    marks = [is_deleted.alias(DELETES_KEY), (is_matched & ~is_deleted).alias(UPDATES_KEY)]
+    return joined.where(is_written).select(*columns, *marks)

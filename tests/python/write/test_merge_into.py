@@ -1,6 +1,7 @@
 """`Table.merge_into`: SQL's rules, on tables of every kind; nothing is updated that is not seen afterwards."""
 
 import random
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -202,3 +203,72 @@ def test_a_commit_between_read_and_write_is_a_conflict(table, monkeypatch):
     assert rows_of(table)[0] == row("a", note="other", ts=11)
     table.merge_into(given)
     assert rows_of(table)[0] == row("a", fare=2.0, note="other", ts=11)
+
+
+def data_blocks(table):
+    """The blocks of the table's logs with records: whether they are partial, their columns, the keys in them."""
+    found = []
+    for path in sorted(Path(table.uri).glob("**/.*.log.*")):
+        if ".hoodie" in path.parent.parts:
+            continue
+        log = mortice.LogFile(path)
+        for block in log.blocks():
+            if block.type in {"AVRO_DATA_BLOCK", "PARQUET_DATA_BLOCK"}:
+                header, records = dict(block.header), log.records(block)
+                columns = [name for name in records.schema.names if not name.startswith("_hoodie_")]
+                keys = sorted(records["_hoodie_record_key"].to_pylist())
+                found.append((block.instant_time, header.get("IS_PARTIAL") == "true", columns, keys))
+    return [block[1:] for block in sorted(found)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "expected"),
+    [
+        # An ordering value that is missing would be the least.
+        ({}, {}, [(True, ["fare", "ts"], ["a"])]),
+        ({"ordering": None}, {}, [(True, ["fare"], ["a"])]),
+        ({}, {"hoodie.logfile.data.block.format": "parquet"}, [(True, ["fare", "ts"], ["a"])]),
+        ({}, {"hoodie.spark.sql.merge.into.partial.updates": "false"}, [(False, SCHEMA.names, ["a"])]),
+        ({}, {"hoodie.index.type": "GLOBAL_SIMPLE"}, [(False, SCHEMA.names, ["a"])]),
+        (
+            {},
+            {
+                "hoodie.index.type": "GLOBAL_SIMPLE",
+                "hoodie.simple.index.update.partition.path": "false",
+            },
+            # A global index merges rows with the stored ones of their keys before it places them.
+            [(False, SCHEMA.names, ["a"])],
+        ),
+    ],
+)
+def test_logs_get_the_updated_columns_alone_where_hudi_writes_them_so(tmp_path, arguments, options, expected):
+    table, _ = created(tmp_path / "t", **arguments)
+    table.upsert(pa.Table.from_pylist([row("a"), row("b")], schema=SCHEMA), options=options)
+    given = pa.table({"id": ["a"], "city": ["oslo"], "fare": [7.0]})
+    table.merge_into(given, when_matched_update=["fare"], options=options)
+    assert data_blocks(table) == expected
+    assert rows_of(table) == [row("a", fare=7.0), row("b")]
+    table.compact()
+    assert rows_of(table) == [row("a", fare=7.0), row("b")]
+
+
+def test_new_rows_of_a_log_have_all_columns(tmp_path):
+    table, options = created(tmp_path / "t", "bucket")
+    options = options | {"hoodie.bucket.index.num.buckets": "1"}
+    table.upsert(pa.Table.from_pylist([row("a"), row("b")], schema=SCHEMA), options=options)
+    given = pa.table({"id": ["a", "b", "c"], "city": ["oslo"] * 3, "fare": [7.0, 8.0, 9.0], "ts": [20, 20, 20]})
+    deleted = [("fare", "=", 8.0)]
+    table.merge_into(given, when_matched_update=["fare"], when_matched_delete=deleted, options=options)
+    assert data_blocks(table) == [(False, SCHEMA.names, ["c"]), (True, ["fare", "ts"], ["a"])]
+    expected = [row("a", fare=7.0), row("c", fare=9.0, ts=20, note=None) | {"tags": None}]
+    assert rows_of(table) == expected
+    # A null that a merge sets is one.
+    table.merge_into(pa.table({"id": ["a"], "city": ["oslo"], "note": pa.nulls(1, pa.string())}), options=options)
+    assert rows_of(table) == [row("a", fare=7.0, note=None), expected[1]]
+
+
+def test_an_update_of_all_columns_is_a_full_row(table):
+    full = pa.Table.from_pylist([row("a", fare=2.0, ts=11, note="all")], schema=SCHEMA)
+    table.merge_into(full, when_matched_update=SCHEMA.names)
+    assert data_blocks(table) == [(False, SCHEMA.names, ["a"])]
+    assert rows_of(table)[0] == row("a", fare=2.0, ts=11, note="all")

@@ -117,6 +117,7 @@ impl HudiCommit {
                 bloom: None,
                 columns,
                 compacted: None,
+                changes: None,
             }),
             ..WriteStatus::new(partition, file_id)
         }

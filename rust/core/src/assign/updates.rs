@@ -8,7 +8,7 @@ use crate::file_group::FileSlice;
 use crate::index::Tagged;
 use crate::names::LogFileName;
 use crate::plan::WriteView;
-use crate::write::LogNaming;
+use crate::write::{LogNaming, SliceNames};
 
 /// A row, and the number of its key's row in the base file.
 pub(super) type Placed = (u32, Option<u64>);
@@ -70,7 +70,14 @@ pub(super) fn slice_of<'v>(
 /// is one, which begins the next slice.
 pub(crate) fn log_naming(view: &WriteView, config: &TableConfig, slice: &FileSlice) -> LogNaming {
     if config.layout() == TimelineLayout::V2 {
-        return LogNaming::ByDeltaCommit;
+        return match config.cdc {
+            None => LogNaming::ByDeltaCommit,
+            Some(_) => LogNaming::ByDeltaCommitOf(SliceNames {
+                base_instant: slice.base_instant.clone(),
+                base_file: slice.base_file.as_ref().map(|base| base.name.clone()).unwrap_or_default(),
+                log_files: slice.log_files.iter().map(|log| log.name.clone()).collect(),
+            }),
+        };
     }
     let names = |keep: &dyn Fn(&LogFileName) -> bool| {
         let logs = slice.log_files.iter().filter(|log| LogFileName::parse(&log.name).is_some_and(|name| keep(&name)));

@@ -48,6 +48,7 @@ mod duplicates;
 mod evolve;
 mod inline_services;
 mod input_rows;
+mod partial_update;
 mod pending_clustering;
 mod prepare;
 mod profile;

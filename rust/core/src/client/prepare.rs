@@ -14,7 +14,7 @@ use super::delete_marks::DeleteMarks;
 use super::duplicates::combines_by_default;
 use super::read_rows::{FullRows, KeysAlone, RowSource, joined, read_all, too_large};
 use super::refused_rows::{RefusedRows, ignores_failed};
-use super::schema::DELETES_KEY;
+use super::schema::{DELETES_KEY, UPDATES_KEY};
 use crate::commit::WriteOperation;
 use crate::config::option_values;
 use crate::error::{Error, Result};
@@ -34,6 +34,8 @@ pub(super) struct Prepared {
     pub(super) deletes: BooleanArray,
     /// Which deletes hold regardless of ordering values.
     pub(super) unconditional: BooleanArray,
+    /// Which change a stored row in some columns only.
+    pub(super) updates: BooleanArray,
 }
 
 impl Prepared {
@@ -99,9 +101,10 @@ impl Preparation<'_> {
         let mut reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
         let types = &self.source.schema.types;
         let (rows, keys) = read_all(&mut reader, types, batches, (ignores_failed, origin.first_row), refused)?;
-        let unconditional = marked_deletes(batches, rows.num_rows())?;
+        let unconditional = marked(batches, DELETES_KEY, rows.num_rows())?;
+        let updates = marked(batches, UPDATES_KEY, rows.num_rows())?;
         let deletes = BooleanArray::from(&self.deletes_of(&rows)? | unconditional.values());
-        Ok(Prepared { rows, keys, deletes, unconditional })
+        Ok(Prepared { rows, keys, deletes, unconditional, updates })
     }
 
     /// Prepares keys to delete: of rows with at least the columns of the key and the partition. Rows that are left out are added to
@@ -128,7 +131,8 @@ impl Preparation<'_> {
         let mut reader = KeysAlone(self.source);
         let (rows, keys) = read_all(&mut reader, &no_columns, batches, (ignores_failed, first_row), refused)?;
         let all = BooleanArray::from(BooleanBuffer::new_set(keys.record_keys.len()));
-        Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all })
+        let updates = BooleanArray::from(BooleanBuffer::new_unset(keys.record_keys.len()));
+        Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all, updates })
     }
 
     /// Combines rows that have the same key, if options and operation say so. `prepared` are all rows of their keys, in order.
@@ -215,6 +219,7 @@ impl Preparation<'_> {
             },
             deletes: single.deletes.iter().chain(&combined.deletes).collect(),
             unconditional: single.unconditional.iter().chain(std::iter::repeat_n(Some(false), count)).collect(),
+            updates: single.updates.iter().chain(std::iter::repeat_n(Some(false), count)).collect(),
         })
     }
 }
@@ -235,22 +240,22 @@ fn whole_keys(keys: &RowKeys, is_global: bool) -> StringArray {
     whole.finish()
 }
 
-/// Which rows of these batches, so many together, are marked as deletes by a column that is not written.
-fn marked_deletes(batches: &RowBatches, rows: usize) -> Result<BooleanArray> {
-    if batches.schema().index_of(DELETES_KEY).is_err() {
+/// Which rows of these batches, so many together, are marked by a column that is not written.
+fn marked(batches: &RowBatches, mark: &str, rows: usize) -> Result<BooleanArray> {
+    if batches.schema().index_of(mark).is_err() {
         return Ok(BooleanArray::from(BooleanBuffer::new_unset(rows)));
     }
     let mut marks = BooleanBufferBuilder::new(rows);
     for batch in batches.batches() {
-        match batch.column_by_name(DELETES_KEY).map(|column| column.as_boolean_opt()) {
+        match batch.column_by_name(mark).map(|column| column.as_boolean_opt()) {
             None => marks.append_n(batch.num_rows(), false),
             Some(Some(column)) => marks.append_buffer(&set_values(column)),
-            Some(None) => return Err(Error::invalid_argument(format!("column {DELETES_KEY:?} must be boolean"))),
+            Some(None) => return Err(Error::invalid_argument(format!("column {mark:?} must be boolean"))),
         }
     }
     match marks.len() == rows {
         true => Ok(BooleanArray::from(marks.finish())),
-        false => Err(Error::unsupported("rows that are left out (hoodie.write.ignore.failed) beside marked deletes")),
+        false => Err(Error::unsupported("rows that are left out (hoodie.write.ignore.failed) beside marked rows")),
     }
 }
 
@@ -267,7 +272,8 @@ pub(super) fn taken(prepared: &Prepared, numbers: &UInt32Array) -> Result<Prepar
     let rows = prepared.rows.select(numbers.values())?;
     let deletes = taken_flags(&prepared.deletes, numbers)?;
     let unconditional = taken_flags(&prepared.unconditional, numbers)?;
-    Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes, unconditional })
+    let updates = taken_flags(&prepared.updates, numbers)?;
+    Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes, unconditional, updates })
 }
 
 /// The rows by partition and record key.

@@ -97,9 +97,15 @@ fn own_columns(table: &OpenTable) -> Result<Option<(Schema, bool)>> {
 /// deletes, and the table needs no column for it.
 pub(super) const DELETES_KEY: &str = "_mortice_deletes_key";
 
-/// The columns without those that Hudi adds, and without the mark of deletes.
+/// Another one: whether a row is a stored row in which a merge has changed some columns.
+pub(super) const UPDATES_KEY: &str = "_mortice_updates_key";
+
+/// Another one: the number of the output that a user-defined partitioner of a bulk insert has chosen for a row.
+pub(super) const OUTPUT: &str = "_mortice_output";
+
+/// The columns without those that Hudi adds, and without marks of rows.
 pub(super) fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
-    let is_meta = |name: &str| meta_columns::ALL.contains(&name) || name == DELETES_KEY;
+    let is_meta = |name: &str| meta_columns::ALL.contains(&name) || [DELETES_KEY, UPDATES_KEY, OUTPUT].contains(&name);
     ArrowSchema::new(given.fields().iter().filter(|field| !is_meta(field.name())).cloned().collect::<Vec<_>>())
 }
 

@@ -10,9 +10,11 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt3
 use arrow_schema::{Field, Schema};
 use arrow_select::nullif::nullif;
 
+use super::partial_update::{columns_of, partial_schema};
 use super::prepare::{Prepared, taken_flags, taken_texts};
 use super::schema::WriteSchema;
 use crate::assign::{GroupTask, TaskKind};
+use crate::avro;
 use crate::commit::WriteOperation;
 use crate::config::{MergeMode, TableType, option_values};
 use crate::error::{Error, Result};
@@ -51,6 +53,8 @@ pub(super) struct TaskOptions {
     base: BaseFileOptions,
     append: AppendOptions,
     writes_positions: bool,
+    /// Of rows that change a stored row in some columns only, if a log gets no others: what it gets.
+    partial: Option<avro::Schema>,
     /// Whether rows are added to small files without a look at the keys that these have (`HoodieConcatHandle`).
     appends_duplicates: bool,
 }
@@ -62,12 +66,14 @@ impl TaskOptions {
     /// `InvalidArgument` and `Unsupported`, naming the option.
     pub(super) fn from_options(
         table: &OpenTable,
+        schema: &WriteSchema,
         operation: WriteOperation,
         options: &BTreeMap<String, String>,
     ) -> Result<Self> {
         Ok(Self {
             base: BaseFileOptions::from_hudi_options(options)?,
             append: AppendOptions::from_hudi_options(options)?,
+            partial: partial_schema(table, schema, operation, options)?,
             writes_positions: may_write_positions(table)
                 && option_values::boolean(options, "hoodie.write.record.positions", true)?,
             appends_duplicates: operation == WriteOperation::Insert
@@ -117,7 +123,10 @@ impl TaskRunner<'_> {
                 let store = Arc::clone(self.store);
                 let handle =
                     MergeHandle::new(store, self.table, &self.schema.stored, target, self.options.base.clone())?;
-                self.merge(handle.with_memory(self.prepared.rows.memory().clone()), task)
+                let handle = handle
+                    .with_memory(self.prepared.rows.memory().clone())
+                    .with_change_blocks(self.options.append.max_block_bytes);
+                self.merge(handle, task)
             }
         }
     }
@@ -225,24 +234,18 @@ impl TaskRunner<'_> {
         let store = Arc::clone(self.store);
         let mut handle =
             AppendHandle::new(store, &self.schema.stored, target, base_instant, self.options.append.clone())?;
-        let rows = self.rows_without_deletes(&task.rows);
-        let has_deletes = rows.len() < task.rows.len();
-        let positions = match has_deletes {
-            false => Cow::Borrowed(task.positions.as_slice()),
-            true => self.positions_of(task, false),
-        };
-        let mut done = 0;
-        for chunk in self.chunks(&rows) {
-            check_cancelled()?;
-            let (data, record_keys) = self.rows(chunk)?;
-            let inserts = chunk.iter().map(|row| Some(self.is_new(*row))).collect();
-            handle.upsert(&LogRows {
-                data: &data,
-                meta: self.meta_columns(&record_keys),
-                inserts: Some(&inserts),
-                positions: some_positions(&positions, done..done + chunk.len()).as_ref(),
-            })?;
-            done += chunk.len();
+        let has_deletes = task.rows.iter().any(|row| self.prepared.is_delete(*row));
+        if let Some(schema) = self.options.partial.as_ref() {
+            let (full, positions) = self.located_rows(task, |row| !self.is_partial(row));
+            self.append_rows(&mut handle, (&full, &positions), None)?;
+            let (partial, positions) = self.located_rows(task, |row| self.is_partial(row));
+            if !partial.is_empty() {
+                handle.begin_partial(schema)?;
+                self.append_rows(&mut handle, (&partial, &positions), Some(schema))?;
+            }
+        } else {
+            let (rows, positions) = self.located_rows(task, |_| true);
+            self.append_rows(&mut handle, (&rows, &positions), None)?;
         }
         if has_deletes {
             let deletes: Vec<u32> = task.rows.iter().copied().filter(|row| self.prepared.is_delete(*row)).collect();
@@ -252,16 +255,60 @@ impl TaskRunner<'_> {
                 partition_path: PartitionPath::Constant(partition),
                 ordering,
             };
-            let positions = self.positions_of(task, true);
+            let positions = self.delete_positions(task);
             handle.delete(&batch, &columns, some_positions(&positions, 0..deletes.len()).as_ref())?;
         }
         checked(handle.finish()?, task.rows.len())
     }
 
-    /// Positions of the deletes of a task, or of its other rows; empty if the task has none.
-    fn positions_of(&self, task: &GroupTask, deletes: bool) -> Cow<'static, [Option<u64>]> {
+    /// Appends rows, of which the log gets the columns of a schema.
+    fn append_rows(
+        &self,
+        handle: &mut AppendHandle,
+        (rows, positions): (&[u32], &[Option<u64>]),
+        partial: Option<&avro::Schema>,
+    ) -> Result<()> {
+        let mut done = 0;
+        for chunk in self.chunks(rows) {
+            check_cancelled()?;
+            let (data, record_keys) = self.rows(chunk)?;
+            let inserts = chunk.iter().map(|row| Some(self.is_new(*row))).collect();
+            handle.upsert(&LogRows {
+                data: &partial.map_or_else(|| Ok(data.clone()), |schema| columns_of(&data, schema))?,
+                meta: self.meta_columns(&record_keys),
+                inserts: Some(&inserts),
+                positions: some_positions(positions, done..done + chunk.len()).as_ref(),
+            })?;
+            done += chunk.len();
+        }
+        Ok(())
+    }
+
+    /// Whether a log gets some columns only of a row.
+    fn is_partial(&self, row: u32) -> bool {
+        let updates = &self.prepared.updates;
+        usize::try_from(row).is_ok_and(|row| row < updates.len() && updates.value(row))
+    }
+
+    /// The rows of a task that are no deletes and fulfil a condition, with their positions: empty if the task has none.
+    fn located_rows<'t>(
+        &self,
+        task: &'t GroupTask,
+        is_chosen: impl Fn(u32) -> bool,
+    ) -> (Cow<'t, [u32]>, Cow<'t, [Option<u64>]>) {
+        let is_row = |row: &u32| !self.prepared.is_delete(*row) && is_chosen(*row);
+        if task.rows.iter().all(is_row) {
+            return (Cow::Borrowed(&task.rows), Cow::Borrowed(&task.positions));
+        }
         let located = task.rows.iter().zip(&task.positions);
-        located.filter(|(row, _)| self.prepared.is_delete(**row) == deletes).map(|(_, position)| *position).collect()
+        let positions = located.filter(|(row, _)| is_row(row)).map(|(_, position)| *position).collect();
+        (task.rows.iter().copied().filter(is_row).collect(), positions)
+    }
+
+    /// Positions of the deletes of a task; empty if the task has none.
+    fn delete_positions(&self, task: &GroupTask) -> Vec<Option<u64>> {
+        let located = task.rows.iter().zip(&task.positions);
+        located.filter(|(row, _)| self.prepared.is_delete(**row)).map(|(_, position)| *position).collect()
     }
 
     fn is_new(&self, row: u32) -> bool {

@@ -121,7 +121,10 @@ pub(super) fn committed(
 /// Refuses tables whose files this release does not write as Hudi does.
 pub(super) fn check_supported(config: &TableConfig) -> Result<()> {
     let refused = [
-        (config.cdc.is_some(), "a table with change data capture (hoodie.table.cdc.enabled)"),
+        (
+            config.cdc.is_some() && !config.populate_meta_fields,
+            "a table with change data capture (hoodie.table.cdc.enabled) but without meta columns (hoodie.populate.meta.fields=false)",
+        ),
         (
             config.drop_partition_columns,
             "a table without partition columns in its files (hoodie.datasource.write.drop.partition.columns)",
@@ -215,14 +218,14 @@ pub(super) fn written(
     };
     let (prepared, mut tagged) = without_duplicates(&table, &index, policy, prepared, tagged)?;
     roll_back_updated_clustering(transaction, &mut tagged, options)?;
-    let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = prepared;
-    let rows = IndexedRows { rows, keys, is_delete, is_unconditional, tagged };
+    let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update } = prepared;
+    let rows = IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged };
     let rows = match operation {
         WriteOperation::Upsert => merge_moved_rows(&table, &index, rows, options)?,
         _ => rows,
     };
-    let IndexedRows { rows, keys, is_delete, is_unconditional, tagged } = rows;
-    let prepared = Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional };
+    let IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged } = rows;
+    let prepared = Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update };
     let inserts = match operation {
         WriteOperation::Delete => PlaceInserts::Discard,
         WriteOperation::BulkInsert => PlaceInserts::NewGroups,
@@ -242,7 +245,7 @@ pub(super) fn written(
         instant: &instant,
         prepared: &prepared,
         is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
-        options: &TaskOptions::from_options(&table, operation, options)?,
+        options: &TaskOptions::from_options(&table, &schema, operation, options)?,
         attempt: new_attempt(),
     };
     let statuses = runner.run(&assignment.tasks)?;

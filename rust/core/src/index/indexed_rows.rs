@@ -21,6 +21,8 @@ pub struct IndexedRows {
     pub is_delete: BooleanArray,
     /// Which deletes apply regardless of ordering values: those of the operation `delete`, and those of rows that have moved.
     pub is_unconditional: BooleanArray,
+    /// Which change a stored row in some columns only, so that a log needs no others of them.
+    pub is_update: BooleanArray,
     /// Where their keys are.
     pub tagged: Tagged,
 }

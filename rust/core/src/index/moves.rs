@@ -38,6 +38,7 @@ struct Outcome<'a> {
     position: Option<u64>,
     is_delete: bool,
     is_unconditional: bool,
+    is_update: bool,
 }
 
 /// The sources of rows that are written.
@@ -157,6 +158,7 @@ fn plain_outcome(rows: &IndexedRows, row: usize) -> Outcome<'_> {
         position: rows.tagged.positions.get(row).copied().flatten(),
         is_delete: rows.is_delete.value(row),
         is_unconditional: rows.is_unconditional.value(row),
+        is_update: rows.is_update.value(row),
     }
 }
 
@@ -177,6 +179,7 @@ fn merged_outcome<'a>(
         position: None,
         is_delete: rows.is_delete.value(row),
         is_unconditional: rows.is_unconditional.value(row),
+        is_update: false,
     };
     let Some(found) = stored.row_of(key) else {
         outcomes.push(incoming);
@@ -206,6 +209,7 @@ fn merged_outcome<'a>(
         position: None,
         is_delete: true,
         is_unconditional: true,
+        is_update: false,
     });
     Ok(())
 }
@@ -244,6 +248,7 @@ fn collect(
         },
         is_delete: outcomes.iter().map(|outcome| Some(outcome.is_delete)).collect(),
         is_unconditional: outcomes.iter().map(|outcome| Some(outcome.is_unconditional)).collect(),
+        is_update: outcomes.iter().map(|outcome| Some(outcome.is_update)).collect(),
         tagged: Tagged {
             locations: outcomes.iter().map(|outcome| outcome.location).collect(),
             groups: groups.clone(),

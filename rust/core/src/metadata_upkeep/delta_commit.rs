@@ -222,6 +222,7 @@ pub(super) fn write_log(
         key_range: None,
         bloom: None,
         columns: Vec::new(),
+        changes: None,
     });
     Ok(status.to_write_stat())
 }

@@ -20,6 +20,10 @@ pub(super) fn of_commit(schema: &RecordSchema, update: &CommitUpdate<'_>) -> Res
     for file in update.files()? {
         let entries = files.entry(partition_name(file.partition).to_owned()).or_default();
         entries.insert(file.name.to_owned(), FileEntry::live(file.file.bytes));
+        if let Some(log) = &file.file.changes {
+            let name = log.path.rsplit('/').next().unwrap_or(&log.path);
+            entries.insert(name.to_owned(), FileEntry::live(log.bytes));
+        }
     }
     Ok(of_listing(schema, &files))
 }

@@ -105,6 +105,7 @@ impl NewPartition<'_> {
             key_range: None,
             bloom: None,
             columns: Vec::new(),
+            changes: None,
         });
         Ok(status.to_write_stat())
     }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::names::RequestedTime;
-use crate::read::{LogContents, SharedReport, SplitReader, log_contents};
+use crate::read::{ChangedRows, LogContents, SharedReport, SplitReader, log_contents};
 use crate::split::{DeleteOutput, Query, Split};
 
 impl OpenTable {
@@ -34,6 +34,17 @@ impl OpenTable {
     /// Those of the table's schema.
     pub fn merged_rows(&self, slice: &FileSlice, schema: &avro::Schema, report: &SharedReport) -> Result<SplitReader> {
         self.rows_of(slice.clone(), schema, report)
+    }
+
+    /// Reads what the log files of a slice change in its base file: all columns of `schema`, with the values of the files. None if the logs
+    /// have no records. A merge holds at most `memory` bytes.
+    ///
+    /// # Errors
+    /// Those of the table's schema, and of reading the log files.
+    pub fn changed_rows(&self, slice: &FileSlice, schema: &avro::Schema, memory: u64) -> Result<Option<ChangedRows>> {
+        let query = Arc::new(self.query_of(schema)?);
+        let split = Split { query, slice: slice.clone(), change: None, part: None, merger: None };
+        ChangedRows::of_slice(&split, memory)
     }
 
     /// Reads the records of a slice's logs, merged among themselves, with the values of the files. Rows of deleted keys have `D` in

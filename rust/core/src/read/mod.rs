@@ -30,6 +30,7 @@ mod rows;
 mod slice;
 mod stream;
 
+pub use changes::changed_rows::{ChangedRows, RowsChanged};
 pub use file_schema::newest_schema;
 pub use log_contents::{LogContents, log_contents};
 pub use report::{CorruptRange, ReadReport, SharedReport};

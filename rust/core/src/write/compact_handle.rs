@@ -3,7 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use arrow_array::BooleanArray;
+use arrow_select::filter::filter_record_batch;
+
 use super::base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter, WrittenBaseFile};
+use super::change_log::{ChangeLog, ChangeLogFile, Changes};
 use super::markers::{MarkerKind, Markers};
 use super::meta_columns::MetaColumns;
 use super::partition_metadata::create_partition_metadata;
@@ -12,9 +16,10 @@ use super::write_token::WriteToken;
 use crate::avro::Schema;
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
+use crate::merge::engine::RowChanges;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::read::{ReadReport, SharedReport};
+use crate::read::{ReadReport, RowsChanged, SharedReport};
 use crate::storage::{FileStore, check_cancelled};
 
 /// What is compacted.
@@ -41,6 +46,8 @@ pub struct CompactHandle<'a> {
     pub schema: &'a Schema,
     /// How they are written.
     pub options: &'a BaseFileOptions,
+    /// The bytes of a block of a change log, if the table has change data capture.
+    pub change_block_bytes: usize,
     /// The limit of what reading a slice holds in memory, in bytes.
     pub memory: u64,
 }
@@ -67,9 +74,34 @@ impl CompactHandle<'_> {
         let mut writer = BaseFileWriter::new(store, self.schema, &file, &options)?;
         let report = SharedReport::default();
         self.write_rows(slice, &mut writer, &report)?;
-        let mut status = status(slice, &report.snapshot(), writer.finish()?)?;
+        let changes = self.log_changes(slice, &file)?;
+        let mut status = status(slice, &report.snapshot(), writer.finish()?, changes)?;
         status.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(status)
+    }
+
+    /// Logs what the compaction changes in the base file, if the table has change data capture. No reader needs it, as each commit has its
+    /// own changes; Hudi writes it.
+    fn log_changes(&self, slice: &FileSlice, file: &BaseFileTarget) -> Result<Option<ChangeLogFile>> {
+        let Some(mode) = self.table.config.cdc else { return Ok(None) };
+        let mut log = ChangeLog::new(self.store, mode, self.schema, file, self.change_block_bytes)?;
+        let Some(mut rows) = self.table.changed_rows(slice, self.schema, self.memory)? else {
+            return log.finish().map(Some);
+        };
+        while let Some(changed) = rows.next_changes()? {
+            check_cancelled()?;
+            match changed {
+                RowsChanged::Inserted(rows) => log.add(&Changes::Inserted(&rows))?,
+                RowsChanged::Merged(RowChanges { before, deleted, after }) => {
+                    let is_deleted = BooleanArray::from(deleted);
+                    let is_updated = BooleanArray::new(!is_deleted.values(), None);
+                    let rows = |is_wanted| filter_record_batch(&before, is_wanted).map_err(unfit);
+                    log.add(&Changes::Updated(&rows(&is_updated)?, &after))?;
+                    log.add(&Changes::Deleted(&rows(&is_deleted)?))?;
+                }
+            }
+        }
+        log.finish().map(Some)
     }
 
     fn write_rows(&self, slice: &FileSlice, writer: &mut BaseFileWriter, report: &SharedReport) -> Result<()> {
@@ -87,8 +119,17 @@ impl CompactHandle<'_> {
     }
 }
 
+fn unfit(error: arrow_schema::ArrowError) -> Error {
+    Error::internal("rows that a compaction changes").caused_by(error)
+}
+
 /// The status of a compacted slice.
-fn status(slice: &FileSlice, read: &ReadReport, written: WrittenBaseFile) -> Result<WriteStatus> {
+fn status(
+    slice: &FileSlice,
+    read: &ReadReport,
+    written: WrittenBaseFile,
+    changes: Option<ChangeLogFile>,
+) -> Result<WriteStatus> {
     let expected = read.base_rows.checked_sub(read.deleted_rows).and_then(|kept| kept.checked_add(read.inserted_rows));
     if expected != Some(written.rows) || read.rows != written.rows {
         let message = format!(
@@ -118,6 +159,7 @@ fn status(slice: &FileSlice, read: &ReadReport, written: WrittenBaseFile) -> Res
         key_range: written.key_range,
         bloom: written.bloom.map(|(kind, text)| (kind.name().to_owned(), text)),
         columns: written.columns,
+        changes,
     });
     Ok(status)
 }

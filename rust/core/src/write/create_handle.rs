@@ -201,6 +201,7 @@ impl CreateHandle {
                 key_range: written.key_range,
                 bloom: written.bloom.map(|(kind, text)| (kind.name().to_owned(), text)),
                 columns: written.columns,
+                changes: None,
             });
         }
         status.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

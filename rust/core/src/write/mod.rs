@@ -15,6 +15,7 @@
 //! | `create_handle` | new base files of a partition: markers, rolling, statuses |
 //! | `log_append/` | log files |
 //! | `merge_handle/` | base files that are rewritten with the records of a commit |
+//! | `change_log` | what a commit changed in a base file that it rewrites |
 //! | `compact_handle` | base files of compactions: the merged rows of slices |
 //! | `log_compact_handle` | log files of log compactions: the merged records of logs |
 //! | `row_errors` | rows that are refused, separated from the others |
@@ -23,6 +24,7 @@
 //! | `markers` | files that name the data files of a commit before these exist |
 
 mod base_file;
+mod change_log;
 mod column_range;
 mod compact_handle;
 mod create_handle;
@@ -38,10 +40,11 @@ mod write_status;
 mod write_token;
 
 pub use base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter, WrittenBaseFile};
+pub use change_log::ChangeLogFile;
 pub use column_range::{ColumnRange, ColumnValue};
 pub use compact_handle::{CompactHandle, CompactTarget};
 pub use create_handle::{CreateHandle, CreateTarget};
-pub use log_append::{AppendHandle, AppendOptions, LogFormat, LogNaming, LogRows, LogTarget};
+pub use log_append::{AppendHandle, AppendOptions, LogFormat, LogNaming, LogRows, LogTarget, SliceNames};
 pub use log_compact_handle::{LogCompactHandle, LogCompactTarget};
 pub use markers::{Marker, MarkerKind, Markers};
 pub use merge_handle::{MergeHandle, MergeTarget};

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::change_log::ChangeLogFile;
 use super::column_range::ColumnRange;
 use crate::error::{Error, Result};
 use crate::timeline::metadata::{HoodieRuntimeStats, HoodieWriteStat};
 
 /// The version of the serialised form. A driver refuses others: all processes of a job have one release of this library.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Errors that are kept; more are counted.
 const MAX_ERRORS: usize = 100;
 
@@ -59,6 +60,8 @@ pub struct WrittenFile {
     pub bloom: Option<(String, String)>,
     /// The ranges of the columns.
     pub columns: Vec<ColumnRange>,
+    /// The change log beside a base file, if the table has change data capture.
+    pub changes: Option<ChangeLogFile>,
 }
 
 /// What the statistics of a log file have besides.
@@ -209,6 +212,10 @@ impl WriteStatus {
             log_offset: log.and_then(|log| count(log.offset)),
             base_file: log.map(|log| log.base_file.clone()),
             log_files: log.map(|log| log.log_files.clone()),
+            cdc_stats: file
+                .changes
+                .as_ref()
+                .map(|log| [(log.path.clone(), i64::try_from(log.bytes).unwrap_or(i64::MAX))].into_iter().collect()),
             ..HoodieWriteStat::default()
         })
     }
@@ -233,6 +240,7 @@ mod tests {
             key_range: Some(("a".into(), "b".into())),
             bloom: None,
             columns: vec![column],
+            changes: None,
         });
         status.refuse(Some("k"), "null".into());
         status
@@ -244,7 +252,7 @@ mod tests {
         assert_eq!(WriteStatus::from_bytes(&bytes).unwrap(), status());
         let text = String::from_utf8(bytes).unwrap();
         for (old, new, word) in [
-            (r#""version":1"#, r#""version":2"#, "version 2, expected 1"),
+            (r#""version":2"#, r#""version":1"#, "version 1, expected 2"),
             (r#""file_id""#, r#""file_identity""#, "cannot be read"),
             ("{", "", "cannot be read"),
         ] {

@@ -5,7 +5,9 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
 
 use super::keyed_rows::KeyedRows;
@@ -17,7 +19,7 @@ use crate::client::duplicates::DuplicatePolicy;
 use crate::client::input_rows::WriteInput;
 use crate::client::read_rows::{FullRows, RowSource};
 use crate::client::refused_rows::{ReadRows, ignores_failed};
-use crate::client::schema::WriteSchema;
+use crate::client::schema::{OUTPUT, WriteSchema};
 use crate::client::sort_mode::SortMode;
 use crate::client::transaction::ServiceTarget;
 use crate::client::write::{WriteResult, Written, check_supported, committed, new_attempt, refuse_failed_rows, write};
@@ -51,6 +53,11 @@ pub fn bulk_insert(uri: &str, storage: &StorageOptions, input: WriteInput<'_>) -
     let parsed = WriteOptions::parse(options, "bulk_insert", &table.config)?;
     let index = IndexOptions::from_options(&table.config, parsed.values())?;
     let combines = option_values::boolean(parsed.values(), "hoodie.combine.before.insert", false)?;
+    let has_outputs = schema.field_with_name(OUTPUT).is_ok();
+    if has_outputs && (combines || index.bucket.is_some()) {
+        let what = if combines { "hoodie.combine.before.insert" } else { "a bucket index" };
+        return Err(Error::unsupported(format!("a user-defined partitioner with {what}; leave one of them out")));
+    }
     if combines || index.bucket.is_some() {
         let input = WriteInput { schema, batches, is_in_memory, options };
         return write(uri, storage, WriteOperation::BulkInsert, input);
@@ -69,16 +76,25 @@ struct BulkOptions {
     mode: SortMode,
     base: BaseFileOptions,
     ignores_failed: bool,
+    /// Whether a user-defined partitioner has chosen outputs.
+    has_outputs: bool,
 }
 
 impl BulkOptions {
     fn new(table: &OpenTable, given: &SchemaRef, options: &BTreeMap<String, String>) -> Result<Self> {
         DuplicatePolicy::of_write(WriteOperation::BulkInsert, options)?;
+        let (mode, ignores_failed) = (SortMode::from_options(options)?, ignores_failed(options)?);
+        let has_outputs = given.field_with_name(OUTPUT).is_ok();
+        if has_outputs && (mode != SortMode::None || ignores_failed) {
+            let what = if ignores_failed { "hoodie.write.ignore.failed" } else { "hoodie.bulkinsert.sort.mode" };
+            return Err(Error::unsupported(format!("a user-defined partitioner with {what}; leave one of them out")));
+        }
         Ok(Self {
             schema: WriteSchema::resolve(table, given, options)?,
-            mode: SortMode::from_options(options)?,
+            mode,
             base: BaseFileOptions::from_hudi_options(options)?,
-            ignores_failed: ignores_failed(options)?,
+            ignores_failed,
+            has_outputs,
         })
     }
 }
@@ -92,7 +108,7 @@ fn insert(
 ) -> Result<Written> {
     let table = Arc::clone(transaction.table());
     check_layout(&table, index)?;
-    let BulkOptions { schema, mode, base, ignores_failed } = BulkOptions::new(&table, given, options)?;
+    let BulkOptions { schema, mode, base, ignores_failed, has_outputs } = BulkOptions::new(&table, given, options)?;
     transaction.inflight_without_profile()?;
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let target = BulkTarget {
@@ -109,7 +125,7 @@ fn insert(
     let source = RowSource { table: &table, schema: &schema, options, key_is_global: false };
     let marks = DeleteMarks::new(&source)?;
     let deleted = AtomicU64::new(0);
-    let bulk = Run { source, marks, target: &target, mode, ignores_failed, threads, deleted };
+    let bulk = Run { source, marks, target: &target, mode, ignores_failed, has_outputs, threads, deleted };
     let mut rows = 0_u64;
     let (statuses, refused) = bulk.run(batches, &mut rows)?;
     refuse_failed_rows(&statuses)?;
@@ -127,6 +143,7 @@ struct Run<'a> {
     target: &'a BulkTarget<'a>,
     mode: SortMode,
     ignores_failed: bool,
+    has_outputs: bool,
     threads: usize,
     /// Rows that were left out, as they delete their keys.
     deleted: AtomicU64,
@@ -140,8 +157,8 @@ impl Run<'_> {
         rows: &mut u64,
     ) -> Result<(Vec<WriteStatus>, RefusedRows)> {
         let mut chunks = Chunks { batches, rows, current: None };
-        if self.mode.keeps_partitions_together() {
-            return self.by_partition(&mut chunks);
+        if self.mode.keeps_partitions_together() || self.has_outputs {
+            return self.by_place(&mut chunks);
         }
         let work = |thread: usize, items: Items<'_, (RecordBatch, u64)>| {
             let mut reader = self.reader(thread)?;
@@ -171,8 +188,8 @@ impl Run<'_> {
         Ok((statuses, refused))
     }
 
-    /// Passes the rows of a partition to one thread, sorted if that is asked for.
-    fn by_partition(&self, chunks: &mut Chunks<'_>) -> Result<(Vec<WriteStatus>, RefusedRows)> {
+    /// Passes the rows of a place to one thread, sorted if that is asked for.
+    fn by_place(&self, chunks: &mut Chunks<'_>) -> Result<(Vec<WriteStatus>, RefusedRows)> {
         let is_sorted = self.mode.sorts_by_key();
         let work = |_: usize, items: Items<'_, KeyedRows>| {
             let mut writers = PartitionWriters::new(self.target, is_sorted);
@@ -210,6 +227,14 @@ impl Run<'_> {
         FullRows::new(self.source, (self.target.instant, task), self.ignores_failed)
     }
 
+    /// The outputs that a user-defined partitioner has chosen.
+    fn outputs(&self, chunk: &RecordBatch) -> Result<Option<Int64Array>> {
+        let Some(column) = chunk.column_by_name(OUTPUT).filter(|_| self.has_outputs) else { return Ok(None) };
+        let outputs = column.as_primitive_opt::<Int64Type>().filter(|outputs| outputs.null_count() == 0);
+        let unfit = || Error::invalid_argument("a partitioner must return an integer for each row");
+        outputs.cloned().map(Some).ok_or_else(unfit)
+    }
+
     /// The rows of a chunk that are written.
     fn read(
         &self,
@@ -222,19 +247,20 @@ impl Run<'_> {
             true => refused.read_accepted(reader, chunk, first_row)?,
             false => vec![reader.read(chunk, first_row)?],
         };
+        let outputs = self.outputs(chunk)?;
         let rows = |(rows, keys): (RecordBatch, RowKeys)| {
             let deletes = self.marks.of_rows(&rows)?;
             self.deleted.fetch_add(deletes.true_count() as u64, Ordering::Relaxed);
-            KeyedRows { rows, keys }.without(&deletes)
+            KeyedRows { rows, keys, outputs: outputs.clone() }.without(&deletes)
         };
         parts.into_iter().map(rows).collect()
     }
 }
 
-/// Passes rows to the threads of their partitions.
+/// Passes rows to the threads of their places.
 fn pass(feeder: &Feeder<KeyedRows>, rows: KeyedRows) -> Result<()> {
-    for (partition, rows) in rows.by_partition()? {
-        feeder.pass(feeder.thread_of(&partition), rows)?;
+    for (place, rows) in rows.by_place()? {
+        feeder.pass(feeder.thread_of(&place), rows)?;
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! Rows with their keys, as they pass from the reader of a bulk insert to its writers.
 
-use arrow_array::{Array, BooleanArray, RecordBatch, StringArray, UInt32Array};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_select::filter::{filter, filter_record_batch};
 use arrow_select::take::{take, take_record_batch};
 
@@ -12,6 +14,16 @@ use crate::keys::RowKeys;
 pub(in crate::client) struct KeyedRows {
     pub(in crate::client) rows: RecordBatch,
     pub(in crate::client) keys: RowKeys,
+    /// The outputs that a user-defined partitioner has chosen, if there is one.
+    pub(in crate::client) outputs: Option<Int64Array>,
+}
+
+/// The series of file groups that rows go to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct RowPlace {
+    pub(super) partition: String,
+    /// The output of a user-defined partitioner.
+    pub(super) output: Option<i64>,
 }
 
 impl KeyedRows {
@@ -23,43 +35,50 @@ impl KeyedRows {
         let kept: BooleanArray = deletes.iter().map(|delete| Some(delete != Some(true))).collect();
         let texts = |column: &StringArray| strings(filter(column, &kept).map_err(unfit)?.as_ref());
         let keys = RowKeys { record_keys: texts(&self.keys.record_keys)?, partitions: texts(&self.keys.partitions)? };
-        Ok(Self { rows: filter_record_batch(&self.rows, &kept).map_err(unfit)?, keys })
+        let outputs = self.outputs.as_ref().map(|outputs| numbers(filter(outputs, &kept).map_err(unfit)?.as_ref()));
+        let outputs = outputs.transpose()?;
+        Ok(Self { rows: filter_record_batch(&self.rows, &kept).map_err(unfit)?, keys, outputs })
     }
 
-    /// The rows of each partition, in the order in which the partitions appear.
-    pub(super) fn by_partition(self) -> Result<Vec<(String, Self)>> {
+    /// The rows of each place, in the order in which the places appear.
+    pub(super) fn by_place(self) -> Result<Vec<(RowPlace, Self)>> {
         let partitions = &self.keys.partitions;
         if partitions.is_empty() {
             return Ok(Vec::new());
         }
-        let first = partitions.value(0);
-        if partitions.iter().all(|partition| partition == Some(first)) {
-            return Ok(vec![(first.to_owned(), self)]);
+        let output = |row: usize| self.outputs.as_ref().map(|outputs| outputs.value(row));
+        let place = |(partition, output): (&str, Option<i64>)| RowPlace { partition: partition.to_owned(), output };
+        let first = (partitions.value(0), output(0));
+        if (0..partitions.len()).all(|row| (partitions.value(row), output(row)) == first) {
+            return Ok(vec![(place(first), self)]);
         }
-        let mut found: Vec<(&str, Vec<u32>)> = Vec::new();
-        let mut places = std::collections::HashMap::new();
-        for (row, partition) in (0_u32..).zip(partitions) {
-            let partition = partition.unwrap_or_default();
-            let place = *places.entry(partition).or_insert(found.len());
-            match found.get_mut(place) {
-                Some((_, rows)) => rows.push(row),
-                None => found.push((partition, vec![row])),
+        let mut found: Vec<((&str, Option<i64>), Vec<u32>)> = Vec::new();
+        let mut numbers = std::collections::HashMap::new();
+        for (row, number) in (0..partitions.len()).zip(0_u32..) {
+            let own = (partitions.value(row), output(row));
+            let at = *numbers.entry(own).or_insert(found.len());
+            match found.get_mut(at) {
+                Some((_, rows)) => rows.push(number),
+                None => found.push((own, vec![number])),
             }
         }
-        let part =
-            |(partition, rows): (&str, Vec<u32>)| Ok((partition.to_owned(), self.taken(&UInt32Array::from(rows))?));
-        found.into_iter().map(part).collect()
+        found.into_iter().map(|(own, rows)| Ok((place(own), self.taken(&UInt32Array::from(rows))?))).collect()
     }
 
     fn taken(&self, rows: &UInt32Array) -> Result<Self> {
         let texts = |column: &StringArray| strings(take(column, rows, None).map_err(unfit)?.as_ref());
         let keys = RowKeys { record_keys: texts(&self.keys.record_keys)?, partitions: texts(&self.keys.partitions)? };
-        Ok(Self { rows: take_record_batch(&self.rows, rows).map_err(unfit)?, keys })
+        let outputs = self.outputs.as_ref().map(|outputs| numbers(take(outputs, rows, None).map_err(unfit)?.as_ref()));
+        Ok(Self { rows: take_record_batch(&self.rows, rows).map_err(unfit)?, keys, outputs: outputs.transpose()? })
     }
 }
 
 pub(super) fn strings(array: &dyn Array) -> Result<StringArray> {
     array.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("keys are no strings"))
+}
+
+fn numbers(array: &dyn Array) -> Result<Int64Array> {
+    array.as_primitive_opt::<Int64Type>().cloned().ok_or_else(|| Error::internal("outputs are no numbers"))
 }
 
 pub(super) fn unfit(error: arrow_schema::ArrowError) -> Error {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::keyed_rows::KeyedRows;
+use super::keyed_rows::{KeyedRows, RowPlace};
 use crate::client::schema::WriteSchema;
 use crate::error::Result;
 use crate::index::new_group_prefix;
@@ -29,10 +29,10 @@ pub(in crate::client) struct BulkTarget<'a> {
     pub(in crate::client) memory: usize,
 }
 
-/// Writes rows to new file groups.
+/// Writes rows to new file groups: a series of them for each partition and, by a user-defined partitioner, each output.
 pub(in crate::client) struct PartitionWriters<'a> {
     target: &'a BulkTarget<'a>,
-    handles: HashMap<String, CreateHandle>,
+    handles: HashMap<RowPlace, CreateHandle>,
     /// Whether rows come sorted by partition, so that one partition has open files.
     is_sorted: bool,
     statuses: Vec<WriteStatus>,
@@ -48,16 +48,16 @@ impl<'a> PartitionWriters<'a> {
     /// # Errors
     /// `InvalidArgument` for rows that the files' schema does not take; those of the store; `Interrupted` after a signal.
     pub(in crate::client) fn insert(&mut self, rows: KeyedRows) -> Result<()> {
-        for (partition, rows) in rows.by_partition()? {
+        for (place, rows) in rows.by_place()? {
             check_cancelled()?;
-            if self.is_sorted && !self.handles.contains_key(&partition) {
+            if self.is_sorted && !self.handles.contains_key(&place) {
                 self.close()?;
             }
             let has_meta = self.target.table.config.populate_meta_fields;
-            let handle = match self.handles.entry(partition) {
+            let handle = match self.handles.entry(place) {
                 std::collections::hash_map::Entry::Occupied(handle) => handle.into_mut(),
                 std::collections::hash_map::Entry::Vacant(place) => {
-                    let handle = new_handle(self.target, place.key());
+                    let handle = new_handle(self.target, &place.key().partition);
                     place.insert(handle)
                 }
             };
@@ -80,7 +80,7 @@ impl<'a> PartitionWriters<'a> {
     }
 
     fn close(&mut self) -> Result<()> {
-        let mut handles: Vec<(String, CreateHandle)> = self.handles.drain().collect();
+        let mut handles: Vec<(RowPlace, CreateHandle)> = self.handles.drain().collect();
         handles.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (_, handle) in handles {
             self.statuses.extend(handle.finish()?);

@@ -75,10 +75,10 @@ impl<T> Feeder<'_, T> {
         sender.send(item).map_err(|_| Error::internal(ENDED))
     }
 
-    /// The thread of a partition.
-    pub(super) fn thread_of(&self, partition: &str) -> usize {
+    /// The thread of a place.
+    pub(super) fn thread_of(&self, place: &impl Hash) -> usize {
         let mut hasher = DefaultHasher::new();
-        partition.hash(&mut hasher);
+        place.hash(&mut hasher);
         usize::try_from(hasher.finish() % (self.senders.len().max(1) as u64)).unwrap_or_default()
     }
 }

@@ -28,7 +28,7 @@ impl Sorter {
     }
 
     pub(super) fn add(&mut self, rows: KeyedRows) -> Result<()> {
-        let KeyedRows { rows, keys: RowKeys { record_keys, partitions } } = rows;
+        let KeyedRows { rows, keys: RowKeys { record_keys, partitions }, .. } = rows;
         // No path has the character that separates the two.
         let pairs = partitions.iter().zip(&record_keys);
         let pairs = pairs.map(|(partition, key)| [partition.unwrap_or_default(), key.unwrap_or_default()].join("\0"));
@@ -55,7 +55,7 @@ fn without_keys(batch: &RecordBatch, columns: &SchemaRef) -> Result<KeyedRows> {
     let keys = RowKeys { record_keys: strings(record_keys.as_ref())?, partitions: strings(partitions.as_ref())? };
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let rows = RecordBatch::try_new_with_options(Arc::clone(columns), own.to_vec(), &options).map_err(unfit)?;
-    Ok(KeyedRows { rows, keys })
+    Ok(KeyedRows { rows, keys, outputs: None })
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
         let rows = RecordBatch::try_from_iter_with_nullable([("n", numbers, true)]).unwrap();
         let record_keys = keys.iter().map(|(_, key, _)| Some(*key)).collect();
         let partitions = keys.iter().map(|(partition, ..)| Some(*partition)).collect();
-        KeyedRows { rows, keys: RowKeys { record_keys, partitions } }
+        KeyedRows { rows, keys: RowKeys { record_keys, partitions }, outputs: None }
     }
 
     fn sorted(run_bytes: usize, batches: Vec<KeyedRows>) -> Vec<(String, String, i64)> {
@@ -77,7 +77,7 @@ mod tests {
         batches.into_iter().for_each(|batch| sorter.add(batch).unwrap());
         let mut found = Vec::new();
         for part in sorter.finish().unwrap() {
-            let KeyedRows { rows, keys } = part.unwrap();
+            let KeyedRows { rows, keys, .. } = part.unwrap();
             let numbers = rows.column(0).as_any().downcast_ref::<Int64Array>().unwrap().clone();
             let rows = keys.partitions.iter().zip(&keys.record_keys).zip(&numbers);
             found.extend(rows.map(|((partition, key), number)| {

@@ -15,7 +15,7 @@ use crate::plan::OpenTable;
 use crate::progress;
 use crate::services::TableCompactions;
 use crate::storage::{open_file_store, parallel};
-use crate::write::{BaseFileOptions, CompactHandle, CompactTarget, WriteStatus, WriteToken};
+use crate::write::{AppendOptions, BaseFileOptions, CompactHandle, CompactTarget, WriteStatus, WriteToken};
 
 /// Executes all compactions that are pending, oldest first, but those that another process executes.
 ///
@@ -68,6 +68,7 @@ fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<(Vec<
         table,
         schema: &schema.stored,
         options: &BaseFileOptions::from_hudi_options(target.options)?,
+        change_block_bytes: AppendOptions::from_hudi_options(target.options)?.max_block_bytes,
         memory: memory_of_each(table, threads),
     };
     let statuses = each_slice(&slices, threads, &|slice, token| {

@@ -10,7 +10,7 @@ use super::state::OpenWrite;
 use super::task_numbers::AssignedSlices;
 use crate::error::{Error, Result};
 use crate::storage::{FileStore, open_file_store};
-use crate::write::{BaseFileOptions, CompactHandle, CompactTarget, WriteToken};
+use crate::write::{AppendOptions, BaseFileOptions, CompactHandle, CompactTarget, WriteToken};
 
 /// Writes the base files of slices.
 pub(super) struct CompactStage {
@@ -18,6 +18,7 @@ pub(super) struct CompactStage {
     spec: CompactSpec,
     store: Arc<dyn FileStore>,
     options: BaseFileOptions,
+    change_block_bytes: usize,
     slices: AssignedSlices,
     attempt: TaskAttempt,
 }
@@ -31,7 +32,8 @@ impl CompactStage {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
         let options = BaseFileOptions::from_hudi_options(&write.options)?;
-        Ok(Self { write, spec, store, options, slices: AssignedSlices::new(input), attempt })
+        let change_block_bytes = AppendOptions::from_hudi_options(&write.options)?.max_block_bytes;
+        Ok(Self { write, spec, store, options, change_block_bytes, slices: AssignedSlices::new(input), attempt })
     }
 
     fn compact(&self, number: u32, output: &mut Output) -> Result<()> {
@@ -42,6 +44,7 @@ impl CompactStage {
             table: &self.write.table,
             schema: &self.write.schema.stored,
             options: &self.options,
+            change_block_bytes: self.change_block_bytes,
             memory: self.write.table.options.memory_limit,
         };
         let token = WriteToken { task: number, stage: self.attempt.stage, attempt: self.attempt.attempt };

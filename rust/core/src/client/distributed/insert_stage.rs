@@ -68,7 +68,7 @@ impl InsertStage {
             rows = rows.saturating_add(read.num_rows() as u64);
             let deletes = marks.of_rows(&read)?;
             deleted = deleted.saturating_add(deletes.true_count() as u64);
-            writers.insert(KeyedRows { rows: read, keys }.without(&deletes)?)?;
+            writers.insert(KeyedRows { rows: read, keys, outputs: None }.without(&deletes)?)?;
         }
         let statuses = writers.finish()?;
         let results = statuses.iter().fold(deleted, |sum, status| sum.saturating_add(status.writes));

@@ -81,6 +81,7 @@ impl Placer {
             keys: rows.keys.clone(),
             deletes: rows.is_delete.clone(),
             unconditional: rows.is_unconditional.clone(),
+            updates: rows.is_update.clone(),
         };
         let own = sent_rows::to_batch(&own, Vec::new())?;
         let is_all = places.len() == own.num_rows() && (0_u32..).zip(&places).all(|(row, placed)| placed.row == row);

@@ -86,8 +86,9 @@ impl PrepareStage {
             None => sent_rows::to_batch(&rows, Vec::new())?,
             Some(placer) => {
                 let tagged = Tagged::untagged(rows.keys.record_keys.len(), Arc::default());
-                let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = rows;
-                placer.place(&IndexedRows { rows, keys, is_delete, is_unconditional, tagged })?
+                let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update } =
+                    rows;
+                placer.place(&IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged })?
             }
         };
         self.report.bytes = self.report.bytes.saturating_add(batch.get_array_memory_size() as u64);

@@ -16,17 +16,19 @@ const KEY: &str = "_mortice_key";
 const PARTITION: &str = "_mortice_partition";
 const IS_DELETE: &str = "_mortice_is_delete";
 const IS_UNCONDITIONAL: &str = "_mortice_is_unconditional";
+const IS_UPDATE: &str = "_mortice_is_update";
 
 /// Prepared rows with further columns of the stage that sends them.
 ///
 /// # Errors
 /// `Internal` for columns of other lengths.
 pub(super) fn to_batch(rows: &Prepared, further: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
-    let own: [(&str, ArrayRef); 4] = [
+    let own: [(&str, ArrayRef); 5] = [
         (KEY, Arc::new(rows.keys.record_keys.clone())),
         (PARTITION, Arc::new(rows.keys.partitions.clone())),
         (IS_DELETE, Arc::new(rows.deletes.clone())),
         (IS_UNCONDITIONAL, Arc::new(rows.unconditional.clone())),
+        (IS_UPDATE, Arc::new(rows.updates.clone())),
     ];
     let batch = rows.rows.to_batch()?;
     let (mut fields, mut columns) = (nullable(&rows.rows.schema()), batch.columns().to_vec());
@@ -76,6 +78,7 @@ impl SentRows {
             keys: RowKeys { record_keys: text(KEY).ok_or_else(lacks)?, partitions: text(PARTITION).ok_or_else(lacks)? },
             deletes: flag(IS_DELETE).ok_or_else(lacks)?,
             unconditional: flag(IS_UNCONDITIONAL).ok_or_else(lacks)?,
+            updates: flag(IS_UPDATE).ok_or_else(lacks)?,
         };
         Ok(Self { rows, further })
     }
@@ -109,5 +112,6 @@ pub(super) fn no_rows(types: &SchemaRef) -> Prepared {
         keys: RowKeys { record_keys: no_text(), partitions: no_text() },
         deletes: none(),
         unconditional: none(),
+        updates: none(),
     }
 }

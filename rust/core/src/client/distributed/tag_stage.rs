@@ -41,9 +41,9 @@ impl TagStage {
     fn tag_slot(&mut self, slot: u32, output: &mut Output) -> Result<()> {
         let (sent, sum) = read_rows(&mut self.input, &self.write, slot)?;
         let rows = sent.map_or_else(|| sent_rows::no_rows(&self.write.row_types()), |sent| sent.rows);
-        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } =
+        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update } =
             self.write.preparation().combined_if_wanted(rows)?;
-        let mut rows = IndexedRows { rows, keys, is_delete, is_unconditional, tagged: Tagged::default() };
+        let mut rows = IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged: Tagged::default() };
         rows.tagged = self.tag(slot, &rows)?;
         match &self.moves {
             Some(slots) => {

@@ -41,6 +41,7 @@ impl SlotTags {
             keys: rows.keys.clone(),
             deletes: rows.is_delete.clone(),
             unconditional: rows.is_unconditional.clone(),
+            updates: rows.is_update.clone(),
         };
         let numbers: Int32Array = locations.iter().map(|group| group.map(u32::cast_signed)).collect();
         let known: UInt64Array = if positions.is_empty() {
@@ -79,7 +80,8 @@ impl SlotTags {
     pub(super) fn with_rows(self, sent: SentRows) -> Result<IndexedRows> {
         let numbers: Int32Array = sent.column(GROUP)?;
         let known: UInt64Array = sent.column(POSITION)?;
-        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = sent.rows;
+        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update } =
+            sent.rows;
         let groups = self.groups.into_iter();
         let tagged = Tagged {
             locations: numbers.iter().map(|group| group.map(i32::cast_unsigned)).collect(),
@@ -97,7 +99,7 @@ impl SlotTags {
         if numbers.len() != is_delete.len() {
             return Err(Error::internal("rows without their tags"));
         }
-        Ok(IndexedRows { rows, keys, is_delete, is_unconditional, tagged })
+        Ok(IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged })
     }
 }
 

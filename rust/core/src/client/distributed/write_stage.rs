@@ -37,7 +37,7 @@ impl WriteStage {
     pub(super) fn new(write: OpenWrite, spec: WriteSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
-        let options = TaskOptions::from_options(&write.table, write.operation, &write.options)?;
+        let options = TaskOptions::from_options(&write.table, &write.schema, write.operation, &write.options)?;
         Ok(Self { write, spec, store, options, input: Chunks::new(input), attempt })
     }
 

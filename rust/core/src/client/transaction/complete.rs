@@ -13,7 +13,7 @@ use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::plan::OpenTable;
 use crate::timeline::Instant;
 use crate::timeline::metadata::HoodieCommitMetadata;
-use crate::write::{Markers, WriteStatus, WrittenFile};
+use crate::write::{Markers, WriteStatus};
 
 /// Why a write is not known to be part of the table.
 enum Failure {
@@ -105,7 +105,9 @@ impl Transaction {
         let markers = Markers::new(Arc::clone(&self.target.store), &self.instant);
         let begun: BTreeSet<String> = markers.list()?.into_iter().map(|marker| marker.data_path).collect();
         let mut committed = BTreeSet::new();
-        for WrittenFile { path, .. } in statuses.iter().filter_map(|status| status.file.as_ref()) {
+        let files = statuses.iter().filter_map(|status| status.file.as_ref());
+        let paths = files.flat_map(|file| [Some(&file.path), file.changes.as_ref().map(|log| &log.path)]);
+        for path in paths.flatten() {
             if !begun.contains(path) {
                 // A rollback of the write deletes the markers.
                 self.check_conflicts(&*self.target.open()?, &[], &CommitExtra::default())?;

@@ -72,18 +72,23 @@ pub fn avro_block_of_datums(datums: &[Vec<u8>], header: &BlockHeader) -> Result<
     block.finish()
 }
 
-/// Returns the frame of a block of already encoded records: `datum_bytes` in total. The caller writes the datums
+/// Returns the frame of a block of already encoded records, of a type with this layout (Avro data, CDC data): `datum_bytes` in total. The caller writes the datums
 /// between its two parts, each after its length as a big-endian int.
 ///
 /// # Errors
 /// `InvalidArgument` for a block of 2 GiB or more, and for positions whose number is not that of the records.
-pub fn avro_block_frame(header: &BlockHeader, records: usize, datum_bytes: usize) -> Result<BlockFrame> {
+pub fn avro_block_frame(
+    kind: BlockType,
+    header: &BlockHeader,
+    records: usize,
+    datum_bytes: usize,
+) -> Result<BlockFrame> {
     header.check_positions(records)?;
     let mut begun = LOG_BLOCK_VERSION.to_be_bytes().to_vec();
     write_len(&mut begun, records, "records")?;
     let lengths = records.saturating_mul(4);
     let content = begun.len().saturating_add(lengths).saturating_add(datum_bytes);
-    BlockFrame::new(BlockType::AvroData, header, &begun, content)
+    BlockFrame::new(kind, header, &begun, content)
 }
 
 /// A block to which records are added.
@@ -174,10 +179,10 @@ mod tests {
     #[test]
     fn a_frame_is_that_of_a_block() {
         let one = blocks(&[records(&["a", "b"], &[Some(1), None])], &header(), 1 << 20).unwrap();
-        let frame = avro_block_frame(&header().with_schema(SCHEMA), 2, 7).unwrap();
+        let frame = avro_block_frame(BlockType::AvroData, &header().with_schema(SCHEMA), 2, 7).unwrap();
         let datums = b"\0\0\0\x04\x02\x61\x02\x02\0\0\0\x03\x02\x62\x00";
         assert_eq!([&frame.head[..], datums, &frame.tail].concat(), one[0].bytes());
-        assert!(avro_block_frame(&header(), 2, i32::MAX as usize).is_err());
+        assert!(avro_block_frame(BlockType::AvroData, &header(), 2, i32::MAX as usize).is_err());
     }
 
     #[test]

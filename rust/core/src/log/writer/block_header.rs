@@ -92,6 +92,12 @@ impl BlockHeader {
         self.with(HeaderKey::CompactedBlockTimes, &instants.join(","))
     }
 
+    /// Adds that the records have some of the table's columns only: those of the block's schema.
+    #[must_use]
+    pub fn partial(self) -> Self {
+        self.with(HeaderKey::IsPartial, "true")
+    }
+
     /// Adds the records' Avro schema as JSON.
     #[must_use]
     pub fn with_schema(self, schema: &str) -> Self {

@@ -9,44 +9,29 @@
 //! | none | a delete | none |
 //! | none | a record | `i` |
 //!
-//! The previous rows are streamed in batches; the log's keys are in memory.
+//! [`super::changed_rows`] finds the rows.
 
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
-use arrow_schema::SchemaRef;
 
 use super::change_batch::{ChangeBatch, ChangeOperation};
+use super::changed_rows::{ChangedRows, MergeLimit, RowsChanged};
 use super::image_text::ImageFormat;
-use crate::avro::{self, ArrowMapping};
-use crate::base_file::BaseBatches;
+use crate::avro;
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, LogFile};
 use crate::merge::engine::RowChanges;
 use crate::names::RequestedTime;
 use crate::names::instant_range::InstantRange;
-use crate::read::base::base_segments::{BaseSegment, BaseSegments};
-use crate::read::base::merge_base::MergeBase;
-use crate::read::columns::constant_columns::RowQuery;
-use crate::read::columns::path_values::PathValues;
-use crate::read::columns::projection::Projection;
-use crate::read::logs::log_blocks::scan;
 use crate::read::report::SharedReport;
-use crate::read::slice::file_slice::SliceReader;
-use crate::read::slice::merge_input::MergeInput;
-use crate::read::slice::slice_merge::SliceMerge;
 use crate::split::{CommitRange, Query, Split};
-use crate::storage;
 
-/// The remaining changes of a log.
+/// The remaining changes of a log, as images.
 pub(in crate::read) struct LogChanges {
     table: avro::Schema,
     form: ImageFormat,
-    projection: Projection,
-    path_values: PathValues,
-    before: BaseBatches,
-    merge: SliceMerge,
-    batch_rows: usize,
+    rows: ChangedRows,
 }
 
 impl LogChanges {
@@ -60,59 +45,32 @@ impl LogChanges {
         memory_limit: u64,
         report: &SharedReport,
     ) -> Result<Option<Self>> {
-        let query = split.query.as_ref();
-        let table = avro::Schema::parse(&query.schema)?;
-        let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
-        let storage = storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?;
-        let blocks = scan(&split_of_commit(split, logs, instant), storage.as_ref(), report)?;
-        if blocks.blocks.is_empty() {
-            return Ok(None);
-        }
-        let before = RowsBefore {
-            split: without_commit(split, instant),
-            segments: BaseSegments::default(),
-            memory_limit: memory_limit / 2,
-            report: report.clone(),
-        };
-        let base: Arc<dyn MergeBase> = Arc::new(before);
-        let (projection, merge) = SliceMerge::load(MergeInput {
-            query,
-            rows: &RowQuery::whole(query),
-            table: &table,
-            types: &types,
-            blocks,
-            base: &base,
-            merger: split.merger.as_ref(),
-            memory_limit: memory_limit / 2,
-            deletes_win: true,
-            report,
-        })?;
-        let before = base.rows(BaseSegment::Own, &projection.base)?;
-        let path_values = PathValues::from_path(query, &split.slice.partition)?;
-        let batch_rows = query.options.batch_rows.max(1);
-        Ok(Some(Self { table, form, projection, path_values, before, merge, batch_rows }))
+        let logs = split_of_commit(split, logs, instant);
+        let limit = MergeLimit { memory_limit, deletes_win: true };
+        let rows = ChangedRows::open(without_commit(split, instant), &logs, limit, report)?;
+        let table = avro::Schema::parse(&split.query.schema)?;
+        Ok(rows.map(|rows| Self { table, form, rows }))
     }
 
     /// Returns the next changes; `None` after the last.
     pub(in crate::read) fn next(&mut self) -> Result<Option<ChangeBatch>> {
-        while let Some(rows) = self.before.next() {
-            let rows = rows?;
-            let projected = self.projection.projected_of(&rows)?;
-            let Some(found) = self.merge.changes(&rows, &projected)? else { continue };
-            if let Some(changes) = self.changes_of_rows(found)? {
-                return Ok(Some(changes));
-            }
-        }
-        while let Some(rows) = self.merge.inserts(self.batch_rows)? {
-            if rows.num_rows() > 0 {
-                return Ok(Some(ChangeBatch::all(ChangeOperation::Insert, self.images(rows)?)));
+        while let Some(changed) = self.rows.next_changes()? {
+            match changed {
+                RowsChanged::Merged(found) => {
+                    if let Some(changes) = self.changes_of_rows(found)? {
+                        return Ok(Some(changes));
+                    }
+                }
+                RowsChanged::Inserted(rows) => {
+                    return Ok(Some(ChangeBatch::all(ChangeOperation::Insert, self.images(rows)?)));
+                }
             }
         }
         Ok(None)
     }
 
     fn images(&self, rows: RecordBatch) -> Result<StringArray> {
-        self.form.images_of_batch(&self.table, &self.path_values.put_into(rows)?)
+        self.form.images_of_batch(&self.table, &rows)
     }
 
     fn changes_of_rows(&self, RowChanges { before, deleted, after }: RowChanges) -> Result<Option<ChangeBatch>> {
@@ -161,33 +119,4 @@ fn without_commit(split: &Split, instant: &RequestedTime) -> Split {
         query.instants.inflight.insert(instant.clone());
     }
     Split { query: Arc::new(query), ..split.clone() }
-}
-
-/// The rows of the slice in its previous state.
-struct RowsBefore {
-    split: Split,
-    segments: BaseSegments,
-    memory_limit: u64,
-    report: SharedReport,
-}
-
-impl MergeBase for RowsBefore {
-    fn segments(&self) -> &BaseSegments {
-        &self.segments
-    }
-
-    fn instant(&self) -> Option<&RequestedTime> {
-        None
-    }
-
-    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<BaseBatches> {
-        let slice = &self.split.slice;
-        if segment != BaseSegment::Own || slice.base_file.is_none() && slice.log_files.is_empty() {
-            return Ok(Box::new(std::iter::empty()));
-        }
-        let columns = wanted.fields().iter().map(|field| field.name().clone()).collect();
-        let query = Arc::new(Query { columns, ..Query::clone(&self.split.query) });
-        let split = Split { query, ..self.split.clone() };
-        Ok(Box::new(SliceReader::new(split, self.report.clone())?.within(self.memory_limit)))
-    }
 }

@@ -13,6 +13,7 @@ use super::target::LogTarget;
 use crate::avro::{Encoder, Schema};
 use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns};
 use crate::error::{Error, Result};
+use crate::log::BlockType;
 use crate::log::writer::{BlockHeader, DeleteColumns, avro_block_frame, delete_block, parquet_block};
 use crate::names::RequestedTime;
 use crate::storage::FileStore;
@@ -47,6 +48,8 @@ pub struct AppendHandle {
     options: AppendOptions,
     schema: Schema,
     columns: ParquetColumns,
+    /// Whether records have some of the table's columns only.
+    is_partial: bool,
     meta: FileMeta,
     /// The instant of the base file that positions are of.
     base_instant: Option<RequestedTime>,
@@ -90,6 +93,7 @@ impl AppendHandle {
             markers: Markers::new(Arc::clone(&store), &target.instant),
             columns: ParquetColumns::new(schema, ListStructure::ThreeLevels)?,
             schema: schema.clone(),
+            is_partial: false,
             base_instant: base_instant.cloned(),
             compacted: Vec::new(),
             pending: Pending::new(),
@@ -114,11 +118,6 @@ impl AppendHandle {
     #[must_use]
     pub fn replacing(self, instants: &[RequestedTime]) -> Self {
         Self { compacted: instants.to_vec(), ..self }
-    }
-
-    /// The header that all blocks have in common.
-    fn header(&self) -> BlockHeader {
-        BlockHeader::new(&self.target.instant).with_compacted_instants(&self.compacted)
     }
 
     /// Appends rows.
@@ -149,6 +148,25 @@ impl AppendHandle {
             self.push(&part, &encoder)?;
         }
         Ok(())
+    }
+
+    /// Lets the rows that follow have some of the table's columns only: those of a schema, with the meta columns. Their data blocks
+    /// are marked as partial, and so is the block of deletes, as in Hudi (`HoodieAppendHandle.getUpdatedHeader`).
+    ///
+    /// # Errors
+    /// Those of the store; `InvalidArgument` for a schema that files cannot have.
+    pub fn begin_partial(&mut self, schema: &Schema) -> Result<()> {
+        self.flush()?;
+        self.columns = ParquetColumns::new(schema, ListStructure::ThreeLevels)?;
+        self.schema = schema.clone();
+        self.is_partial = true;
+        Ok(())
+    }
+
+    /// The header that all blocks have in common.
+    fn header(&self) -> BlockHeader {
+        let header = BlockHeader::new(&self.target.instant).with_compacted_instants(&self.compacted);
+        if self.is_partial { header.partial() } else { header }
     }
 
     /// Adds deletes. They are written as one block, behind all rows, when the handle is finished.
@@ -246,7 +264,7 @@ impl AppendHandle {
 
     fn write_avro(&mut self, pending: &Pending, header: &BlockHeader) -> Result<()> {
         let header = header.clone().with_schema(self.schema.json());
-        let frame = avro_block_frame(&header, pending.rows, pending.datums.len())?;
+        let frame = avro_block_frame(BlockType::AvroData, &header, pending.rows, pending.datums.len())?;
         let file = self.file()?;
         file.append(&frame.head)?;
         for row in pending.order() {
@@ -351,7 +369,7 @@ mod tests {
     use super::*;
     use crate::filter::KeyFilter;
     use crate::log::writer::PartitionPath;
-    use crate::log::{BlockKind, BlockType, LogFile};
+    use crate::log::{BlockKind, LogFile};
     use crate::names::meta_columns;
     use crate::storage::LocalStorage;
     use crate::write::column_range::ColumnValue;

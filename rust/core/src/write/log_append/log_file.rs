@@ -66,6 +66,7 @@ impl LogFile {
             key_range: None,
             bloom: None,
             columns: self.columns,
+            changes: None,
         });
         before.push(self.name);
         Ok(self.status)

@@ -18,4 +18,4 @@ mod target;
 
 pub use handle::{AppendHandle, LogRows};
 pub use options::{AppendOptions, LogFormat};
-pub use target::{LogNaming, LogTarget};
+pub use target::{LogNaming, LogTarget, SliceNames};

@@ -92,7 +92,15 @@ pub(super) fn add_columns(all: &mut Vec<ColumnRange>, more: Vec<ColumnRange>) {
     if all.is_empty() {
         *all = more;
     } else {
-        all.iter_mut().zip(more).for_each(|(range, more)| range.add(more));
+        for (at, more) in more.into_iter().enumerate() {
+            let is_same = |range: &ColumnRange| range.column == more.column;
+            // Partial records have fewer columns than the others of their file.
+            let found = if all.get(at).is_some_and(is_same) { Some(at) } else { all.iter().position(is_same) };
+            match found.and_then(|at| all.get_mut(at)) {
+                Some(range) => range.add(more),
+                None => all.push(more),
+            }
+        }
     }
 }
 

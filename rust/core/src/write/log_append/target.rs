@@ -28,6 +28,8 @@ pub struct LogTarget {
 pub enum LogNaming {
     /// Version 8 and later: by the delta commit that writes them, from version 1 on.
     ByDeltaCommit,
+    /// The same, of a table with change data capture: commits say which files had the rows before.
+    ByDeltaCommitOf(SliceNames),
     /// Up to version 7: by the base instant of the file slice, from the first version that the slice does not have. Files are not
     /// appended to.
     BySlice {
@@ -38,6 +40,17 @@ pub enum LogNaming {
         /// The slice's log files, by name.
         log_files: Vec<String>,
     },
+}
+
+/// The files of a slice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SliceNames {
+    /// The slice's base instant.
+    pub base_instant: RequestedTime,
+    /// The slice's base file, by name; empty if there is none.
+    pub base_file: String,
+    /// The slice's log files, by name.
+    pub log_files: Vec<String>,
 }
 
 impl LogTarget {
@@ -63,7 +76,7 @@ impl LogTarget {
     /// `InvalidArgument` for parts that no log file's name can have.
     pub(super) fn name(&self, version: i64) -> Result<String> {
         let instant = match &self.naming {
-            LogNaming::ByDeltaCommit => &self.instant,
+            LogNaming::ByDeltaCommit | LogNaming::ByDeltaCommitOf(_) => &self.instant,
             LogNaming::BySlice { base_instant, .. } => base_instant,
         };
         Ok(LogFileName::compose(&self.file_id, instant, version, &self.token.to_string())?.name)
@@ -77,7 +90,7 @@ impl LogTarget {
     /// The kind of the files' markers.
     pub(super) const fn marker(&self) -> MarkerKind {
         match self.naming {
-            LogNaming::ByDeltaCommit => MarkerKind::Create,
+            LogNaming::ByDeltaCommit | LogNaming::ByDeltaCommitOf(_) => MarkerKind::Create,
             LogNaming::BySlice { .. } => MarkerKind::Append,
         }
     }
@@ -86,7 +99,9 @@ impl LogTarget {
     pub(super) fn previous_commit(&self) -> &str {
         match &self.naming {
             LogNaming::ByDeltaCommit => self.instant.as_str(),
-            LogNaming::BySlice { base_instant, .. } => base_instant.as_str(),
+            LogNaming::ByDeltaCommitOf(SliceNames { base_instant, .. }) | LogNaming::BySlice { base_instant, .. } => {
+                base_instant.as_str()
+            }
         }
     }
 
@@ -94,7 +109,8 @@ impl LogTarget {
     pub(super) fn status(&self, version: i64, name: &str, before: &[String]) -> LogFileStatus {
         let (base_file, known) = match &self.naming {
             LogNaming::ByDeltaCommit => (String::new(), Vec::new()),
-            LogNaming::BySlice { base_file, log_files, .. } => {
+            LogNaming::ByDeltaCommitOf(SliceNames { base_file, log_files, .. })
+            | LogNaming::BySlice { base_file, log_files, .. } => {
                 (base_file.clone(), log_files.iter().chain(before).cloned().collect())
             }
         };

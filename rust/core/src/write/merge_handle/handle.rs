@@ -11,6 +11,7 @@ use super::merged_rows::{MergeRows, MergeRules};
 use super::new_meta::{WrittenRows, with_new_meta};
 use super::target::MergeTarget;
 use crate::avro::{ArrowMapping, Schema, arrow_schema};
+use crate::config::CdcMode;
 use crate::error::{Error, Result};
 use crate::merge::engine::MergeCounts;
 use crate::names::meta_columns;
@@ -20,6 +21,7 @@ use crate::spill::RowMemory;
 use crate::split::MergerHandle;
 use crate::storage::FileStore;
 use crate::write::base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter, WrittenBaseFile};
+use crate::write::change_log::{BLOCK_BYTES, ChangeLog, ChangeLogFile};
 use crate::write::markers::{MarkerKind, Markers};
 use crate::write::meta_columns::MetaColumns;
 use crate::write::partition_metadata::create_partition_metadata;
@@ -28,7 +30,8 @@ use crate::write::write_status::{WriteStatus, WrittenFile};
 /// Rewrites the base file of a slice with the records of a commit, merged by the table's rules.
 ///
 /// Base rows that stay keep their meta columns but the file name. This includes rows that win over a late record, as in Hudi. Rows that
-/// the merge replaces or makes, and new rows, have the commit's. All rows go into one file of any size; if every row is deleted,
+/// the merge replaces or makes, and new rows, have the commit's. Tables with change data capture get a change log beside the file
+/// (`HoodieMergeHandleWithChangeLog`). All rows go into one file of any size; if every row is deleted,
 /// it is empty. Memory holds the records, a batch of base rows, and the row group that is written.
 pub struct MergeHandle {
     store: Arc<dyn FileStore>,
@@ -39,6 +42,8 @@ pub struct MergeHandle {
     options: BaseFileOptions,
     rules: MergeRules,
     appends: bool,
+    /// Of tables with change data capture: what the change log has, and how large its blocks are.
+    change_log: Option<(CdcMode, usize)>,
     base: SplitReader,
     records: IncomingRecords,
     started: Instant,
@@ -49,8 +54,7 @@ impl MergeHandle {
     /// Columns that the replaced file does not have are null in its rows. Nothing is written before [`Self::finish`].
     ///
     /// # Errors
-    /// `Internal` for a slice with log files or without a base file; `Unsupported` for base files that are not parquet, and for tables
-    /// with change data capture, whose change logs are not written;
+    /// `Internal` for a slice with log files or without a base file; `Unsupported` for base files that are not parquet;
     /// `InvalidArgument` for a schema whose meta columns are not those of the table.
     pub fn new(
         store: Arc<dyn FileStore>,
@@ -60,11 +64,7 @@ impl MergeHandle {
         options: BaseFileOptions,
     ) -> Result<Self> {
         let config = &table.config;
-        let replaced = target.replaced()?;
-        if config.cdc.is_some() {
-            let message = "rewriting base files of a table with hoodie.table.cdc.enabled=true; write to it with Hudi";
-            return Err(Error::unsupported(message).in_file(&replaced.path));
-        }
+        target.replaced()?;
         if schema.field(meta_columns::RECORD_KEY).is_some() != config.populate_meta_fields {
             let verb = if config.populate_meta_fields { "lacks" } else { "has" };
             let message = format!("the schema of the new file {verb} the meta columns, unlike the table");
@@ -85,6 +85,7 @@ impl MergeHandle {
             options: BaseFileOptions { max_file_bytes: u64::MAX, ..options },
             file: target.file(),
             appends: false,
+            change_log: config.cdc.map(|mode| (mode, BLOCK_BYTES)),
             started: Instant::now(),
             store,
             types,
@@ -112,6 +113,12 @@ impl MergeHandle {
     #[must_use]
     pub fn appending(self) -> Self {
         Self { appends: true, ..self }
+    }
+
+    /// Limits the blocks of a change log, if one is written, to about so many bytes.
+    #[must_use]
+    pub fn with_change_blocks(self, max_block_bytes: usize) -> Self {
+        Self { change_log: self.change_log.map(|(mode, _)| (mode, max_block_bytes)), ..self }
     }
 
     /// Adds records in commit order: the columns of the table without meta columns, and the record key of each row. Rows that `deletes`
@@ -144,7 +151,20 @@ impl MergeHandle {
     /// Those of reading the base file and of the store; `InvalidArgument` for rows that the schema does not take; `Unsupported`, by
     /// name, for merge modes and payload classes that cannot be merged.
     pub fn finish(self) -> Result<Vec<WriteStatus>> {
-        let Self { store, schema, types, target, file, options, rules, appends, mut base, records, started } = self;
+        let Self {
+            store,
+            schema,
+            types,
+            target,
+            file,
+            options,
+            rules,
+            appends,
+            change_log,
+            mut base,
+            records,
+            started,
+        } = self;
         create_partition_metadata(store.as_ref(), &file.partition, &file.instant)?;
         Markers::new(Arc::clone(&store), &file.instant).create(&file.path()?, MarkerKind::Merge)?;
         let mut new_file = NewFile {
@@ -152,11 +172,20 @@ impl MergeHandle {
             has_meta: rules.virtual_key.is_none(),
             file: &file,
         };
-        let rows = MergeRows { schema: &schema, types: &types, base: &mut base, records: records.into_batches() };
+        let new_log = |(mode, bytes)| ChangeLog::new(&store, mode, &schema, &file, bytes);
+        let mut changes = change_log.map(new_log).transpose()?;
+        let rows = MergeRows {
+            schema: &schema,
+            types: &types,
+            base: &mut base,
+            records: records.into_batches(),
+            changes: changes.as_mut(),
+        };
         let mut write = |rows: RecordBatch, written: &WrittenRows| new_file.write(rows, written);
         let counts = if appends { rows.appended(&mut write)? } else { rows.by_key(&rules, &mut write)? };
         let mut status = status(&target, counts, new_file.writer.rows())?;
-        status.file = Some(written_file(&target, new_file.writer.finish()?)?);
+        let changes = changes.map(ChangeLog::finish).transpose()?;
+        status.file = Some(written_file(&target, new_file.writer.finish()?, changes)?);
         status.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(vec![status])
     }
@@ -199,7 +228,7 @@ fn status(target: &MergeTarget, counts: MergeCounts, rows: u64) -> Result<WriteS
     Ok(status)
 }
 
-fn written_file(target: &MergeTarget, written: WrittenBaseFile) -> Result<WrittenFile> {
+fn written_file(target: &MergeTarget, written: WrittenBaseFile, changes: Option<ChangeLogFile>) -> Result<WrittenFile> {
     Ok(WrittenFile {
         path: written.path,
         bytes: written.bytes,
@@ -209,5 +238,6 @@ fn written_file(target: &MergeTarget, written: WrittenBaseFile) -> Result<Writte
         key_range: written.key_range,
         bloom: written.bloom.map(|(kind, text)| (kind.name().to_owned(), text)),
         columns: written.columns,
+        changes,
     })
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::SchemaRef;
+use arrow_select::take::take_record_batch;
 use bytes::Bytes;
 
 use super::incoming::{Incoming, in_types};
@@ -20,6 +21,7 @@ use crate::merge_plan::{FoldColumns, MergePlan};
 use crate::names::meta_columns;
 use crate::split::MergerHandle;
 use crate::storage::check_cancelled;
+use crate::write::change_log::{ChangeLog, Changes};
 
 /// Rows that are inserted at a time.
 const INSERTS: usize = 8192;
@@ -42,6 +44,8 @@ pub(super) struct MergeRows<'a> {
     pub(super) types: &'a SchemaRef,
     pub(super) base: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
     pub(super) records: Vec<Incoming>,
+    /// The log of what changes, if there is one.
+    pub(super) changes: Option<&'a mut ChangeLog>,
 }
 
 impl MergeRows<'_> {
@@ -50,7 +54,7 @@ impl MergeRows<'_> {
     /// # Errors
     /// `Unsupported`, by name, for merge modes and payload classes that cannot be merged; those of `base` and `write`.
     pub(super) fn by_key(self, rules: &MergeRules, write: WriteRows<'_>) -> Result<MergeCounts> {
-        let Self { schema, types, base, records } = self;
+        let Self { schema, types, base, records, mut changes } = self;
         if rules.merger.is_none() {
             rules.merge.check_supported(rules.semantics)?;
         }
@@ -76,11 +80,19 @@ impl MergeRows<'_> {
                 None => write(rows, &WrittenRows::None)?,
                 Some(outcomes) => {
                     let written = written_rows(&outcomes, rows.num_rows());
-                    write(outcomes.apply(&rows, &mut records, deleted_rows)?, &written)?;
+                    let changed = ChangedRows::new(&outcomes);
+                    let merged = outcomes.apply(&rows, &mut records, deleted_rows)?;
+                    if let Some(log) = changes.as_deref_mut() {
+                        changed.log(&rows, &merged, &written, log)?;
+                    }
+                    write(merged, &written)?;
                 }
             }
         }
         while let Some(rows) = engine.inserts(INSERTS, &mut records)? {
+            if let Some(log) = changes.as_deref_mut() {
+                log.add(&Changes::Inserted(&rows))?;
+            }
             write(rows, &WrittenRows::All)?;
         }
         Ok(engine.counts())
@@ -90,7 +102,7 @@ impl MergeRows<'_> {
     ///
     /// # Errors
     /// `Internal` if there are deletes; those of `base` and `write`.
-    pub(super) fn appended(self, write: WriteRows<'_>) -> Result<MergeCounts> {
+    pub(super) fn appended(mut self, write: WriteRows<'_>) -> Result<MergeCounts> {
         let mut counts = MergeCounts::default();
         for rows in self.base {
             let rows = in_types(&rows?, self.types)?;
@@ -102,9 +114,49 @@ impl MergeRows<'_> {
                 return Err(Error::internal("deletes among records that are appended to a base file"));
             };
             counts.inserts = counts.inserts.saturating_add(rows.num_rows() as u64);
+            if let Some(log) = self.changes.as_deref_mut() {
+                log.add(&Changes::Inserted(&rows))?;
+            }
             write(rows, &WrittenRows::All)?;
         }
         Ok(counts)
+    }
+}
+
+/// The base rows that do not stay.
+struct ChangedRows {
+    updated: UInt64Array,
+    deleted: UInt64Array,
+}
+
+impl ChangedRows {
+    fn new(outcomes: &BatchOutcomes) -> Self {
+        let rows = |is_wanted: fn(&MergeOutcome) -> bool| {
+            let rows = outcomes.iter().filter(|(_, outcome)| is_wanted(outcome)).map(|(row, _)| row as u64);
+            UInt64Array::from_iter_values(rows)
+        };
+        Self {
+            updated: rows(|outcome| matches!(outcome, MergeOutcome::Replace(_))),
+            deleted: rows(|outcome| matches!(outcome, MergeOutcome::Delete(_))),
+        }
+    }
+
+    /// Logs them. `base` are the base rows, `merged` those that are written, `written` which of these replace a base row.
+    fn log(&self, base: &RecordBatch, merged: &RecordBatch, written: &WrittenRows, log: &mut ChangeLog) -> Result<()> {
+        let unfit = |error| Error::internal("rows that change").caused_by(error);
+        let taken = |rows: &RecordBatch, numbers: &UInt64Array| take_record_batch(rows, numbers).map_err(unfit);
+        if !self.updated.is_empty() {
+            let after = (0..merged.num_rows()).filter(|row| written.contains(*row)).map(|row| row as u64);
+            let after = taken(merged, &UInt64Array::from_iter_values(after))?;
+            if after.num_rows() != self.updated.len() {
+                return Err(Error::internal(format!("{} of {} rows change", after.num_rows(), self.updated.len())));
+            }
+            log.add(&Changes::Updated(&taken(base, &self.updated)?, &after))?;
+        }
+        if !self.deleted.is_empty() {
+            log.add(&Changes::Deleted(&taken(base, &self.deleted)?))?;
+        }
+        Ok(())
     }
 }
 

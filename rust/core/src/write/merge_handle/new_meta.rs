@@ -22,7 +22,8 @@ pub(super) enum WrittenRows {
 }
 
 impl WrittenRows {
-    fn contains(&self, row: usize) -> bool {
+    /// Whether a row is one of them.
+    pub(super) fn contains(&self, row: usize) -> bool {
         match self {
             Self::None => false,
             Self::All => true,

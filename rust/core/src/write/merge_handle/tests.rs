@@ -431,11 +431,6 @@ fn what_cannot_be_merged_is_refused_and_leaves_no_file() {
     let error = table.handle_of(with_logs).err().unwrap();
     assert!(error.to_string().contains("1 log files"), "{error}");
     assert!(table.handle_of(FileSlice { base_file: None, ..slice }).is_err());
-    let event = ("hoodie.record.merge.mode", "EVENT_TIME_ORDERING");
-    let mut with_changes = TestTable::new(9, &[event, ("hoodie.table.cdc.enabled", "true")]);
-    with_changes.create(&[row("a", 5, "a")]);
-    let error = with_changes.handle().err().unwrap();
-    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("cdc"), "{error}");
     let (data, keys) = rows(&[row("a", 6, "x"), row("b", 6, "x")]);
     let mut handle = table.handle().unwrap();
     let is_refused = |error: crate::Error, word: &str| {

@@ -1,0 +1,212 @@
+//! Change logs: what a commit changed in a file group whose base file it writes again (`HoodieCDCLogger`, `HoodieCDCUtils`).
+//!
+//! | mode | fields of a record |
+//! |---|---|
+//! | `OP_KEY_ONLY` | `op`, `record_key` |
+//! | `DATA_BEFORE` | `op`, `record_key`, `before` |
+//! | `DATA_BEFORE_AFTER` | `op`, `ts_ms`, `before`, `after` |
+//!
+//! Rows have the columns of the table without meta columns. A file without changes has a block without records, as in Hudi: readers
+//! infer no changes of a base file that was rewritten, and fail without a change log.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_schema::{Field as ArrowField, Schema as ArrowSchema};
+use serde::{Deserialize, Serialize};
+
+use super::base_file::BaseFileTarget;
+use super::file_upload::FileUpload;
+use super::markers::{MarkerKind, Markers};
+use super::meta_columns::strings;
+use crate::avro::{Encoder, Field, Schema, Type};
+use crate::config::CdcMode;
+use crate::error::{Error, Result};
+use crate::log::BlockType;
+use crate::log::writer::{BlockHeader, avro_block_frame};
+use crate::names::{LogFileName, RequestedTime, meta_columns};
+use crate::split::{AFTER, BEFORE, COMMIT, OPERATION};
+use crate::storage::FileStore;
+
+const RECORD_KEY: &str = "record_key";
+/// Hudi's default of `hoodie.logfile.data.block.max.size`.
+pub(super) const BLOCK_BYTES: usize = 256 << 20;
+/// Rows that are encoded at a time.
+const ROWS: usize = 4096;
+
+/// A change log that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeLogFile {
+    /// The file's path from the table.
+    pub path: String,
+    /// The file's length.
+    pub bytes: u64,
+}
+
+/// What happened to rows, which have the meta columns.
+pub(super) enum Changes<'a> {
+    Inserted(&'a RecordBatch),
+    /// The rows before, and those after, in the same order.
+    Updated(&'a RecordBatch, &'a RecordBatch),
+    Deleted(&'a RecordBatch),
+}
+
+/// Writes the change log that belongs to a base file. Memory holds a block.
+pub(super) struct ChangeLog {
+    mode: CdcMode,
+    /// The record of a change.
+    schema: Schema,
+    /// The table's columns.
+    columns: Vec<String>,
+    instant: RequestedTime,
+    path: String,
+    upload: FileUpload,
+    max_block_bytes: usize,
+    has_block: bool,
+    datums: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl ChangeLog {
+    /// Begins the file, after its marker. `stored` is the schema of the base file, with its meta columns.
+    ///
+    /// # Errors
+    /// Those of the store; `InvalidArgument` for names that no log file can have.
+    pub(super) fn new(
+        store: &Arc<dyn FileStore>,
+        mode: CdcMode,
+        stored: &Schema,
+        target: &BaseFileTarget,
+        max_block_bytes: usize,
+    ) -> Result<Self> {
+        let name = LogFileName::compose(&target.file_id, &target.instant, 1, &target.token.to_string())?.name;
+        let name = format!("{name}.cdc");
+        let path = if target.partition.is_empty() { name } else { format!("{}/{name}", target.partition) };
+        let columns = stored.without_fields(&meta_columns::ALL)?;
+        Markers::new(Arc::clone(store), &target.instant).create(&path, MarkerKind::Create)?;
+        Ok(Self {
+            mode,
+            schema: record_schema(mode, &columns)?,
+            columns: columns.fields().iter().map(|field| field.name.clone()).collect(),
+            instant: target.instant.clone(),
+            upload: FileUpload::new(store.as_ref(), &path)?,
+            path,
+            max_block_bytes,
+            has_block: false,
+            datums: Vec::new(),
+            ends: Vec::new(),
+        })
+    }
+
+    /// Adds changes.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for rows that the schema does not take; those of the store.
+    pub(super) fn add(&mut self, changes: &Changes<'_>) -> Result<()> {
+        let (operation, before, after) = match changes {
+            Changes::Inserted(rows) => ("i", None, Some(*rows)),
+            Changes::Updated(before, after) => ("u", Some(*before), Some(*after)),
+            Changes::Deleted(rows) => ("d", Some(*rows), None),
+        };
+        let Some(rows) = before.or(after).map(RecordBatch::num_rows) else { return Ok(()) };
+        for start in (0..rows).step_by(ROWS) {
+            let part =
+                |rows: Option<&RecordBatch>| rows.map(|rows| rows.slice(start, ROWS.min(rows.num_rows() - start)));
+            self.add_part(operation, part(before).as_ref(), part(after).as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits, and makes the file visible.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) fn finish(mut self) -> Result<ChangeLogFile> {
+        if !self.ends.is_empty() || !self.has_block {
+            self.flush()?;
+        }
+        Ok(ChangeLogFile { bytes: self.upload.finish()?, path: self.path })
+    }
+
+    fn add_part(&mut self, operation: &str, before: Option<&RecordBatch>, after: Option<&RecordBatch>) -> Result<()> {
+        let Some(rows) = before.or(after) else { return Ok(()) };
+        let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text; rows.num_rows()])) };
+        let mut columns = vec![(OPERATION, text(operation))];
+        match self.mode {
+            CdcMode::DataBeforeAfter => columns.push((COMMIT, text(self.instant.as_str()))),
+            CdcMode::OpKeyOnly | CdcMode::DataBefore => {
+                columns.push((RECORD_KEY, Arc::new(strings(rows, meta_columns::RECORD_KEY)?)));
+            }
+        }
+        // The encoder writes null for a field without a column.
+        let images = [(BEFORE, before, self.mode != CdcMode::OpKeyOnly)];
+        let images = images.into_iter().chain([(AFTER, after, self.mode == CdcMode::DataBeforeAfter)]);
+        for (name, rows, is_logged) in images {
+            if let Some(rows) = rows.filter(|_| is_logged) {
+                columns.push((name, self.image(rows)?));
+            }
+        }
+        let fields = columns.iter().map(|(name, column)| ArrowField::new(*name, column.data_type().clone(), true));
+        let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
+        let columns = columns.iter().map(|(_, column)| Arc::clone(column)).collect();
+        let records = RecordBatch::try_new(schema, columns).map_err(unfit)?;
+        Encoder::new(&self.schema, records.schema_ref())?.encode(&records, &mut self.datums, &mut self.ends)?;
+        if self.datums.len() > self.max_block_bytes { self.flush() } else { Ok(()) }
+    }
+
+    /// Rows as one column.
+    fn image(&self, rows: &RecordBatch) -> Result<ArrayRef> {
+        let places = self.columns.iter().map(|name| rows.schema_ref().index_of(name));
+        let places = places.collect::<std::result::Result<Vec<_>, _>>().map_err(unfit)?;
+        Ok(Arc::new(StructArray::from(rows.project(&places).map_err(unfit)?)))
+    }
+
+    /// Writes a block.
+    fn flush(&mut self) -> Result<()> {
+        let header = BlockHeader::new(&self.instant).with_schema(self.schema.json());
+        let frame = avro_block_frame(BlockType::CdcData, &header, self.ends.len(), self.datums.len())?;
+        self.upload.append(&frame.head)?;
+        let mut start = 0;
+        for end in self.ends.drain(..) {
+            let datum = self.datums.get(start..end);
+            let datum = datum.ok_or_else(|| Error::internal("an encoded record beyond the encoded bytes"))?;
+            let len = i32::try_from(datum.len()).map_err(|_| Error::invalid_argument("a record of 2 GiB or more"))?;
+            self.upload.append(&len.to_be_bytes())?;
+            self.upload.append(datum)?;
+            start = end;
+        }
+        self.datums.clear();
+        self.has_block = true;
+        self.upload.append(&frame.tail)
+    }
+}
+
+fn unfit(error: arrow_schema::ArrowError) -> Error {
+    Error::internal("rows of a change log").caused_by(error)
+}
+
+/// The schema of a mode's records. `columns` are the table's.
+fn record_schema(mode: CdcMode, columns: &Schema) -> Result<Schema> {
+    let row = columns.as_record()?;
+    let name = row.name.rsplit_once('.').map_or_else(|| "CDC".to_owned(), |(space, _)| format!("{space}.CDC"));
+    let image = |name: &str| {
+        let ty = Type::Union(vec![Type::Null, Type::Record(Arc::new(row.clone()))].into());
+        Field { name: name.to_owned(), ty, default: Some(serde_json::Value::Null) }
+    };
+    let text = Field::nullable_string;
+    Ok(match mode {
+        CdcMode::OpKeyOnly => {
+            let text = |name: &str| Field {
+                name: name.to_owned(),
+                ty: Type::Union(vec![Type::String, Type::Null].into()),
+                default: None,
+            };
+            Schema::record("Record", vec![text(OPERATION), text(RECORD_KEY)])
+        }
+        CdcMode::DataBefore => Schema::record(&name, vec![text(OPERATION), text(RECORD_KEY), image(BEFORE)]),
+        CdcMode::DataBeforeAfter => {
+            Schema::record(&name, vec![text(OPERATION), text(COMMIT), image(BEFORE), image(AFTER)])
+        }
+    })
+}
