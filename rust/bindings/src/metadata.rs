@@ -16,6 +16,7 @@ type Built = (Vec<String>, Vec<String>, Vec<String>, u64, u64, Vec<(String, u64)
 /// Changes the metadata table of a table, or says what would be done: `indexes` are those to add and to drop; `whole` is whether it is
 /// built again, and whether it is deleted.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn build_metadata(
     py: Python<'_>,
     uri: &str,

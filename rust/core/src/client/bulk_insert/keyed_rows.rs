@@ -52,17 +52,25 @@ impl KeyedRows {
         if (0..partitions.len()).all(|row| (partitions.value(row), output(row)) == first) {
             return Ok(vec![(place(first), self)]);
         }
-        let mut found: Vec<((&str, Option<i64>), Vec<u32>)> = Vec::new();
+        let mut places: Vec<(&str, Option<i64>)> = Vec::new();
+        let mut rows_of: Vec<Vec<u32>> = Vec::new();
         let mut numbers = std::collections::HashMap::new();
         for (row, number) in (0..partitions.len()).zip(0_u32..) {
             let own = (partitions.value(row), output(row));
-            let at = *numbers.entry(own).or_insert(found.len());
-            match found.get_mut(at) {
-                Some((_, rows)) => rows.push(number),
-                None => found.push((own, vec![number])),
+            let at = *numbers.entry(own).or_insert(places.len());
+            match rows_of.get_mut(at) {
+                Some(rows) => rows.push(number),
+                None => {
+                    places.push(own);
+                    rows_of.push(vec![number]);
+                }
             }
         }
-        found.into_iter().map(|(own, rows)| Ok((place(own), self.taken(&UInt32Array::from(rows))?))).collect()
+        places
+            .into_iter()
+            .zip(rows_of)
+            .map(|(own, rows)| Ok((place(own), self.taken(&UInt32Array::from(rows))?)))
+            .collect()
     }
 
     fn taken(&self, rows: &UInt32Array) -> Result<Self> {

@@ -108,7 +108,7 @@ impl ChangedRows {
     /// # Errors
     /// Those of reading the files.
     pub fn next_changes(&mut self) -> Result<Option<RowsChanged>> {
-        while let Some(rows) = self.before.next() {
+        for rows in self.before.by_ref() {
             let rows = rows?;
             let projected = self.projection.projected_of(&rows)?;
             let Some(RowChanges { before, deleted, after }) = self.merge.changes(&rows, &projected)? else { continue };
