@@ -11,7 +11,13 @@ from mortice.cli.main import main
 from support.tables.written import FIRST, KINDS, NO_METADATA, NO_SMALL_FILES, both, new_table, rows
 
 KEEP = {"hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "5", "hoodie.clean.commits.retained": "1"}
-OFTEN = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
+OFTEN = {
+    "hoodie.compact.inline": "true",
+    "hoodie.compact.inline.max.delta.commits": "2",
+    # Only what a test asks for is cleaned and archived.
+    "hoodie.clean.automatic": "false",
+    "hoodie.archive.automatic": "false",
+}
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
