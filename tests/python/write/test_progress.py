@@ -18,11 +18,10 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def terminal(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    return terminal
+def as_stderr(monkeypatch, stream):
+    """Replaces standard error; a fixture cannot, as pytest replaces it again when the test begins."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
 
 
 @pytest.fixture
@@ -50,23 +49,25 @@ def test_services_count_their_work(table):
     assert _mortice.service_progress() == (len(archived), len(archived))
 
 
-def test_a_bar_is_shown_while_a_service_runs_and_removed(terminal, monkeypatch):
+def test_a_bar_is_shown_while_a_service_runs_and_removed(monkeypatch):
+    terminal = as_stderr(monkeypatch, Terminal())
     monkeypatch.setattr(_mortice, "service_progress", lambda: (5, 10))
+    deadline = time.monotonic() + 60
     with service_progress("bytes"):
-        while "5 of 10 bytes" not in terminal.getvalue():
+        while "5 of 10 bytes" not in terminal.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
     assert "[###############...............]" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
-def test_no_bar_is_shown_without_a_terminal_or_if_it_is_not_wanted(terminal, monkeypatch, table, capsys):
+def test_no_bar_is_shown_without_a_terminal_or_if_it_is_not_wanted(monkeypatch, table, capsys):
+    terminal = as_stderr(monkeypatch, Terminal())
     with service_progress("bytes", is_shown=False):
         pass
     assert terminal.getvalue() == ""
     assert main(["compact", table.uri, "--no-progress"]) == 0
     assert terminal.getvalue() == ""
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", stream)
+    stream = as_stderr(monkeypatch, io.StringIO())
     assert main(["clean", table.uri, "--option", "hoodie.clean.commits.retained=1"]) == 0
     assert stream.getvalue() == ""
     assert "compacted" in capsys.readouterr().out
