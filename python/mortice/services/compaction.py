@@ -73,9 +73,7 @@ def compact(
         MorticeError: The subclass that says what is wrong. A compaction that was planned is pending then.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    scheduled, commits, warned = _mortice.compact(uri, storage_options, schedule, run, checked_options(options))
-    warn_of(warned, stacklevel=4)
-    return scheduled, [commit_of(commit, stacklevel=4) for commit in commits]
+    return _executed(_mortice.compact(uri, storage_options, schedule, run, checked_options(options)))
 
 
 def log_compact(
@@ -97,9 +95,7 @@ def log_compact(
     Returns as `compact`.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    scheduled, commits, warned = _mortice.log_compact(uri, storage_options, schedule, run, checked_options(options))
-    warn_of(warned, stacklevel=4)
-    return scheduled, [commit_of(commit, stacklevel=4) for commit in commits]
+    return _executed(_mortice.log_compact(uri, storage_options, schedule, run, checked_options(options)))
 
 
 def planned_compactions(
@@ -121,7 +117,7 @@ def planned_compactions(
     Raises as `compact`.
     """
     planned = _mortice.planned_compactions(uri, storage_options, schedule, run, checked_options(options))
-    return [_planned(instant, slices) for instant, slices in planned]
+    return [_planned(*one) for one in planned]
 
 
 def planned_log_compactions(
@@ -143,7 +139,14 @@ def planned_log_compactions(
     Raises as `log_compact`.
     """
     planned = _mortice.planned_log_compactions(uri, storage_options, schedule, run, checked_options(options))
-    return [_planned(instant, slices) for instant, slices in planned]
+    return [_planned(*one) for one in planned]
+
+
+def _executed(done: tuple[str | None, list[_mortice._CommitOfWrite], list[str]]) -> tuple[str | None, list[Commit]]:
+    scheduled, commits, warned = done
+    # The caller of the method of a table.
+    warn_of(warned, stacklevel=5)
+    return scheduled, [commit_of(commit, stacklevel=5) for commit in commits]
 
 
 def _planned(instant: str | None, slices: list[_mortice._PlannedSlice]) -> PlannedCompaction:

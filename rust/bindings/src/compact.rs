@@ -30,9 +30,8 @@ pub(crate) fn compact(
     run: bool,
     options: BTreeMap<String, String>,
 ) -> PyResult<Compacted> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        client::compact(uri, &storage, CompactRequest { schedule, run }, &options).map(compacted)
+    with_storage(py, uri, &storage_options, |storage| {
+        client::compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
     })
 }
 
@@ -46,9 +45,8 @@ pub(crate) fn log_compact(
     run: bool,
     options: BTreeMap<String, String>,
 ) -> PyResult<Compacted> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        client::log_compact(uri, &storage, CompactRequest { schedule, run }, &options).map(compacted)
+    with_storage(py, uri, &storage_options, |storage| {
+        client::log_compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
     })
 }
 
@@ -125,10 +123,8 @@ pub(crate) fn planned_compactions(
     run: bool,
     options: BTreeMap<String, String>,
 ) -> PyResult<Vec<Planned>> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        let planned = client::planned_compactions(uri, &storage, CompactRequest { schedule, run }, &options)?;
-        Ok(planned.into_iter().map(planned_slices).collect())
+    with_storage(py, uri, &storage_options, |storage| {
+        client::planned_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
     })
 }
 
@@ -142,11 +138,23 @@ pub(crate) fn planned_log_compactions(
     run: bool,
     options: BTreeMap<String, String>,
 ) -> PyResult<Vec<Planned>> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        let planned = client::planned_log_compactions(uri, &storage, CompactRequest { schedule, run }, &options)?;
-        Ok(planned.into_iter().map(planned_slices).collect())
+    with_storage(py, uri, &storage_options, |storage| {
+        client::planned_log_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
     })
+}
+
+/// Runs a service with the storage options that a table needs.
+fn with_storage<T: Send>(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: &StorageArgument,
+    service: impl FnOnce(&StorageArgument) -> mortice::Result<T> + Send,
+) -> PyResult<T> {
+    released(py, || service(&storage::needed_options(uri, storage_options)?))
+}
+
+fn all_planned(plans: Vec<client::PlannedCompaction>) -> Vec<Planned> {
+    plans.into_iter().map(planned_slices).collect()
 }
 
 fn planned_slices(plan: client::PlannedCompaction) -> Planned {

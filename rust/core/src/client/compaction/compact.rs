@@ -28,6 +28,27 @@ pub struct CompactRequest {
     pub run: bool,
 }
 
+impl CompactRequest {
+    /// Executes what is pending, makes a plan, and executes it.
+    pub(super) fn fulfilled(
+        self,
+        execute: impl Fn() -> Result<Vec<Committed>>,
+        schedule: impl FnOnce() -> Result<Option<RequestedTime>>,
+    ) -> Result<Compacted> {
+        let mut done = Compacted::default();
+        if self.run {
+            done.committed = execute()?;
+        }
+        if self.schedule {
+            done.scheduled = schedule()?;
+        }
+        if self.run && done.scheduled.is_some() {
+            done.committed.extend(execute()?);
+        }
+        Ok(done)
+    }
+}
+
 /// What was done.
 #[derive(Debug, Clone, Default)]
 pub struct Compacted {
@@ -61,17 +82,8 @@ pub fn compact(
 ) -> Result<Compacted> {
     let parsed = checked(uri, storage, options, "compact")?.1;
     let target = ServiceTarget { uri, storage, options: parsed.values() };
-    let mut done = Compacted { warnings: parsed.warnings().to_vec(), ..Compacted::default() };
-    if request.run {
-        done.committed = execute_pending(target)?;
-    }
-    if request.schedule {
-        done.scheduled = schedule(target, COMMITS)?;
-    }
-    if request.run && done.scheduled.is_some() {
-        done.committed.extend(execute_pending(target)?);
-    }
-    Ok(done)
+    let done = request.fulfilled(|| execute_pending(target), || schedule(target, COMMITS))?;
+    Ok(Compacted { warnings: parsed.warnings().to_vec(), ..done })
 }
 
 /// What [`compact`] would do. Nothing is changed.

@@ -20,24 +20,33 @@ use crate::write::{AppendOptions, BaseFileOptions, CompactHandle, CompactTarget,
 /// Executes all compactions that are pending, oldest first, but those that another process executes.
 ///
 /// # Errors
-/// As for [`execute`].
+/// As for [`execute`], [`TableCompactions::slices`] and [`CompactHandle::compact`].
 pub(in crate::client) fn execute_pending(target: ServiceTarget<'_>) -> Result<Vec<Committed>> {
     let pending = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?.pending();
     let mut committed = Vec::with_capacity(pending.len());
     for instant in pending {
-        committed.extend(execute(target, &instant)?);
+        committed.extend(execute(target, WriteOperation::Compact, &instant, |begun| written(begun, target))?);
     }
     Ok(committed)
 }
 
-/// Executes a compaction that is on the timeline. None if it is not pending, or if another process executes it.
+/// What the execution of a plan has written, with the table's columns.
+pub(super) type WrittenFiles = (Vec<WriteStatus>, Schema);
+
+/// Executes a compaction that is on the timeline: `write` writes its files. None if it is not pending, or if another process executes
+/// it.
 ///
 /// # Errors
-/// As for [`ServiceTarget::begin`], [`TableCompactions::slices`], [`CompactHandle::compact`] and [`Transaction::commit`]. The plan stays
-/// on the timeline, and is executed again later.
-fn execute(target: ServiceTarget<'_>, instant: &RequestedTime) -> Result<Option<Committed>> {
-    let Some(transaction) = target.begin(WriteOperation::Compact, instant)? else { return Ok(None) };
-    match written(&transaction, target) {
+/// As for [`ServiceTarget::begin`] and [`Transaction::commit`]; those of `write`. The plan stays on the timeline, and is executed again
+/// later.
+pub(super) fn execute(
+    target: ServiceTarget<'_>,
+    operation: WriteOperation,
+    instant: &RequestedTime,
+    write: impl FnOnce(&Transaction) -> Result<WrittenFiles>,
+) -> Result<Option<Committed>> {
+    let Some(transaction) = target.begin(operation, instant)? else { return Ok(None) };
+    match write(&transaction) {
         Ok((statuses, schema)) => {
             let extra = CommitExtra { schema: schema.json().to_owned(), ..CommitExtra::default() };
             transaction.commit(statuses, &extra).map(Some)
@@ -57,8 +66,8 @@ pub(in crate::client) fn slices_of(transaction: &Transaction) -> Result<Vec<File
     TableCompactions::open(transaction.store())?.slices(transaction.instant())
 }
 
-/// Writes the new base files. Returns also the table's columns.
-fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<(Vec<WriteStatus>, Schema)> {
+/// Writes the new base files.
+fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<WrittenFiles> {
     let (table, store, instant) = (transaction.table(), transaction.store(), transaction.instant());
     let slices = slices_of(transaction)?;
     let schema = WriteSchema::of_table(table)?;

@@ -36,17 +36,8 @@ pub fn log_compact(
     let (table, parsed) = checked(uri, storage, options, SERVICE)?;
     LogCompactHandle::check(&table).map_err(|error| error.in_file(uri))?;
     let target = ServiceTarget { uri, storage, options: parsed.values() };
-    let mut done = Compacted { warnings: parsed.warnings().to_vec(), ..Compacted::default() };
-    if request.run {
-        done.committed = execute_pending_log_compactions(target)?;
-    }
-    if request.schedule {
-        done.scheduled = schedule(target)?;
-    }
-    if request.run && done.scheduled.is_some() {
-        done.committed.extend(execute_pending_log_compactions(target)?);
-    }
-    Ok(done)
+    let done = request.fulfilled(|| execute_pending_log_compactions(target), || schedule(target))?;
+    Ok(Compacted { warnings: parsed.warnings().to_vec(), ..done })
 }
 
 /// The same after a write. Options were checked before it.
@@ -55,11 +46,8 @@ pub fn log_compact(
 /// As for [`log_compact`].
 pub(in crate::client) fn log_compact_pending(target: ServiceTarget<'_>, table: &OpenTable) -> Result<Vec<Committed>> {
     LogCompactHandle::check(table)?;
-    let mut committed = execute_pending_log_compactions(target)?;
-    if schedule(target)?.is_some() {
-        committed.extend(execute_pending_log_compactions(target)?);
-    }
-    Ok(committed)
+    let request = CompactRequest { schedule: true, run: true };
+    Ok(request.fulfilled(|| execute_pending_log_compactions(target), || schedule(target))?.committed)
 }
 
 /// What [`log_compact`] would do. Nothing is changed.

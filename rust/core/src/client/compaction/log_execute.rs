@@ -1,26 +1,24 @@
 //! The execution of log compactions: new log files for each slice, then the completed instant.
 
-use super::execute::{each_slice, memory_of_each, threads_for};
+use super::execute::{WrittenFiles, each_slice, execute, memory_of_each, threads_for};
 use crate::assign::log_naming;
-use crate::avro::Schema;
 use crate::client::schema::WriteSchema;
 use crate::client::transaction::ServiceTarget;
-use crate::client::{CommitExtra, Committed, Transaction};
+use crate::client::{Committed, Transaction};
 use crate::commit::WriteOperation;
 use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::file_group::FileSlice;
-use crate::names::RequestedTime;
 use crate::plan::WriteView;
 use crate::services::TableCompactions;
 use crate::storage::open_file_store;
-use crate::write::{AppendOptions, LogCompactHandle, LogCompactTarget, WriteStatus};
+use crate::write::{AppendOptions, LogCompactHandle, LogCompactTarget};
 
 /// Executes all log compactions that are pending, oldest first, but those that another process executes. Those that a later compaction
 /// has overtaken are rolled back.
 ///
 /// # Errors
-/// As for [`execute`] and [`ServiceTarget::give_up`].
+/// As for [`execute`], [`ServiceTarget::give_up`], [`TableCompactions::log_slices`] and [`LogCompactHandle::compact`].
 pub(super) fn execute_pending_log_compactions(target: ServiceTarget<'_>) -> Result<Vec<Committed>> {
     let compactions = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?;
     let pending = compactions.pending_log_compactions();
@@ -28,33 +26,17 @@ pub(super) fn execute_pending_log_compactions(target: ServiceTarget<'_>) -> Resu
     for instant in pending {
         match compactions.compaction_after(&instant) {
             Some(_) => target.give_up(&instant)?,
-            None => committed.extend(execute(target, &instant)?),
+            None => {
+                let write = |begun: &Transaction| written(begun, target);
+                committed.extend(execute(target, WriteOperation::LogCompact, &instant, write)?);
+            }
         }
     }
     Ok(committed)
 }
 
-/// Executes a log compaction that is on the timeline. None if it is not pending, or if another process executes it.
-///
-/// # Errors
-/// As for [`ServiceTarget::begin`], [`TableCompactions::log_slices`], [`LogCompactHandle::compact`] and [`Transaction::commit`]. The
-/// plan stays on the timeline, and is executed again later.
-fn execute(target: ServiceTarget<'_>, instant: &RequestedTime) -> Result<Option<Committed>> {
-    let Some(transaction) = target.begin(WriteOperation::LogCompact, instant)? else { return Ok(None) };
-    match written(&transaction, target) {
-        Ok((statuses, schema)) => {
-            let extra = CommitExtra { schema: schema.json().to_owned(), ..CommitExtra::default() };
-            transaction.commit(statuses, &extra).map(Some)
-        }
-        Err(error) => {
-            transaction.abort(&error)?;
-            Err(error)
-        }
-    }
-}
-
-/// Writes the new log files. Returns also the table's columns.
-fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<(Vec<WriteStatus>, Schema)> {
+/// Writes the new log files.
+fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<WrittenFiles> {
     let (table, store, instant) = (transaction.table(), transaction.store(), transaction.instant());
     LogCompactHandle::check(table)?;
     let slices = TableCompactions::open(store)?.log_slices(instant)?;
