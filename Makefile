@@ -179,7 +179,7 @@ docs: develop ## generate docs/options.md and docs/errors.md, and write the outp
 
 docs-api: develop ## write the API reference into target/docs-api, with pdoc in an environment of its own
 	@test -x target/docs-venv/bin/pdoc || { $(PYTHON) -m venv target/docs-venv && target/docs-venv/bin/python $(PIP_INSTALL) 'pip>=25.1' && target/docs-venv/bin/python $(PIP_INSTALL) --group docs-api; }
-	PYTHONPATH=python target/docs-venv/bin/python -W error -W "ignore:mortice was built:RuntimeWarning" -m pdoc --docformat google -o target/docs-api mortice mortice.spark mortice.services.table_services
+	PYTHONPATH=python target/docs-venv/bin/python -W error -W "ignore:mortice was built:RuntimeWarning" -m pdoc --docformat google -o target/docs-api mortice mortice.spark mortice.table_writes mortice.services.table_services
 
 format: setup ## format Rust, Python and Markdown
 	$(CARGO) fmt --all

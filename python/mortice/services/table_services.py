@@ -9,23 +9,13 @@ from mortice.commit import Commit
 from mortice.options import checked_bool
 from mortice.services import archival, cleaning, clustering, compaction, metadata_table, verification
 from mortice.services import restore as restores
+from mortice.table_base import TableBase
 
 __all__ = ["TableServices"]
 
 
-class TableServices:
+class TableServices(TableBase):
     """Table services as methods of a table, which a subclass opens."""
-
-    _storage_options: Mapping[str, Any]
-
-    @property
-    def uri(self) -> str:
-        """The table's base path."""
-        raise NotImplementedError
-
-    def refresh(self) -> None:
-        """Opens the table again, in the state that it has now."""
-        raise NotImplementedError
 
     def compact(self, schedule: bool = True, options: Mapping[str, Any] | None = None) -> Commit | None:
         """Merges log files into base files: executes what is pending, also what Hudi planned, then plans and executes.

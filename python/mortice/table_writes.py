@@ -1,0 +1,230 @@
+"""The writes that `mortice.Table` has as methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from mortice import _mortice, writes
+from mortice.commit import Commit
+from mortice.filters import Filters
+from mortice.merge_into import COLUMNS_UPDATED, COMMITS_READ, MergeClauses, merge_target, merged_rows
+from mortice.partitioner import Partitioner, partitioned
+from mortice.table_base import TableBase
+from mortice.validators import Validator, validated
+
+__all__ = ["TableWrites"]
+
+
+class TableWrites(TableBase):
+    """Writes as methods of a table, which a subclass opens."""
+
+    _native: _mortice.Table
+    _validators: tuple[Validator, ...]
+
+    def preview(self, native: _mortice.Table) -> TableWrites:
+        """Returns the table that validators get, from the native one."""
+        raise NotImplementedError
+
+    def upsert(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Updates the rows whose record key is in the table, and inserts the others, as one commit.
+
+            table.upsert(pa.table({"id": ["a", "b"], "city": ["x", "y"], "ts": [1, 2]}))
+
+        Rows with the same key are merged first, by the table's merge mode. A row whose `_hoodie_is_deleted` is true
+        deletes its key. Columns that the table does not have are added to it. The write starts from the newest state of
+        the table, and the table shows its own commit afterwards.
+
+        Args:
+            data: The rows: anything with `__arrow_c_stream__` (pyarrow, polars, pandas, DuckDB).
+            options: Options of the write by Hudi's names (docs/writing.md), such as `hoodie.index.type`. Others than
+                Hudi's are refused, and so are those that contradict the table.
+
+        Returns:
+            The commit.
+
+        Raises:
+            InvalidArgumentError: A row or an option is invalid; the message names row and column.
+            UnsupportedError: The table or an option needs a feature that mortice does not have.
+            WriteConflictError: Another writer changed the same file groups meanwhile.
+            StorageError: The storage failed. The write was undone, unless the message says otherwise.
+        """
+        return self._write("upsert", data, options)
+
+    def insert(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Inserts rows as one commit, without looking for their keys in the table.
+
+        Rows whose key is in the table already become duplicates, as in Hudi. Arguments, result and errors are those of
+        `upsert`.
+        """
+        return self._write("insert", data, options)
+
+    def delete(self, keys_or_rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Deletes keys as one commit.
+
+        Args:
+            keys_or_rows: Rows with at least the columns of the record key and of the partition path, or with
+                `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. Keys that are not in the
+                table are left out.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`.
+        """
+        return self._write("delete", keys_or_rows, options)
+
+    def bulk_insert(
+        self, data: Any, options: Mapping[str, Any] | None = None, *, partitioner: Partitioner | None = None
+    ) -> Commit:
+        """Inserts rows into new file groups as one commit: the fastest way to load a table.
+
+            table.bulk_insert(reader, options={"hoodie.bulkinsert.sort.mode": "GLOBAL_SORT"})
+
+        Neither keys nor small files are looked for. The rows are read and written as a stream of any length.
+        Rows of a stream that cannot be written are found when others were written already; these are removed then.
+
+        Args:
+            data: As for `upsert`.
+            options: As for `upsert`; `hoodie.bulkinsert.sort.mode` sorts the rows or distributes them by partition.
+            partitioner: A function that distributes rows to files instead. It is called once for each record batch, and
+                returns an integer for each row: rows of one partition with the same integer share files, in their
+                order, and others do not.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`; `UnsupportedError` for a partitioner with a sort mode, a bucket index,
+        `hoodie.combine.before.insert` or `hoodie.write.ignore.failed`; and what the partitioner raises.
+        """
+        if partitioner is None:
+            return self._write("bulk_insert", data, options)
+        with partitioned(data, partitioner) as rows:
+            return self._write("bulk_insert", rows, options)
+
+    def insert_overwrite(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Replaces the content of the partitions that the rows belong to by the rows, as one commit.
+
+        Other partitions stay. Without rows nothing is replaced. Time travel still shows what was replaced, until
+        it is cleaned. Arguments, result and errors are those of `upsert`.
+        """
+        return self._write("insert_overwrite", data, options)
+
+    def insert_overwrite_table(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Replaces the content of the whole table by the rows, as one commit; without rows the table is empty then.
+
+        Arguments, result and errors are those of `upsert`.
+        """
+        return self._write("insert_overwrite_table", data, options)
+
+    def delete_partitions(self, partitions: Sequence[str], options: Mapping[str, Any] | None = None) -> Commit:
+        """Deletes the content of partitions, as one commit.
+
+            table.delete_partitions(["2024/01/01", "2023/*"])
+
+        Args:
+            partitions: Partition paths, as `_hoodie_partition_path` has them. `*` stands for any text, `/` included. A
+                warning names paths that the table does not have.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`; `UnsupportedError` while a compaction or clustering of such a partition is pending.
+        """
+        with validated(self._validators, self.preview) as check:
+            return self._show(writes.delete_partitions(self.uri, self._storage_options, partitions, options, check))
+
+    def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit:
+        """Deletes the rows that filters select, as one commit.
+
+            table.delete_where([("city", "=", "oslo"), ("fare", "<", 3)])
+
+        Args:
+            filters: The filters, as those of `snapshot`.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`.
+        """
+        with validated(self._validators, self.preview) as check:
+            return self._show(writes.delete_where(self.uri, self._storage_options, filters, options, check))
+
+    def soft_delete(self, rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Sets all columns of rows to null but those of the record key, the partition path and the ordering value.
+
+        The rows remain, so that others can still count them. It is an upsert: by event time a row wins whose ordering
+        value is not less.
+
+        Args:
+            rows: Rows with at least the columns of the record key, the partition path and the ordering value; others
+                are not read.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`; `InvalidArgumentError` if one of the other columns is not nullable.
+        """
+        kept = {*self._native.record_key_fields, *self._native.partition_fields, *self._native.ordering_fields}
+        return self._write("upsert", *writes.with_nulls(rows, kept, options))
+
+    def merge_into(  # noqa: PLR0917
+        self,
+        data: Any,
+        on: str | Sequence[str] | None = None,
+        when_matched_update: Sequence[str] | None = None,
+        when_not_matched: str = "insert",
+        when_matched_delete: Filters = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Commit:
+        """Merges rows into the table as SQL's `MERGE INTO` does, as one commit: matched rows are updated or deleted,
+        others inserted.
+
+            table.merge_into(
+                rides, when_matched_update=["fare", "ts"], when_matched_delete=[("state", "=", "cancelled")]
+            )
+
+        The stored rows of the keys are read with filters on key and partition columns. An update is never lost to
+        ordering values: a matched row keeps the stored one, unless it is updated, and then the new one must not be
+        less. Columns that the table does not have can be used in `when_matched_delete`, and are not written.
+
+        Args:
+            data: The rows, one for each key: anything with `__arrow_c_stream__`.
+            on: The columns by which rows are matched: the record key, with partition columns or without. Default: the
+                record key and those partition columns that the rows have; the record key alone if
+                `hoodie.index.type` is a global index.
+            when_matched_update: The columns that a matched row gets, the others stay. Default: all that rows and table
+                have in common. Empty: none.
+            when_not_matched: `"insert"`, with null in columns that the rows do not have, or `"ignore"`.
+            when_matched_delete: Filters (see `mortice.filters`). Matched rows that they select are deleted. A column is
+                that of the given row, or of the stored one if the given rows do not have it.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`; `UnsupportedError` for a table whose merge rules are not by commit or event time, or whose
+        keys are generated; `WriteConflictError` if another writer commits between the read and the write.
+        """
+        clauses = MergeClauses.from_arguments(on, when_matched_update, when_not_matched, when_matched_delete)
+        rows = pa.table(data)
+        given = writes.checked_options(options)
+        self.refresh()
+        target = merge_target(self, rows.column_names, clauses, given)
+        merged = merged_rows(self, rows, target, clauses)
+        own = {COMMITS_READ: target.commits, COLUMNS_UPDATED: ",".join(target.update)}
+        return self._write("upsert", merged, {**given, **own})
+
+    def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
+        with validated(self._validators, self.preview) as check:
+            return self._show(writes.write(self.uri, self._storage_options, operation, data, options, check))
+
+    def _show(self, commit: Commit) -> Commit:
+        self.refresh()
+        return commit
