@@ -8,7 +8,7 @@ use arrow_array::{Array, BooleanArray, RecordBatch, UInt64Array};
 use super::column_ranges::column_ranges;
 use super::log_file::LogFile;
 use super::options::{AppendOptions, LogFormat};
-use super::pending::{Pending, order_by, slice_bytes, with_positions};
+use super::pending::{Pending, order_by, with_positions};
 use super::target::LogTarget;
 use crate::avro::{Encoder, Schema};
 use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns};
@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::log::BlockType;
 use crate::log::writer::{BlockHeader, DeleteColumns, avro_block_frame, delete_block, parquet_block};
 use crate::names::RequestedTime;
+use crate::spill::row_bytes;
 use crate::storage::FileStore;
 use crate::write::markers::Markers;
 use crate::write::meta_columns::{FileMeta, MetaColumns};
@@ -219,7 +220,7 @@ impl AppendHandle {
                 encoder.encode(&part.rows, &mut self.pending.datums, &mut self.pending.ends)?;
                 self.pending.datums.len().saturating_sub(before.datums).saturating_add(count.saturating_mul(4))
             }
-            LogFormat::Parquet(_) => part.stored.columns().iter().map(|column| slice_bytes(column.as_ref())).sum(),
+            LogFormat::Parquet(_) => row_bytes(&part.stored),
         };
         if bytes > self.options.max_block_bytes && count > 1 {
             self.pending.truncate(&before);

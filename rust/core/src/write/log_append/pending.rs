@@ -1,7 +1,6 @@
 //! Records that wait for their block to be full.
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
@@ -102,28 +101,6 @@ pub(super) fn add_columns(all: &mut Vec<ColumnRange>, more: Vec<ColumnRange>) {
             }
         }
     }
-}
-
-/// Bytes of the rows of an array, those alone that belong to a slice.
-pub(super) fn slice_bytes(array: &dyn Array) -> usize {
-    let range = |offsets: &[i32]| match offsets {
-        [first, .., last] => (first.unsigned_abs() as usize, last.saturating_sub(*first).unsigned_abs() as usize),
-        _ => (0, 0),
-    };
-    let items = |offsets: &[i32], items: &dyn Array| {
-        let (start, len) = range(offsets);
-        slice_bytes(items.slice(start, len).as_ref()).saturating_add(size_of_val(offsets))
-    };
-    if let Some(list) = array.as_list_opt::<i32>() {
-        return items(list.value_offsets(), list.values().as_ref());
-    }
-    if let Some(map) = array.as_map_opt() {
-        return items(map.value_offsets(), map.entries());
-    }
-    if let Some(rows) = array.as_struct_opt() {
-        return rows.columns().iter().map(|column| slice_bytes(column.as_ref())).sum();
-    }
-    array.to_data().get_slice_memory_size().unwrap_or_default()
 }
 
 /// The order of records by their positions.
