@@ -234,28 +234,22 @@ impl TaskRunner<'_> {
         let store = Arc::clone(self.store);
         let mut handle =
             AppendHandle::new(store, &self.schema.stored, target, base_instant, self.options.append.clone())?;
-        let has_deletes = task.rows.iter().any(|row| self.prepared.is_delete(*row));
-        if let Some(schema) = self.options.partial.as_ref() {
-            let (full, positions) = self.located_rows(task, |row| !self.is_partial(row));
-            self.append_rows(&mut handle, (&full, &positions), None)?;
-            let (partial, positions) = self.located_rows(task, |row| self.is_partial(row));
-            if !partial.is_empty() {
-                handle.begin_partial(schema)?;
-                self.append_rows(&mut handle, (&partial, &positions), Some(schema))?;
-            }
-        } else {
-            let (rows, positions) = self.located_rows(task, |_| true);
-            self.append_rows(&mut handle, (&rows, &positions), None)?;
+        let (is_delete, is_partial) = (|row| self.prepared.is_delete(row), |row| self.is_partial(row));
+        let (full, positions) = located_rows(task, |row| !is_delete(row) && !is_partial(row));
+        self.append_rows(&mut handle, (&full, &positions), None)?;
+        let (partial, positions) = located_rows(task, is_partial);
+        if let Some(schema) = self.options.partial.as_ref().filter(|_| !partial.is_empty()) {
+            handle.begin_partial(schema)?;
+            self.append_rows(&mut handle, (&partial, &positions), Some(schema))?;
         }
-        if has_deletes {
-            let deletes: Vec<u32> = task.rows.iter().copied().filter(|row| self.prepared.is_delete(*row)).collect();
+        let (deletes, positions) = located_rows(task, is_delete);
+        if !deletes.is_empty() {
             let (batch, ordering) = self.delete_batch(&deletes)?;
             let columns = DeleteColumns {
                 record_key: KEY.to_owned(),
                 partition_path: PartitionPath::Constant(partition),
                 ordering,
             };
-            let positions = self.delete_positions(task);
             handle.delete(&batch, &columns, some_positions(&positions, 0..deletes.len()).as_ref())?;
         }
         checked(handle.finish()?, task.rows.len())
@@ -287,28 +281,9 @@ impl TaskRunner<'_> {
     /// Whether a log gets some columns only of a row.
     fn is_partial(&self, row: u32) -> bool {
         let updates = &self.prepared.updates;
-        usize::try_from(row).is_ok_and(|row| row < updates.len() && updates.value(row))
-    }
-
-    /// The rows of a task that are no deletes and fulfil a condition, with their positions: empty if the task has none.
-    fn located_rows<'t>(
-        &self,
-        task: &'t GroupTask,
-        is_chosen: impl Fn(u32) -> bool,
-    ) -> (Cow<'t, [u32]>, Cow<'t, [Option<u64>]>) {
-        let is_row = |row: &u32| !self.prepared.is_delete(*row) && is_chosen(*row);
-        if task.rows.iter().all(is_row) {
-            return (Cow::Borrowed(&task.rows), Cow::Borrowed(&task.positions));
-        }
-        let located = task.rows.iter().zip(&task.positions);
-        let positions = located.filter(|(row, _)| is_row(row)).map(|(_, position)| *position).collect();
-        (task.rows.iter().copied().filter(is_row).collect(), positions)
-    }
-
-    /// Positions of the deletes of a task; empty if the task has none.
-    fn delete_positions(&self, task: &GroupTask) -> Vec<Option<u64>> {
-        let located = task.rows.iter().zip(&task.positions);
-        located.filter(|(row, _)| self.prepared.is_delete(**row)).map(|(_, position)| *position).collect()
+        self.options.partial.is_some()
+            && !self.prepared.is_delete(row)
+            && usize::try_from(row).is_ok_and(|row| row < updates.len() && updates.value(row))
     }
 
     fn is_new(&self, row: u32) -> bool {
@@ -340,6 +315,16 @@ impl TaskRunner<'_> {
             .map_err(|error| Error::internal("keys to delete").caused_by(error))?;
         Ok((batch, ordering))
     }
+}
+
+/// The rows of a task that fulfil a condition, with their positions: empty if the task has none.
+fn located_rows(task: &GroupTask, is_chosen: impl Fn(u32) -> bool) -> (Cow<'_, [u32]>, Cow<'_, [Option<u64>]>) {
+    if task.rows.iter().all(|row| is_chosen(*row)) {
+        return (Cow::Borrowed(&task.rows), Cow::Borrowed(&task.positions));
+    }
+    let located = task.rows.iter().zip(&task.positions);
+    let positions = located.filter(|(row, _)| is_chosen(**row)).map(|(_, position)| *position).collect();
+    (task.rows.iter().copied().filter(|row| is_chosen(*row)).collect(), positions)
 }
 
 /// Some of the positions of a task; none if the task has no positions.
