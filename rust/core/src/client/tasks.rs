@@ -29,9 +29,8 @@ use crate::write::{
 };
 
 const KEY: &str = "record_key";
-/// Rows that are handed over at a time, and their bytes. Between them a write can be interrupted.
+/// Rows that are handed over at a time. Between them a write can be interrupted.
 const CHUNK_ROWS: usize = 1 << 16;
-const CHUNK_BYTES: usize = 32 << 20;
 
 /// What all tasks of a write have in common.
 pub(super) struct TaskRunner<'a> {
@@ -161,7 +160,7 @@ impl TaskRunner<'_> {
 
     /// Divides rows into chunks.
     fn chunks<'r>(&self, numbers: &'r [u32]) -> impl Iterator<Item = &'r [u32]> + use<'r> {
-        let stretches = self.prepared.rows.stretches(numbers, CHUNK_ROWS, CHUNK_BYTES);
+        let stretches = self.prepared.rows.stretches(numbers, CHUNK_ROWS, self.prepared.rows.memory().chunk_bytes());
         stretches.into_iter().filter_map(|stretch| numbers.get(stretch))
     }
 

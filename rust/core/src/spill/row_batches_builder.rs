@@ -14,9 +14,8 @@ use super::row_memory::RowMemory;
 use super::shared_buffers::SharedBuffers;
 use crate::error::{Error, Result};
 
-/// Rows and bytes of a batch that is made of rows by number.
+/// Rows of a batch that is made of rows by number.
 const CHUNK_ROWS: usize = 1 << 16;
-const CHUNK_BYTES: usize = 32 << 20;
 
 /// Collects batches of one schema.
 pub struct RowBatchesBuilder {
@@ -133,7 +132,7 @@ impl RowBatches {
     /// As for [`Self::take`]; `Io` where rows cannot be written to a file.
     pub fn select(&self, rows: &[u32]) -> Result<Self> {
         let mut selected = RowBatchesBuilder::new(self.schema(), self.memory().clone());
-        for stretch in self.stretches(rows, CHUNK_ROWS, CHUNK_BYTES) {
+        for stretch in self.stretches(rows, CHUNK_ROWS, self.memory().chunk_bytes()) {
             let rows = rows.get(stretch).unwrap_or_default();
             let taken = self.take(rows)?;
             // A slice shares the buffers of its batch.

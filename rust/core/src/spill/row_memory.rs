@@ -2,6 +2,10 @@
 
 use super::folder::SpillFolder;
 
+/// Bytes of rows that are copied at a time.
+const LEAST_CHUNK: usize = 1 << 20;
+const MOST_CHUNK: usize = 16 << 20;
+
 /// Where rows wait.
 #[derive(Debug, Clone)]
 pub struct RowMemory {
@@ -14,6 +18,12 @@ impl RowMemory {
     #[must_use]
     pub const fn new(folder: SpillFolder, limit: usize) -> Self {
         Self { folder, limit }
+    }
+
+    /// Bytes of rows that are copied at a time.
+    #[must_use]
+    pub fn chunk_bytes(&self) -> usize {
+        self.limit.clamp(LEAST_CHUNK, MOST_CHUNK)
     }
 
     /// In memory, however many they are.
