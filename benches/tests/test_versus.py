@@ -186,10 +186,10 @@ def raced(tmp_path, monkeypatch):
     """Runs contenders and returns the record."""
     monkeypatch.setattr(rounds, "Process", FakeProcess)
 
-    def race(*contenders):
+    def race(*contenders, workload="slice"):
         record = Record(tmp_path / "record.csv", {"date": "2024-01-01", "scale": "tiny", "note": "a, b: c"})
         race = rounds.Rounds(contenders, EFFORT, record, say=lambda _: None)
-        race.run(workloads.Point("slice", Table(3), "read", states=("cold", "warm")), Written(Table(3), tmp_path))
+        race.run(workloads.Point(workload, Table(3), "read", states=("cold", "warm")), Written(Table(3), tmp_path))
         race.end()
         return record.path
 
@@ -335,8 +335,12 @@ def test_an_empty_record_measures_all_points(tmp_path):
     assert incomplete_points(todo, tmp_path / "record.csv") == todo
 
 
-@pytest.mark.parametrize("warm_ups", [1, 3])
-def test_slow_contenders_have_one_warm_up_and_three_rounds(raced, monkeypatch, warm_ups):
+@pytest.mark.parametrize(
+    ("workload", "warm_ups", "runs"), [("slice", 1, (1, 3)), ("slice", 3, (1, 3)), ("spark", 3, (3, 5))]
+)
+def test_slow_contenders_have_one_warm_up_and_three_rounds_except_on_spark(
+    raced, monkeypatch, workload, warm_ups, runs
+):
     calls = []
 
     def slowly(self, query, times, limit_seconds):
@@ -345,10 +349,10 @@ def test_slow_contenders_have_one_warm_up_and_three_rounds(raced, monkeypatch, w
 
     monkeypatch.setattr(FakeProcess, "measured", slowly)
     monkeypatch.setattr(sys.modules[__name__], "EFFORT", replace(EFFORT, rounds=5, warm_ups=warm_ups))
-    _, lines = load(raced(FakeContender("mortice API", ROWS)))
-    # One cold run, one warm-up, three rounds.
-    assert calls == [1] * 5
-    assert [one.round for one in lines if one.state == "warm"] == [1, 2, 3]
+    _, lines = load(raced(FakeContender("mortice API", ROWS), workload=workload))
+    done, last = runs
+    assert calls == [1] * (1 + done + last), "a cold run, warm-ups, rounds"
+    assert [one.round for one in lines if one.state == "warm"] == list(range(1, last + 1))
 
 
 def test_a_report_is_made_from_a_record_alone(record):

@@ -38,8 +38,8 @@ class Effort:
     limit_seconds: float
     """The time limit of a query."""
     patience_seconds: float
-    """Contenders that take longer for one run have three rounds, and no warm-up other than their result; but writes are
-    warmed up, as JVMs get faster for long."""
+    """Contenders that take longer for one run have three rounds, and no warm-up other than their result, unless all are
+    warmed up at the point."""
 
 
 class Rounds:
@@ -186,16 +186,16 @@ class Rounds:
         """Returns the number of runs in a round, and the number of rounds."""
         process = self._process(contender, target.cores)
         process.ask({"do": "prepare", "query": target.query}, self.effort.limit_seconds)
-        is_write = target.point.is_write
+        is_warmed_up = target.point.is_warmed_up
         wall = self._answer_seconds.get((contender.name, target.cores, target.rows_key), 0)
         for _ in range(self.effort.warm_ups):
-            if is_write or wall <= self.effort.patience_seconds:
+            if is_warmed_up or wall <= self.effort.patience_seconds:
                 with target.fresh_query() as query:
                     wall = process.measured(query, 1, self.effort.limit_seconds)["wall_s"]
-        if is_write:
+        if target.point.is_write:
             return 1, self.effort.rounds
         if wall > self.effort.patience_seconds:
-            return 1, min(3, self.effort.rounds)
+            return 1, self.effort.rounds if is_warmed_up else min(3, self.effort.rounds)
         return max(1, min(MOST_TIMES, round(SHORTEST_SECONDS / max(wall, 1e-6)))), self.effort.rounds
 
     def _line(self, contender, target, state, **taken):

@@ -58,6 +58,11 @@ class Point:
         return self.kind in WRITES
 
     @property
+    def is_warmed_up(self):
+        """Whether slow contenders are warmed up too: JVMs get faster for long."""
+        return self.is_write or self.workload == "spark"
+
+    @property
     def start(self):
         """The table before the query: of an upsert that without its last commit, of an insert none."""
         return {"upsert": self.table.base, "insert": self.table.rows_alone}.get(self.kind, self.table)
