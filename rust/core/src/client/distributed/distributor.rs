@@ -9,6 +9,7 @@ use super::chunk::{Chunk, ChunkKind, encoded};
 use super::sent_rows::joined;
 use super::stage::{Chunks, Output};
 use crate::error::{Error, Result};
+use crate::spill::row_bytes;
 
 /// Bytes of rows that are held before they are handed on: chunks of many targets are to be large all the same.
 const HELD_BYTES: usize = 32 << 20;
@@ -81,7 +82,7 @@ impl Distributor {
         if rows.num_rows() == 0 {
             return Ok(());
         }
-        let bytes = rows.get_array_memory_size();
+        let bytes = row_bytes(&rows);
         let held = self.held.entry(address.target).or_default();
         held.slot = address.slot;
         held.report = address.report.map(<[u8]>::to_vec);
@@ -157,4 +158,40 @@ fn parts(rows: &RecordBatch, bytes: usize) -> Vec<RecordBatch> {
 pub(super) fn taken(rows: &RecordBatch, numbers: &UInt32Array) -> Result<RecordBatch> {
     debug_assert_eq!(numbers.null_count(), 0);
     take_record_batch(rows, numbers).map_err(|error| Error::internal("rows of a batch").caused_by(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
+
+    use super::*;
+    use crate::client::distributed::chunk;
+
+    /// Rows of some 2 MiB in ten columns, which all are in the memory of one chunk.
+    fn received() -> RecordBatch {
+        let column = |at: i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values((0..20_000).map(|row| row * at))) };
+        let names: Vec<String> = (0..10).map(|at| format!("c{at}")).collect();
+        let text: ArrayRef = Arc::new(StringArray::from_iter_values((0..20_000).map(|row| format!("row {row:016}"))));
+        let columns = (0..10).zip(&names).map(|(at, name)| (name.as_str(), column(at))).chain([("text", text)]);
+        let data = encoded(&[RecordBatch::try_from_iter(columns).unwrap()]).unwrap();
+        let sent =
+            Chunk { slot: 0, target: 0, kind: ChunkKind::Rows, source: 0, number: 0, report: None, data: Some(data) };
+        let batch = chunk::of_batch(&chunk::to_batch(&[sent]).unwrap()).unwrap().remove(0).batch().unwrap();
+        assert!(batch.get_array_memory_size() > 10 * row_bytes(&batch), "the columns share memory");
+        batch
+    }
+
+    #[test]
+    fn chunks_are_about_as_large_as_they_should_be() {
+        let (mut output, mut chunks) = (Output::default(), Distributor::new(ChunkKind::Rows, 0));
+        let (rows, address) = (received(), |target| Address { target, slot: 0, report: None });
+        chunks.add(address(0), rows.clone(), &mut output).unwrap();
+        chunks.distribute(&rows, &vec![1; rows.num_rows()], address, &mut output).unwrap();
+        chunks.flush(&mut output).unwrap();
+        let sizes: Vec<usize> = output.into_chunks().unwrap().iter().map(Chunk::bytes).collect();
+        assert_eq!(sizes.len(), 2 * row_bytes(&rows).div_ceil(CHUNK_BYTES), "{sizes:?}");
+        assert!(sizes.iter().all(|bytes| *bytes > CHUNK_BYTES / 2 && *bytes < 2 * CHUNK_BYTES), "{sizes:?}");
+    }
 }

@@ -20,6 +20,7 @@ use crate::commit::WriteOperation;
 use crate::error::{Error, Result};
 use crate::index::{IndexedRows, Tagged};
 use crate::spill::RowBatches;
+use crate::spill::row_bytes;
 
 /// Prepares the rows of one partition of the user's data frame.
 pub(super) struct PrepareStage {
@@ -91,7 +92,7 @@ impl PrepareStage {
                 placer.place(&IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged })?
             }
         };
-        self.report.bytes = self.report.bytes.saturating_add(batch.get_array_memory_size() as u64);
+        self.report.bytes = self.report.bytes.saturating_add(row_bytes(&batch) as u64);
         self.chunks.add(Address { target: 0, slot: 0, report: None }, batch, output)
     }
 }

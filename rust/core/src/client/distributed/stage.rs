@@ -76,6 +76,13 @@ impl Output {
         }
         Ok(())
     }
+
+    /// All that is handed on.
+    #[cfg(test)]
+    pub(super) fn into_chunks(mut self) -> Result<Vec<Chunk>> {
+        self.flush()?;
+        Ok(self.ready.iter().map(chunk::of_batch).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
 }
 
 /// The batches that a task hands on.

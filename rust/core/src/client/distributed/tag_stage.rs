@@ -21,6 +21,7 @@ use super::tags::{SlotTags, wanted_chunk};
 use crate::client::prepare::Prepared;
 use crate::error::{Error, Result};
 use crate::index::{IndexedRows, Tagged, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
+use crate::spill::row_bytes;
 
 /// SlotTags the rows of slots.
 pub(super) struct TagStage {
@@ -113,7 +114,7 @@ pub(super) fn place(
 ) -> Result<()> {
     let mut placer = Placer::new(write.index.bucket.clone(), write.is_global());
     let batch = placer.place(rows)?;
-    let bytes = batch.get_array_memory_size() as u64;
+    let bytes = row_bytes(&batch) as u64;
     let mut chunks = Distributor::new(ChunkKind::Rows, slot);
     chunks.add(Address { target: 0, slot: 0, report: None }, batch, output)?;
     chunks.flush(output)?;
