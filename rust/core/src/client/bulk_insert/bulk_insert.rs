@@ -15,6 +15,7 @@ use super::sorter::Sorter;
 use crate::client::delete_marks::DeleteMarks;
 use crate::client::duplicates::DuplicatePolicy;
 use crate::client::input_rows::WriteInput;
+use crate::client::operations::check_inserts;
 use crate::client::read_rows::{FullRows, RowSource};
 use crate::client::refused_rows::{ReadRows, ignores_failed};
 use crate::client::schema::{OUTPUT, WriteSchema};
@@ -239,6 +240,7 @@ impl Run<'_> {
         };
         let outputs = if self.has_outputs { outputs_of(chunk)? } else { None };
         let rows = |(rows, keys): (RecordBatch, RowKeys)| {
+            check_inserts(WriteOperation::BulkInsert, &rows, first_row)?;
             let deletes = self.marks.of_rows(&rows)?;
             self.deleted.fetch_add(deletes.true_count() as u64, Ordering::Relaxed);
             KeyedRows { rows, keys, outputs: outputs.clone() }.without(&deletes)

@@ -128,6 +128,11 @@ impl DistributedWrite {
             phase: Phase::Planned,
         };
         write.check_keys(columns)?;
+        if write.schema.has_operation() && operation == WriteOperation::Upsert && !write.preparation().combines()? {
+            return Err(Error::unsupported(
+                "rows with _hoodie_operation of which a key may have several (hoodie.combine.before.upsert=false) on Spark; mortice.Table has it",
+            ));
+        }
         if write.has_outputs() && write.preparation().combines()? {
             let message = "a user-defined partitioner with hoodie.combine.before.insert; leave one of them out";
             return Err(Error::unsupported(message));

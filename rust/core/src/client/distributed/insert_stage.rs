@@ -11,6 +11,7 @@ use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use crate::client::bulk_insert::{BulkTarget, KeyedRows, PartitionWriters, outputs_of};
 use crate::client::delete_marks::DeleteMarks;
+use crate::client::operations::check_inserts;
 use crate::client::read_rows::FullRows;
 use crate::client::refused_rows::ReadRows;
 use crate::error::{Error, Result};
@@ -67,6 +68,7 @@ impl InsertStage {
             let batch = batch?;
             let outputs = outputs_of(&batch)?;
             let (read, keys) = reader.read(&batch, rows)?;
+            check_inserts(self.write.operation, &read, rows)?;
             rows = rows.saturating_add(read.num_rows() as u64);
             let deletes = marks.of_rows(&read)?;
             deleted = deleted.saturating_add(deletes.true_count() as u64);
