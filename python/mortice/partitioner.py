@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from mortice.errors import InvalidArgumentError, MorticeError
 
-__all__ = ["Partitioner", "partitioned"]
+__all__ = ["OUTPUT", "Partitioner", "check_partitioner", "outputs_of", "partitioned"]
 
 Partitioner = Callable[[pa.RecordBatch], Any]
 """A function of a batch of rows. Returns an integer for each row: the number of its output."""
@@ -36,8 +36,7 @@ def partitioned(data: Any, partitioner: Partitioner) -> Iterator[pa.RecordBatchR
 
     Raises `InvalidArgumentError` if it is not callable.
     """
-    if not callable(partitioner):
-        raise InvalidArgumentError(f"partitioner must be a function of a record batch, got {partitioner!r}")
+    check_partitioner(partitioner)
     is_stream = hasattr(data, "__arrow_c_stream__")
     reader = pa.RecordBatchReader.from_stream(data) if is_stream else pa.table(data).to_reader()
     failures: list[Exception] = []
@@ -45,7 +44,7 @@ def partitioned(data: Any, partitioner: Partitioner) -> Iterator[pa.RecordBatchR
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             for batch in reader:
-                yield batch.append_column(OUTPUT, _outputs(partitioner, batch))
+                yield batch.append_column(OUTPUT, outputs_of(partitioner, batch))
         except Exception as error:
             failures.append(error)
             raise
@@ -58,7 +57,17 @@ def partitioned(data: Any, partitioner: Partitioner) -> Iterator[pa.RecordBatchR
         raise
 
 
-def _outputs(partitioner: Partitioner, batch: pa.RecordBatch) -> pa.Array:
+def check_partitioner(partitioner: Partitioner) -> None:
+    """Raises `InvalidArgumentError` if it is not callable."""
+    if not callable(partitioner):
+        raise InvalidArgumentError(f"partitioner must be a function of a record batch, got {partitioner!r}")
+
+
+def outputs_of(partitioner: Partitioner, batch: pa.RecordBatch) -> pa.Array:
+    """Returns the outputs of the rows of a batch.
+
+    Raises `InvalidArgumentError` if the function does not return an integer for each row; what the function raises.
+    """
     found = partitioner(batch)
     name = getattr(partitioner, "__name__", repr(partitioner))
     try:

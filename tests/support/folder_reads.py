@@ -1,4 +1,4 @@
-"""Counts directory listings of all processes: inotify reports each `opendir` of a watched directory."""
+"""Counts listings of directories, and opened files in them, of all processes, as inotify reports them."""
 
 import ctypes
 import os
@@ -37,6 +37,17 @@ class FolderReads:
             # An event with a name is about a file in the directory.
             if mask & _OPEN and mask & _IS_FOLDER and not name:
                 counts[self._folders[watch]] = counts.get(self._folders[watch], 0) + 1
+        return counts
+
+    def take_files(self) -> dict[Path, int]:
+        """Returns how often each file in the directories was opened since the creation, or since the last call."""
+        counts: dict[Path, int] = {}
+        for watch, mask, name in self._events():
+            if mask & _OVERFLOW:
+                raise AssertionError("the inotify queue overflowed")
+            if mask & _OPEN and not mask & _IS_FOLDER and name:
+                path = self._folders[watch] / os.fsdecode(name)
+                counts[path] = counts.get(path, 0) + 1
         return counts
 
     def _events(self):

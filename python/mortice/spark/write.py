@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
+from mortice.partitioner import Partitioner
+from mortice.spark.partitioned_frame import partitioned_frame
 from mortice.spark.schema import arrow_schema
 from mortice.spark.task_errors import aborted_on_error
 from mortice.spark.write_options import WriteTarget, parallelism
@@ -46,6 +48,7 @@ def write(  # noqa: PLR0917
     mode: str = "append",
     options: Mapping[str, Any] | None = None,
     validators: Sequence[Validator] = (),
+    partitioner: Partitioner | None = None,
 ) -> Commit | None:
     """Writes a DataFrame to a Hudi table in one commit. Works on Spark 3.5 and later, classic and Connect.
 
@@ -69,6 +72,9 @@ def write(  # noqa: PLR0917
             `mortice.storage.NAME`. The session's settings of Hadoop's file systems apply as well.
         validators: Functions that get the table as the write would leave it, on the driver; an exception refuses the
             commit (`Table.with_validators`).
+        partitioner: For `bulk_insert`, a function of a record batch that returns an integer for each row
+            (`Table.bulk_insert`). It runs in tasks, to which it is sent. Rows of a partition with the same integer
+            share files, in the order of the DataFrame, and others do not.
 
     Returns:
         The commit; None if the mode is `ignore` and there is a table.
@@ -81,7 +87,10 @@ def write(  # noqa: PLR0917
         WriteConflictError: Another writer changed the same file groups, and committed first.
     """
     target = WriteTarget.from_options(uri, options)
-    return write_frame(df, target, checked_operation(operation, target.options), mode, checked_validators(validators))
+    operation = checked_operation(operation, target.options)
+    if partitioner is not None:
+        df = partitioned_frame(df, partitioner, operation)
+    return write_frame(df, target, operation, mode, checked_validators(validators))
 
 
 def write_frame(
@@ -173,6 +182,9 @@ def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite, 
                 reports = frames.prepare(stages["prepare"])
             elif name == "tag":
                 reports = frames.tag(partitions, stages, key_tasks)
+            elif name == "insert":
+                reports = frames.insert(stages["insert"])
+                break
             elif name == "move":
                 reports = frames.move(partitions, stages)
             else:

@@ -119,6 +119,10 @@ class Frames:
             chunks = self._source().mapInArrow(RunStage(stages["route"]), SCHEMA)
             return _reports(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["write"]), SCHEMA))
 
+    def insert(self, stage: bytes) -> list[bytes]:
+        """Lets tasks write the user's rows where they are. Returns what the tasks report."""
+        return _reports(self._df.mapInArrow(RunStage(stage), SCHEMA))
+
     def _source(self) -> DataFrame:
         if self._rows is None:
             raise AssertionError("rows are used before they were prepared")

@@ -101,6 +101,7 @@ fn step_of(py: Python<'_>, next: NextStep) -> PyResult<StepTuple<'_>> {
         NextStep::Write(WritePlan { partitions, route, write }) => {
             ("write", partitions, vec![("route", route), ("write", write)], 0)
         }
+        NextStep::Insert { stage } => ("insert", 0, vec![("insert", stage)], 0),
         NextStep::Commit => ("commit", 0, Vec::new(), 0),
     };
     let dict = PyDict::new(py);

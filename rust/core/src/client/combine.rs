@@ -8,6 +8,7 @@ use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, 
 use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use super::operations::is_delete;
 use crate::avro;
 use crate::config::MergeSemantics;
 use crate::error::{Error, Result};
@@ -62,7 +63,7 @@ pub(super) fn combine(
     let mut combined = RowBatchesBuilder::new(rows.schema(), rows.memory().clone());
     let (mut numbers, mut deletes) = (Vec::new(), BooleanBufferBuilder::new(0));
     merge.merge_each(&[], &keyed, &mut |merged| {
-        let part = combined_of(&merged, rows.schema())?;
+        let part = with_own_operations(combined_of(&merged, rows.schema())?, rows)?;
         numbers.extend(part.numbers);
         part.deletes.iter().for_each(|delete| deletes.append(*delete));
         combined.push(part.rows)
@@ -93,6 +94,23 @@ fn combined_of(merged: &RecordBatch, columns: SchemaRef) -> Result<CombinedPart>
     let rows = RecordBatch::try_new(Arc::clone(&columns), arrays.collect::<Result<Vec<_>>>()?)
         .map_err(|error| Error::internal("rows that were combined").caused_by(error))?;
     Ok(CombinedPart { rows, numbers, deletes })
+}
+
+/// Deletes with the operations that they were given, where the merge has marked them all alike.
+fn with_own_operations(part: CombinedPart, given: &RowBatches) -> Result<CombinedPart> {
+    let Some(operations) = given.column(meta_columns::OPERATION, &part.numbers)? else { return Ok(part) };
+    let (schema, mut columns) = (part.rows.schema(), part.rows.columns().to_vec());
+    let unfit = || Error::internal("rows that were combined have other operations");
+    let at = schema.index_of(meta_columns::OPERATION).map_err(|_| unfit())?;
+    let merged = part.rows.column(at).as_string_opt::<i32>().ok_or_else(unfit)?;
+    let own = operations.as_string_opt::<i32>().ok_or_else(unfit)?;
+    let restored = merged.iter().zip(own).zip(&part.deletes).map(|((merged, own), deletes)| match deletes {
+        true => own.filter(|own| is_delete(own)),
+        false => merged,
+    });
+    *columns.get_mut(at).ok_or_else(unfit)? = Arc::new(restored.collect::<StringArray>());
+    let rows = RecordBatch::try_new(schema, columns).map_err(|error| unfit().caused_by(error))?;
+    Ok(CombinedPart { rows, ..part })
 }
 
 /// Rows with their keys and numbers, of which the first is this one.

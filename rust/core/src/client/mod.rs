@@ -48,6 +48,8 @@ mod duplicates;
 mod evolve;
 mod inline_services;
 mod input_rows;
+mod new_keys;
+mod operations;
 mod partial_update;
 mod pending_clustering;
 mod prepare;

@@ -12,6 +12,7 @@ use arrow_select::take::take;
 use super::combine::combine;
 use super::delete_marks::DeleteMarks;
 use super::duplicates::combines_by_default;
+use super::operations::check_inserts;
 use super::read_rows::{FullRows, KeysAlone, RowSource, joined, read_all, too_large};
 use super::refused_rows::{RefusedRows, ignores_failed};
 use super::schema::{DELETES_KEY, UPDATES_KEY};
@@ -169,6 +170,7 @@ impl Preparation<'_> {
         let marks = DeleteMarks::new(&self.source)?;
         let mut deletes = BooleanBufferBuilder::new(rows.num_rows());
         for batch in rows.batches() {
+            check_inserts(self.operation, batch, deletes.len() as u64)?;
             deletes.append_buffer(&set_values(&marks.of_rows(batch)?));
         }
         Ok(deletes.finish())
@@ -192,7 +194,7 @@ impl Preparation<'_> {
     }
 
     /// One row for each key, by the table's merge rules. Keys that are there once keep their rows, which come first.
-    fn combined(&self, prepared: Prepared) -> Result<Prepared> {
+    pub(super) fn combined(&self, prepared: Prepared) -> Result<Prepared> {
         let by_key = IncomingKeys::new(&prepared.keys, self.source.key_is_global)?;
         if by_key.is_distinct() {
             return Ok(prepared);
@@ -209,17 +211,32 @@ impl Preparation<'_> {
         let keys = whole_keys(&repeated.keys, self.source.key_is_global);
         let combined = combine(self.source.table, &self.source.schema.columns, &repeated.rows, &keys)?;
         let keys = taken_keys(&repeated.keys, &combined.numbers)?;
-        let count = combined.rows.num_rows();
-        let memory = prepared.rows.memory().clone();
+        let unmarked = BooleanArray::from(BooleanBuffer::new_unset(combined.rows.num_rows()));
+        let combined = Prepared {
+            rows: combined.rows,
+            keys,
+            deletes: combined.deletes,
+            unconditional: unmarked.clone(),
+            updates: unmarked,
+        };
+        self.chained(single, combined)
+    }
+
+    /// Rows, and others behind them.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if their keys are too large together.
+    pub(super) fn chained(&self, first: Prepared, then: Prepared) -> Result<Prepared> {
+        let memory = first.rows.memory().clone();
         Ok(Prepared {
-            rows: RowBatches::chained(&self.source.schema.types, &[&single.rows, &combined.rows], memory)?,
+            rows: RowBatches::chained(&self.source.schema.types, &[&first.rows, &then.rows], memory)?,
             keys: RowKeys {
-                record_keys: joined(&[Arc::new(single.keys.record_keys), Arc::new(keys.record_keys)])?,
-                partitions: joined(&[Arc::new(single.keys.partitions), Arc::new(keys.partitions)])?,
+                record_keys: joined(&[Arc::new(first.keys.record_keys), Arc::new(then.keys.record_keys)])?,
+                partitions: joined(&[Arc::new(first.keys.partitions), Arc::new(then.keys.partitions)])?,
             },
-            deletes: single.deletes.iter().chain(&combined.deletes).collect(),
-            unconditional: single.unconditional.iter().chain(std::iter::repeat_n(Some(false), count)).collect(),
-            updates: single.updates.iter().chain(std::iter::repeat_n(Some(false), count)).collect(),
+            deletes: first.deletes.iter().chain(&then.deletes).collect(),
+            unconditional: first.unconditional.iter().chain(&then.unconditional).collect(),
+            updates: first.updates.iter().chain(&then.updates).collect(),
         })
     }
 }

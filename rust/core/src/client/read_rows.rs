@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat;
 
 use super::conform::conformed;
+use super::operations::check_operations;
 use super::refused_rows::{ReadRows, RefusedRows};
 use super::schema::WriteSchema;
 use crate::avro_parquet::{ListStructure, ParquetColumns};
@@ -88,6 +89,7 @@ impl ReadRows for FullRows<'_> {
     fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
         let rows = conformed(batch, &self.source.schema.types, first_row)?;
         self.source.check_ordering(&rows, first_row)?;
+        check_operations(&rows, first_row)?;
         if let Some(stored) = &mut self.stored {
             stored.convert(&rows)?;
         }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
 use super::evolve::{ColumnEvolution, FILL_MISSING};
+use super::operations::stores_operations;
 use crate::avro::{self, ArrowMapping, Field, Schema, Type};
 use crate::config::option_values;
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
 use crate::plan::OpenTable;
+use crate::schema::table_schema;
 
 /// The same, and columns whose types are narrower than the table's, which are written in any case.
 const RECONCILE: &str = "hoodie.datasource.write.reconcile.schema";
@@ -18,7 +20,7 @@ const RECONCILE: &str = "hoodie.datasource.write.reconcile.schema";
 /// The columns of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WriteSchema {
-    /// The table's columns, without meta columns: what the commit stores.
+    /// The table's columns, without meta columns but `_hoodie_operation`, which is the first one if files have it.
     pub(super) columns: Schema,
     /// What files store: with meta columns, if the table has them.
     pub(super) stored: Schema,
@@ -44,10 +46,19 @@ impl WriteSchema {
     /// tables whose columns have ids (schema on read) if columns are added.
     pub(super) fn resolve(table: &OpenTable, given: &ArrowSchema, options: &BTreeMap<String, String>) -> Result<Self> {
         let given = without_meta_columns(given);
-        let Some(own) = own_columns(table)? else {
-            return Self::from_columns(table, avro::hudi_schema(&given, &table.config.name)?);
+        let own = own_columns(table)?;
+        let is_stored = match &own {
+            Some((found, _)) => found.field(meta_columns::OPERATION).is_some(),
+            None => table.config.stores_operations(),
         };
-        let (found, has_ids) = own;
+        let has_operation = stores_operations(is_stored, &given, options)?;
+        let given = without_operation(&given);
+        let with_operation =
+            |columns: Schema| if has_operation { table_schema::with_operation(&columns) } else { Ok(columns) };
+        let Some((found, has_ids)) = own else {
+            return Self::from_columns(table, with_operation(avro::hudi_schema(&given, &table.config.name)?)?);
+        };
+        let found = found.without_fields(&[meta_columns::OPERATION])?;
         let fills =
             option_values::boolean(options, FILL_MISSING, false)? || option_values::boolean(options, RECONCILE, false)?;
         check_has_keys(table, &given)?;
@@ -62,7 +73,7 @@ impl WriteSchema {
                 changed.collect::<Vec<_>>().join(", ")
             )));
         }
-        Self::from_columns(table, found.with_fields(fields)?)
+        Self::from_columns(table, with_operation(found.with_fields(fields)?)?)
     }
 
     /// The schema that another process resolved for the same table, from the Avro JSON of its columns.
@@ -71,6 +82,11 @@ impl WriteSchema {
     /// `InvalidArgument` for JSON that is no schema.
     pub(super) fn of_json(table: &OpenTable, json: &str) -> Result<Self> {
         Self::from_columns(table, Schema::parse(json)?)
+    }
+
+    /// Whether files have the column `_hoodie_operation`.
+    pub(super) fn has_operation(&self) -> bool {
+        self.columns.field(meta_columns::OPERATION).is_some()
     }
 
     fn from_columns(table: &OpenTable, columns: Schema) -> Result<Self> {
@@ -107,6 +123,11 @@ pub(super) const OUTPUT: &str = "_mortice_output";
 pub(super) fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
     let is_meta = |name: &str| meta_columns::ALL.contains(&name) || [DELETES_KEY, UPDATES_KEY, OUTPUT].contains(&name);
     ArrowSchema::new(given.fields().iter().filter(|field| !is_meta(field.name())).cloned().collect::<Vec<_>>())
+}
+
+fn without_operation(given: &ArrowSchema) -> ArrowSchema {
+    let kept = given.fields().iter().filter(|field| field.name() != meta_columns::OPERATION);
+    ArrowSchema::new(kept.cloned().collect::<Vec<_>>())
 }
 
 fn check_has_keys(table: &OpenTable, given: &ArrowSchema) -> Result<()> {

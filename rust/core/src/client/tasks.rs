@@ -1,15 +1,17 @@
 //! The tasks of a write: each writes the rows of one file group, or of new ones of a partition.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{Field, Schema};
 use arrow_select::nullif::nullif;
 
+use super::operations::is_delete as is_delete_operation;
 use super::partial_update::{columns_of, partial_schema};
 use super::prepare::{Prepared, taken_flags, taken_texts};
 use super::schema::WriteSchema;
@@ -20,7 +22,7 @@ use crate::config::{MergeMode, TableType, option_values};
 use crate::error::{Error, Result};
 use crate::keys::FieldPath;
 use crate::log::writer::{DeleteColumns, PartitionPath};
-use crate::names::RequestedTime;
+use crate::names::{RequestedTime, meta_columns};
 use crate::plan::OpenTable;
 use crate::storage::{FileStore, check_cancelled, parallel};
 use crate::write::{
@@ -233,7 +235,9 @@ impl TaskRunner<'_> {
         let store = Arc::clone(self.store);
         let mut handle =
             AppendHandle::new(store, &self.schema.stored, target, base_instant, self.options.append.clone())?;
-        let (is_delete, is_partial) = (|row| self.prepared.is_delete(row), |row| self.is_partial(row));
+        let kept = self.logged_deletes(task)?;
+        let is_delete = |row| self.prepared.is_delete(row) && !kept.contains(&row);
+        let is_partial = |row| self.is_partial(row);
         let (full, positions) = located_rows(task, |row| !is_delete(row) && !is_partial(row));
         self.append_rows(&mut handle, (&full, &positions), None)?;
         let (partial, positions) = located_rows(task, is_partial);
@@ -252,6 +256,22 @@ impl TaskRunner<'_> {
             handle.delete(&batch, &columns, some_positions(&positions, 0..deletes.len()).as_ref())?;
         }
         checked(handle.finish()?, task.rows.len())
+    }
+
+    /// Deletes that logs get as rows, with their `_hoodie_operation`, and in their place among the others
+    /// (`HoodieAppendHandle.prepareRecord`).
+    fn logged_deletes(&self, task: &GroupTask) -> Result<HashSet<u32>> {
+        if !self.schema.has_operation() {
+            return Ok(HashSet::new());
+        }
+        let is_kept = |row: &u32| self.prepared.is_delete(*row) && !self.prepared.is_unconditional_delete(*row);
+        let deletes: Vec<u32> = task.rows.iter().copied().filter(is_kept).collect();
+        let Some(column) = self.prepared.rows.column(meta_columns::OPERATION, &deletes)? else {
+            return Ok(HashSet::new());
+        };
+        let names = column.as_string_opt::<i32>().ok_or_else(|| Error::internal("operations are no strings"))?;
+        let rows = deletes.iter().zip(names).filter(|(_, name)| name.is_some_and(is_delete_operation));
+        Ok(rows.map(|(row, _)| *row).collect())
     }
 
     /// Appends rows, of which the log gets the columns of a schema.

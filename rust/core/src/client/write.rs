@@ -9,6 +9,7 @@ use arrow_schema::Schema;
 use super::duplicates::{DuplicatePolicy, effective_operation};
 use super::inline_services::run_inline_services;
 use super::input_rows::{WriteInput, read_input, row_memory};
+use super::new_keys::combine_new_keys;
 use super::pending_clustering::roll_back_updated_clustering;
 use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
@@ -216,7 +217,15 @@ pub(super) fn written(
         }
         _ => tag(&table, &index, &prepared.keys)?,
     };
-    let (prepared, mut tagged) = without_duplicates(&table, &index, policy, prepared, tagged)?;
+    let (prepared, tagged) = without_duplicates(&table, &index, policy, prepared, tagged)?;
+    let source = RowSource { table: &table, schema: &schema, options, key_is_global: index.kind.is_global() };
+    let preparation = Preparation { source, operation };
+    let (prepared, mut tagged) = match operation {
+        WriteOperation::Upsert if schema.has_operation() && !preparation.combines()? => {
+            combine_new_keys(&preparation, prepared, tagged)?
+        }
+        _ => (prepared, tagged),
+    };
     roll_back_updated_clustering(transaction, &mut tagged, options)?;
     let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update } = prepared;
     let rows = IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged };

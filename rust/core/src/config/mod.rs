@@ -32,7 +32,7 @@ pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, Partia
 pub use properties::Properties;
 pub use properties_file::PropertiesFile;
 pub use read_options::{LogScan, MergeSemantics, OnCorrupt, ReadOptions};
-pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
+pub use table_config::{CdcMode, STORES_OPERATIONS, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{
     OptionDecision, OptionHandling, WriteOptions, decisions as write_option_decisions, is_commit_metadata,

@@ -96,6 +96,10 @@ pub struct TableConfig {
     pub properties: Properties,
 }
 
+/// The option by which files have the column `_hoodie_operation` (`HoodieWriteConfig.ALLOW_OPERATION_METADATA_FIELD`). mortice puts it
+/// beside the schema in commits of such files, and follows it among a table's properties.
+pub const STORES_OPERATIONS: &str = "hoodie.allow.operation.metadata.field";
+
 impl TableConfig {
     /// Reads the config of the table at `storage`, and refuses what this release cannot read.
     ///
@@ -195,6 +199,12 @@ impl TableConfig {
     #[must_use]
     pub fn is_bootstrapped(&self) -> bool {
         self.properties.first_of(&["hoodie.bootstrap.base.path"]).is_some()
+    }
+
+    /// Whether its properties have [`STORES_OPERATIONS`].
+    #[must_use]
+    pub fn stores_operations(&self) -> bool {
+        self.properties.get(STORES_OPERATIONS).is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
     }
 
     /// The layout of its timeline.

@@ -34,6 +34,8 @@ pub(crate) struct KeyColumns {
     marks: Vec<String>,
     payload: Payload,
     semantics: MergeSemantics,
+    /// Whether deletes are looked for at all.
+    reads_marks: bool,
     /// The record key of records that are merged by row number.
     key_of_numbered: Option<RecordKey>,
     /// For those records: the required keys, if not all are required. The records are then decoded with their keys.
@@ -93,6 +95,7 @@ impl KeyColumns {
             marks: marker.map(marks).unwrap_or_default(),
             payload,
             semantics,
+            reads_marks: true,
             key_of_numbered: None,
             wanted: None,
         })
@@ -102,6 +105,16 @@ impl KeyColumns {
     #[must_use]
     pub(crate) fn without_operation(self) -> Self {
         Self { operation: None, ..self }
+    }
+
+    /// Returns the same columns for a block that has `_hoodie_operation` although the table's schema does not: commits of
+    /// Hudi never name it. Returns `None` if nothing changes.
+    #[must_use]
+    pub(crate) fn with_operation_of(&self, writer: &avro::Schema) -> Option<Self> {
+        let is_new = self.reads_marks && self.operation.is_none();
+        let is_text = |field: &avro::Field| *field.ty.non_null() == avro::Type::String;
+        let has_operation = is_new && writer.field(meta_columns::OPERATION).is_some_and(is_text);
+        has_operation.then(|| Self { operation: Some(meta_columns::OPERATION.to_owned()), ..self.clone() })
     }
 
     /// Returns the same columns for records that are identified by row numbers of the base file. Records of data blocks
@@ -160,6 +173,7 @@ impl KeyColumns {
             marks: Vec::new(),
             payload: Payload::Plain,
             semantics: MergeSemantics::V1x,
+            reads_marks: false,
             key_of_numbered: None,
             wanted: None,
         })

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{RecordBatch, StringArray};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
 use crate::base_file;
 use crate::error::{Error, Result};
-use crate::log::{BlockKind, BlockType, LogFile};
+use crate::filter::KeyFilter;
+use crate::log::{BlockKind, BlockType, HeaderKey, LogFile};
 use crate::names::{RequestedTime, meta_columns};
 use crate::storage::Storage;
 
@@ -41,7 +42,8 @@ pub(super) fn keys(batch: &RecordBatch) -> Result<StringArray> {
     keys.cloned().ok_or_else(|| Error::invalid_table("record keys are not strings"))
 }
 
-/// Hands the keys of the delete blocks that `instant` wrote to a log file to `take`.
+/// Hands the keys of the delete blocks that `instant` wrote to a log file to `take`, and those of rows whose `_hoodie_operation` is a delete.
+/// A row that an update replaces (`-U`) leaves its key in the index, as in Hudi (`HoodieOperation.isUpdateBefore`).
 ///
 /// # Errors
 /// `CorruptLog` if the file is damaged; what reading the file may fail with.
@@ -59,13 +61,34 @@ pub(super) fn deleted_keys_of_log(
             return Err(Error::corrupt(message).in_file(place.full_path(path)).at_offset(damage.offset));
         }
         let is_of_commit = block.header.instant_time().is_some_and(|time| time == instant.as_str());
-        if block.kind != BlockKind::Sound(BlockType::Delete) || !is_of_commit {
+        if !is_of_commit {
+            continue;
+        }
+        if block.kind != BlockKind::Sound(BlockType::Delete) {
+            if block.header.get(HeaderKey::Schema).is_some_and(|schema| schema.contains(meta_columns::OPERATION)) {
+                take_deleted_rows(&log.records(&block, &KeyFilter::All)?, take)?;
+            }
             continue;
         }
         let deletes = log.deletes(&block)?;
         let keys = deletes.column_by_name("record_key").and_then(|keys| keys.as_string_opt::<i32>());
         let keys = keys.ok_or_else(|| Error::internal("deleted keys are not strings"))?;
         keys.iter().flatten().for_each(&mut *take);
+    }
+    Ok(())
+}
+
+/// Hands the keys of rows whose `_hoodie_operation` is a delete to `take`.
+fn take_deleted_rows(rows: &RecordBatch, take: &mut dyn FnMut(&str)) -> Result<()> {
+    let Some(operations) = rows.column_by_name(meta_columns::OPERATION) else { return Ok(()) };
+    let strings = |column: Option<&ArrayRef>| column.and_then(|column| column.as_string_opt::<i32>()).cloned();
+    let found = strings(Some(operations)).zip(strings(rows.column_by_name(meta_columns::RECORD_KEY)));
+    let (operations, keys) =
+        found.ok_or_else(|| Error::internal("operations or keys of log records are not strings"))?;
+    for (key, operation) in keys.iter().zip(&operations) {
+        if let Some(key) = key.filter(|_| operation == Some("D")) {
+            take(key);
+        }
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::FileSystemView;
 use crate::names::{RequestedTime, meta_columns};
-use crate::read::newest_schema;
+use crate::read::{has_column, newest_schema};
 use crate::schema::SchemaEvolution;
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{DeleteOutput, PathColumns, Query, splits};
@@ -92,6 +92,30 @@ impl OpenTable {
         Ok(schema)
     }
 
+    /// Returns the schema at an instant, with `_hoodie_operation` if a query names that column and the files have it. Commits of Hudi do
+    /// not name it (`TableSchemaResolver.hasOperationField`): the newest file tells, which is not opened for queries that do not ask.
+    fn schema_with_operation(
+        &self,
+        options: &QueryOptions,
+        as_of: Option<&RequestedTime>,
+    ) -> Result<(TableSchema, SchemaRef)> {
+        let (found, types) = self.schema_at(as_of)?;
+        let is_operation = |name: &str| name == meta_columns::OPERATION;
+        let is_named = options.columns.iter().flatten().any(|name| is_operation(name))
+            || options.filter.columns().iter().any(|name| is_operation(name));
+        if !is_named || !self.config.populate_meta_fields || types.fields().find(meta_columns::OPERATION).is_some() {
+            return Ok((found, types));
+        }
+        let SelectedSlices { slices, instants, .. } = self.slices(as_of, FileSystemView::slices, None)?;
+        if !has_column(&slices, &instants, self.storage.as_ref(), meta_columns::OPERATION)? {
+            return Ok((found, types));
+        }
+        let schema = table_schema::with_operation(&found.files)?;
+        let found = TableSchema::of_files(&schema, found.internal, &self.config)?;
+        let types = Arc::new(avro::arrow_schema(&found.schema, ArrowMapping::Table)?);
+        Ok((found, types))
+    }
+
     /// Returns the columns of a query with the schema as of an instant, and checks its filter against them. Lists files
     /// only if no commit has the schema.
     pub(super) fn columns_of(
@@ -101,7 +125,7 @@ impl OpenTable {
         as_of: Option<&RequestedTime>,
         path_columns: &PathColumns,
     ) -> Result<QueryColumns> {
-        let (found, types) = self.schema_at(as_of)?;
+        let (found, types) = self.schema_with_operation(options, as_of)?;
         let (schema, types, deletes) = if form.with_deletes {
             marking(found.schema.clone())?
         } else {

@@ -3,12 +3,27 @@
 use std::sync::Arc;
 
 use super::logs::log_blocks::{known_base, known_log};
+use crate::avro::Schema;
 use crate::base_file;
 use crate::error::Result;
 use crate::file_group::{BaseFile, FileSlice};
 use crate::log;
 use crate::storage::{FileSource, PrefixSource, Storage};
 use crate::timeline::InstantFilter;
+
+/// Returns true if the newest base file or the newest log has a column.
+pub fn has_column(slices: &[FileSlice], instants: &InstantFilter, storage: &dyn Storage, name: &str) -> Result<bool> {
+    let base_files = slices.iter().map(|slice| FileSlice { log_files: Vec::new(), ..slice.clone() });
+    let logs = slices.iter().map(|slice| FileSlice { base_file: None, ..slice.clone() });
+    for part in [base_files.collect::<Vec<_>>(), logs.collect()] {
+        if let Some(schema) = newest_schema(&part, instants, storage)?
+            && Schema::parse(&schema)?.field(name).is_some()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
 /// Returns the Avro schema, as JSON, of the newest file that has one: base files first, then logs from their ends.
 pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, storage: &dyn Storage) -> Result<Option<String>> {

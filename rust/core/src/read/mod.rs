@@ -31,7 +31,7 @@ mod slice;
 mod stream;
 
 pub use changes::changed_rows::{ChangedRows, RowsChanged};
-pub use file_schema::newest_schema;
+pub use file_schema::{has_column, newest_schema};
 pub use log_contents::{LogContents, log_contents};
 pub use report::{CorruptRange, ReadReport, SharedReport};
 pub use rows::rows_merge::{RowsMerge, RowsMergeOptions};

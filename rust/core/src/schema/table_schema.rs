@@ -8,7 +8,7 @@
 use super::evolution::LATEST_SCHEMA;
 use super::internal_schema::InternalSchema;
 use crate::avro::{Field, Schema};
-use crate::config::{TableConfig, TimelineLayout};
+use crate::config::{STORES_OPERATIONS, TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::names::{RequestedTime, meta_columns};
 use crate::timeline::{Instant, MetadataPart, Timeline};
@@ -35,14 +35,20 @@ pub struct TableSchema {
 pub fn at(timeline: &Timeline, config: &TableConfig, as_of: Option<&RequestedTime>) -> Result<Option<TableSchema>> {
     let Some(stored) = newest(timeline, config, as_of)? else {
         let Some(text) = &config.create_schema else { return Ok(None) };
-        return stated(Some(text), None, config).map(Some);
+        return stated(Some(text), None, config.stores_operations(), config).map(Some);
     };
-    stated(stored.schema.as_deref(), stored.internal.as_deref(), config)
+    let has_operation = stored.has_operation || config.stores_operations();
+    stated(stored.schema.as_deref(), stored.internal.as_deref(), has_operation, config)
         .map(Some)
         .map_err(|error| error.at_instant(&stored.instant.requested_time))
 }
 
-fn stated(schema: Option<&str>, internal: Option<&str>, config: &TableConfig) -> Result<TableSchema> {
+fn stated(
+    schema: Option<&str>,
+    internal: Option<&str>,
+    has_operation: bool,
+    config: &TableConfig,
+) -> Result<TableSchema> {
     let schema = schema.map(Schema::parse).transpose()?;
     let internal = internal.map(InternalSchema::parse).transpose()?;
     let schema = match (&internal, schema) {
@@ -50,7 +56,16 @@ fn stated(schema: Option<&str>, internal: Option<&str>, config: &TableConfig) ->
         (None, Some(schema)) => schema,
         (None, None) => return Err(Error::invalid_table("a commit without a schema")),
     };
+    let schema = if has_operation { with_operation(&schema)? } else { schema };
     TableSchema::of_files(&schema, internal, config)
+}
+
+/// The schema with `_hoodie_operation` in front.
+///
+/// # Errors
+/// `InvalidTable` where it is no record.
+pub fn with_operation(schema: &Schema) -> Result<Schema> {
+    schema.with_leading_nullable_strings(&[meta_columns::OPERATION])
 }
 
 impl TableSchema {
@@ -69,6 +84,8 @@ struct StoredSchema<'a> {
     instant: &'a Instant,
     schema: Option<String>,
     internal: Option<String>,
+    /// Whether the files of the write have `_hoodie_operation`, which its schema does not name.
+    has_operation: bool,
 }
 
 /// What the newest write stores. Table services have the types of their time, and not always ids: it is the newest of the
@@ -94,14 +111,15 @@ fn newest<'a>(
         if schema.is_none() && internal.is_none() {
             continue;
         }
-        let stored = StoredSchema { instant, schema, internal };
+        let has_operation = metadata.extra.get(STORES_OPERATIONS).is_some_and(|value| value == "true");
+        let stored = StoredSchema { instant, schema, internal, has_operation };
         if SERVICES.contains(&metadata.operation.as_str()) {
             of_service = of_service.or(Some(stored));
         } else if stored.internal.is_some() {
             return Ok(Some(stored));
         } else {
             let newest = of_service.filter(|of_service| of_service.schema.is_some()).unwrap_or(stored);
-            return Ok(Some(StoredSchema { internal: None, ..newest }));
+            return Ok(Some(StoredSchema { internal: None, has_operation, ..newest }));
         }
     }
     Ok(of_service)
@@ -207,6 +225,12 @@ mod tests {
         assert_eq!(columns("6", &dropped, &files, None).unwrap(), format!("{META},a,p"));
         let operation = [("1.deltacommit", commit(&schema("a,_hoodie_operation"), ""))];
         assert_eq!(columns("6", &[], &operation, None).unwrap(), format!("{META},_hoodie_operation,a"));
+        let name = "hoodie.allow.operation.metadata.field";
+        assert_eq!(columns("6", &[(name, "true")], &files, None).unwrap(), format!("{META},_hoodie_operation,a"));
+        let extra = serde_json::json!({"schema": schema("a"), name: "true"});
+        let marked = serde_json::json!({"operationType": "UPSERT", "extraMetadata": extra}).to_string().into_bytes();
+        let files = [("1.deltacommit", marked), ("2.commit", commit(&schema("a,b"), "COMPACT"))];
+        assert_eq!(columns("6", &[], &files, None).unwrap(), format!("{META},_hoodie_operation,a,b"));
     }
 
     #[test]

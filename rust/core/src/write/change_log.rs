@@ -83,7 +83,7 @@ impl ChangeLog {
         let name = LogFileName::compose(&target.file_id, &target.instant, 1, &target.token.to_string())?.name;
         let name = format!("{name}.cdc");
         let path = if target.partition.is_empty() { name } else { format!("{}/{name}", target.partition) };
-        let columns = stored.without_fields(&meta_columns::ALL)?;
+        let columns = stored.without_fields(&meta_columns::ALL)?.without_fields(&[meta_columns::OPERATION])?;
         Markers::new(Arc::clone(store), &target.instant).create(&path, MarkerKind::Create)?;
         Ok(Self {
             mode,

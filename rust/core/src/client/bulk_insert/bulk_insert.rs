@@ -5,18 +5,17 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, Int64Array, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::keyed_rows::KeyedRows;
+use super::keyed_rows::{KeyedRows, outputs_of};
 use super::partition_writers::{BulkTarget, PartitionWriters};
 use super::pipeline::{Feeder, Items, run};
 use super::sorter::Sorter;
 use crate::client::delete_marks::DeleteMarks;
 use crate::client::duplicates::DuplicatePolicy;
 use crate::client::input_rows::WriteInput;
+use crate::client::operations::check_inserts;
 use crate::client::read_rows::{FullRows, RowSource};
 use crate::client::refused_rows::{ReadRows, ignores_failed};
 use crate::client::schema::{OUTPUT, WriteSchema};
@@ -227,14 +226,6 @@ impl Run<'_> {
         FullRows::new(self.source, (self.target.instant, task), self.ignores_failed)
     }
 
-    /// The outputs that a user-defined partitioner has chosen.
-    fn outputs(&self, chunk: &RecordBatch) -> Result<Option<Int64Array>> {
-        let Some(column) = chunk.column_by_name(OUTPUT).filter(|_| self.has_outputs) else { return Ok(None) };
-        let outputs = column.as_primitive_opt::<Int64Type>().filter(|outputs| outputs.null_count() == 0);
-        let unfit = || Error::invalid_argument("a partitioner must return an integer for each row");
-        outputs.cloned().map(Some).ok_or_else(unfit)
-    }
-
     /// The rows of a chunk that are written.
     fn read(
         &self,
@@ -247,8 +238,9 @@ impl Run<'_> {
             true => refused.read_accepted(reader, chunk, first_row)?,
             false => vec![reader.read(chunk, first_row)?],
         };
-        let outputs = self.outputs(chunk)?;
+        let outputs = if self.has_outputs { outputs_of(chunk)? } else { None };
         let rows = |(rows, keys): (RecordBatch, RowKeys)| {
+            check_inserts(WriteOperation::BulkInsert, &rows, first_row)?;
             let deletes = self.marks.of_rows(&rows)?;
             self.deleted.fetch_add(deletes.true_count() as u64, Ordering::Relaxed);
             KeyedRows { rows, keys, outputs: outputs.clone() }.without(&deletes)

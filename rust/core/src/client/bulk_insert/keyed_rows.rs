@@ -6,6 +6,7 @@ use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch, StringArray, UIn
 use arrow_select::filter::{filter, filter_record_batch};
 use arrow_select::take::{take, take_record_batch};
 
+use crate::client::schema::OUTPUT;
 use crate::error::{Error, Result};
 use crate::keys::RowKeys;
 
@@ -79,6 +80,17 @@ impl KeyedRows {
         let outputs = self.outputs.as_ref().map(|outputs| numbers(take(outputs, rows, None).map_err(unfit)?.as_ref()));
         Ok(Self { rows: take_record_batch(&self.rows, rows).map_err(unfit)?, keys, outputs: outputs.transpose()? })
     }
+}
+
+/// The outputs that a user-defined partitioner has chosen for rows as they are given; none if there is none.
+///
+/// # Errors
+/// `InvalidArgument` for outputs that are no integers.
+pub(in crate::client) fn outputs_of(given: &RecordBatch) -> Result<Option<Int64Array>> {
+    let Some(column) = given.column_by_name(OUTPUT) else { return Ok(None) };
+    let outputs = column.as_primitive_opt::<Int64Type>().filter(|outputs| outputs.null_count() == 0);
+    let unfit = || Error::invalid_argument("a partitioner must return an integer for each row");
+    outputs.cloned().map(Some).ok_or_else(unfit)
 }
 
 pub(super) fn strings(array: &dyn Array) -> Result<StringArray> {

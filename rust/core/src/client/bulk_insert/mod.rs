@@ -21,5 +21,5 @@ mod pipeline;
 mod sorter;
 
 pub use bulk_insert::bulk_insert;
-pub(super) use keyed_rows::KeyedRows;
+pub(super) use keyed_rows::{KeyedRows, outputs_of};
 pub(super) use partition_writers::{BulkTarget, PartitionWriters};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 
-use super::assigned::{Assigned, assign_reports};
+use super::assigned::{Assigned, assign_reports, keeps_blooms};
 use super::next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 use super::packing::{bin_count, bins_of};
 use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, WrittenReport};
 use super::slots::RowSum;
-use super::specs::{PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
+use super::specs::{InsertSpec, PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
 use super::state::WriteState;
 use crate::client::duplicates::{DuplicatePolicy, effective_operation};
 use crate::client::inline_services::run_inline_services;
@@ -18,7 +18,7 @@ use crate::client::prepare::Preparation;
 use crate::client::read_rows::RowSource;
 use crate::client::read_state::check_commits_read;
 use crate::client::refused_rows::ignores_failed;
-use crate::client::schema::WriteSchema;
+use crate::client::schema::{OUTPUT, WriteSchema};
 use crate::client::sort_mode::SortMode;
 use crate::client::transaction::ServiceTarget;
 use crate::client::write::{check_supported, refuse_failed_rows, schema_of, user_metadata};
@@ -26,7 +26,7 @@ use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::{OpenMark, WriteOperation};
 use crate::config::{ReadOptions, TableConfig, WriteOptions};
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{IndexOptions, LookUp, checked_view, view_of_partitions};
+use crate::index::{IndexOptions, LookUp, check_layout, checked_view, view_of_partitions};
 use crate::keys::RowKeyReader;
 use crate::plan::{OpenTable, PinnedTable, WriteView};
 use crate::storage::StorageOptions;
@@ -66,6 +66,8 @@ enum Phase {
     Preparing,
     Tagging(Tagging),
     Writing(Assigned),
+    /// Rows are written by the tasks that have them.
+    Inserting,
     Ended,
 }
 
@@ -109,6 +111,7 @@ impl DistributedWrite {
         let options = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &table.config)?;
         check_options(operation, options.values())?;
         let index = IndexOptions::from_options(&table.config, options.values())?;
+        check_outputs(columns, operation, &index)?;
         let schema = schema_of(&table, operation, columns, options.values())?;
         let write = Self {
             uri: uri.to_owned(),
@@ -125,6 +128,15 @@ impl DistributedWrite {
             phase: Phase::Planned,
         };
         write.check_keys(columns)?;
+        if write.schema.has_operation() && operation == WriteOperation::Upsert && !write.preparation().combines()? {
+            return Err(Error::unsupported(
+                "rows with _hoodie_operation of which a key may have several (hoodie.combine.before.upsert=false) on Spark; mortice.Table has it",
+            ));
+        }
+        if write.has_outputs() && write.preparation().combines()? {
+            let message = "a user-defined partitioner with hoodie.combine.before.insert; leave one of them out";
+            return Err(Error::unsupported(message));
+        }
         Ok(write)
     }
 
@@ -145,6 +157,9 @@ impl DistributedWrite {
     /// # Errors
     /// As for [`Self::next`].
     pub fn start(&mut self) -> Result<NextStep> {
+        if self.has_outputs() {
+            return self.insert();
+        }
         if self.table.config.record_key_fields.is_empty() && self.operation != WriteOperation::Delete {
             self.begin()?;
         }
@@ -152,6 +167,24 @@ impl DistributedWrite {
         let stage = self.state(PinnedTable::new(&self.table)).to_bytes(StageSpec::Prepare(spec))?;
         self.phase = Phase::Preparing;
         Ok(NextStep::Prepare { stage })
+    }
+
+    /// Whether the rows have outputs that a user-defined partitioner has chosen.
+    fn has_outputs(&self) -> bool {
+        self.given.field_with_name(OUTPUT).is_ok()
+    }
+
+    /// Lets each task write the rows that it has: all rows of an output, in order, as the caller has distributed them.
+    fn insert(&mut self) -> Result<NextStep> {
+        self.begin()?;
+        check_layout(&self.table, &self.index)?;
+        let transaction = self.transaction.as_mut().ok_or_else(|| Error::internal("a write that has not begun"))?;
+        transaction.inflight_without_profile()?;
+        mark_of(transaction).open()?;
+        let spec = InsertSpec { user_metadata: BTreeMap::new(), keeps_blooms: keeps_blooms(&self.table.config) };
+        let stage = self.state(PinnedTable::new(&self.table)).to_bytes(StageSpec::Insert(spec))?;
+        self.phase = Phase::Inserting;
+        Ok(NextStep::Insert { stage })
     }
 
     /// Decides what tasks do next, from the reports of the last step.
@@ -461,13 +494,34 @@ impl DistributedWrite {
             }
         }
         match std::mem::replace(&mut self.phase, Phase::Ended) {
-            Phase::Writing(assigned) => {
-                assigned.check(&written)?;
-                written.sort_by_key(|report: &WrittenReport| report.task);
-                Ok(written.into_iter().flat_map(|report| report.statuses).collect())
-            }
-            _ => Err(Error::internal("a write that is committed before its rows are written")),
+            Phase::Writing(assigned) => assigned.check(&written)?,
+            Phase::Inserting => check_tasks(&written)?,
+            _ => return Err(Error::internal("a write that is committed before its rows are written")),
         }
+        written.sort_by_key(|report: &WrittenReport| report.task);
+        Ok(written.into_iter().flat_map(|report| report.statuses).collect())
+    }
+}
+
+/// Refuses outputs of a user-defined partitioner for rows that it cannot distribute.
+fn check_outputs(columns: &Schema, operation: WriteOperation, index: &IndexOptions) -> Result<()> {
+    if columns.field_with_name(OUTPUT).is_err() {
+        return Ok(());
+    }
+    let refused = match operation {
+        WriteOperation::BulkInsert if index.bucket.is_some() => "a bucket index".to_owned(),
+        WriteOperation::BulkInsert => return Ok(()),
+        other => format!("the operation {} (supported: bulk_insert)", other.name().to_ascii_lowercase()),
+    };
+    Err(Error::unsupported(format!("a user-defined partitioner with {refused}; leave one of them out")))
+}
+
+/// Makes sure that no task has reported twice.
+pub(super) fn check_tasks(written: &[WrittenReport]) -> Result<()> {
+    let mut tasks = BTreeSet::new();
+    match written.iter().find(|report| !tasks.insert(report.task)) {
+        Some(twice) => Err(Error::internal(format!("task {} has reported twice", twice.task))),
+        None => Ok(()),
     }
 }
 

@@ -9,8 +9,9 @@ use super::slots::RowSum;
 use super::specs::InsertSpec;
 use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
-use crate::client::bulk_insert::{BulkTarget, KeyedRows, PartitionWriters};
+use crate::client::bulk_insert::{BulkTarget, KeyedRows, PartitionWriters, outputs_of};
 use crate::client::delete_marks::DeleteMarks;
+use crate::client::operations::check_inserts;
 use crate::client::read_rows::FullRows;
 use crate::client::refused_rows::ReadRows;
 use crate::error::{Error, Result};
@@ -64,11 +65,14 @@ impl InsertStage {
         let mut writers = PartitionWriters::new(&target, false);
         let (mut rows, mut deleted) = (0_u64, 0_u64);
         for batch in self.input.by_ref() {
-            let (read, keys) = reader.read(&batch?, rows)?;
+            let batch = batch?;
+            let outputs = outputs_of(&batch)?;
+            let (read, keys) = reader.read(&batch, rows)?;
+            check_inserts(self.write.operation, &read, rows)?;
             rows = rows.saturating_add(read.num_rows() as u64);
             let deletes = marks.of_rows(&read)?;
             deleted = deleted.saturating_add(deletes.true_count() as u64);
-            writers.insert(KeyedRows { rows: read, keys, outputs: None }.without(&deletes)?)?;
+            writers.insert(KeyedRows { rows: read, keys, outputs }.without(&deletes)?)?;
         }
         let statuses = writers.finish()?;
         let results = statuses.iter().fold(deleted, |sum, status| sum.saturating_add(status.writes));

@@ -14,6 +14,11 @@ pub enum NextStep {
     Move(MovePlan),
     /// Placed rows are written.
     Write(WritePlan),
+    /// Rows that were distributed by a user-defined partitioner are written by the tasks that have them.
+    Insert {
+        /// The stage.
+        stage: Vec<u8>,
+    },
     /// Nothing: the write can be committed.
     Commit,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_schema::Schema;
 
 use super::assigned::keeps_blooms;
-use super::driver::{check_options, mark_of};
+use super::driver::{check_options, check_tasks, mark_of};
 use super::reports::ReadReport;
 use super::specs::{InsertSpec, StageSpec};
 use super::state::WriteState;
@@ -104,16 +104,16 @@ fn resumed(state: &[u8]) -> Result<(Transaction, WriteState, InsertSpec)> {
 
 /// The files of all tasks.
 fn written(reports: &[Vec<u8>]) -> Result<Vec<WriteStatus>> {
-    let mut written = BTreeMap::new();
+    let mut written = Vec::new();
     for report in ReadReport::read_all(reports)? {
         let ReadReport::Written(report) = report else {
             return Err(Error::internal("another report than that of written rows"));
         };
-        if let Some(twice) = written.insert(report.task, report) {
-            return Err(Error::internal(format!("task {} has reported twice", twice.task)));
-        }
+        written.push(report);
     }
-    let statuses: Vec<WriteStatus> = written.into_values().flat_map(|report| report.statuses).collect();
+    check_tasks(&written)?;
+    written.sort_by_key(|report| report.task);
+    let statuses: Vec<WriteStatus> = written.into_iter().flat_map(|report| report.statuses).collect();
     refuse_failed_rows(&statuses)?;
     Ok(statuses)
 }

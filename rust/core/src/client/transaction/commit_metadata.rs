@@ -3,18 +3,25 @@
 use bytes::Bytes;
 
 use super::CommitExtra;
+use crate::avro::Schema;
 use crate::commit::{TimelineWriter, WriteOperation, WrittenGroups};
+use crate::config::STORES_OPERATIONS;
 use crate::error::Result;
+use crate::names::meta_columns;
 use crate::timeline::Action;
 use crate::timeline::metadata::{HoodieCommitMetadata, HoodieReplaceCommitMetadata, OrderedMap};
 use crate::write::WriteStatus;
 
-/// The metadata of a commit, apart from replaced file groups.
+/// The metadata of a commit, apart from replaced file groups. Its schema has no `_hoodie_operation`, as in Hudi: that files have the
+/// column is recorded beside it.
+///
+/// # Errors
+/// `InvalidArgument` for a schema that is none.
 pub(super) fn commit_metadata(
     operation: WriteOperation,
     statuses: &[WriteStatus],
     extra: &CommitExtra,
-) -> HoodieCommitMetadata {
+) -> Result<HoodieCommitMetadata> {
     let mut stats: OrderedMap<Vec<_>> = OrderedMap::new();
     for status in statuses {
         let Some(stat) = status.to_write_stat() else { continue };
@@ -25,13 +32,28 @@ pub(super) fn commit_metadata(
     }
     let user = extra.user_metadata.iter().filter(|(name, _)| *name != "schema");
     let user = user.map(|(name, value)| (name.clone(), value.clone()));
-    let metadata: OrderedMap<String> = user.chain([("schema".to_owned(), extra.schema.clone())]).collect();
-    HoodieCommitMetadata {
+    let (schema, has_operation) = without_operation(&extra.schema)?;
+    let mark = has_operation.then(|| (STORES_OPERATIONS.to_owned(), "true".to_owned()));
+    let metadata: OrderedMap<String> = user.chain(mark).chain([("schema".to_owned(), schema)]).collect();
+    Ok(HoodieCommitMetadata {
         partition_to_write_stats: Some(stats),
         compacted: Some(operation == WriteOperation::Compact),
         extra_metadata: Some(metadata),
         operation_type: Some(operation.name().to_owned()),
         ..HoodieCommitMetadata::default()
+    })
+}
+
+/// A schema without the column `_hoodie_operation`, and whether it had it.
+fn without_operation(schema: &str) -> Result<(String, bool)> {
+    // Few schemas have the column, and those of wide tables take time to be read.
+    if !schema.contains(meta_columns::OPERATION) {
+        return Ok((schema.to_owned(), false));
+    }
+    let found = Schema::parse(schema)?;
+    match found.field(meta_columns::OPERATION) {
+        None => Ok((schema.to_owned(), false)),
+        Some(_) => Ok((found.without_fields(&[meta_columns::OPERATION])?.json().to_owned(), true)),
     }
 }
 

@@ -69,7 +69,7 @@ impl Transaction {
         *lock = self.concurrency.lock()?;
         let now = self.target.open()?;
         self.check_conflicts(&now, statuses, extra)?;
-        let metadata = commit_metadata(self.operation, statuses, extra);
+        let metadata = commit_metadata(self.operation, statuses, extra)?;
         let content = completed_content(&self.files, self.action, &metadata, extra)?;
         if let Some(validator) = current_validator() {
             let completion = self.clock.completion_time(&self.instant, &[&now.timeline])?;

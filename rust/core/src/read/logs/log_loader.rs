@@ -22,7 +22,7 @@ use crate::log::content::deleted::DeletedKeys;
 use crate::log::content::{delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::merge::{LogBatch, LogKind, LogSink};
-use crate::names::FieldNames;
+use crate::names::{FieldNames, meta_columns};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use crate::schema::{SchemaEvolution, in_tables_names};
@@ -46,9 +46,11 @@ pub(in crate::read) struct LogLoader<'a> {
     pub(in crate::read) report: SharedReport,
 }
 
-/// The compiled decoders of one writer schema.
+/// How the records of one writer schema are read.
 #[derive(Clone)]
 struct CompiledDecoders {
+    /// The key columns, if they differ from the loader's.
+    own_keys: Option<Arc<KeyColumns>>,
     /// Decodes the keys.
     keys: Arc<DecodeProgram>,
     /// The ordinal of the program that decodes the projected columns.
@@ -166,13 +168,23 @@ impl<'a> LogLoader<'a> {
         }
         let writer = self.writer(found)?;
         let reader = if of.is_partial { &optional_where_missing(self.table, &writer)? } else { self.table };
-        let keys = DecodeProgram::compile(&writer, reader, &self.keys.wants(), ArrowMapping::Table)?;
+        let own_keys = self.keys.with_operation_of(&writer).map(Arc::new);
+        let keys = match &own_keys {
+            None => DecodeProgram::compile(&writer, reader, &self.keys.wants(), ArrowMapping::Table)?,
+            Some(keys) => {
+                DecodeProgram::compile(&writer, &with_operation(reader)?, &keys.wants(), ArrowMapping::Table)?
+            }
+        };
         let projected: Vec<RequestedColumn> =
             self.projected.fields().iter().map(|field| RequestedColumn::Value(field.name().clone())).collect();
         let projected = DecodeProgram::compile(&writer, reader, &projected, ArrowMapping::Table)?;
         let missing = of.is_partial.then(|| self.missing(&writer));
-        let compiled =
-            CompiledDecoders { keys: Arc::new(keys), projected: loading.records.add_program(projected), missing };
+        let compiled = CompiledDecoders {
+            own_keys,
+            keys: Arc::new(keys),
+            projected: loading.records.add_program(projected),
+            missing,
+        };
         loading.compiled.insert(of, compiled.clone());
         Ok(compiled)
     }
@@ -197,7 +209,8 @@ impl<'a> LogLoader<'a> {
         location: &BlockLocation,
         loading: &mut LoadState<'_>,
     ) -> Result<usize> {
-        let CompiledDecoders { keys, projected: program, missing } = self.compile(block, loading)?;
+        let CompiledDecoders { own_keys, keys, projected: program, missing } = self.compile(block, loading)?;
+        let columns = own_keys.as_deref().unwrap_or(self.keys);
         let mut frames = RecordFrames::new(content.as_ref())?;
         let records = frames.left();
         let (mut decoder, mut found) = (Decoder::new(keys), Vec::new());
@@ -206,7 +219,7 @@ impl<'a> LogLoader<'a> {
             frames.next(KEYS_AT_ONCE, &mut found)?;
             decoder.decode(&content, &found)?;
             let places: Vec<u32> = found.iter().map(|datum| datum.at).collect();
-            self.add_data(&decoder.finish()?, &content, &places, loading)?;
+            self.add_data(columns, &decoder.finish()?, (&content, &places), loading)?;
             if let Some(missing) = &missing {
                 loading.records.add_missing(Arc::clone(missing));
             }
@@ -237,13 +250,19 @@ impl<'a> LogLoader<'a> {
         let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.projected));
         let mut read = 0;
         let missing = if found.block.is_partial() { Some(self.missing(&self.writer(found)?)) } else { None };
-        let batches = block.batches(&self.keys.columns(self.types)?)?;
+        let own_keys = self.keys.with_operation_of(&self.writer(found)?);
+        let columns = own_keys.as_ref().unwrap_or(self.keys);
+        let types = match &own_keys {
+            None => columns.columns(self.types)?,
+            Some(_) => columns.columns(&avro::arrow_schema(&with_operation(self.table)?, ArrowMapping::Table)?)?,
+        };
+        let batches = block.batches(&types)?;
         let block = loading.records.add_parquet(block);
         for (batch, decoded) in batches.enumerate() {
             let decoded = decoded?;
             read += decoded.num_rows();
             let places: Vec<u32> = (0_u32..).take(decoded.num_rows()).collect();
-            self.add_data(&decoded, &Bytes::new(), &places, loading)?;
+            self.add_data(columns, &decoded, (&Bytes::new(), &places), loading)?;
             if let Some(missing) = &missing {
                 loading.records.add_missing(Arc::clone(missing));
             }
@@ -257,14 +276,14 @@ impl<'a> LogLoader<'a> {
     /// Adds the keys of records to the merge, as one source. Stored keys are ranges of `content`.
     fn add_data(
         &self,
+        columns: &KeyColumns,
         decoded: &RecordBatch,
-        content: &Bytes,
-        places: &[u32],
+        (content, places): (&Bytes, &[u32]),
         loading: &mut LoadState<'_>,
     ) -> Result<()> {
         let numbers = loading.next_numbers(&self.keys.key, places.len())?;
-        let Some(wanted) = self.keys.are_wanted(decoded, content)? else {
-            return self.add_wanted(decoded, content, places, &numbers, loading);
+        let Some(wanted) = columns.are_wanted(decoded, content)? else {
+            return Self::add_wanted(columns, decoded, (content, places), &numbers, loading);
         };
         let kept = filter_record_batch(decoded, &wanted)
             .map_err(|error| Error::internal("records could not be filtered by key").caused_by(error))?;
@@ -272,20 +291,19 @@ impl<'a> LogLoader<'a> {
             values.iter().zip(wanted.values()).filter_map(|(value, is_wanted)| is_wanted.then_some(*value)).collect()
         };
         let numbers = numbers.into_iter().zip(wanted.values()).filter_map(|(at, is_wanted)| is_wanted.then_some(at));
-        self.add_wanted(&kept, content, &of_wanted(places), &numbers.collect::<Vec<_>>(), loading)
+        Self::add_wanted(columns, &kept, (content, &of_wanted(places)), &numbers.collect::<Vec<_>>(), loading)
     }
 
     /// Adds the required records only, with their row numbers if they are merged by row number.
     fn add_wanted(
-        &self,
+        columns: &KeyColumns,
         decoded: &RecordBatch,
-        content: &Bytes,
-        places: &[u32],
+        (content, places): (&Bytes, &[u32]),
         numbers: &[u64],
         loading: &mut LoadState<'_>,
     ) -> Result<()> {
-        let (keys, rest) = self.keys.split_keys(decoded, content, numbers)?;
-        let batch = self.keys.batch(rest, decoded.num_rows())?;
+        let (keys, rest) = columns.split_keys(decoded, content, numbers)?;
+        let batch = columns.batch(rest, decoded.num_rows())?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
         let source = loading.merger.add_source(loading.memory.hold_for_pass(keys.bytes, content)?)?;
         let records =
@@ -320,6 +338,15 @@ impl<'a> LogLoader<'a> {
         loading.records.add_source(LogSource { rows: RowSource::Deletes(known), location: location.clone() });
         Ok(deleted.len())
     }
+}
+
+/// Returns the table's schema with `_hoodie_operation`, to read it from a block that has it.
+fn with_operation(table: &avro::Schema) -> Result<avro::Schema> {
+    if table.field(meta_columns::OPERATION).is_some() {
+        return Ok(table.clone());
+    }
+    let field = avro::Field::nullable_string(meta_columns::OPERATION);
+    table.with_fields(table.fields().iter().cloned().chain([field]).collect())
 }
 
 /// Returns the table's schema, in which fields that the writer does not have are nullable, so that partial records can
