@@ -1,18 +1,25 @@
 """Rows of a write that take more memory than they may: they are in temporary files, and the write is the same."""
 
+import json
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import mortice
 from support.tables.written import NO_METADATA, SCHEMA, content, new_table
+from support.write_memory import ROW_BYTES
 
 # Each batch is written to a file at once.
 TIGHT = {"hoodie.memory.merge.max.size": "1"}
 DELETED = pa.schema([*SCHEMA, ("_hoodie_is_deleted", pa.bool_())])
 TEXT = pa.string()
 TYPES = ["MERGE_ON_READ", "COPY_ON_WRITE"]
+FEW, MANY = 50_000, 250_000
 
 
 def drawn(draw, count, keys, text=TEXT):
@@ -109,3 +116,31 @@ def test_a_folder_that_rows_cannot_be_written_to_ends_the_write(tmp_path):
     names = ["id", "city", "ts", "fare"]
     plain = pa.table([rows[name].cast(SCHEMA.field(name).type) for name in names], schema=SCHEMA)
     assert table.upsert(plain, options | {"hoodie.combine.before.upsert": "false"}).inserts == 100
+
+
+def peak(table, rows, operation, options):
+    """Returns by how many bytes the anonymous memory of a process grows as it writes a stream of rows."""
+    command = [sys.executable, "-m", "support.write_memory", str(table), str(rows), operation, json.dumps(options)]
+    tests = str(Path(__file__).parents[2])
+    paths = os.pathsep.join([tests, str(Path(mortice.__file__).parents[1])])
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured on Linux")
+@pytest.mark.parametrize("operation", ["insert", "upsert"])
+def test_memory_does_not_grow_with_the_rows_of_a_stream(tmp_path, operation):
+    small = {
+        "hoodie.memory.merge.max.size": str(2 << 20),
+        "hoodie.logfile.data.block.max.size": str(1 << 20),
+        "hoodie.parquet.block.size": str(1 << 20),
+    }
+    peaks = []
+    for rows in (FEW, MANY):
+        table = tmp_path / f"{rows}"
+        if operation == "upsert":
+            peak(table, rows, "bulk_insert", small)
+        peaks.append(peak(table, rows, operation, small))
+    grown = (peaks[1] - peaks[0]) / (MANY - FEW)
+    # The keys are in memory, and where each of them goes.
+    assert grown < ROW_BYTES / 2, f"{grown:.0f} bytes of each row, peaks {peaks}"
