@@ -76,8 +76,8 @@ pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
 pub use input_rows::WriteInput;
 pub use recovery::{
-    CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant, create_savepoint, delete_savepoint, restore,
-    rollback,
+    CreatedSavepoint, KeptFiles, RestoredTable, SavepointNote, UndoneInstant, create_savepoint, delete_savepoint,
+    restore, rollback,
 };
 pub use refused_rows::RefusedRows;
 pub use transaction::{CommitExtra, CommitValidator, Committed, Transaction, with_validator};
