@@ -65,6 +65,9 @@ mod transaction;
 mod verify;
 mod write;
 
+#[cfg(test)]
+mod stopped_services;
+
 pub use build_metadata::{BuiltMetadata, MetadataRequest, build_metadata, planned_metadata};
 pub use bulk_insert::bulk_insert;
 pub use clustering::{ClusterResult, ClusteringSteps, cluster, clustering_preview};
