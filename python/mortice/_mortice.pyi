@@ -514,7 +514,12 @@ class DistributedCompaction:
     """The driver's part of compactions whose slices are merged in other processes."""
 
     def __new__(
-        cls, uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], parallelism: int
+        cls,
+        uri: str,
+        storage_options: Mapping[str, Any],
+        options: Mapping[str, str],
+        into_logs: bool,
+        parallelism: int,
     ) -> DistributedCompaction: ...
     @property
     def warnings(self) -> list[str]:
