@@ -336,9 +336,10 @@ fn a_restore_goes_on_wherever_it_was_stopped() {
         let (uri, storage, none) = (table.uri(), StorageOptions::new(), Options::new());
         create_savepoint(&uri, &storage, kept.as_str(), &SavepointNote::default(), (&none, false)).unwrap();
         let after = table.rows(false);
-        table.upsert(&[("a", "x", 5), ("d", "z", 1)], &[]);
-        table.upsert(&[("b", "x", 6)], given);
-        table.upsert(&[("b", "x", 7), ("e", "y", 1)], &[("hoodie.compact.inline", "true")]);
+        let never = ("hoodie.metadata.compact.max.delta.commits", "100");
+        table.upsert(&[("a", "x", 5), ("d", "z", 1)], &[never]);
+        table.upsert(&[("b", "x", 6)], &[given, &[never]].concat());
+        table.upsert(&[("b", "x", 7), ("e", "y", 1)], &[never, ("hoodie.compact.inline", "true")]);
         let run = |table: &Table| {
             restore(&table.uri(), &StorageOptions::new(), kept.as_str(), &Options::new(), false).map(drop)
         };
