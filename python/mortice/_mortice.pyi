@@ -514,7 +514,12 @@ class DistributedCompaction:
     """The driver's part of compactions whose slices are merged in other processes."""
 
     def __new__(
-        cls, uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], parallelism: int
+        cls,
+        uri: str,
+        storage_options: Mapping[str, Any],
+        options: Mapping[str, str],
+        into_logs: bool,
+        parallelism: int,
     ) -> DistributedCompaction: ...
     @property
     def warnings(self) -> list[str]:
@@ -597,11 +602,13 @@ def create_savepoint(
     savepoint: tuple[str, str, str],
     options: Mapping[str, str],
     dry_run: bool,
-) -> tuple[str, str | None, dict[str, list[str]]]:
-    """Makes a savepoint."""
+) -> tuple[str, str | None, dict[str, dict[str, int]]]:
+    """Makes a savepoint: (requested time, completion time, files by partition, with their bytes)."""
 
-def delete_savepoint(uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str]) -> None:
-    """Deletes a savepoint."""
+def delete_savepoint(
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
+) -> tuple[str, str | None, dict[str, dict[str, int]]]:
+    """Deletes a savepoint, which is returned as by `create_savepoint`."""
 
 def delete_partitions(
     uri: str,
@@ -612,16 +619,18 @@ def delete_partitions(
 ) -> _CommitOfWrite:
     """Deletes partitions of a table."""
 
-_PreviewGroup = tuple[str, int, list[tuple[str, int, int]]]
-"""(partition, files that are expected, file slices as (file id, files, bytes))"""
+_PreviewGroup = tuple[str | None, str, int, list[tuple[str, int, int]]]
+"""(instant of a pending plan, partition, files that are expected, file slices as (file id, files, bytes))"""
 
 def cluster(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
 ) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
     """Plans a clustering, and executes what is planned. Returns the new plan's time, commits and warnings."""
 
-def clustering_preview(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str]) -> list[_PreviewGroup]:
-    """Returns the groups of the plan that `cluster` would make."""
+def clustering_preview(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+) -> list[_PreviewGroup]:
+    """Returns the groups of the plans that `cluster` would execute, and of the plan that it would make."""
 
 def delete_where(
     uri: str,
@@ -632,7 +641,7 @@ def delete_where(
 ) -> _CommitOfWrite:
     """Deletes the rows that filters select."""
 
-_CleanOfTable = tuple[str | None, list[tuple[str, int | None]], list[str], str | None]
+_CleanOfTable = tuple[str | None, list[tuple[str, int]], list[str], str | None]
 """(requested time, files with their sizes, deleted partitions, earliest write that stays readable)"""
 
 def clean(
@@ -642,5 +651,5 @@ def clean(
 
 def archive(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
-) -> tuple[list[tuple[str, str | None, str]], list[str]]:
-    """Archives old instants: (requested time, completion time, action); also sentences on options without effect."""
+) -> tuple[list[tuple[str, str | None, str, list[tuple[str, int]]]], list[str]]:
+    """Archives old instants: (requested time, completion time, action, files with bytes); also sentences on options without effect."""

@@ -8,9 +8,11 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.services import compaction
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64()), ("fare", pa.float64())])
+TWO = {"hoodie.log.compaction.blocks.threshold": "2"}
 SCHEDULE = {"hoodie.compact.schedule.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 
 
@@ -55,6 +57,51 @@ def test_tasks_of_spark_compact_a_table(spark, tmp_path, version):
     assert base.to_pylist() == before
     assert not leftovers(path)
     assert mortice.spark.compact(spark, path) is None
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_tasks_of_spark_compact_logs_into_logs(spark, tmp_path, version):
+    path = str(tmp_path / "trips")
+    table = updated_table(path, version)
+    table.upsert(rows(("a", "x", 4, 11.0), ("c", "y", 4, 31.0)))
+    table.refresh()
+    before = content(table)
+    bases = {path.name for path in pathlib.Path(path).rglob("*.parquet")}
+    assert mortice.spark.log_compact(spark, path) is None, "five delta commits are needed"
+    commit = mortice.spark.log_compact(spark, path, options=TWO)
+    assert commit.operation == "LOG_COMPACT"
+    assert sorted(stats.partition for stats in commit.stats) == ["x", "y"]
+    table = mortice.Table(path)
+    assert content(table) == before
+    assert content(mortice.Table(path, use_metadata=False)) == before
+    assert {path.name for path in pathlib.Path(path).rglob("*.parquet")} == bases
+    assert not leftovers(path)
+    assert table.verify().findings == []
+    assert mortice.spark.log_compact(spark, path, options=TWO) is None
+    assert mortice.spark.compact(spark, path) is not None
+    assert content(mortice.Table(path)) == before
+
+
+def test_planned_log_compactions_are_executed_or_given_up(spark, tmp_path):
+    path = str(tmp_path / "trips")
+    table = updated_table(path, 9)
+    table.upsert(rows(("a", "x", 4, 11.0)))
+    scheduled, _ = compaction.log_compact(path, {}, TWO, run=False)
+    table.upsert(rows(("a", "x", 5, 12.0)))
+    table.refresh()
+    before = content(table)
+    assert mortice.spark.log_compact(spark, path, schedule=False).instant == scheduled
+    assert content(mortice.Table(path)) == before
+    table.upsert(rows(("a", "x", 6, 13.0)))
+    table.upsert(rows(("a", "x", 7, 14.0)))
+    scheduled, _ = compaction.log_compact(path, {}, TWO, run=False)
+    assert scheduled is not None
+    table.compact()
+    before = content(mortice.Table(path))
+    assert mortice.spark.log_compact(spark, path, schedule=False) is None
+    table.refresh()
+    assert scheduled not in [instant.requested_time for instant in table.timeline]
+    assert content(table) == before
 
 
 def test_what_is_planned_is_executed_after_a_failure(spark, tmp_path):

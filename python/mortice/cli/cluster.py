@@ -29,7 +29,8 @@ def run_cluster(arguments: argparse.Namespace) -> int:
     table = Table(arguments.path, storage_options=dict(arguments.storage_options), mmap=arguments.mmap)
     options = dict(arguments.options)
     if arguments.dry_run:
-        groups = preview(table.uri, dict(arguments.storage_options), options)
+        schedule, run = not arguments.run_only, not arguments.schedule_only
+        groups = preview(table.uri, dict(arguments.storage_options), options, schedule, run)
         _print_groups(groups, arguments.json)
         return 0
     with service_progress("bytes", arguments.progress):
@@ -50,6 +51,7 @@ def _print_groups(groups: list[ClusteringGroup], as_json: bool) -> None:
         print_json(
             [
                 {
+                    "instant": group.instant,
                     "partition": group.partition,
                     "file_ids": group.file_ids,
                     "files": group.files,
@@ -61,8 +63,22 @@ def _print_groups(groups: list[ClusteringGroup], as_json: bool) -> None:
         )
         return
     print_table(
-        ["partition", "file groups", "files", "bytes", "new files"],
-        [[group.partition, len(group.file_ids), group.files, group.file_bytes, group.outputs] for group in groups],
+        ["instant", "partition", "file groups", "files", "bytes", "new files"],
+        [
+            [
+                group.instant or "(new)",
+                group.partition,
+                len(group.file_ids),
+                group.files,
+                group.file_bytes,
+                group.outputs,
+            ]
+            for group in groups
+        ],
     )
-    files, size = sum(group.files for group in groups), sum(group.file_bytes for group in groups)
-    print(f"clustering (new): would rewrite {files} files, {size:,} bytes" if groups else "nothing to cluster")
+    for instant in dict.fromkeys(group.instant for group in groups):
+        of_plan = [group for group in groups if group.instant == instant]
+        files, size = sum(group.files for group in of_plan), sum(group.file_bytes for group in of_plan)
+        print(f"clustering {instant or '(new)'}: would rewrite {files} files, {size:,} bytes")
+    if not groups:
+        print("nothing to cluster")

@@ -36,7 +36,7 @@ def run_clean(arguments: argparse.Namespace) -> int:
         print_json([dataclasses.asdict(one) for one in cleans])
         return 0
     if arguments.dry_run:
-        rows = [[one.instant or "(new)", file.path, file.bytes or ""] for one in cleans for file in one.files]
+        rows = [[one.instant or "(new)", file.path, file.bytes] for one in cleans for file in one.files]
         print_table(["instant", "file", "bytes"], rows, widest=200)
     for one in cleans:
         print(_summary(one, "would delete" if arguments.dry_run else "deleted"))
@@ -46,8 +46,8 @@ def run_clean(arguments: argparse.Namespace) -> int:
 
 
 def _summary(one: Clean, verb: str) -> str:
-    known = sum(file.bytes or 0 for file in one.files)
-    return f"clean {one.instant or '(new)'}: {verb} {len(one.files)} files, {known:,} bytes"
+    size = sum(file.bytes for file in one.files)
+    return f"clean {one.instant or '(new)'}: {verb} {len(one.files)} files, {size:,} bytes"
 
 
 def run_archive(arguments: argparse.Namespace) -> int:
@@ -60,8 +60,11 @@ def run_archive(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.dry_run:
         print_table(
-            ["requested", "completed", "action"],
-            [[one.instant, one.completion_time or "", one.action] for one in archived],
+            ["requested", "completed", "action", "file", "bytes"],
+            [[one.instant, one.completion_time or "", one.action, *file] for one in archived for file in one.files],
+            widest=200,
         )
-    print(f"{'would archive' if arguments.dry_run else 'archived'} {len(archived)} instants")
+    files, size = sum(len(one.files) for one in archived), sum(size for one in archived for _, size in one.files)
+    verb = "would archive" if arguments.dry_run else "archived"
+    print(f"{verb} {len(archived)} instants: {files} files, {size:,} bytes")
     return 0

@@ -27,7 +27,7 @@ def print_rollback(done: Rollback) -> None:
     print_table(["what", "file", "bytes"], lines, widest=200)
     size = sum(size for _, size in done.deleted)
     state = "would be rolled back" if done.rollback_instant is None else f"rolled back by {done.rollback_instant}"
-    print(f"{done.instant}.{done.action} ({done.state.lower()}) {state}: {len(done.deleted)} files, {size} bytes")
+    print(f"{done.instant}.{done.action} ({done.state.lower()}) {state}: {len(done.deleted)} files, {size:,} bytes")
 
 
 def run_restore(arguments: argparse.Namespace) -> int:
@@ -44,7 +44,8 @@ def run_restore(arguments: argparse.Namespace) -> int:
         ],
     )
     state = "would be restored" if done.restore_instant is None else f"restored by {done.restore_instant}"
-    print(f"{state} to {done.instant}: {len(done.undone)} instants")
+    files = [size for one in done.undone for _, size in one.deleted]
+    print(f"{state} to {done.instant}: {len(done.undone)} instants, {len(files)} files, {sum(files):,} bytes")
     return 0
 
 
@@ -52,23 +53,24 @@ def run_savepoint(arguments: argparse.Namespace) -> int:
     """Makes or deletes a savepoint, or prints the files that it would keep."""
     table = _table(arguments)
     options = dict(arguments.options)
+    dry_run = arguments.dry_run
     if arguments.delete:
-        if not arguments.dry_run:
-            table.delete_savepoint(arguments.instant, options)
-        print(f"savepoint {arguments.instant} {'would be deleted' if arguments.dry_run else 'deleted'}")
-        return 0
-    done = table.savepoint(arguments.instant, arguments.comment, arguments.user, options, dry_run=arguments.dry_run)
+        done = table.delete_savepoint(arguments.instant, options, dry_run=dry_run)
+        what = "would be deleted: it keeps" if dry_run else "deleted: it kept"
+    else:
+        done = table.savepoint(arguments.instant, arguments.comment, arguments.user, options, dry_run=dry_run)
+        what = "would keep" if dry_run else "keeps"
     if arguments.json:
         print_json(dataclasses.asdict(done))
     else:
-        _print_savepoint(done, arguments.dry_run)
+        _print_savepoint(done, what)
     return 0
 
 
-def _print_savepoint(done: Savepoint, dry_run: bool) -> None:
-    kept = [(partition, name) for partition, names in done.files.items() for name in names]
-    print_table(["partition", "file"], kept, widest=200)
-    print(f"savepoint of {done.instant} {'would keep' if dry_run else 'keeps'} {len(kept)} files")
+def _print_savepoint(done: Savepoint, what: str) -> None:
+    kept = [(partition, name, size) for partition, files in done.files.items() for name, size in files.items()]
+    print_table(["partition", "file", "bytes"], kept, widest=200)
+    print(f"savepoint of {done.instant} {what} {len(kept)} files, {sum(size for *_, size in kept):,} bytes")
 
 
 def _table(arguments: argparse.Namespace) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mortice import _mortice
@@ -22,6 +22,8 @@ class ArchivedInstant:
     """The completion time; None up to table version 7."""
     action: str
     """The action, as Hudi's name: `deltacommit`, `clean`, …."""
+    files: list[tuple[str, int]] = field(repr=False)
+    """Its files on the active timeline, which are deleted: paths relative to the table, and bytes."""
 
 
 def archive(

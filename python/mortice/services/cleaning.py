@@ -18,8 +18,8 @@ class CleanedFile:
 
     path: str
     """The file's path, relative to the table."""
-    bytes: int | None
-    """The size of the file; None if the plan was another writer's."""
+    bytes: int
+    """The size of the file."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ __all__ = ["ClusteringGroup", "cluster", "clustering_preview"]
 class ClusteringGroup:
     """File groups of a partition that are rewritten together."""
 
+    instant: str | None
+    """The requested time of the pending plan; None of a plan that would be made."""
     partition: str
     """The partition path; empty if the table is not partitioned."""
     file_ids: list[str]
@@ -55,25 +57,35 @@ def cluster(
 
 
 def clustering_preview(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    schedule: bool = True,
+    run: bool = True,
 ) -> list[ClusteringGroup]:
-    """Returns the groups of the plan that `cluster` would make now. Nothing is changed.
+    """Returns the groups of the plans that `cluster` would execute now, and of the one that it would make.
+
+    Nothing is changed.
 
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
         options: Options by Hudi's names.
+        schedule: False makes no new plan.
+        run: False executes no plan.
 
     Raises as `cluster`.
     """
-    groups = _mortice.clustering_preview(uri, storage_options, checked_options(options))
+    schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
+    groups = _mortice.clustering_preview(uri, storage_options, checked_options(options), schedule, run)
     return [
         ClusteringGroup(
+            instant,
             partition,
             [file_id for file_id, _, _ in slices],
             sum(files for _, files, _ in slices),
             sum(size for _, _, size in slices),
             outputs,
         )
-        for partition, outputs, slices in groups
+        for instant, partition, outputs, slices in groups
     ]

@@ -36,17 +36,17 @@ class Rollback:
 
 @dataclass(frozen=True)
 class Savepoint:
-    """A savepoint that was made, or would be.
+    """A savepoint that was made or deleted, or would be.
 
     Attributes:
         instant: The requested time of the write that it keeps.
         completion_time: When it was made; None up to table version 7, and after a dry run.
-        files: The names of the files that it keeps, by partition.
+        files: The names of the files that it keeps, by partition, with their bytes.
     """
 
     instant: str
     completion_time: str | None
-    files: dict[str, list[str]]
+    files: dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ def create_savepoint(
 
 
 def delete_savepoint(
-    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None
-) -> None:
+    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
+) -> Savepoint:
     """Deletes a savepoint of the table at `uri`.
 
     Args:
@@ -139,10 +139,15 @@ def delete_savepoint(
         storage_options: Options of the storage, checked.
         instant: The requested time of the write that it keeps.
         options: Options by Hudi's names.
+        dry_run: True changes nothing.
+
+    Returns:
+        The savepoint, with those of its files that are in storage.
 
     Raises as `rollback`.
     """
-    _mortice.delete_savepoint(uri, storage_options, requested_time(instant), checked_options(options))
+    given = checked_options(options)
+    return Savepoint(*_mortice.delete_savepoint(uri, storage_options, requested_time(instant), given, dry_run))
 
 
 def requested_time(instant: str) -> str:

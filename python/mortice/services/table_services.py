@@ -187,17 +187,23 @@ class TableServices(TableBase):
         self.refresh()
         return done
 
-    def delete_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> None:
+    def delete_savepoint(
+        self, instant: str, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> restores.Savepoint:
         """Deletes a savepoint. Its files stay until they are cleaned.
 
         Args:
             instant: The requested time of the write that it keeps.
             options: As for `savepoint`.
+            dry_run: True returns the savepoint, and changes nothing.
 
         Raises `InvalidArgumentError` if there is no such savepoint.
         """
-        restores.delete_savepoint(self.uri, self._storage_options, instant, options)
+        done = restores.delete_savepoint(
+            self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
+        )
         self.refresh()
+        return done
 
     def restore(
         self, instant: str, options: Mapping[str, Any] | None = None, *, dry_run: bool = False

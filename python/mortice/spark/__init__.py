@@ -10,11 +10,12 @@
 Both return the same rows; `read` needs less CPU time in the JVM. Spark does not prune columns of a Python data source:
 name the columns that the query needs. `count` counts rows without sending them to the JVM. `write` writes a DataFrame
 to a table, `stream_writer` the batches of a stream; `merge_into` merges one as SQL's `MERGE INTO`; `compact` merges
-log files of a table into base files. `merge_udf` returns a function that merges rows of DataFrames by Hudi's rules.
+log files of a table into base files, `log_compact` into log files. `merge_udf` returns a function that merges rows of
+DataFrames by Hudi's rules.
 pyspark is imported only when one of these is called.
 """
 
-from mortice.spark.compact import compact
+from mortice.spark.compact import compact, log_compact
 from mortice.spark.merge_frame import merge_into
 from mortice.spark.merge_udf import merge_udf
 from mortice.spark.metrics import Metrics
@@ -23,4 +24,15 @@ from mortice.spark.register import register
 from mortice.spark.write import write
 from mortice.spark.write_stream import stream_writer
 
-__all__ = ["Metrics", "compact", "count", "merge_into", "merge_udf", "read", "register", "stream_writer", "write"]
+__all__ = [
+    "Metrics",
+    "compact",
+    "count",
+    "log_compact",
+    "merge_into",
+    "merge_udf",
+    "read",
+    "register",
+    "stream_writer",
+    "write",
+]

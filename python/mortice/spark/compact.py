@@ -17,7 +17,7 @@ from mortice.writes import commit_of, warn_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["compact"]
+__all__ = ["compact", "log_compact"]
 
 
 def compact(
@@ -44,10 +44,49 @@ def compact(
 
     Raises as `Table.compact`.
     """
+    return _compacted(spark, uri, schedule, options, into_logs=False)
+
+
+def log_compact(
+    spark: SparkSession,
+    uri: str | os.PathLike[str],
+    schedule: bool = True,
+    options: Mapping[str, Any] | None = None,
+) -> Commit | None:
+    """Merges the log files of file slices into one log file each, as tasks of Spark. Works on Spark 3.5 and later, also
+    on Connect.
+
+        mortice.spark.log_compact(spark, "/lake/trips")
+
+    It executes what is pending, also what Hudi planned, then plans and executes another log compaction, if one is due.
+    One that is stopped, or fails, stays pending; the next call executes it.
+
+    Args:
+        spark: The session.
+        uri: The table's base path, a local path or a URI.
+        schedule: False executes what is pending only.
+        options: As for `Table.log_compact`, and options of the storage as for `mortice.spark.write`.
+
+    Returns:
+        The last log compaction that was executed; None if there was nothing to compact.
+
+    Raises as `Table.log_compact`.
+    """
+    return _compacted(spark, uri, schedule, options, into_logs=True)
+
+
+def _compacted(
+    spark: SparkSession,
+    uri: str | os.PathLike[str],
+    schedule: bool,
+    options: Mapping[str, Any] | None,
+    *,
+    into_logs: bool,
+) -> Commit | None:
     target, schedule = WriteTarget.from_options(uri, options), checked_bool("schedule", schedule)
     storage = target.storage_options(spark)
-    native = _mortice.DistributedCompaction(target.uri, storage, target.options, parallelism(spark))
-    warn_of(native.warnings, stacklevel=3)
+    native = _mortice.DistributedCompaction(target.uri, storage, target.options, into_logs, parallelism(spark))
+    warn_of(native.warnings, stacklevel=4)
     commits = _executed(spark, native)
     if schedule and native.schedule() is not None:
         commits += _executed(spark, native)
@@ -62,5 +101,5 @@ def _executed(spark: SparkSession, native: _mortice.DistributedCompaction) -> li
         stage, tasks = step
         with aborted_on_error(native):
             reports = run_tasks(spark, stage, tasks)
-        commits.append(commit_of(native.commit(reports), stacklevel=4))
+        commits.append(commit_of(native.commit(reports), stacklevel=5))
     return commits

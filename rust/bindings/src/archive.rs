@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use crate::arguments::StorageArgument;
 use crate::errors::released;
 
-/// An archived instant: requested time, completion time, action.
-type ArchivedInstant = (String, Option<String>, &'static str);
+/// An archived instant: requested time, completion time, action, files with their bytes.
+type ArchivedInstant = (String, Option<String>, &'static str, Vec<(String, u64)>);
 
 /// Archives old instants of a table. Returns them, and sentences on options without effect.
 #[pyfunction]
@@ -26,9 +26,10 @@ pub(crate) fn archive(
         let (access, warnings) = TableAccess::open(uri, &storage, &options, "archive")?;
         let archival = Archival::new(&access)?;
         let result = if dry_run { archival.dry_run()? } else { archival.run()? };
-        let archived = result.archived.into_iter().map(|instant| {
+        let archived = result.archived.into_iter().map(|archived| {
+            let instant = archived.instant;
             let completed = instant.completion_time.map(|time| time.to_string());
-            (instant.requested_time.to_string(), completed, instant.action.name())
+            (instant.requested_time.to_string(), completed, instant.action.name(), archived.files)
         });
         Ok((archived.collect(), warnings))
     })

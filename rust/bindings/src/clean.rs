@@ -10,7 +10,7 @@ use crate::arguments::StorageArgument;
 use crate::errors::released;
 
 /// A clean: requested time, files with their sizes, partitions that were deleted, the earliest write that stays readable.
-type CleanOfTable = (Option<String>, Vec<(String, Option<u64>)>, Vec<String>, Option<String>);
+type CleanOfTable = (Option<String>, Vec<(String, u64)>, Vec<String>, Option<String>);
 
 /// Completes pending cleans of a table, and runs a new one. Returns them, and sentences on options without effect.
 #[pyfunction]

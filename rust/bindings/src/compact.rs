@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mortice::client::distributed::DistributedCompaction as Core;
+use mortice::client::distributed::{CompactionTarget, DistributedCompaction as Core};
 use mortice::client::{self, Committed, CompactRequest, RefusedRows, WriteResult};
 use mortice::{Error, ErrorKind, storage};
 use pyo3::prelude::*;
@@ -77,11 +77,13 @@ impl DistributedCompaction {
         uri: &str,
         storage_options: StorageArgument,
         options: BTreeMap<String, String>,
+        into_logs: bool,
         parallelism: u32,
     ) -> PyResult<Self> {
+        let into = if into_logs { CompactionTarget::LogFiles } else { CompactionTarget::BaseFiles };
         let core = released(py, || {
             let storage = storage::needed_options(uri, &storage_options)?;
-            Core::open((uri, &storage), &options, parallelism)
+            Core::open((uri, &storage), &options, into, parallelism)
         })?;
         Ok(Self(Mutex::new(core)))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, RestoredTable, SavepointNote, UndoneInstant};
+use mortice::client::{self, CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant};
 use mortice::storage;
 use pyo3::prelude::*;
 
@@ -15,8 +15,8 @@ type Files = Vec<(String, u64)>;
 type UndoneOfRollback = (String, &'static str, &'static str, Option<String>, Files, Files);
 /// Requested time, requested time of the restore, the instants that were undone.
 type RestoreOfTable = (String, Option<String>, Vec<UndoneOfRollback>);
-/// Requested time, completion time, files by partition.
-type SavepointOfTable = (String, Option<String>, BTreeMap<String, Vec<String>>);
+/// Requested time, completion time, files by partition, with their bytes.
+type SavepointOfTable = (String, Option<String>, BTreeMap<String, BTreeMap<String, u64>>);
 
 /// Rolls an instant back.
 #[pyfunction]
@@ -49,11 +49,11 @@ pub(crate) fn create_savepoint(
         let storage = storage::needed_options(uri, &storage_options)?;
         let note = SavepointNote { user, comment };
         let made = client::create_savepoint(uri, &storage, &instant, &note, (&options, dry_run))?;
-        Ok((made.instant.to_string(), made.completion_time.map(|time| time.to_string()), made.files))
+        Ok(savepoint_of(made))
     })
 }
 
-/// Deletes a savepoint.
+/// Deletes a savepoint, and returns it.
 #[pyfunction]
 pub(crate) fn delete_savepoint(
     py: Python<'_>,
@@ -61,11 +61,17 @@ pub(crate) fn delete_savepoint(
     storage_options: StorageArgument,
     instant: &str,
     options: BTreeMap<String, String>,
-) -> PyResult<()> {
+    dry_run: bool,
+) -> PyResult<SavepointOfTable> {
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
-        client::delete_savepoint(uri, &storage, instant, &options)
+        client::delete_savepoint(uri, &storage, instant, &options, dry_run).map(savepoint_of)
     })
+}
+
+fn savepoint_of(savepoint: CreatedSavepoint) -> SavepointOfTable {
+    let completed = savepoint.completion_time.map(|time| time.to_string());
+    (savepoint.instant.to_string(), completed, savepoint.files)
 }
 
 /// Restores a table.

@@ -44,8 +44,13 @@ def test_archival_does_what_its_dry_run_says(table):
     planned = table.archive(KEEP | NO_METADATA, dry_run=True)
     assert planned
     assert all_files(table) == untouched
+    folder = pathlib.Path(table.uri) / (".hoodie" if table.version == 6 else ".hoodie/timeline")
+    sizes = {str(path.relative_to(table.uri)): path.stat().st_size for path in folder.iterdir() if path.is_file()}
     done = table.archive(KEEP | NO_METADATA)
     assert done == planned
+    deleted = {path: size for path, size in sizes.items() if not (pathlib.Path(table.uri) / path).exists()}
+    assert {path: size for one in done for path, size in one.files} == deleted
+    assert all(one.instant in path for one in done for path, _ in one.files)
     moved = [one.instant for one in done]
     assert moved == before[: len(moved)], "the oldest"
     assert instants(table) == before[len(moved) :]
@@ -111,8 +116,11 @@ def test_the_command(table, capsys):
     planned = json.loads(capsys.readouterr().out)
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == planned
-    assert f"would archive {len(planned)} instants" in printed
+    files = [file for one in planned for file in one["files"]]
+    size = sum(size for _, size in files)
+    assert f"would archive {len(planned)} instants: {len(files)} files, {size:,} bytes" in printed
     assert all(one["instant"] in printed for one in planned)
+    assert all(path in printed and str(size) in printed for path, size in files)
     assert main(arguments) == 0
     assert "archived 0 instants" in capsys.readouterr().out
 

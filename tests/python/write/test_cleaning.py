@@ -126,6 +126,27 @@ def test_what_a_pending_compaction_reads_stays(tmp_path):
     assert content(table)[0] == ("a", "x", 7, 7.0)
 
 
+def test_the_dry_run_of_a_pending_clean_has_the_files_that_are_left(table):
+    """A clean that was stopped after it had deleted a file."""
+    root = pathlib.Path(table.uri)
+    before = data_files(table)
+    [done] = table.clean(TWO)
+    deleted = [path for path in before if not (root / path).exists()]
+    assert len(deleted) > 1
+    timeline = root / (".hoodie" if table.version == 6 else ".hoodie/timeline")
+    [completed] = timeline.glob(f"{done.instant}*.clean")
+    completed.unlink()
+    for path in deleted[1:]:
+        (root / path).write_bytes(b"x" * before[path])
+    table.refresh()
+    [planned] = table.clean(TWO, dry_run=True)
+    assert planned.instant == done.instant
+    assert {file.path: file.bytes for file in planned.files} == {path: before[path] for path in deleted[1:]}
+    [completed] = table.clean(TWO)
+    assert (completed.instant, completed.files) == (done.instant, planned.files)
+    assert not set(deleted) & set(data_files(table))
+
+
 def test_the_command(table, capsys):
     arguments = ["clean", table.uri, "--option", "hoodie.clean.commits.retained=2"]
     before, untouched = data_files(table), all_files(table)

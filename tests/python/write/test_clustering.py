@@ -275,7 +275,14 @@ def test_the_command_plans_runs_and_shows_what_it_would_do(tmp_path, capsys):
     assert sum(group["bytes"] for group in shown) == sum(s.size for s in table.file_slices())
     assert "new files" in output("--dry-run")
     assert output("--run-only") == "nothing to cluster\n"
+    assert output("--dry-run", "--run-only").endswith("nothing to cluster\n")
     assert output("--schedule-only").startswith("planned: ")
+    table.refresh()
+    [pending] = {one.requested_time for one in table.timeline.pending}
+    planned = json.loads(output("--dry-run", "--run-only", "--json"))
+    assert planned == [{**group, "instant": pending} for group in shown]
+    files, size = (sum(group[what] for group in shown) for what in ("files", "bytes"))
+    assert f"clustering {pending}: would rewrite {files} files, {size:,} bytes" in output("--dry-run")
     assert "CLUSTER" in output("--run-only", "--option", "hoodie.clustering.plan.strategy.sort.columns=fare")
     table.refresh()
     assert len(groups(table)) == 2

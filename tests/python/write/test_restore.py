@@ -65,6 +65,48 @@ def test_the_index_of_keys_is_built_again(tmp_path):
     assert [key for key, *_ in both(table)] == ["a", "b", "c", "d"]
 
 
+def metadata_files(table):
+    """The contents of the data files of the metadata table."""
+    files = (path for path in (pathlib.Path(table.uri) / ".hoodie/metadata").glob("[!.]*/*") if path.is_file())
+    return {path: path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("table_type", ["MERGE_ON_READ", "COPY_ON_WRITE"])
+@pytest.mark.parametrize("version", [8, 9])
+def test_the_metadata_table_is_rolled_back(tmp_path, version, table_type):
+    """Its files are those that it had: nothing is listed or read again."""
+    table = new_table(tmp_path / "trips", version, table_type)
+    index = {"hoodie.index.type": "RECORD_INDEX", "hoodie.metadata.global.record.level.index.enable": "true"}
+    table.upsert(FIRST, index | NO_SMALL_FILES)
+    kept = table.upsert(rows(("a", "x", 2, 5.0)), index | NO_SMALL_FILES)
+    table.savepoint(kept.instant)
+    expected, before = both(table), metadata_files(table)
+    for one in (CHANGED, NEW):
+        table.upsert(one, index | NO_SMALL_FILES)
+    table.delete(rows(("b", "x", 9, 0.0)), index | NO_SMALL_FILES)
+    assert metadata_files(table) != before
+    table.restore(kept.instant)
+    assert metadata_files(table) == before
+    assert both(table) == expected
+    assert table.verify().findings == []
+    table.upsert(NEW, index | NO_SMALL_FILES)
+    assert [key for key, *_ in both(table)] == ["a", "b", "c", "d"]
+
+
+def test_a_metadata_table_that_was_compacted_since_is_built_again(tmp_path):
+    table = new_table(tmp_path / "trips")
+    kept = table.upsert(FIRST, NO_SMALL_FILES)
+    table.savepoint(kept.instant)
+    expected = both(table)
+    table.upsert(CHANGED, NO_SMALL_FILES)
+    table.upsert(NEW, NO_SMALL_FILES | {"hoodie.metadata.compact.max.delta.commits": "1"})
+    partitions = table.properties["hoodie.table.metadata.partitions"]
+    table.restore(kept.instant)
+    assert table.properties["hoodie.table.metadata.partitions"] == partitions
+    assert both(table) == expected
+    assert table.verify().findings == []
+
+
 def test_a_write_without_a_savepoint_can_be_restored_to_while_its_files_are_there(tmp_path):
     table = new_table(tmp_path / "trips", 9, "COPY_ON_WRITE")
     first = table.upsert(FIRST)

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from mortice import InvalidArgumentError, InvalidTableError
+from mortice.cli.main import main
 from support.tables.written import CHANGED, FIRST, KINDS, NO_SMALL_FILES, both, content, new_table, rows
 
 
@@ -69,7 +70,9 @@ def test_a_savepoint_keeps_its_instant(table):
     assert not [instant for instant in table.timeline if instant.action == "savepoint"]
     made = table.savepoint(first.instant, "before the change", "me")
     assert made.files == planned.files
-    assert {f"{partition}/{name}" for partition, names in made.files.items() for name in names} <= set(files(table))
+    kept = {f"{partition}/{name}": size for partition, names in made.files.items() for name, size in names.items()}
+    assert kept
+    assert kept == {path: (pathlib.Path(table.uri) / path).stat().st_size for path in kept}
     (instant,) = [instant for instant in table.timeline if instant.action == "savepoint"]
     metadata = table.timeline.metadata(instant)
     assert (metadata["savepointedBy"], metadata["comments"]) == ("me", "before the change")
@@ -77,11 +80,38 @@ def test_a_savepoint_keeps_its_instant(table):
         table.rollback(first.instant)
     with pytest.raises(InvalidArgumentError, match="has a savepoint"):
         table.savepoint(first.instant)
-    table.delete_savepoint(first.instant)
+    assert table.delete_savepoint(first.instant, dry_run=True).files == made.files
+    assert [instant for instant in table.timeline if instant.action == "savepoint"]
+    assert table.delete_savepoint(first.instant).files == made.files
     with pytest.raises(InvalidArgumentError, match="no savepoint"):
         table.delete_savepoint(first.instant)
     table.rollback(first.instant)
     assert both(table) == []
+
+
+def test_commands_print_files_and_bytes(table, capsys):
+    first = table.upsert(FIRST, NO_SMALL_FILES)
+    table.upsert(CHANGED, NO_SMALL_FILES)
+    kept = table.savepoint(first.instant, dry_run=True).files
+    sizes = {name: size for names in kept.values() for name, size in names.items()}
+    in_all = f"{len(sizes)} files, {sum(sizes.values()):,} bytes"
+
+    def printed(*arguments):
+        assert main([arguments[0], table.uri, first.instant, *arguments[1:]]) == 0
+        return capsys.readouterr().out
+
+    for out, expected in (
+        (printed("savepoint", "--dry-run"), f"would keep {in_all}"),
+        (printed("savepoint"), f"keeps {in_all}"),
+        (printed("savepoint", "--delete", "--dry-run"), f"would be deleted: it keeps {in_all}"),
+    ):
+        assert expected in out
+        assert all(name in out and str(size) in out for name, size in sizes.items())
+    undone = table.restore(first.instant, dry_run=True).undone
+    deleted = [size for one in undone for _, size in one.deleted]
+    out = printed("restore", "--dry-run")
+    assert f"{len(undone)} instants, {len(deleted)} files, {sum(deleted):,} bytes" in out
+    assert "deleted: it kept" in printed("savepoint", "--delete")
 
 
 @pytest.mark.parametrize("instant", ["20200101000000000", "latest", "", 5])

@@ -162,11 +162,14 @@ fn check_possible(index: &str, after: &BTreeSet<String>) -> Result<()> {
     Err(Error::unsupported(format!("index {index} of the metadata table: it needs {needs}")))
 }
 
-/// The files that are deleted: those of partitions, or all.
+/// The files that are deleted: those of partitions, or all; also what is left of those that are not there.
 fn deleted_files(store: &dyn FileStore, planned: &PlannedPartitions, is_all: bool) -> Result<Vec<(String, u64)>> {
-    let folders: Vec<String> = match is_all && !planned.before.is_empty() {
+    let folders: Vec<String> = match is_all || planned.before.is_empty() {
         true => vec![METADATA_ROOT.to_owned()],
-        false => planned.dropped.iter().map(|name| format!("{METADATA_ROOT}/{name}")).collect(),
+        false => {
+            let names = planned.dropped.iter().chain(&planned.unlisted);
+            names.map(|name| format!("{METADATA_ROOT}/{name}")).collect()
+        }
     };
     let mut files = Vec::new();
     for folder in folders {

@@ -67,6 +67,9 @@ mod transaction;
 mod verify;
 mod write;
 
+#[cfg(test)]
+mod stopped_services;
+
 pub use build_metadata::{BuiltMetadata, MetadataRequest, build_metadata, planned_metadata};
 pub use bulk_insert::bulk_insert;
 pub use clustering::{ClusterResult, ClusteringSteps, cluster, clustering_preview};
@@ -78,8 +81,8 @@ pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
 pub use input_rows::WriteInput;
 pub use recovery::{
-    CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant, create_savepoint, delete_savepoint, restore,
-    rollback,
+    CreatedSavepoint, KeptFiles, RestoredTable, SavepointNote, UndoneInstant, create_savepoint, delete_savepoint,
+    restore, rollback,
 };
 pub use refused_rows::RefusedRows;
 pub use transaction::{CommitExtra, CommitValidator, Committed, Transaction, with_validator};

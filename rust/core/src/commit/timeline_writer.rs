@@ -17,7 +17,7 @@ use bytes::Bytes;
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::{FileStore, FolderEntry, PutOutcome};
+use crate::storage::{FileStatus, FileStore, FolderEntry, PutOutcome};
 use crate::timeline::metadata::TimelineMetadata;
 use crate::timeline::{Action, Instant, InstantState, Timeline};
 
@@ -171,15 +171,15 @@ impl TimelineWriter {
         Ok(names.filter_map(|name| Timeline::parse_file_name(self.layout, name)).collect())
     }
 
-    /// All files of instants, with the times at which they were modified, in milliseconds since the epoch.
+    /// All files of instants, with their sizes and the times at which they were modified.
     ///
     /// # Errors
     /// Those of the storage.
-    pub fn files_with_times(&self) -> Result<Vec<(Instant, i64)>> {
+    pub fn files_with_status(&self) -> Result<Vec<(Instant, FileStatus)>> {
         let entries = self.store.list(&self.folder)?.unwrap_or_default();
         let files = entries.into_iter().filter_map(|entry| match entry {
             FolderEntry::File(status) => {
-                Timeline::parse_file_name(self.layout, &status.name).map(|instant| (instant, status.modified_ms))
+                Timeline::parse_file_name(self.layout, &status.name).map(|instant| (instant, status))
             }
             FolderEntry::Folder(_) => None,
         });
@@ -294,7 +294,9 @@ impl TimelineWriter {
         Created::Unknown(failure.unwrap_or_else(|| Error::internal("a file was not created without an error")))
     }
 
-    fn path(&self, file_name: &str) -> String {
+    /// The path of a file of an instant, from the store's root on.
+    #[must_use]
+    pub fn path(&self, file_name: &str) -> String {
         format!("{}/{file_name}", self.folder)
     }
 }

@@ -113,6 +113,15 @@ fn time_on_table(write: &RequestedTime) -> Option<&str> {
     (!time.starts_with(NO_TIME)).then(|| time.get(..INIT_TIME.len()).unwrap_or(time))
 }
 
+/// Whether a requested time of the metadata table's timeline is that of a partition's initialisation: a number counted from zero, or,
+/// before table version 8, the time of a commit with a number from 010 on behind it (`HoodieTableMetadataUtil.createIndexInitTimestamp`).
+#[must_use]
+pub fn is_init_instant(time: &RequestedTime) -> bool {
+    let time = time.as_str();
+    let is_numbered = |suffix: &str| suffix.len() == INIT_SUFFIX.len() && suffix >= INIT_SUFFIX;
+    time.starts_with(NO_TIME) || time.get(INIT_TIME.len()..).is_some_and(is_numbered)
+}
+
 /// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which takes the
 /// metadata table's partitions out of the table's properties; the check costs nothing.
 fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
@@ -166,6 +175,21 @@ mod tests {
             (vec!["20240101000000000.inflight"], vec!["20240101000000000.deltacommit"], true),
         ] {
             assert_eq!(is_ahead(&timeline(&table), &timeline(&metadata)), expected, "{table:?} {metadata:?}");
+        }
+    }
+
+    #[test]
+    fn initialisations_are_known_by_their_times() {
+        for (time, expected) in [
+            ("00000000000000002", true),
+            ("00000000000000010", true),
+            ("20240101000000000010", true),
+            ("20240101000000000012", true),
+            ("20240101000000000001", false),
+            ("20240101000000000006", false),
+            ("20240101000000000", false),
+        ] {
+            assert_eq!(is_init_instant(&RequestedTime::from(time)), expected, "{time}");
         }
     }
 

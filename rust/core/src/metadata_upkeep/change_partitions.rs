@@ -61,8 +61,11 @@ pub(super) fn change_partitions(
     let PartitionChanges { added, dropped } = decided_changes(store, table, options, listed)?;
     if !dropped.is_empty() {
         let names: Vec<String> = dropped.iter().map(|kind| kind.folder().to_owned()).collect();
-        drop_partitions(store, &names)?;
-        let left: Vec<&str> = dropped.iter().filter(|kind| !added.contains(kind)).map(|kind| kind.folder()).collect();
+        let (again, left): (Vec<PartitionKind>, Vec<PartitionKind>) =
+            dropped.iter().copied().partition(|kind| added.contains(kind));
+        let folders = |kinds: Vec<PartitionKind>| kinds.into_iter().map(PartitionKind::folder).collect::<Vec<_>>();
+        drop_partitions(store, &names, &folders(again))?;
+        let left = folders(left);
         undefine_indexes(store.as_ref(), &left)?;
     }
     if !added.is_empty() {

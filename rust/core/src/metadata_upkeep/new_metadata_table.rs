@@ -14,7 +14,7 @@ use super::indexed_columns::{
 use super::listing_records::TableListing;
 use super::metadata_folder::{MetadataFolder, ROOT};
 use super::new_partition::NewPartition;
-use super::partition_kind::{COMPLETED, PartitionKind};
+use super::partition_kind::{COMPLETED, INFLIGHT, PartitionKind, TO_REBUILD};
 use super::record_index;
 use super::record_schema::RecordSchema;
 use super::records::{PartitionRecords, Records};
@@ -23,9 +23,11 @@ use crate::avro::Schema;
 use crate::commit::{Clock, update_properties};
 use crate::config::{PropertiesFile, TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
+use crate::metadata_table::is_init_instant;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::FileStore;
+use crate::timeline::Action;
 
 /// File groups of the index of column statistics, and of that of Bloom filters.
 const COLUMN_STATS_GROUPS: u32 = 2;
@@ -83,6 +85,7 @@ pub(super) fn add_partitions(
     let schema = RecordSchema::of_version(config.version);
     let records = records_of_table(table, schema, wanted, choice)?;
     let clock = Clock::new(config);
+    remove_stopped_inits(&MetadataFolder::open(store)?, config)?;
     let mut instants = init_instants(table, &MetadataFolder::open(store)?)?;
     for kind in wanted {
         let folder = MetadataFolder::open(store)?;
@@ -100,6 +103,7 @@ pub(super) fn add_partitions(
         let new = wanted.iter().map(|kind| kind.folder()).filter(|new| !names.iter().any(|name| name == new));
         names.extend(new.map(str::to_owned).collect::<Vec<_>>());
         properties.set(COMPLETED, &names.join(","));
+        properties.remove(TO_REBUILD);
         if config.layout() == TimelineLayout::V2 {
             properties.set("hoodie.table.index.defs.path", DEFINITIONS);
         }
@@ -170,6 +174,19 @@ fn init_instants(
     let known: BTreeSet<String> = known.map(|instant| instant.requested_time.to_string()).collect();
     let unused = (0_u32..).map(text).filter(move |text| !known.contains(text));
     Ok(unused.map(|text| RequestedTime::from_metadata("init instant", &text)))
+}
+
+/// Takes initialisations that were stopped off the timeline of the metadata table: nobody goes on with them, and they would keep it from
+/// being archived. One of an indexer that runs beside writers has its partition in the table's properties.
+fn remove_stopped_inits(folder: &MetadataFolder, config: &TableConfig) -> Result<()> {
+    if !config.properties.list(&[INFLIGHT]).is_empty() {
+        return Ok(());
+    }
+    let writer = folder.timeline_writer();
+    let mut stopped = folder.timeline.instants().iter().filter(|instant| {
+        instant.action == Action::DeltaCommit && !instant.is_completed() && is_init_instant(&instant.requested_time)
+    });
+    stopped.try_for_each(|instant| writer.delete_instant(&instant.requested_time, Action::DeltaCommit))
 }
 
 /// Folders and properties.

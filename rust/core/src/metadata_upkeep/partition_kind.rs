@@ -10,6 +10,10 @@ pub(super) const COMPLETED: &str = "hoodie.table.metadata.partitions";
 /// The property that names those that are being built.
 pub(super) const INFLIGHT: &str = "hoodie.table.metadata.partitions.inflight";
 
+/// The property that names the partitions of a metadata table that was deleted to be built again, until it is: the writer that goes
+/// on builds the same ones. Hudi keeps properties that it does not know.
+pub(super) const TO_REBUILD: &str = "mortice.metadata.partitions.to.rebuild";
+
 /// The option that drops partitions that cannot be maintained.
 pub(super) const DROP_UNSUPPORTED: &str = "mortice.metadata.drop_unsupported";
 
@@ -81,7 +85,15 @@ pub(super) struct ListedPartitions {
 
 impl ListedPartitions {
     pub(super) fn of_properties(properties: &Properties) -> Self {
-        let names = [properties.list(&[COMPLETED]), properties.list(&[INFLIGHT])].concat();
+        Self::of_names([properties.list(&[COMPLETED]), properties.list(&[INFLIGHT])].concat())
+    }
+
+    /// Those of a metadata table that was deleted and not yet built again.
+    pub(super) fn to_rebuild(properties: &Properties) -> Self {
+        Self::of_names(properties.list(&[TO_REBUILD]))
+    }
+
+    fn of_names(names: Vec<String>) -> Self {
         let mut listed = Self::default();
         for name in names {
             match PartitionKind::named(&name) {
@@ -96,6 +108,12 @@ impl ListedPartitions {
     pub(super) fn names(&self) -> Vec<String> {
         let known = self.known.iter().map(|kind| kind.folder().to_owned());
         known.chain(self.unknown.iter().cloned()).collect()
+    }
+
+    /// The folders of those that it could have and does not.
+    pub(super) fn unlisted(&self) -> Vec<&'static str> {
+        let kinds = PartitionKind::ALL.into_iter().filter(|kind| !self.known.contains(kind));
+        kinds.map(PartitionKind::folder).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -32,7 +32,7 @@ use crate::timeline::metadata::{
     HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan,
     HoodieRollbackRequest, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, InstantState};
+use crate::timeline::{Action, Instant, InstantState};
 
 /// The suffix of rollbacks in metadata tables up to version 7 (`HoodieTableMetadataUtil.OperationSuffix`).
 const ROLLBACK_SUFFIX: &str = "006";
@@ -116,6 +116,40 @@ impl MetadataUpkeep {
         self.complete_rollback((failed, &time), &found, appended, writer)?;
         writer.delete_instant(failed, Action::DeltaCommit)?;
         self.folder.markers(failed).remove()
+    }
+
+    /// Whether [`Self::roll_back`] of these instants, one after the other, leaves the metadata table as it was before them: from table
+    /// version 8 on, if all it has of them is in logs. `gone` are instants that have left the table's timeline in the course of it.
+    ///
+    /// Cleans that were made since stay as they are: a restore does not bring back what they deleted.
+    #[must_use]
+    pub fn can_undo(&self, undone: &[Instant], gone: &[RequestedTime]) -> bool {
+        let (metadata, table) = (&self.folder.timeline, &self.table.timeline);
+        let is_undone = |time: &RequestedTime| undone.iter().any(|instant| instant.requested_time == *time);
+        let has = |time: &RequestedTime| metadata.writes_at(time).any(Instant::is_completed);
+        let left = table.completed_writes().rfind(|write| !is_undone(&write.requested_time));
+        // Readers use it only if it has the newest write.
+        if self.folder.config.layout() == TimelineLayout::V1 || left.is_none_or(|left| !has(&left.requested_time)) {
+            return false;
+        }
+        let is_missing = |instant: &Instant| instant.is_completed() && !has(&instant.requested_time);
+        if undone.iter().any(is_missing) || gone.iter().any(|time| metadata.writes_at(time).next().is_some()) {
+            return false;
+        }
+        let undone_there = metadata.instants().iter().filter(|instant| is_undone(&instant.requested_time));
+        let Some(first) = undone_there.filter_map(|instant| instant.completion_time.as_ref()).min() else {
+            return true;
+        };
+        // No compaction, and no partition that was built, since: they have what is undone in base files.
+        metadata.instants().iter().all(|instant| {
+            let is_before = instant.completion_time.as_ref().is_some_and(|completed| completed < first);
+            is_before
+                || match instant.action {
+                    Action::DeltaCommit => !table.instants_at(&instant.requested_time).is_empty(),
+                    Action::Rollback | Action::Clean => true,
+                    _ => false,
+                }
+        })
     }
 
     /// Makes sure that what an instant wrote to the metadata table is in no base file there, which cannot be undone

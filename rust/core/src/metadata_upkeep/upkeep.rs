@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::change_partitions::{change_partitions, decided_changes};
 use super::commit_update::CommitUpdate;
 use super::delta_commit::{heartbeat, write_delta_commit};
-use super::drop_metadata_table::{drop_metadata_table, drop_partitions};
+use super::drop_metadata_table::{delete_unlisted, drop_metadata_table, drop_partitions, forget_rebuilt};
 use super::indexed_columns::{ColumnChoice, IndexDefinitions};
 use super::metadata_folder::MetadataFolder;
 use super::new_metadata_table::{create_metadata_table, new_partitions};
 use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::records::{PartitionRecords, Records};
-use super::wanted_partitions::{drops_unsupported, index_options, is_enabled, options_for};
+use super::wanted_partitions::{drops_unsupported, index_options, is_enabled, options_for, options_with};
 use super::{bloom_filters, column_stats, files, partition_stats, record_index};
 use crate::commit::Clock;
 use crate::config::TimelineLayout;
@@ -44,6 +44,21 @@ pub struct PlannedPartitions {
     pub added: Vec<String>,
     /// Those that would be deleted.
     pub dropped: Vec<String>,
+    /// Those that the table could have and does not: what is in their folders was left by something that was stopped.
+    pub unlisted: Vec<String>,
+}
+
+/// Options by which partitions are built again that were deleted for that.
+fn options_to_rebuild(
+    options: &BTreeMap<String, String>,
+    listed: &ListedPartitions,
+    to_rebuild: &ListedPartitions,
+) -> BTreeMap<String, String> {
+    match (to_rebuild.is_empty(), listed.is_empty()) {
+        (true, _) => options.clone(),
+        (false, true) => options_for(options, to_rebuild),
+        (false, false) => options_with(options, to_rebuild),
+    }
 }
 
 impl MetadataUpkeep {
@@ -94,16 +109,21 @@ impl MetadataUpkeep {
     ) -> Result<bool> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         if !is_enabled(options)? {
-            return drop_metadata_table(store, &listed);
+            return drop_metadata_table(store, &table.config.properties, false);
         }
         if drops_unsupported(options)? && !listed.unknown.is_empty() {
-            drop_partitions(store, &listed.unknown)?;
+            drop_partitions(store, &listed.unknown, &[])?;
             return Ok(true);
         }
-        if !listed.is_empty() {
-            return change_partitions(store, table, options, &listed);
+        let to_rebuild = ListedPartitions::to_rebuild(&table.config.properties);
+        let options = options_to_rebuild(options, &listed, &to_rebuild);
+        if listed.is_empty() {
+            return create_metadata_table(store, table, &options);
         }
-        create_metadata_table(store, table, options)
+        if !to_rebuild.is_empty() && to_rebuild.known.is_subset(&listed.known) {
+            forget_rebuilt(store)?;
+        }
+        change_partitions(store, table, &options, &listed)
     }
 
     /// What [`Self::initialize`] would do.
@@ -117,15 +137,18 @@ impl MetadataUpkeep {
     ) -> Result<PlannedPartitions> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         let names = |kinds: &[PartitionKind]| kinds.iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>();
-        let mut planned = PlannedPartitions { before: listed.names(), ..PlannedPartitions::default() };
+        let to_rebuild = ListedPartitions::to_rebuild(&table.config.properties);
+        let unlisted = listed.unlisted().into_iter().map(str::to_owned).collect();
+        let mut planned = PlannedPartitions { before: listed.names(), unlisted, ..PlannedPartitions::default() };
         if !is_enabled(options)? {
             planned.dropped.clone_from(&planned.before);
         } else if drops_unsupported(options)? && !listed.unknown.is_empty() {
             planned.dropped.clone_from(&listed.unknown);
         } else if listed.is_empty() {
-            planned.added = names(&new_partitions(table, options)?);
+            planned.added = names(&new_partitions(table, &options_to_rebuild(options, &listed, &to_rebuild))?);
         } else {
-            let changes = decided_changes(store, table, options, &listed)?;
+            let options = options_to_rebuild(options, &listed, &to_rebuild);
+            let changes = decided_changes(store, table, &options, &listed)?;
             (planned.added, planned.dropped) = (names(&changes.added), names(&changes.dropped));
         }
         Ok(planned)
@@ -165,7 +188,8 @@ impl MetadataUpkeep {
     }
 
     /// Deletes the metadata table of a table that is about to be restored, or that it is to be built again for: it may have been compacted
-    /// since, or be damaged. Returns the options by which [`Self::initialize`] creates the same partitions.
+    /// since, or be damaged. Returns the options by which [`Self::initialize`] creates the same partitions. Until it has, the table's
+    /// properties name them, for the next writer if this one is stopped.
     ///
     /// # Errors
     /// Those of the storage.
@@ -174,10 +198,21 @@ impl MetadataUpkeep {
         table: &OpenTable,
         options: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, String>> {
-        let listed = ListedPartitions::of_properties(&table.config.properties);
-        let again = options_for(options, &listed);
-        drop_metadata_table(store, &listed)?;
+        let properties = &table.config.properties;
+        let listed = ListedPartitions::of_properties(properties);
+        let before = if listed.is_empty() { ListedPartitions::to_rebuild(properties) } else { listed };
+        let again = options_for(options, &before);
+        drop_metadata_table(store, properties, true)?;
         Ok(again)
+    }
+
+    /// Deletes what is left of a metadata table, or of partitions, whose deletion was stopped, or which were being built. Call it under
+    /// the table's lock.
+    ///
+    /// # Errors
+    /// `InvalidTable` if a link leads out of the table; those of the storage.
+    pub fn delete_unlisted(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<()> {
+        delete_unlisted(store, &ListedPartitions::of_properties(&table.config.properties))
     }
 
     /// Writes and completes the metadata table's delta commit of `instant`, before the instant is completed in the table.

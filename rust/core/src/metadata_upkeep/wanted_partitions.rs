@@ -119,21 +119,32 @@ pub(super) fn partition_changes(
 /// Options by which a new metadata table gets the partitions that a table has, unless `options` say otherwise: none if the table has no
 /// metadata table.
 pub(super) fn options_for(options: &Options, listed: &ListedPartitions) -> Options {
-    let mut again = options.clone();
-    let name = |kind: &PartitionKind| match kind {
+    let mut again = options_with(options, listed);
+    for kind in PartitionKind::ALL.into_iter().filter(|kind| !listed.known.contains(kind)) {
+        set_unless_given(&mut again, kind, false);
+    }
+    again
+}
+
+/// Options by which a metadata table gets these partitions, unless `options` say otherwise.
+pub(super) fn options_with(options: &Options, listed: &ListedPartitions) -> Options {
+    let mut with = options.clone();
+    listed.known.iter().for_each(|kind| set_unless_given(&mut with, *kind, true));
+    with
+}
+
+fn set_unless_given(options: &mut Options, kind: PartitionKind, value: bool) {
+    let name = match kind {
         PartitionKind::Files => ENABLE,
         PartitionKind::ColumnStats => COLUMN_STATS,
         PartitionKind::BloomFilters => BLOOM_FILTERS,
         PartitionKind::RecordIndex => RECORD_INDEX[0],
         PartitionKind::PartitionStats => PARTITION_STATS,
     };
-    for kind in &PartitionKind::ALL {
-        let is_listed = listed.known.contains(kind);
-        if !RECORD_INDEX.iter().any(|name| options.contains_key(*name) && *kind == PartitionKind::RecordIndex) {
-            again.entry(name(kind).to_owned()).or_insert_with(|| is_listed.to_string());
-        }
+    let is_given = kind == PartitionKind::RecordIndex && RECORD_INDEX.iter().any(|name| options.contains_key(*name));
+    if !is_given {
+        options.entry(name.to_owned()).or_insert_with(|| value.to_string());
     }
-    again
 }
 
 /// Options that add indexes and drop others, by the names of their partitions.

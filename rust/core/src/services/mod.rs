@@ -39,7 +39,7 @@ mod service_table;
 mod table_access;
 mod undo_files;
 
-pub use archival::{Archival, ArchivalOptions, ArchivalResult};
+pub use archival::{Archival, ArchivalOptions, ArchivalResult, ArchivedInstant};
 pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
 pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
 pub use compaction::{CompactionOptions, LogCompactionOptions, TableCompactions};

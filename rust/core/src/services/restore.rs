@@ -7,7 +7,8 @@
 //! | 3 | the completed restore |
 //! | 4 | rollbacks after the instant that was restored to leave the timeline |
 //!
-//! A restore that was stopped goes on at 2. Its caller sees to the metadata table: readers must not use it from before 2 on.
+//! A restore that was stopped goes on at 2. The metadata table is rolled back with each instant, before that leaves the timeline; or,
+//! if the caller has none ([`Rollbacks::metadata`]), readers must not use one from before 2 on.
 //!
 //! Which instants are undone (`RestoreInstantComparatorFactory`): up to table version 7 those requested later. From version 8 on those
 //! completed later, and all pending writes; but of a merge-on-read table the compactions that were requested later: logs of delta

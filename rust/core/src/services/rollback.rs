@@ -175,8 +175,7 @@ impl Rollbacks<'_> {
         Ok(planned.rollback)
     }
 
-    /// Rolls an instant back in the course of a restore, which undoes it in the metadata table and publishes the result. The rollback
-    /// stays pending.
+    /// Rolls an instant back in the course of a restore, which publishes the result. The rollback stays pending.
     ///
     /// # Errors
     /// As for [`Self::roll_back`].
@@ -184,6 +183,9 @@ impl Rollbacks<'_> {
         let started = Started::now();
         let planned = self.planned(self.timeline()?, target, UndoneFiles::OfInstantAndItsSlices)?;
         let done = self.undo(&planned)?;
+        if let Some(metadata) = self.metadata {
+            metadata.roll_back(&planned.target.requested_time, &planned.rollback, &done)?;
+        }
         self.take_off(&planned.target, Remains::Nothing)?;
         Ok(self.result(&planned, &done, started))
     }

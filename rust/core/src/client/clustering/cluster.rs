@@ -67,7 +67,8 @@ pub fn cluster(
     Ok(result)
 }
 
-/// The plan that [`cluster`] would make now. Nothing is changed.
+/// What [`cluster`] would do now: the plans that it would execute, with their requested times, and the one that it would make, which
+/// has none yet. Nothing is changed.
 ///
 /// # Errors
 /// As for [`cluster`].
@@ -75,14 +76,34 @@ pub fn clustering_preview(
     uri: &str,
     storage: &StorageOptions,
     options: &BTreeMap<String, String>,
-) -> Result<Option<PlannedClustering>> {
+    steps: ClusteringSteps,
+) -> Result<Vec<(Option<RequestedTime>, PlannedClustering)>> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     let parsed = checked_options(&table, options)?;
     let target = ServiceTarget { uri, storage, options: parsed.values() };
     let live = table.write_view(None)?.slices;
-    let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
-    let Some(plan) = plan_of_table(target, &table, live.clone(), &instant)? else { return Ok(None) };
-    planned_clustering(&plan.to_avro()?, &live, &instant).map(Some)
+    let mut previews = Vec::new();
+    if steps.run {
+        let writer = TimelineWriter::new(open_file_store(uri, storage)?, &table.config);
+        for pending in table.timeline.pending_clustering()? {
+            let instant = pending.requested_time.clone();
+            let plan = writer.read_requested(&instant, WriteOperation::Cluster.action(&table.config))?;
+            let plan = plan.ok_or_else(|| no_plan(&instant))?;
+            let plan = planned_clustering(&plan, &live, &instant)?;
+            previews.push((Some(instant), plan));
+        }
+    }
+    if steps.schedule {
+        let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
+        if let Some(plan) = plan_of_table(target, &table, live.clone(), &instant)? {
+            previews.push((None, planned_clustering(&plan.to_avro()?, &live, &instant)?));
+        }
+    }
+    Ok(previews)
+}
+
+fn no_plan(instant: &RequestedTime) -> Error {
+    Error::invalid_table("a pending clustering has no plan").at_instant(instant)
 }
 
 fn checked_options(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<WriteOptions> {
@@ -166,7 +187,7 @@ fn write_groups(
     let (table, instant) = (transaction.table(), transaction.instant());
     let plan = TimelineWriter::new(transaction.store().clone(), &table.config)
         .read_requested(instant, WriteOperation::Cluster.action(&table.config))?;
-    let plan = plan.ok_or_else(|| Error::invalid_table("a pending clustering has no plan").at_instant(instant))?;
+    let plan = plan.ok_or_else(|| no_plan(instant))?;
     let live = table.write_view(None)?.slices;
     let plan = planned_clustering(&plan, &live, instant)?;
     let schema = WriteSchema::of_table(table)?;

@@ -36,7 +36,7 @@ pub fn log_compact(
     let (table, parsed) = checked(uri, storage, options, SERVICE)?;
     LogCompactHandle::check(&table).map_err(|error| error.in_file(uri))?;
     let target = ServiceTarget { uri, storage, options: parsed.values() };
-    let done = request.fulfilled(|| execute_pending_log_compactions(target), || schedule(target))?;
+    let done = request.fulfilled(|| execute_pending_log_compactions(target), || schedule_log_compaction(target))?;
     Ok(Compacted { warnings: parsed.warnings().to_vec(), ..done })
 }
 
@@ -47,7 +47,7 @@ pub fn log_compact(
 pub(in crate::client) fn log_compact_pending(target: ServiceTarget<'_>, table: &OpenTable) -> Result<Vec<Committed>> {
     LogCompactHandle::check(table)?;
     let request = CompactRequest { schedule: true, run: true };
-    Ok(request.fulfilled(|| execute_pending_log_compactions(target), || schedule(target))?.committed)
+    Ok(request.fulfilled(|| execute_pending_log_compactions(target), || schedule_log_compaction(target))?.committed)
 }
 
 /// What [`log_compact`] would do. Nothing is changed.
@@ -84,7 +84,10 @@ pub fn planned_log_compactions(
 }
 
 /// Plans a log compaction, if one is due, and returns its requested time.
-fn schedule(target: ServiceTarget<'_>) -> Result<Option<RequestedTime>> {
+///
+/// # Errors
+/// `InvalidArgument`, naming the option; as for [`ServiceTarget::schedule`].
+pub(in crate::client) fn schedule_log_compaction(target: ServiceTarget<'_>) -> Result<Option<RequestedTime>> {
     let options = LogCompactionOptions::from_options(target.options)?;
     target.schedule(Action::LogCompaction, &|table, instant| {
         plan_if_due(target, &options, table, instant)?.map(|plan| plan.to_avro().map(Bytes::from)).transpose()

@@ -16,6 +16,7 @@ mod schedule;
 
 pub use compact::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
 pub(super) use execute::{execute_pending, slices_of};
-pub(super) use log_compact::log_compact_pending;
 pub use log_compact::{log_compact, planned_log_compactions};
+pub(super) use log_compact::{log_compact_pending, schedule_log_compaction};
+pub(super) use log_execute::{log_slices_of, pending_log_compactions};
 pub(super) use schedule::schedule;

@@ -53,7 +53,7 @@ impl CompactStage {
         if let Some(file) = status.file.as_mut().filter(|_| !self.spec.keeps_blooms) {
             file.bloom = None;
         }
-        let report = Box::new(CompactedReport { slice: number, status });
+        let report = Box::new(CompactedReport { slice: number, statuses: vec![status] });
         output.report(number, &ReadReport::Compacted(report))
     }
 }

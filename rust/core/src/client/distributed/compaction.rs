@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::packing::{bin_count, bins_of};
 use super::reports::ReadReport;
-use super::specs::{CompactSpec, StageSpec};
+use super::specs::{CompactSpec, LogCompactSpec, StageSpec};
 use super::state::WriteState;
-use crate::client::compaction::{schedule, slices_of};
+use crate::client::compaction::{log_slices_of, pending_log_compactions, schedule, schedule_log_compaction, slices_of};
 use crate::client::schema::WriteSchema;
 use crate::client::transaction::ServiceTarget;
 use crate::client::write::check_supported;
@@ -19,13 +19,39 @@ use crate::names::RequestedTime;
 use crate::plan::{OpenTable, PinnedTable};
 use crate::services::TableCompactions;
 use crate::storage::{StorageOptions, open_file_store};
-use crate::write::WriteStatus;
+use crate::write::{LogCompactHandle, WriteStatus};
 
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
 const COMMITS: u64 = 0;
 /// Bytes that one task reads, if there are enough slices.
 const TASK_BYTES: u64 = 256 << 20;
 const BLOOM_FILTERS: &str = "bloom_filters";
+
+/// What logs are merged into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionTarget {
+    /// Base files.
+    BaseFiles,
+    /// Log files: a log compaction.
+    LogFiles,
+}
+
+impl CompactionTarget {
+    /// What messages call the service.
+    const fn service(self) -> &'static str {
+        match self {
+            Self::BaseFiles => "compact",
+            Self::LogFiles => "log_compact",
+        }
+    }
+
+    const fn operation(self) -> WriteOperation {
+        match self {
+            Self::BaseFiles => WriteOperation::Compact,
+            Self::LogFiles => WriteOperation::LogCompact,
+        }
+    }
+}
 
 /// What tasks do: the stage, and the number of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +74,7 @@ pub struct DistributedCompaction {
     uri: String,
     storage: StorageOptions,
     options: WriteOptions,
+    into: CompactionTarget,
     parallelism: u32,
     waiting: Vec<RequestedTime>,
     running: Option<Running>,
@@ -57,10 +84,11 @@ impl DistributedCompaction {
     /// Checks the table and the options. Nothing is changed.
     ///
     /// # Errors
-    /// As for [`crate::client::compact`].
+    /// As for [`crate::client::compact`] and [`crate::client::log_compact`].
     pub fn open(
         (uri, storage): (&str, &StorageOptions),
         options: &BTreeMap<String, String>,
+        into: CompactionTarget,
         parallelism: u32,
     ) -> Result<Self> {
         let table = OpenTable::open(uri, storage, ReadOptions::default())?;
@@ -68,9 +96,12 @@ impl DistributedCompaction {
         if table.config.table_type != TableType::MergeOnRead {
             return Err(Error::invalid_argument("a copy-on-write table has no logs to compact").in_file(uri));
         }
-        let options = WriteOptions::parse(options, "compact", &table.config)?;
+        if into == CompactionTarget::LogFiles {
+            LogCompactHandle::check(&table).map_err(|error| error.in_file(uri))?;
+        }
+        let options = WriteOptions::parse(options, into.service(), &table.config)?;
         let (uri, storage) = (uri.to_owned(), storage.clone());
-        Ok(Self { uri, storage, options, parallelism, waiting: Vec::new(), running: None })
+        Ok(Self { uri, storage, options, into, parallelism, waiting: Vec::new(), running: None })
     }
 
     /// Sentences on options that have no effect.
@@ -82,17 +113,26 @@ impl DistributedCompaction {
     /// Plans a compaction, if one is due, and returns its requested time.
     ///
     /// # Errors
-    /// As for [`crate::client::compact`].
+    /// As for [`crate::client::compact`] and [`crate::client::log_compact`].
     pub fn schedule(&self) -> Result<Option<RequestedTime>> {
-        schedule(self.target(), COMMITS)
+        match self.into {
+            CompactionTarget::BaseFiles => schedule(self.target(), COMMITS),
+            CompactionTarget::LogFiles => schedule_log_compaction(self.target()),
+        }
     }
 
-    /// Looks for the compactions that are pending. Returns how many there are.
+    /// Looks for the compactions that are pending. Returns how many there are. Log compactions that a later compaction has overtaken
+    /// are rolled back.
     ///
     /// # Errors
-    /// Those of reading the timeline.
+    /// Those of reading the timeline; as for [`ServiceTarget::give_up`].
     pub fn find_pending(&mut self) -> Result<usize> {
-        self.waiting = TableCompactions::open(&open_file_store(&self.uri, &self.storage)?)?.pending();
+        self.waiting = match self.into {
+            CompactionTarget::BaseFiles => {
+                TableCompactions::open(&open_file_store(&self.uri, &self.storage)?)?.pending()
+            }
+            CompactionTarget::LogFiles => pending_log_compactions(self.target())?,
+        };
         self.waiting.reverse();
         Ok(self.waiting.len())
     }
@@ -100,10 +140,10 @@ impl DistributedCompaction {
     /// Begins the next pending compaction that no other process executes; none after the last.
     ///
     /// # Errors
-    /// As for [`ServiceTarget::begin`] and [`slices_of`]; the compaction stays pending.
+    /// As for [`ServiceTarget::begin`], [`slices_of`] and [`log_slices_of`]; the compaction stays pending.
     pub fn begin_next(&mut self) -> Result<Option<CompactStep>> {
         while let Some(instant) = self.waiting.pop() {
-            let Some(transaction) = self.target().begin(WriteOperation::Compact, &instant)? else { continue };
+            let Some(transaction) = self.target().begin(self.into.operation(), &instant)? else { continue };
             match self.step_of(&transaction) {
                 Ok((step, slices, schema)) => {
                     self.running = Some(Running { transaction, slices, schema });
@@ -119,33 +159,41 @@ impl DistributedCompaction {
     }
 
     fn step_of(&self, transaction: &Transaction) -> Result<(CompactStep, usize, String)> {
-        let slices = slices_of(transaction)?;
         let table = transaction.table();
+        let (spec, tasks, count) = match self.into {
+            CompactionTarget::BaseFiles => {
+                let slices = slices_of(transaction)?;
+                let (tasks, count) = (self.slices_by_task(slices.iter()), slices.len());
+                let keeps_blooms = table.config.metadata_partitions.iter().any(|partition| partition == BLOOM_FILTERS);
+                let number = tasks.len();
+                (StageSpec::Compact(CompactSpec { slices, tasks, keeps_blooms }), number, count)
+            }
+            CompactionTarget::LogFiles => {
+                let slices = log_slices_of(transaction)?;
+                let (tasks, count) = (self.slices_by_task(slices.iter().map(|(slice, _)| slice)), slices.len());
+                let number = tasks.len();
+                (StageSpec::LogCompact(LogCompactSpec { slices, tasks }), number, count)
+            }
+        };
         let schema = WriteSchema::of_table(table)?.columns.json().to_owned();
         mark_of(transaction).open()?;
-        let (tasks, count) = (self.slices_by_task(&slices), slices.len());
-        let number = u32::try_from(tasks.len()).map_err(|_| Error::internal("4 billion tasks"))?;
-        let keeps_blooms = table.config.metadata_partitions.iter().any(|partition| partition == BLOOM_FILTERS);
+        let number = u32::try_from(tasks).map_err(|_| Error::internal("4 billion tasks"))?;
         let state = WriteState {
             table: PinnedTable::new(table),
-            operation: WriteOperation::Compact,
+            operation: self.into.operation(),
             options: self.options.values().clone(),
             instant: Some(transaction.instant().clone()),
             schema: schema.clone(),
         };
-        let stage = state.to_bytes(StageSpec::Compact(CompactSpec { slices, tasks, keeps_blooms }))?;
+        let stage = state.to_bytes(spec)?;
         Ok((CompactStep { stage, tasks: number }, count, schema))
     }
 
     /// The slices of each task.
-    fn slices_by_task(&self, slices: &[FileSlice]) -> Vec<Vec<u32>> {
-        let bytes = |slice: &FileSlice| {
-            let base = slice.base_file.as_ref().map_or(0, |base| base.len);
-            slice.log_files.iter().fold(base, |sum, log| sum.saturating_add(log.len))
-        };
-        let costs: Vec<u64> = slices.iter().map(bytes).collect();
+    fn slices_by_task<'a>(&self, slices: impl Iterator<Item = &'a FileSlice>) -> Vec<Vec<u32>> {
+        let costs: Vec<u64> = slices.map(FileSlice::total_len).collect();
         let total = costs.iter().fold(0_u64, |sum, cost| sum.saturating_add(*cost));
-        let bins = bin_count(total, TASK_BYTES, self.parallelism, slices.len());
+        let bins = bin_count(total, TASK_BYTES, self.parallelism, costs.len());
         let mut tasks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (slice, bin) in (0..).zip(bins_of(&costs, bins)) {
             tasks.entry(bin).or_default().push(slice);
@@ -188,14 +236,14 @@ impl DistributedCompaction {
     }
 }
 
-/// The statuses of so many slices: one of each.
+/// The statuses of so many slices: one report of each.
 fn statuses(reports: &[Vec<u8>], slices: usize) -> Result<Vec<WriteStatus>> {
-    let mut statuses = BTreeMap::new();
+    let mut statuses: BTreeMap<u32, Vec<WriteStatus>> = BTreeMap::new();
     for report in ReadReport::read_all(reports)? {
         let ReadReport::Compacted(report) = report else {
             return Err(Error::internal("another report than that of a compacted slice"));
         };
-        if statuses.insert(report.slice, report.status).is_some() {
+        if statuses.insert(report.slice, report.statuses).is_some() {
             return Err(Error::internal(format!("slice {} was compacted twice", report.slice)));
         }
     }
@@ -203,7 +251,7 @@ fn statuses(reports: &[Vec<u8>], slices: usize) -> Result<Vec<WriteStatus>> {
     if statuses.len() != slices || !is_last {
         return Err(Error::internal(format!("{} of {slices} slices were compacted", statuses.len())));
     }
-    Ok(statuses.into_values().collect())
+    Ok(statuses.into_values().flatten().collect())
 }
 
 fn mark_of(transaction: &Transaction) -> OpenMark {

@@ -21,7 +21,7 @@
 //! | `slots` | which rows come together in one process |
 //! | `specs`, `state`, `reports` | what the driver sends to tasks, and what they report |
 //! | `stage`, `distributor`, `task_numbers` | input and output of a stage |
-//! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage`, `compact_stage` | the stages |
+//! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage`, `compact_stage`, `log_compact_stage` | the stages |
 //! | `placer`, `tags` | places and tags of rows |
 //! | `closing_store` | files of attempts that run on after the commit |
 //! | `run_stage` | a stage, from its serialised form |
@@ -41,6 +41,7 @@ mod distributor;
 mod driver;
 mod insert_stage;
 mod keys_stage;
+mod log_compact_stage;
 mod move_stage;
 mod next_step;
 mod packing;
@@ -62,7 +63,7 @@ mod task_insert;
 mod task_numbers;
 mod write_stage;
 
-pub use compaction::{CompactStep, DistributedCompaction};
+pub use compaction::{CompactStep, CompactionTarget, DistributedCompaction};
 pub use driver::DistributedWrite;
 pub use next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 pub use run_stage::run_stage;

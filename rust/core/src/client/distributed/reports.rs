@@ -94,7 +94,8 @@ pub(super) struct WrittenReport {
 pub(super) struct CompactedReport {
     /// The slice's number in the plan.
     pub(super) slice: u32,
-    pub(super) status: WriteStatus,
+    /// Its new base file, or its new log files, of which there may be none.
+    pub(super) statuses: Vec<WriteStatus>,
 }
 
 /// An error as a value.

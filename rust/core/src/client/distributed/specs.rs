@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assign::TaskKind;
 use crate::file_group::FileSlice;
+use crate::write::LogNaming;
 
 /// One stage of a write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +31,8 @@ pub(super) enum StageSpec {
     Insert(InsertSpec),
     /// File slices are compacted.
     Compact(CompactSpec),
+    /// Logs of file slices are compacted into logs.
+    LogCompact(LogCompactSpec),
 }
 
 /// Slots of keys.
@@ -140,4 +143,13 @@ pub(super) struct CompactSpec {
     pub(super) tasks: Vec<Vec<u32>>,
     /// Whether the commit needs the Bloom filters of files, which are large.
     pub(super) keeps_blooms: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogCompactSpec {
+    /// The slices of a plan, with the names of their new log files.
+    pub(super) slices: Vec<(FileSlice, LogNaming)>,
+    /// Of each task, the slices that it compacts.
+    pub(super) tasks: Vec<Vec<u32>>,
 }

@@ -76,6 +76,11 @@ impl LockedTable {
         }
     }
 
+    /// Rollbacks of the table alone.
+    pub(in crate::client) fn rollbacks_without_metadata(&self) -> Rollbacks<'_> {
+        Rollbacks { metadata: None, ..self.rollbacks() }
+    }
+
     /// Makes sure that no restore is under way.
     ///
     /// # Errors

@@ -15,4 +15,4 @@ mod savepoint;
 pub(super) use locked_table::{LockedTable, ServiceRequest};
 pub use restore::{RestoredTable, restore};
 pub use rollback::{UndoneInstant, rollback};
-pub use savepoint::{CreatedSavepoint, SavepointNote, create_savepoint, delete_savepoint};
+pub use savepoint::{CreatedSavepoint, KeptFiles, SavepointNote, create_savepoint, delete_savepoint};

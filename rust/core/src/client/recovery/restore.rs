@@ -1,7 +1,9 @@
 //! Takes a table back to a savepoint (`BaseHoodieWriteClient.restoreToSavepoint`).
 //!
-//! The metadata table is deleted before anything is undone, and built again from a listing afterwards: it may have been compacted since
-//! the savepoint, which cannot be undone. Hudi restores it where it can. Readers list the storage meanwhile.
+//! The metadata table is rolled back with each write, if it has what was undone in logs. Otherwise it is deleted before anything is undone,
+//! and built again from a listing afterwards: one that was compacted or built since cannot be undone. Readers list the storage meanwhile.
+//! Up to table version 7 it is always built again. Hudi restores it to the savepoint, and then compares it with a listing of the table;
+//! one that was compacted after the savepoint, but not before it, Hudi deletes, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use crate::file_group::files_of;
 use crate::filter::Filter;
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
-use crate::services::{BegunRestore, UndoneFiles};
+use crate::services::{BegunRestore, UndoneFiles, remove_leftovers};
 use crate::storage::{Storage, StorageOptions};
 use crate::timeline::{Instant, Timeline};
 
@@ -53,6 +55,7 @@ pub fn restore(
     let request = ServiceRequest { uri, storage, options };
     let table = LockedTable::open(&request, "restore", !is_dry_run)?;
     let restored = restore_locked(&table, &time, is_dry_run).and_then(|(restored, metadata)| {
+        // One that was kept is changed as options say.
         if let Some(options) = metadata {
             MetadataUpkeep::initialize(&table.store, &request.open()?, &options)?;
         }
@@ -61,7 +64,7 @@ pub fn restore(
     table.close(restored).map_err(|error| error.in_file(uri))
 }
 
-/// Undoes the instants. Returns also the options by which the metadata table is built again.
+/// Undoes the instants. Returns also the options of the metadata table afterwards: with them one that was deleted is built again.
 fn restore_locked(
     table: &LockedTable,
     time: &RequestedTime,
@@ -87,12 +90,24 @@ fn restore_locked(
     if is_dry_run {
         return Ok((restored, None));
     }
-    let options = MetadataUpkeep::drop_to_rebuild(&table.store, &table.table, &table.options)?;
+    let keeps_metadata = table.metadata.as_ref().is_some_and(|metadata| {
+        let gone = begun.iter().flat_map(|begun| gone_from(timeline, begun));
+        metadata.can_undo(&instants, &gone.collect::<Vec<_>>())
+    });
+    let (rollbacks, options) = match keeps_metadata {
+        true => (rollbacks, table.options.clone()),
+        false => {
+            let again = MetadataUpkeep::drop_to_rebuild(&table.store, &table.table, &table.options)?;
+            (table.rollbacks_without_metadata(), again)
+        }
+    };
     let begun = match begun {
         Some(begun) => begun,
         None => rollbacks.begin_restore(rollbacks.timeline()?, time, &instants)?,
     };
     rollbacks.run_restore(&begun)?;
+    // Of an attempt that was stopped once an instant had left the timeline.
+    remove_leftovers(&rollbacks, table.concurrency.heartbeat)?;
     restored.restore = Some(begun.restore);
     Ok((restored, Some(options)))
 }
@@ -101,6 +116,12 @@ fn restore_locked(
 fn on_timeline(timeline: &Timeline, begun: &BegunRestore) -> Vec<Instant> {
     let planned = begun.instants.iter().filter_map(|info| RequestedTime::parse(&info.commit_time));
     planned.filter_map(|time| timeline.writes_at(&time).next().cloned()).collect()
+}
+
+/// The instants of a plan that are on the timeline no more.
+fn gone_from<'a>(timeline: &'a Timeline, begun: &'a BegunRestore) -> impl Iterator<Item = RequestedTime> + 'a {
+    let planned = begun.instants.iter().filter_map(|info| RequestedTime::parse(&info.commit_time));
+    planned.filter(|time| timeline.writes_at(time).next().is_none())
 }
 
 /// Makes sure that the table has all files that it had at an instant, and that all later instants can be undone.

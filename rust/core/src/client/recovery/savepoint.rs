@@ -16,7 +16,7 @@ use crate::storage::{Storage, StorageOptions};
 use crate::timeline::metadata::{
     HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, Timeline};
+use crate::timeline::{Action, Instant, Timeline};
 
 /// Who makes a savepoint, and what for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,9 +34,12 @@ pub struct CreatedSavepoint {
     pub instant: RequestedTime,
     /// When it was made; none up to table version 7, and if nothing was done.
     pub completion_time: Option<CompletionTime>,
-    /// The names of the files that it keeps, by partition.
-    pub files: BTreeMap<String, Vec<String>>,
+    /// The names of the files that it keeps, by partition, with their bytes.
+    pub files: KeptFiles,
 }
+
+/// Names of files by partition, with bytes.
+pub type KeptFiles = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// Makes a savepoint of a completed write.
 ///
@@ -104,7 +107,7 @@ fn check_completed(timeline: &Timeline, time: &RequestedTime) -> Result<()> {
 
 /// The files of the slices at an instant. Logs that writers of version 8 and later added to them afterwards are among them, as with
 /// Hudi: some may have been completed before the instant was.
-fn files_at(table: &LockedTable, time: &RequestedTime) -> Result<BTreeMap<String, Vec<String>>> {
+fn files_at(table: &LockedTable, time: &RequestedTime) -> Result<KeptFiles> {
     let mut by_partition: BTreeMap<String, Vec<FileSlice>> = BTreeMap::new();
     for slice in table.table.file_slices(Some(time.as_str()), &Filter::default())? {
         by_partition.entry(slice.partition.clone()).or_default().push(slice);
@@ -112,27 +115,28 @@ fn files_at(table: &LockedTable, time: &RequestedTime) -> Result<BTreeMap<String
     let place: Arc<dyn Storage> = Arc::<_>::clone(&table.store) as _;
     let mut files = BTreeMap::new();
     for (partition, slices) in by_partition {
-        let mut names: BTreeSet<String> = BTreeSet::new();
+        let mut kept: BTreeMap<String, u64> = BTreeMap::new();
         for slice in &slices {
-            names.extend(slice.base_file.iter().map(|base| base.name.clone()));
-            names.extend(slice.log_files.iter().map(|log| log.name.clone()));
+            kept.extend(slice.base_file.iter().map(|base| (base.name.clone(), base.len)));
+            kept.extend(slice.log_files.iter().map(|log| (log.name.clone(), log.len)));
         }
         let groups: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();
         let timeline = &table.table.timeline;
-        let later = files_of(place.as_ref(), &partition)?.log_files.into_iter().map(|log| log.name).filter(|name| {
+        let later = files_of(place.as_ref(), &partition)?.log_files.into_iter().filter(|log| {
+            let name = &log.name;
             groups.contains(name.file_id.as_str()) && name.instant > *time && timeline.is_completed(&name.instant)
         });
-        names.extend(later.map(|name| name.name));
-        files.insert(partition, names.into_iter().collect());
+        kept.extend(later.map(|log| (log.name.name, log.len)));
+        files.insert(partition, kept);
     }
     Ok(files)
 }
 
-fn metadata(note: &SavepointNote, files: &BTreeMap<String, Vec<String>>) -> HoodieSavepointMetadata {
-    let partition = |(partition, names): (&String, &Vec<String>)| {
+fn metadata(note: &SavepointNote, files: &KeptFiles) -> HoodieSavepointMetadata {
+    let partition = |(partition, files): (&String, &BTreeMap<String, u64>)| {
         let kept = HoodieSavepointPartitionMetadata {
             partition_path: partition.clone(),
-            savepoint_data_file: names.clone(),
+            savepoint_data_file: files.keys().cloned().collect(),
             ..HoodieSavepointPartitionMetadata::default()
         };
         (partition.clone(), kept)
@@ -148,7 +152,14 @@ fn metadata(note: &SavepointNote, files: &BTreeMap<String, Vec<String>>) -> Hood
     }
 }
 
-/// Deletes a savepoint. Its files stay until they are cleaned.
+/// Deletes a savepoint. Its files stay until they are cleaned. Returns the savepoint, with those of its files that are there.
+///
+/// Args:
+///     uri: The table's base path.
+///     storage: Options of its storage.
+///     instant: The requested time of the write that it keeps.
+///     options: Options by Hudi's names, such as those of the lock.
+///     is_dry_run: Only find out what would be deleted.
 ///
 /// # Errors
 /// `InvalidArgument` if there is no such savepoint; those of the storage.
@@ -157,23 +168,41 @@ pub fn delete_savepoint(
     storage: &StorageOptions,
     instant: &str,
     options: &BTreeMap<String, String>,
-) -> Result<()> {
+    is_dry_run: bool,
+) -> Result<CreatedSavepoint> {
     let time = requested_time(instant)?;
     let request = ServiceRequest { uri, storage, options };
-    let table = LockedTable::open(&request, "delete_savepoint", true)?;
-    let deleted = delete(&table, &time);
+    let table = LockedTable::open(&request, "delete_savepoint", !is_dry_run)?;
+    let deleted = delete(&table, &time, is_dry_run);
     table.close(deleted).map_err(|error| error.in_file(uri))
 }
 
-fn delete(table: &LockedTable, time: &RequestedTime) -> Result<()> {
+fn delete(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Result<CreatedSavepoint> {
     table.check_no_restore()?;
     let timeline = &table.table.timeline;
     // A pending one as well: a savepoint that was not completed, or whose deletion was stopped.
-    if !timeline.instants_at(time).iter().any(|instant| instant.action == Action::Savepoint) {
+    let Some(savepoint) = timeline.instants_at(time).iter().find(|instant| instant.action == Action::Savepoint) else {
         let known: Vec<&str> = timeline.savepoints().map(|savepoint| savepoint.requested_time.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let message = format!("there is no savepoint of this instant; the table's savepoints: {known}");
         return Err(Error::invalid_argument(message).at_instant(time));
+    };
+    let files = if savepoint.is_completed() { files_that_are_there(table, savepoint)? } else { KeptFiles::new() };
+    if !is_dry_run {
+        TimelineWriter::new(Arc::clone(&table.store), &table.table.config).delete_instant(time, Action::Savepoint)?;
     }
-    TimelineWriter::new(Arc::clone(&table.store), &table.table.config).delete_instant(time, Action::Savepoint)
+    Ok(CreatedSavepoint { instant: time.clone(), completion_time: savepoint.completion_time.clone(), files })
+}
+
+/// The files of a savepoint that are in storage, with their sizes.
+fn files_that_are_there(table: &LockedTable, savepoint: &Instant) -> Result<KeptFiles> {
+    let place: Arc<dyn Storage> = Arc::<_>::clone(&table.store) as _;
+    let mut kept = KeptFiles::new();
+    for (partition, names) in table.table.timeline.files_of_savepoint(savepoint, true)? {
+        let files = files_of(place.as_ref(), &partition)?;
+        let bases = files.base_files.into_iter().map(|base| (base.name.name, base.len));
+        let logs = files.log_files.into_iter().map(|log| (log.name.name, log.len));
+        kept.insert(partition, bases.chain(logs).filter(|(name, _)| names.contains(name)).collect());
+    }
+    Ok(kept)
 }

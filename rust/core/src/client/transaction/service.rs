@@ -90,7 +90,8 @@ impl ServiceTarget<'_> {
     }
 
     /// Brings the metadata table into the state that options ask for, under the lock, after failed writes were rolled back. With `rebuilds`
-    /// it is deleted before, even if it is damaged, and gets the partitions that it had. Returns the table as it is then.
+    /// it is deleted before, even if it is damaged, and gets the partitions that it had. What earlier attempts left that were stopped is
+    /// deleted. Returns the table as it is then.
     ///
     /// # Errors
     /// As for [`Transaction::begin`]; `Unsupported`, before anything is changed, if it cannot be built now; those of building it, after
@@ -109,6 +110,7 @@ impl ServiceTarget<'_> {
             }
         }
         let table = repaired(&target, &concurrency)?;
+        MetadataUpkeep::delete_unlisted(&target.store, &table)?;
         if let Some(lock) = lock {
             clock(&table.config, &concurrency).wait_for_skew()?;
             lock.release()?;

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::writer::{BlockHeader, avro_block_of_datums};
 use crate::names::ArchiveFileName;
 use crate::services::service_table::ServiceTable;
-use crate::storage::{FolderEntry, PutOutcome};
+use crate::storage::{FileStatus, FolderEntry, PutOutcome};
 use crate::timeline::Instant;
 use crate::timeline::metadata::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder};
 
@@ -69,18 +69,18 @@ fn delete_checksum(table: &ServiceTable, folder: &str, name: &str) -> Result<()>
 
 fn block_of(writer: &TimelineWriter, instants: &[Instant], zone: TimelineZone) -> Result<Vec<u8>> {
     let encoder = ArchivedEntryEncoder::new()?;
-    let files = writer.files_with_times()?;
+    let files = writer.files_with_status()?;
     let mut datums = Vec::new();
     for instant in instants {
-        let is_same = |file: &&(Instant, i64)| {
+        let is_same = |file: &&(Instant, FileStatus)| {
             file.0.requested_time == instant.requested_time
                 && file.0.action.completes_as() == instant.action.completes_as()
         };
-        let mut states: Vec<&(Instant, i64)> = files.iter().filter(is_same).collect();
+        let mut states: Vec<&(Instant, FileStatus)> = files.iter().filter(is_same).collect();
         states.sort_by_key(|(state, _)| state.state);
-        for (state, modified) in states {
+        for (state, status) in states {
             let content = writer.read(&state.file_name)?.unwrap_or_default();
-            let entered = epoch_text(*modified, zone).unwrap_or_else(|| instant.requested_time.to_string());
+            let entered = epoch_text(status.modified_ms, zone).unwrap_or_else(|| instant.requested_time.to_string());
             datums.push(encoder.encode(state, &content, &entered)?);
         }
     }

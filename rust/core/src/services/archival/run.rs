@@ -19,7 +19,16 @@ use crate::timeline::Instant;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArchivalResult {
     /// The instants that are in the archive now, oldest first.
-    pub archived: Vec<Instant>,
+    pub archived: Vec<ArchivedInstant>,
+}
+
+/// An instant that was archived, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArchivedInstant {
+    /// The instant.
+    pub instant: Instant,
+    /// Its files on the active timeline, which are deleted: paths relative to the table, and bytes.
+    pub files: Vec<(String, u64)>,
 }
 
 /// Archives instants of a table.
@@ -43,7 +52,8 @@ impl<'a> Archival<'a> {
     /// What reading the table may fail with.
     pub fn dry_run(&self) -> Result<ArchivalResult> {
         let table = ServiceTable::open_root(&self.access.store)?;
-        Ok(ArchivalResult { archived: self.choose(&table)? })
+        let archived = self.choose(&table)?;
+        Ok(ArchivalResult { archived: with_files(&table, archived)? })
     }
 
     /// Archives what options say, under the table's lock, if it has one.
@@ -55,8 +65,9 @@ impl<'a> Archival<'a> {
         self.access.locked(&self.access.clock(&config), |_| {
             let mut table = ServiceTable::open_root(&self.access.store)?;
             remove_archived(&mut table)?;
-            let archived = self.choose(&table)?;
-            archive_instants(&table, &archived, self.options.history_batch)?;
+            let chosen = self.choose(&table)?;
+            let archived = with_files(&table, chosen.clone())?;
+            archive_instants(&table, &chosen, self.options.history_batch)?;
             Ok(ArchivalResult { archived })
         })
     }
@@ -93,6 +104,23 @@ impl<'a> Archival<'a> {
         let least = (later.count() as u64).saturating_add(2).max(keep.least);
         Ok(KeepCommits { least, most: least.saturating_add(keep.most.saturating_sub(keep.least)) })
     }
+}
+
+/// Instants with their files on the active timeline.
+fn with_files(table: &ServiceTable, instants: Vec<Instant>) -> Result<Vec<ArchivedInstant>> {
+    if instants.is_empty() {
+        return Ok(Vec::new());
+    }
+    let writer = table.timeline_writer();
+    let files = writer.files_with_status()?;
+    let files_of = |instant: &Instant| {
+        let is_same = |file: &Instant| {
+            file.requested_time == instant.requested_time && file.action.completes_as() == instant.action.completes_as()
+        };
+        let of_instant = files.iter().filter(|(file, _)| is_same(file));
+        of_instant.map(|(file, status)| (writer.path(&file.file_name), status.len)).collect()
+    };
+    Ok(instants.into_iter().map(|instant| ArchivedInstant { files: files_of(&instant), instant }).collect())
 }
 
 /// Removes instants from the active timeline that an archiver which was stopped has archived.

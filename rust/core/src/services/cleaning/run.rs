@@ -30,6 +30,7 @@ use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::data_paths::DataPath;
 use crate::services::failed_writes::roll_back_failed_writes;
+use crate::services::listings::Listings;
 use crate::services::rollback::{MetadataRollback, Rollbacks};
 use crate::services::table_access::TableAccess;
 use crate::storage::PutOutcome;
@@ -48,8 +49,8 @@ const VERSION: i32 = 2;
 pub struct CleanedFile {
     /// Its path, relative to the table.
     pub path: String,
-    /// Its size in bytes; none if the plan was another writer's.
-    pub bytes: Option<u64>,
+    /// Its size in bytes.
+    pub bytes: u64,
 }
 
 /// What a clean did, or would do.
@@ -84,13 +85,20 @@ impl<'a> Cleaning<'a> {
     /// As for [`Self::run`].
     pub fn dry_run(&self) -> Result<Vec<CleanResult>> {
         let table = self.access.table()?;
-        let mut results = Vec::new();
+        let (mut results, mut pending) = (Vec::new(), Vec::new());
         for clean in table.timeline.pending(Action::Clean) {
             if let Some(plan) = self.checked_plan(&table, &clean.requested_time)? {
-                results.push(CleanResult { instant: Some(clean.requested_time.clone()), ..described(&plan) });
+                results.push(self.described(&clean.requested_time, &plan, &needed_files(&table, &plan)?)?);
+                pending.push(plan);
             }
         }
-        let found = self.planner(&table, |planner| planner.plan(Utc::now()))?;
+        let mut found = self.planner(&table, |planner| planner.plan(Utc::now()))?;
+        // A new one is planned once these files are gone.
+        let is_pending = |partition: &String, name: &String| {
+            pending.iter().any(|plan| plan.partitions.get(partition).is_some_and(|names| names.contains(name)))
+        };
+        found.partitions.iter_mut().for_each(|(partition, files)| files.retain(|name, _| !is_pending(partition, name)));
+        found.partitions.retain(|_, files| !files.is_empty());
         if !found.partitions.is_empty() {
             results.push(result_of_plan(None, &found));
         }
@@ -203,8 +211,35 @@ impl<'a> Cleaning<'a> {
             return Ok(None);
         };
         let needed = needed_files(table, &plan)?;
+        let described = self.described(instant, &plan, &needed)?;
         let partitions = self.execute(table, instant, &plan, &needed)?;
-        Ok(Some(CleanResult { instant: Some(instant.clone()), partitions, ..described(&plan) }))
+        Ok(Some(CleanResult { partitions, ..described }))
+    }
+
+    /// What the execution of a pending plan deletes: those of its files that are still there and that nobody needs.
+    fn described(
+        &self,
+        instant: &RequestedTime,
+        plan: &CheckedPlan,
+        needed: &BTreeSet<DataPath>,
+    ) -> Result<CleanResult> {
+        let mut listings = Listings::new(&self.access.store);
+        let mut files = Vec::new();
+        for (partition, names) in &plan.partitions {
+            let found = listings.files(partition)?;
+            for (name, status) in names.iter().filter_map(|name| Some((name, found.get(name)?))) {
+                let path = DataPath { partition: partition.clone(), name: name.clone() };
+                if !needed.contains(&path) {
+                    files.push(CleanedFile { path: path.path(), bytes: status.len });
+                }
+            }
+        }
+        Ok(CleanResult {
+            instant: Some(instant.clone()),
+            files,
+            partitions: plan.empty_partitions.iter().cloned().collect(),
+            earliest: Some(plan.earliest.clone()).filter(|earliest| !earliest.is_empty()),
+        })
     }
 
     /// Executes a plan. Returns the partitions that were deleted.
@@ -320,24 +355,10 @@ pub(in crate::services) fn clean_metadata_of(
     }
 }
 
-fn described(plan: &CheckedPlan) -> CleanResult {
-    let path = |(partition, name): (&String, &String)| {
-        let path = DataPath { partition: partition.clone(), name: name.clone() }.path();
-        CleanedFile { path, bytes: None }
-    };
-    let files = plan.partitions.iter().flat_map(|(partition, names)| names.iter().map(move |name| (partition, name)));
-    CleanResult {
-        instant: None,
-        files: files.map(path).collect(),
-        partitions: plan.empty_partitions.iter().cloned().collect(),
-        earliest: Some(plan.earliest.clone()).filter(|earliest| !earliest.is_empty()),
-    }
-}
-
 fn result_of_plan(instant: Option<RequestedTime>, found: &FilesToClean) -> CleanResult {
     let file = |partition: &String, (name, bytes): (&String, &u64)| {
         let path = DataPath { partition: partition.clone(), name: name.clone() }.path();
-        CleanedFile { path, bytes: Some(*bytes) }
+        CleanedFile { path, bytes: *bytes }
     };
     let files =
         found.partitions.iter().flat_map(|(partition, files)| files.iter().map(move |one| file(partition, one)));
