@@ -170,6 +170,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "avro",
             "log",
             "timeline",
+            "schema",
             "file_group",
             "keys",
             "read",
