@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pyspark import cloudpickle
 
 import mortice
 import mortice.spark
-from mortice.errors import InvalidArgumentError, StorageError, UnsupportedError
+from mortice.errors import InvalidArgumentError, StorageError, TableNotFoundError, UnsupportedError
 from mortice.spark import write_stream as module
 from support.stream_copy import CHECKPOINT, OPTIONS, copy_files, write_rows
 
@@ -29,7 +30,8 @@ def rows_of(path, *columns):
 def batches_of(path, identifier="default_single_writer"):
     """The batches that the commits of a table record, in order."""
     timeline = mortice.Table(path).timeline
-    found = [timeline.metadata(one)["extraMetadata"].get(CHECKPOINT) for one in timeline if one.action == "deltacommit"]
+    written = [one for one in timeline if one.action == "deltacommit" and one.is_completed]
+    found = [timeline.metadata(one)["extraMetadata"].get(CHECKPOINT) for one in written]
     return [json.loads(value).get(identifier) for value in found if value is not None]
 
 
@@ -72,15 +74,21 @@ def test_a_batch_that_was_committed_is_skipped_when_it_comes_again(spark, stream
     assert batches_of(path) == ["0", "1", "2"]
 
 
+def run_and_kill(folder, batch, point, operation="insert"):
+    """Runs the query in a process of its own. Returns whether it was killed; otherwise it has run to its end."""
+    paths = os.pathsep.join(filter(None, sys.path))
+    command = [sys.executable, "-W", "ignore", "-m", "support.stream_copy", str(folder), str(batch), point, operation]
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200, env=environment)
+    assert done.returncode in {-signal.SIGKILL, 0}, done.stderr[-3000:]
+    return done.returncode != 0
+
+
 @pytest.mark.parametrize("point", ["before commit", "after commit"])
 def test_a_killed_driver_loses_and_repeats_nothing(spark, tmp_path, point):
     for n in range(3):
         write_rows(tmp_path, n, rows(range(10 * n, 10 * n + 10)))
-    paths = os.pathsep.join(filter(None, sys.path))
-    command = [sys.executable, "-W", "ignore", "-m", "support.stream_copy", str(tmp_path), "1", point]
-    environment = {**os.environ, "PYTHONPATH": paths}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200, env=environment)
-    assert done.returncode == -signal.SIGKILL, done.stderr[-3000:]
+    assert run_and_kill(tmp_path, 1, point)
     path = tmp_path / "table"
     committed = {"before commit": ["0"], "after commit": ["0", "1"]}[point]
     assert batches_of(path) == committed
@@ -88,6 +96,44 @@ def test_a_killed_driver_loses_and_repeats_nothing(spark, tmp_path, point):
     copy_files(spark, tmp_path, "insert")
     assert rows_of(path) == sorted(rows(range(30)))
     assert batches_of(path) == ["0", "1", "2"]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("operation", ["insert", "upsert"])
+def test_drivers_killed_at_random_points_lose_and_repeat_nothing(spark, tmp_path, operation):
+    """Each process is killed while it writes, commits, rolls back what the one before left, or records its batch."""
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    dice, path = random.Random(seed), tmp_path / "table"
+    # Each batch updates half of the rows of the one before, if it is an upsert: a batch written late would be seen.
+    batches = [range(10 * n, 10 * n + 20) if operation == "upsert" else range(10 * n, 10 * n + 10) for n in range(6)]
+    for n, numbers in enumerate(batches):
+        write_rows(tmp_path, n, rows(numbers, fare=float(n)))
+
+    def expected(count):
+        found = [row for n, numbers in enumerate(batches[:count]) for row in rows(numbers, fare=float(n))]
+        return sorted({row[0]: row for row in found}.values() if operation == "upsert" else found)
+
+    for run in range(int(os.environ.get("STREAM_KILLS", "2"))):
+        # Six batches take longer than the first process lives.
+        seconds = dice.uniform(0.0, 3.0 if run else 0.5)
+        was_killed = run_and_kill(tmp_path, dice.randrange(2), f"{seconds:.3f}", operation)
+        assert was_killed or run
+        if not path.exists():
+            continue
+        try:
+            recorded = batches_of(path)
+        except TableNotFoundError:
+            # It was killed before the first batch had made the table.
+            continue
+        assert recorded == [str(n) for n in range(len(recorded))]
+        assert rows_of(path) == (expected(len(recorded)) if recorded else [])
+    copy_files(spark, tmp_path, operation)
+    assert rows_of(path) == expected(len(batches))
+    assert batches_of(path) == [str(n) for n in range(len(batches))]
+    timeline = mortice.Table(path).timeline
+    assert all(instant.is_completed for instant in timeline)
+    assert not mortice.Table(path).verify(keys=operation == "upsert").findings
 
 
 def test_a_query_with_another_checkpoint_folder_is_refused_and_loses_no_batch(spark, streamed):

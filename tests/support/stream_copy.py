@@ -1,12 +1,16 @@
 """A query that writes the rows of files to a table, and, run as a script, is killed in a batch.
 
-python -m support.stream_copy <folder> <batch> <point>
+python -m support.stream_copy <folder> <batch> <point> [<operation>]
+
+The point is `before commit` or `after commit` of the batch, or a number of seconds after the batch has begun, wherever
+the process is then.
 """
 
 import json
 import os
 import signal
 import sys
+import threading
 
 import mortice.spark
 from mortice.spark import write_stream as module
@@ -42,8 +46,9 @@ def copy_files(spark, folder, operation, checkpoint="checkpoint", **options):
 
 
 def kill_in(batch, point):
-    """Has the process killed, and Spark's with it, when the batch is about to be committed or was."""
+    """Has the process killed, and Spark's with it, when the batch is about to be committed or was, or after a time."""
     real, batches = module.write_frame, []
+    seconds = None if point.endswith(" commit") else float(point)
 
     def kill():
         from pyspark import SparkContext
@@ -69,14 +74,18 @@ def kill_in(batch, point):
             write = sys.modules["mortice.spark.write"]
             planned = write._planned
             write._planned = lambda *given: KilledCommit(planned(*given))
+        if len(batches) == batch + 1 and seconds is not None:
+            timer = threading.Timer(seconds, kill)
+            timer.daemon = True
+            timer.start()
         real(*arguments)
-        if len(batches) == batch + 1:
+        if len(batches) == batch + 1 and seconds is None:
             kill()
 
     module.write_frame = write_frame
 
 
-def main(folder, batch, point):
+def main(folder, batch, point, operation="insert"):
     import pathlib
 
     from pyspark.sql import SparkSession
@@ -90,7 +99,7 @@ def main(folder, batch, point):
     spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     kill_in(int(batch), point)
-    copy_files(spark, pathlib.Path(folder), "insert")
+    copy_files(spark, pathlib.Path(folder), operation)
 
 
 if __name__ == "__main__":
