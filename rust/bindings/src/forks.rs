@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 
-/// Registers a function that ends clients, which a forked child could not use, before each fork.
+/// Registers functions that run before and after each fork, so that a child finds no lock held and no client that it
+/// could not use.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let os = py.import("os")?;
@@ -12,12 +13,26 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     let keywords = pyo3::types::PyDict::new(py);
     keywords.set_item("before", wrap_pyfunction!(before_fork, module)?)?;
+    keywords.set_item("after_in_parent", wrap_pyfunction!(after_fork_in_parent, module)?)?;
+    keywords.set_item("after_in_child", wrap_pyfunction!(after_fork_in_child, module)?)?;
     os.call_method("register_at_fork", (), Some(&keywords))?;
     Ok(())
 }
 
-/// Ends clients of HDFS. Operations of other threads may need the GIL to end.
+/// Waits for short operations of other threads, which may need the GIL to end.
 #[pyfunction]
 fn before_fork(py: Python<'_>) {
     py.detach(mortice::storage::before_fork);
+}
+
+/// Lets other threads of the parent go on.
+#[pyfunction]
+fn after_fork_in_parent() {
+    mortice::storage::after_fork_in_parent();
+}
+
+/// Lets the child go on.
+#[pyfunction]
+fn after_fork_in_child() {
+    mortice::storage::after_fork_in_child();
 }

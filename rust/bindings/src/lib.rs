@@ -16,7 +16,6 @@ mod credentials;
 mod distributed;
 mod errors;
 mod follower;
-#[cfg(feature = "hdfs")]
 mod forks;
 mod log_file;
 mod log_writer;
@@ -42,7 +41,6 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add("has_hdfs", cfg!(feature = "hdfs"))?;
-    #[cfg(feature = "hdfs")]
     forks::register(module)?;
     module.add_class::<table::Table>()?;
     module.add_class::<follower::Follower>()?;

@@ -127,7 +127,7 @@ def test_children_forked_while_other_threads_read(table, on_s3):
     for reader in readers:
         reader.start()
     try:
-        for _ in range(5):
+        for _ in range(15):
             assert _in_child(lambda: _rows(table) == rows) == 0
             assert _in_child(lambda: _rows(mortice.Table(stored.uri, storage_options=stored.options)) == rows) == 0
     finally:

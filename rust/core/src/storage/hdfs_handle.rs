@@ -2,18 +2,20 @@
 //!
 //! The client library keeps idle connections to `DataNode`s for 3 s in a list of the process, not of a client. A forked
 //! child must not use those of its parent. A connection whose runtime has ended returns an error for every use, and the
-//! library connects again; so [`before_fork`] ends the clients of the process before it is forked. If that was not
+//! library connects again; so [`end_clients`] ends the clients of the process before it is forked. If that was not
 //! possible, HDFS returns an error in the child.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hdfs_native::{Client, ClientBuilder, HdfsError};
 use tokio::sync::Semaphore;
 
 use super::fetch::SharedResult;
+use super::fork_gate;
+use super::handle_registry::HandleRegistry;
 use super::hdfs_error::{failure, timed_out};
 use super::hdfs_options::HdfsOptions;
 use super::hdfs_uri::HdfsUri;
@@ -47,7 +49,7 @@ struct ProcessState {
     io: IoThread,
 }
 
-static HANDLES: Mutex<Vec<Weak<HdfsHandle>>> = Mutex::new(Vec::new());
+static HANDLES: HandleRegistry<HdfsHandle> = HandleRegistry::new();
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 /// The process whose clients were still in use when it was forked; 0 if there is none.
 static FORKED_IN_USE: AtomicU32 = AtomicU32::new(0);
@@ -64,17 +66,18 @@ impl HdfsHandle {
     /// `InvalidArgument` for options and configuration files from which no client can be created.
     pub(super) fn new(uri: &HdfsUri, options: HdfsOptions) -> Result<Arc<Self>> {
         let uri = HdfsUri { path: String::new(), ..uri.clone() };
-        let mut handles = locked(&HANDLES);
-        handles.retain(|handle| handle.strong_count() > 0);
-        let known = handles.iter().filter_map(Weak::upgrade);
-        if let Some(known) = known.into_iter().find(|handle| handle.uri == uri && handle.options == options) {
-            return Ok(known);
+        let is_same = |handle: &Self| handle.uri == uri && handle.options == options;
+        let create = || Self {
+            uri: uri.clone(),
+            options: options.clone(),
+            live: Mutex::default(),
+            opened: SharedSources::default(),
+        };
+        let (handle, is_known) = HANDLES.get_or_create(is_same, create);
+        if !is_known {
+            // Invalid options and files are reported when a table is opened, not by its first request.
+            handle.live()?;
         }
-        let handle = Arc::new(Self { uri, options, live: Mutex::default(), opened: SharedSources::default() });
-        handles.push(Arc::downgrade(&handle));
-        drop(handles);
-        // Invalid options and files are reported when a table is opened, not by its first request.
-        handle.live()?;
         Ok(handle)
     }
 
@@ -89,6 +92,7 @@ impl HdfsHandle {
     }
 
     fn live(&self) -> Result<Arc<ProcessState>> {
+        let _gate = fork_gate::enter();
         let mut live = locked(&self.live);
         match live.as_ref() {
             Some(known) if known.io.is_here() => return Ok(Arc::clone(known)),
@@ -118,7 +122,7 @@ impl HdfsHandle {
 
     /// Returns true if another handle has a client of the parent process.
     fn is_another_inherited(&self) -> bool {
-        let handles: Vec<Arc<Self>> = locked(&HANDLES).iter().filter_map(Weak::upgrade).collect();
+        let handles = HANDLES.all();
         // The lock of this handle is held; that of another one may be held by a thread that creates its client.
         let others = handles.iter().filter(|handle| !std::ptr::eq(handle.as_ref(), self));
         others
@@ -237,11 +241,10 @@ impl HdfsHandle {
 
 /// Ends the HDFS clients of this process, which is about to be forked; they are created again on their next use. Waits
 /// up to 10 s for running operations.
-pub fn before_fork() {
-    let handles: Vec<Arc<HdfsHandle>> = locked(&HANDLES).iter().filter_map(Weak::upgrade).collect();
+pub(super) fn end_clients() {
     let deadline = Instant::now() + FORK_PATIENCE;
     let mut are_idle = true;
-    for handle in handles {
+    for handle in HANDLES.all() {
         are_idle &= handle.end(deadline);
     }
     let process = std::process::id();

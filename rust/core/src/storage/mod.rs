@@ -59,8 +59,12 @@ pub(crate) mod failing_store;
 #[cfg(feature = "object")]
 mod fetch;
 mod fetch_budget;
+#[cfg(feature = "object")]
+mod fork_gate;
 mod hadoop;
 mod hadoop_options;
+#[cfg(feature = "object")]
+mod handle_registry;
 #[cfg(feature = "hdfs")]
 mod hdfs;
 #[cfg(feature = "hdfs")]
@@ -128,10 +132,10 @@ pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
 pub use create::{Appendable, FileSink, WritableStorage};
 pub use fetch_budget::{FetchBudget, ReservedBytes};
+#[cfg(feature = "object")]
+pub use fork_gate::{after_fork_in_child, after_fork_in_parent, before_fork};
 #[cfg(feature = "hdfs")]
 pub use hdfs::HdfsStorage;
-#[cfg(feature = "hdfs")]
-pub use hdfs_handle::before_fork;
 pub use hdfs_options::HdfsOptions;
 pub use hdfs_uri::HdfsUri;
 pub use listing::{FileStatus, FolderEntry, KnownFile};

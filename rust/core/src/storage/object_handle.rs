@@ -4,13 +4,15 @@
 //! connections, credentials and the request limit.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use object_store::ObjectStore;
 
 use super::RequestCounters;
 use super::fetch::SharedResult;
+use super::fork_gate;
+use super::handle_registry::HandleRegistry;
 use super::object_client::{ClientParts, client, counting, region_of};
 use super::object_error::StoreFailure;
 use super::object_limit::RequestLimit;
@@ -41,7 +43,7 @@ struct ProcessState {
     io: IoThread,
 }
 
-static HANDLES: Mutex<Vec<Weak<ObjectHandle>>> = Mutex::new(Vec::new());
+static HANDLES: HandleRegistry<ObjectHandle> = HandleRegistry::new();
 
 impl ObjectHandle {
     /// Returns the handle of the store of `uri`. No request is sent.
@@ -51,16 +53,16 @@ impl ObjectHandle {
     pub(super) fn for_store(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
         let uri = ObjectUri { key: String::new(), ..uri.clone() };
         // Invalid options are reported when a table is opened, not by its first request.
+        let _gate = fork_gate::enter();
         client(&uri, &options, ClientParts { region: None, limit: RequestLimit::new(1), supplied: None })?;
-        let mut handles = locked(&HANDLES);
-        handles.retain(|handle| handle.strong_count() > 0);
-        let known = handles.iter().filter_map(Weak::upgrade);
-        if let Some(known) = known.into_iter().find(|handle| handle.uri == uri && handle.options == options) {
-            return Ok(known);
-        }
-        let handle = Arc::new(Self { uri, options, live: Mutex::default(), opened: SharedSources::default() });
-        handles.push(Arc::downgrade(&handle));
-        Ok(handle)
+        let is_same = |handle: &Self| handle.uri == uri && handle.options == options;
+        let create = || Self {
+            uri: uri.clone(),
+            options: options.clone(),
+            live: Mutex::default(),
+            opened: SharedSources::default(),
+        };
+        Ok(HANDLES.get_or_create(is_same, create).0)
     }
 
     /// Returns a handle with this client.
@@ -81,28 +83,37 @@ impl ObjectHandle {
         self.options.client().max_requests
     }
 
-    fn live(&self) -> Result<Arc<ProcessState>> {
+    /// Returns the state of this process if it was created.
+    fn known(&self) -> Option<Arc<ProcessState>> {
         let mut live = locked(&self.live);
-        if let Some(known) = live.as_ref() {
-            if known.io.is_here() {
-                return Ok(Arc::clone(known));
-            }
+        if live.as_ref().is_some_and(|known| !known.io.is_here()) {
             // Its thread runs in the parent process, and its sockets belong to that process.
             std::mem::forget(live.take());
         }
-        let limit = RequestLimit::new(self.max_requests());
+        live.clone()
+    }
+
+    fn live(&self) -> Result<Arc<ProcessState>> {
+        let gate = fork_gate::enter();
+        if let Some(known) = self.known() {
+            return Ok(known);
+        }
         let io = IoThread::start()?;
+        // This sends requests, for which no fork waits.
+        drop(gate);
         let region = if self.options.needs_region() {
             io.spawn(region_of(self.uri.bucket.clone(), self.options.clone())).wait()?
         } else {
             None
         };
+        let _gate = fork_gate::enter();
+        let limit = RequestLimit::new(self.max_requests());
         let supplied = self.options.supplier().map(|name| SuppliedCredentials::new(name, self.uri.service));
         let parts = ClientParts { region, limit: Arc::clone(&limit), supplied: supplied.clone() };
         let client = client(&self.uri, &self.options, parts)?;
-        let made = Arc::new(ProcessState { client, limit, supplied, io });
-        *live = Some(Arc::clone(&made));
-        Ok(made)
+        let created = Arc::new(ProcessState { client, limit, supplied, io });
+        // Another thread may have been faster. What it created is the one in use.
+        Ok(Arc::clone(locked(&self.live).get_or_insert(created)))
     }
 
     /// Starts an operation of the store; its requests are counted in `requests`. It is repeated once if supplied

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
+use super::fork_gate;
 use super::object_runtime::locked;
 use super::{FileSource, KnownFile};
 
@@ -12,13 +13,16 @@ pub(super) type SourceId = (String, KnownFile, usize);
 /// The minimum length of the list at which dropped files are removed from it.
 const MANY: usize = 256;
 
-/// The open files of a store. They are dropped with their last reader.
+/// The open files of a store, by process: a forked child opens its own, as those of its parent may be locked forever.
+/// They are dropped with their last reader.
 #[derive(Default)]
-pub(super) struct SharedSources(Mutex<HashMap<SourceId, Weak<dyn FileSource>>>);
+pub(super) struct SharedSources(Mutex<HashMap<(u32, SourceId), Weak<dyn FileSource>>>);
 
 impl SharedSources {
     /// Returns the open file with an identity, or the one that `open` creates.
     pub(super) fn get_or_open(&self, id: SourceId, open: impl FnOnce() -> Arc<dyn FileSource>) -> Arc<dyn FileSource> {
+        let _gate = fork_gate::enter();
+        let id = (std::process::id(), id);
         let mut opened = locked(&self.0);
         if let Some(known) = opened.get(&id).and_then(Weak::upgrade) {
             return known;
