@@ -328,6 +328,7 @@ fn is_rolled_back(table: &Table) -> bool {
 fn a_restore_goes_on_wherever_it_was_stopped() {
     // The metadata table is built again up to version 7, and where it got an index after the savepoint.
     let index = [("hoodie.metadata.record.index.enable", "true")];
+    #[expect(clippy::type_complexity, reason = "a table of cases")]
     let cases: [(u8, &[(&str, &str)], bool, bool); 3] =
         [(6, &[], false, false), (9, &[], true, true), (9, &index, false, false)];
     for (version, given, is_kept, is_lost) in cases {
