@@ -97,7 +97,16 @@ fn is_ahead(table: &Timeline, metadata: &Timeline) -> bool {
 
 fn is_newer(table: &Timeline, metadata: &Timeline) -> bool {
     let newest = table.instants().iter().map(|instant| instant.requested_time.as_str()).max();
-    delta_commits(metadata).any(|write| time_on_table(write) > newest)
+    let times = delta_commits(metadata).filter_map(time_on_table);
+    times.filter(|time| Some(*time) > newest).any(|time| !is_in_restore(table, time))
+}
+
+/// Returns true if a time without an instant of its own lies in a completed restore. Hudi's restore ends with such a commit to the
+/// metadata table, which brings it in line with the files (`HoodieBackedTableMetadataWriter.update(HoodieRestoreMetadata)`).
+fn is_in_restore(table: &Timeline, time: &str) -> bool {
+    let restores = table.instants().iter().filter(|instant| instant.action == Action::Restore);
+    let mut ends = restores.filter_map(|restore| Some((&restore.requested_time, restore.completion_time.as_ref()?)));
+    ends.any(|(from, until)| from.as_str() < time && time <= until.as_str())
 }
 
 fn delta_commits(metadata: &Timeline) -> impl Iterator<Item = &RequestedTime> {
@@ -173,6 +182,17 @@ mod tests {
             ),
             (vec!["20240101000000000.deltacommit"], vec!["20240101000000001.deltacommit"], true),
             (vec!["20240101000000000.inflight"], vec!["20240101000000000.deltacommit"], true),
+            // The commit at the end of a restore of Hudi, and one after it.
+            (
+                vec!["20240101000000100_20240101000000900.restore"],
+                vec!["20240101000000500_20240101000000600.deltacommit"],
+                false,
+            ),
+            (
+                vec!["20240101000000100_20240101000000900.restore"],
+                vec!["20240101000000901_20240101000000902.deltacommit"],
+                true,
+            ),
         ] {
             assert_eq!(is_ahead(&timeline(&table), &timeline(&metadata)), expected, "{table:?} {metadata:?}");
         }
