@@ -101,7 +101,7 @@ fn is_newer(table: &Timeline, metadata: &Timeline) -> bool {
     times.filter(|time| Some(*time) > newest).any(|time| !is_in_restore(table, time))
 }
 
-/// Returns true if a time without an instant of its own lies in a completed restore. Hudi's restore ends with such a commit to the
+/// Returns true if a completed restore was running at this time. Hudi's restore ends with such a commit to the
 /// metadata table, which brings it in line with the files (`HoodieBackedTableMetadataWriter.update(HoodieRestoreMetadata)`).
 fn is_in_restore(table: &Timeline, time: &str) -> bool {
     let restores = table.instants().iter().filter(|instant| instant.action == Action::Restore);
