@@ -10,7 +10,6 @@ bytes of the table and of its `.hoodie` folder. With matplotlib installed, a plo
 
 import argparse
 import csv
-import os
 import random
 import statistics
 import tempfile
@@ -51,7 +50,7 @@ def batch(dice, number, rows, keys, known):
 
 def size_of(folder):
     """Returns the files and bytes below a folder."""
-    sizes = [Path(root, name).stat().st_size for root, _, names in os.walk(folder) for name in names]
+    sizes = [path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()]
     return len(sizes), sum(sizes)
 
 

@@ -270,22 +270,26 @@ def test_every_run_of_a_write_is_into_a_fresh_copy_and_hudi_reads_the_first(tmp_
     assert not any(Path(path).exists() for path in FakeWriterProcess.paths)
 
 
-@pytest.mark.parametrize("kind", ["upsert", "insert"])
+@pytest.mark.parametrize("kind", ["upsert", "insert", "bulk_insert", "compact"])
 def test_mortice_writes_the_rows_of_a_query(tmp_path, kind):
     writer = next(contender for contender in CONTENDERS if contender.name == "mortice writer")
     rows, path = pa.table({"key": ["a", "b"], "ts": [1, 2], "n": [3, None]}), str(tmp_path / "table")
     (tmp_path / "rows").mkdir()
     pq.write_table(rows, tmp_path / "rows" / "part.parquet")
-    if kind == "upsert":
+    if kind in {"upsert", "compact"}:
         table = mortice.create_table(path, rows.schema, name="t", record_key="key", ordering="ts")
         table.insert(rows.set_column(2, "n", pa.array([None, 0], pa.int64())))
+    if kind == "compact":
+        table.upsert(rows)
     query = {"kind": kind, "path": path, "rows": str(tmp_path / "rows")}
     started = process.Process(LocalContender(writer), 1)
     try:
         started.ask({"do": "prepare", "query": query}, 60)
-        assert started.measured(query, 1, 60)["rows"] == 2
+        assert started.measured(query, 1, 60)["rows"] == (None if kind == "compact" else 2)
     finally:
         started.end()
+    if kind == "compact":
+        assert mortice.Table(path).timeline[-1].action == "commit"
     assert mortice.Table(path).snapshot(columns=rows.schema.names).to_arrow().sort_by("key") == rows
 
 

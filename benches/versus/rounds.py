@@ -241,7 +241,7 @@ class _Target:
         path = CACHE / "copies" / f"{os.getpid()}-{next(self._copies)}"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if self.point.kind != "insert":
+            if not self.point.is_new:
                 copy_table(self.written.path, path)
             yield self.query | {"path": str(path)}
         finally:
@@ -249,8 +249,9 @@ class _Target:
 
     @property
     def columns(self):
-        """The columns of the rows that are written."""
-        return pq.read_schema(next(Path(self.query["rows"]).glob("*.parquet"))).names
+        """The columns of the rows that are written, without meta columns."""
+        file = next(Path(self.query["rows"]).glob("*.parquet")) if self.point.has_rows else self.written.bases[0]
+        return [name for name in pq.read_schema(file).names if not name.startswith("_hoodie_")]
 
     @property
     def is_cold(self):

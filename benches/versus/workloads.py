@@ -8,7 +8,7 @@ memory     the peak of a new process, by the size of the log
 growth     time by the size of the log: once, ten and a hundred times as large
 size       time by the size of the table
 spark      mortice and Hudi on Spark, and Spark's own overhead: few large slices, many small ones
-write      upserts and inserts, in one process and on Spark, each into a fresh copy of a table
+write      upserts, inserts and compactions, in one process and on Spark, each of a fresh copy of a table
 """
 
 import os
@@ -58,6 +58,16 @@ class Point:
         return self.kind in WRITES
 
     @property
+    def has_rows(self):
+        """Whether rows are given to the writer; a compaction has none."""
+        return self.is_write and self.kind != "compact"
+
+    @property
+    def is_new(self):
+        """Whether the table does not exist before."""
+        return self.kind in {"insert", "bulk_insert"}
+
+    @property
     def is_warmed_up(self):
         """Whether slow contenders are warmed up too: JVMs get faster for long."""
         return self.is_write or self.workload == "spark"
@@ -65,12 +75,13 @@ class Point:
     @property
     def start(self):
         """The table before the query: of an upsert that without its last commit, of an insert none."""
-        return {"upsert": self.table.base, "insert": self.table.rows_alone}.get(self.kind, self.table)
+        starts = {"upsert": self.table.base, "insert": self.table.rows_alone, "bulk_insert": self.table.rows_alone}
+        return starts.get(self.kind, self.table)
 
     @property
     def prepared(self):
         """What is prepared for it."""
-        return (self.start, self.table.rows_alone) if self.is_write else (self.table,)
+        return (self.start, self.table.rows_alone) if self.has_rows else (self.table,)
 
     @property
     def facts(self):
@@ -90,7 +101,9 @@ class Point:
             "metadata": self.metadata,
         }
         if self.is_write:
-            query |= {"rows": str(self.table.rows_alone.path), "table": asdict(self.table)}
+            query["table"] = asdict(self.table)
+        if self.has_rows:
+            query["rows"] = str(self.table.rows_alone.path)
         if self.kind == "as_of":
             query["instant"] = written.instants[len(written.instants) // 2][0]
         if self.kind == "incremental":
@@ -283,6 +296,8 @@ def writes(scale):
     for fraction in scale.write_updates:
         yield Point("write", replace(table, commits=1, fraction=fraction), "upsert")
     yield Point("write", table, "insert")
+    yield Point("write", table, "bulk_insert")
+    yield Point("write", replace(table, commits=5, fraction=0.2), "compact")
 
 
 WORKLOADS = {

@@ -4,15 +4,16 @@ A contender declares the kinds of queries that it supports and its environment. 
 then runs queries. A query is a dict:
 
     kind      decode: all records of log files. read, count, aggregate, as_of, incremental, lookup: rows of a table.
-              plan: the files of a table. upsert, insert: rows are written. limit kinds: see contenders/limits.py
+              plan: the files of a table. upsert, insert, bulk_insert: rows are written. compact: logs are merged
+              into base files. limit kinds: see contenders/limits.py
     path      the table
     columns   names, or None for all
     logs, bases           its log files and base files
     instant, begin, key   for as_of, incremental (exclusive), lookup
     metadata  for plan: whether the metadata table is used
     release   the release of Hudi that wrote the table
-    rows      for writes: the directory of the Parquet files of the rows. `path` is then a fresh copy of the table, or a
-              table that does not exist yet
+    rows      for writes of rows: the directory of their Parquet files. For all writes, `path` is a fresh copy of the
+              table, or a table that does not exist yet
     table     for writes: the parameters of the result (see tables.Table)
 
 Unsupported queries raise `NotSupported` with a reason, which the report shows instead of a time.
@@ -21,7 +22,7 @@ Unsupported queries raise `NotSupported` with a reason, which the report shows i
 from abc import ABC, abstractmethod
 
 READS = ("read", "count", "aggregate", "as_of", "incremental", "lookup")
-WRITES = ("upsert", "insert")
+WRITES = ("upsert", "insert", "bulk_insert", "compact")
 
 
 class NotSupported(Exception):  # noqa: N818

@@ -28,6 +28,18 @@ class HudiWriter(SparkWriter):
         from versus.tables import Table
 
         options = writing.options(Table(**query["table"]))
+        if query["kind"] == "compact":
+            return self.compact(query["path"], options)
         options = {name: value for name, value in options.items() if name not in DEFAULTS}
         options["hoodie.datasource.write.operation"] = query["kind"]
         rows.write.format("hudi").options(**options).mode("append").save(query["path"])
+        return None
+
+    def compact(self, path, options):
+        """Plans a compaction of all slices with logs, and executes it."""
+        given = {name: value for name, value in options.items() if name.startswith("hoodie.metadata.")}
+        given["hoodie.compact.inline.max.delta.commits"] = "1"
+        text = ",".join(f"{name}={value}" for name, value in given.items())
+        call = f"call run_compaction(op => 'scheduleandexecute', path => '{path}', options => '{text}')"
+        if not self.spark.sql(call).collect():
+            raise RuntimeError("nothing was compacted")

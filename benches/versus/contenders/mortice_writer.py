@@ -16,6 +16,12 @@ def checked():
     return mortice
 
 
+def compacted(commit):
+    """Makes sure that there was something to compact. The number of rows is not known."""
+    if commit is None:
+        raise RuntimeError("nothing was compacted")
+
+
 class MorticeWriter(Contender):
     name = "mortice writer"
     kinds = WRITES
@@ -29,16 +35,20 @@ class MorticeWriter(Contender):
         return self.mortice.__version__
 
     def prepare(self, query):
+        if query["kind"] == "compact":
+            return
         if self.rows is None or self.rows[0] != query["rows"]:
             self.rows = query["rows"], pq.read_table(query["rows"])
 
     def run(self, query):
+        if query["kind"] == "compact":
+            return compacted(self.mortice.Table(query["path"]).compact())
         rows = self.rows[1]
-        if query["kind"] == "insert":
+        if query["kind"] in {"insert", "bulk_insert"}:
             table = self.mortice.create_table(
                 query["path"], rows.schema, name="versus", record_key="key", ordering="ts"
             )
-            table.insert(rows)
+            getattr(table, query["kind"])(rows)
         else:
             self.mortice.Table(query["path"]).upsert(rows)
         return rows.num_rows
@@ -63,6 +73,8 @@ class MorticeSparkWriter(SparkWriter):
     def write(self, rows, query):
         import mortice.spark
 
+        if query["kind"] == "compact":
+            return compacted(mortice.spark.compact(self.spark, query["path"]))
         options = {
             "hoodie.table.name": "versus",
             "hoodie.datasource.write.table.type": "MERGE_ON_READ",
@@ -70,3 +82,4 @@ class MorticeSparkWriter(SparkWriter):
             "hoodie.datasource.write.precombine.field": "ts",
         }
         mortice.spark.write(rows, query["path"], operation=query["kind"], mode="append", options=options)
+        return None

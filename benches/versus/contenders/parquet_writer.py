@@ -1,4 +1,5 @@
-"""A lower bound of writing base files: pyarrow writes the same columns, with Hudi's codec and level, as one file."""
+"""A lower bound of writing base files: pyarrow writes the same columns, with Hudi's codec and level, as one file. Of a
+compaction, mortice reads the rows."""
 
 from pathlib import Path
 
@@ -14,7 +15,7 @@ INSTANT = "20240101000000000"
 
 class ParquetWriter(Contender):
     name = "Parquet by pyarrow"
-    kinds = ("insert",)
+    kinds = ("insert", "bulk_insert", "compact")
     is_limit = True
 
     def start(self, cores):
@@ -25,12 +26,19 @@ class ParquetWriter(Contender):
         return pa.__version__
 
     def prepare(self, query):
+        if query["kind"] == "compact":
+            return
         if self.rows is None or self.rows[0] != query["rows"]:
             self.rows = query["rows"], _with_meta_columns(pq.read_table(query["rows"]))
 
     def run(self, query):
-        rows = self.rows[1]
-        Path(query["path"]).mkdir(parents=True)
+        if query["kind"] == "compact":
+            from versus.contenders.mortice_writer import checked
+
+            rows = checked().Table(query["path"]).snapshot().to_arrow()
+        else:
+            rows = self.rows[1]
+            Path(query["path"]).mkdir(parents=True)
         pq.write_table(rows, f"{query['path']}/rows.parquet", compression="gzip", compression_level=LEVEL)
         return rows.num_rows
 

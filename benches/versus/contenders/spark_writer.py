@@ -1,4 +1,4 @@
-"""Base class of contenders that write a Spark DataFrame: its rows are in Spark's cache before they are timed."""
+"""Base class of contenders that write on Spark. The rows of a write are in Spark's cache before they are timed."""
 
 import os
 from abc import abstractmethod
@@ -29,7 +29,9 @@ class SparkWriter(SparkReader):
         self.cached = None
 
     def frame(self, query):
-        """The rows to write."""
+        """The rows to write; None for compactions."""
+        if query["kind"] == "compact":
+            return None
         if self.cached is None or self.cached[0] != query["rows"]:
             if self.cached:
                 self.cached[1].unpersist(blocking=True)
@@ -43,7 +45,7 @@ class SparkWriter(SparkReader):
 
     @abstractmethod
     def write(self, rows, query):
-        """Writes the rows; returns how many, or None if that is unknown."""
+        """Writes the rows, or compacts the table; returns how many rows, or None if that is unknown."""
 
     def run(self, query):
         return self.write(self.frame(query), query)
