@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::assigned::keeps_blooms;
+use super::driver::mark_of;
 use super::packing::{bin_count, bins_of};
 use super::reports::ReadReport;
 use super::specs::{CompactSpec, LogCompactSpec, StageSpec};
@@ -11,7 +13,7 @@ use crate::client::schema::WriteSchema;
 use crate::client::transaction::ServiceTarget;
 use crate::client::write::check_supported;
 use crate::client::{CommitExtra, Committed, Transaction};
-use crate::commit::{OpenMark, WriteOperation};
+use crate::commit::WriteOperation;
 use crate::config::{ReadOptions, TableType, WriteOptions};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
@@ -25,7 +27,6 @@ use crate::write::{LogCompactHandle, WriteStatus};
 const COMMITS: u64 = 0;
 /// Bytes that one task reads, if there are enough slices.
 const TASK_BYTES: u64 = 256 << 20;
-const BLOOM_FILTERS: &str = "bloom_filters";
 
 /// What logs are merged into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +165,7 @@ impl DistributedCompaction {
             CompactionTarget::BaseFiles => {
                 let slices = slices_of(transaction)?;
                 let (tasks, count) = (self.slices_by_task(slices.iter()), slices.len());
-                let keeps_blooms = table.config.metadata_partitions.iter().any(|partition| partition == BLOOM_FILTERS);
+                let keeps_blooms = keeps_blooms(&table.config);
                 let number = tasks.len();
                 (StageSpec::Compact(CompactSpec { slices, tasks, keeps_blooms }), number, count)
             }
@@ -252,8 +253,4 @@ fn statuses(reports: &[Vec<u8>], slices: usize) -> Result<Vec<WriteStatus>> {
         return Err(Error::internal(format!("{} of {slices} slices were compacted", statuses.len())));
     }
     Ok(statuses.into_values().flatten().collect())
-}
-
-fn mark_of(transaction: &Transaction) -> OpenMark {
-    OpenMark::new(std::sync::Arc::clone(transaction.store()), transaction.instant())
 }
