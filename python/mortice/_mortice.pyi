@@ -461,6 +461,9 @@ class DistributedWrite:
         parallelism: int,
     ) -> DistributedWrite: ...
     @property
+    def schema(self) -> ArrowSchema:
+        """The columns that the rows are written as, without meta columns."""
+    @property
     def warnings(self) -> list[str]:
         """Sentences on options that have no effect."""
     def start(self) -> _Step:

@@ -1,5 +1,6 @@
 """`mortice.spark.write`: the same table as the same rows written in one process; modes, new tables, errors."""
 
+import datetime
 import pathlib
 
 import pyarrow as pa
@@ -76,6 +77,10 @@ def history():
         ("upsert", moved),
         ("insert", [(f"i{n}", "bern", 1.0, 1) for n in range(5)]),
         ("upsert", [("k060", "oslo", 9.0, 50), *((f"k{n:03}", "rome", 0.0, 60) for n in (1, 4))]),
+        ("insert_overwrite", [(f"o{n}", ["rome", "kyiv"][n % 2], 1.0, 70) for n in range(9)]),
+        ("upsert", [(f"o{n}", ["rome", "kyiv"][n % 2], 2.0, 80) for n in range(0, 12, 3)]),
+        ("insert_overwrite_table", [(f"t{n}", ["rome", "oslo"][n % 2], 3.0, 90) for n in range(7)]),
+        ("upsert", [(f"t{n}", ["rome", "oslo"][n % 2], 4.0, 91) for n in range(5, 9)]),
     ]
 
 
@@ -128,6 +133,8 @@ def test_modes_are_those_of_spark(spark, tmp_path, path):
     with pytest.raises(InvalidArgumentError, match="mode must be one of"):
         mortice.spark.write(rows, path, mode="replace")
     assert [row["id"] for row in rows_of(path)] == ["a"]
+    mortice.spark.write(rows, path, "insert_overwrite_table", mode="overwrite")
+    assert [row["id"] for row in rows_of(path)] == ["b"]
     created = str(tmp_path / "new")
     commit = mortice.spark.write(rows, created, mode="overwrite", options=table_options())
     assert (commit.inserts, [row["id"] for row in rows_of(created)]) == (1, ["b"])
@@ -135,8 +142,8 @@ def test_modes_are_those_of_spark(spark, tmp_path, path):
 
 def test_what_cannot_be_written_is_refused_by_name(spark, tmp_path, path):
     rows = frame(spark, [("b", "oslo", 1.0, 1)], 1)
-    with pytest.raises(UnsupportedError, match="insert_overwrite on Spark"):
-        mortice.spark.write(rows, path, "insert_overwrite")
+    with pytest.raises(UnsupportedError, match="delete_partition on Spark"):
+        mortice.spark.write(rows, path, "delete_partition")
     with pytest.raises(InvalidArgumentError, match=r"hoodie\.table\.name is missing"):
         mortice.spark.write(rows, str(tmp_path / "nothing"))
     with pytest.raises(TableNotFoundError):
@@ -148,3 +155,22 @@ def test_what_cannot_be_written_is_refused_by_name(spark, tmp_path, path):
     timeline = [(one.action, one.state) for one in mortice.Table(path).timeline]
     assert timeline == [("deltacommit", "COMPLETED")]
     assert not (tmp_path / "nothing").exists()
+
+
+def test_timestamps_are_cast_to_those_of_the_table_in_the_time_zone_of_the_session(spark, tmp_path):
+    schema = pa.schema([("id", pa.string()), ("at", pa.timestamp("us", "UTC")), ("wall", pa.timestamp("us"))])
+    path = str(tmp_path / "times")
+    mortice.create_table(path, schema, name="times", record_key="id")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        both = "SELECT 'a' id, TIMESTAMP'2024-07-01 12:00:00' at, TIMESTAMP_NTZ'2024-07-01 12:00:00' wall"
+        swapped = "SELECT 'b' id, TIMESTAMP_NTZ'2024-07-01 12:00:00' at, TIMESTAMP'2024-07-01 12:00:00' wall"
+        for query in (both, swapped):
+            mortice.spark.write(spark.sql(query), path)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    rows = mortice.Table(path).snapshot(columns=["id", "at", "wall"]).to_arrow().to_pylist()
+    noon = datetime.datetime(2024, 7, 1, 12)
+    expected = (noon.replace(hour=16, tzinfo=datetime.timezone.utc), noon)
+    assert sorted((row["id"], (row["at"], row["wall"])) for row in rows) == [("a", expected), ("b", expected)]

@@ -10,6 +10,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
@@ -17,6 +19,7 @@ from mortice.partitioner import Partitioner
 from mortice.spark.partitioned_frame import partitioned_frame
 from mortice.spark.schema import arrow_schema
 from mortice.spark.task_errors import aborted_on_error
+from mortice.spark.timestamps import cast_timestamps
 from mortice.spark.write_options import WriteTarget, parallelism
 from mortice.spark.write_stages import Frames
 from mortice.table import Table
@@ -64,10 +67,11 @@ def write(  # noqa: PLR0917
     Args:
         df: The rows. For `delete`, key and partition columns suffice.
         uri: The table's base path, a local path or a URI.
-        operation: `upsert` (default), `insert`, `bulk_insert` or `delete`. The option
-            `hoodie.datasource.write.operation` replaces the default.
+        operation: `upsert` (default), `insert`, `bulk_insert`, `insert_overwrite`, `insert_overwrite_table` or
+            `delete`. The option `hoodie.datasource.write.operation` replaces the default.
         mode: What happens if there is a table: `append` (default) writes to it, `errorifexists` raises an error,
-            `ignore` writes nothing. `overwrite` is refused then: Hudi would delete the table and its history.
+            `ignore` writes nothing. `overwrite` is possible then with `insert_overwrite_table` only: with other
+            operations, Hudi would delete the table and its history.
         options: Options by Hudi's names (docs/writing.md), Hadoop's settings of the table's store (`fs.s3a.*`) and
             `mortice.storage.NAME`. The session's settings of Hadoop's file systems apply as well.
         validators: Functions that get the table as the write would leave it, on the driver; an exception refuses the
@@ -111,6 +115,9 @@ def write_frame(
     if not _goes_on(target.uri, storage, operation, _mode(mode)):
         return None
     native = _planned(df, target.uri, storage, operation, target.options)
+    given, df = df, cast_timestamps(df, pa.schema(native.schema))
+    if df is not given:
+        native = _planned(df, target.uri, storage, operation, target.options)
     checks = validated(validators, lambda new: Table(target.uri, storage_options=storage).preview(new))
     with aborted_on_error(native), checks as check:
         return _run(df.sparkSession, df, native, check)
@@ -144,6 +151,8 @@ def _goes_on(uri: str, storage: Mapping[str, str], operation: str, mode: str) ->
         return True
     if mode == "errorifexists":
         raise TableExistsError("there is a table, and the mode is errorifexists; use append to write to it", path=uri)
+    if mode == "overwrite" and operation == "insert_overwrite_table":
+        return True
     if mode == "overwrite":
         raise UnsupportedError(
             "mode overwrite of a table that exists: Hudi would delete it with its history; to replace its rows use "

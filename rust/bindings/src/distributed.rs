@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arguments::StorageArgument;
-use crate::arrow::ArrowBatch;
+use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 use crate::validator::validator as validator_of;
@@ -53,6 +53,11 @@ impl DistributedWrite {
             Core::plan((uri, &storage), operation, &columns, &options, parallelism)
         })?;
         Ok(Self(Mutex::new(write)))
+    }
+
+    #[getter]
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(self.lock().schema())
     }
 
     #[getter]

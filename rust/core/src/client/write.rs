@@ -235,14 +235,9 @@ pub(super) fn written(
     };
     let IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged } = rows;
     let prepared = Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update };
-    let inserts = match operation {
-        WriteOperation::Delete => PlaceInserts::Discard,
-        WriteOperation::BulkInsert => PlaceInserts::NewGroups,
-        WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => PlaceInserts::Overwrite,
-        _ => PlaceInserts::SmallFiles,
-    };
     let assign_options = AssignOptions::from_options(&index, options)?;
-    let assignment = assign(&table, &assign_options, inserts, &prepared.keys, &tagged, &prepared.deletes)?;
+    let assignment =
+        assign(&table, &assign_options, place_inserts(operation), &prepared.keys, &tagged, &prepared.deletes)?;
     check_assigned(prepared.deletes.len(), &assignment)?;
     let partitions = assignment.tasks.iter().map(|task| task.partition.clone()).collect();
     let replaced = replaced_by_write(&table, operation, options, partitions)?;
@@ -260,6 +255,16 @@ pub(super) fn written(
     let statuses = runner.run(&assignment.tasks)?;
     refuse_failed_rows(&statuses)?;
     Ok(Written { statuses, schema, refused, replaced })
+}
+
+/// Where the new rows of an operation go.
+pub(super) fn place_inserts(operation: WriteOperation) -> PlaceInserts {
+    match operation {
+        WriteOperation::Delete => PlaceInserts::Discard,
+        WriteOperation::BulkInsert => PlaceInserts::NewGroups,
+        WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => PlaceInserts::Overwrite,
+        _ => PlaceInserts::SmallFiles,
+    }
 }
 
 /// The rows of an insert without those whose keys are in the table, if these are not to be written.

@@ -8,6 +8,7 @@ use super::slots::RowSum;
 use super::specs::{RouteSpec, SourceRoutes, TaskSpec, WriteSpec};
 use crate::assign::{AssignOptions, InsertClass, PlaceInserts, PlannedTask, RowCounts, TaskKind, TaskPlan, plan_tasks};
 use crate::client::profile::{TaskProfile, profile};
+use crate::client::write::place_inserts;
 use crate::commit::WriteOperation;
 use crate::config::TableConfig;
 use crate::error::{Error, Result};
@@ -51,11 +52,7 @@ pub(super) fn assign_reports(
     view: &WriteView,
     placed: &[PlacedReport],
 ) -> Result<Assigned> {
-    let place = match operation {
-        WriteOperation::Delete => PlaceInserts::Discard,
-        WriteOperation::BulkInsert => PlaceInserts::NewGroups,
-        _ => PlaceInserts::SmallFiles,
-    };
+    let place = place_inserts(operation);
     let counts = counts_of(placed);
     if place == PlaceInserts::NewGroups
         && let Some((partition, _)) = counts.updates.first()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 
 use super::assigned::{Assigned, assign_reports, keeps_blooms};
 use super::next_step::{MovePlan, NextStep, TagPlan, WritePlan};
@@ -18,6 +18,7 @@ use crate::client::prepare::Preparation;
 use crate::client::read_rows::RowSource;
 use crate::client::read_state::check_commits_read;
 use crate::client::refused_rows::ignores_failed;
+use crate::client::replaced_groups::replaced_by_write;
 use crate::client::schema::{OUTPUT, WriteSchema};
 use crate::client::sort_mode::SortMode;
 use crate::client::transaction::ServiceTarget;
@@ -31,6 +32,7 @@ use crate::keys::RowKeyReader;
 use crate::plan::{OpenTable, PinnedTable, WriteView};
 use crate::storage::StorageOptions;
 use crate::timeline::InstantState;
+use crate::write::WriteStatus;
 
 /// Bytes of rows that come together in one process. Rows of a slot are held in memory, a few times over.
 const SLOT_BYTES: u64 = 64 << 20;
@@ -140,6 +142,12 @@ impl DistributedWrite {
         Ok(write)
     }
 
+    /// Returns the columns that the rows are written as, without meta columns.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema.types)
+    }
+
     /// Sentences on options that have no effect.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
@@ -207,9 +215,13 @@ impl DistributedWrite {
     /// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the message says
     /// otherwise.
     pub fn commit(&mut self, reports: &[Vec<u8>]) -> Result<Committed> {
-        let statuses = self.written(reports);
-        let statuses = match statuses.and_then(|statuses| refuse_failed_rows(&statuses).map(|()| statuses)) {
-            Ok(statuses) => statuses,
+        let ended = self.written(reports).and_then(|statuses| {
+            refuse_failed_rows(&statuses)?;
+            let extra = self.extra(&statuses)?;
+            Ok((statuses, extra))
+        });
+        let (statuses, extra) = match ended {
+            Ok(ended) => ended,
             Err(error) => {
                 self.abort(&error)?;
                 return Err(error);
@@ -220,11 +232,6 @@ impl DistributedWrite {
             transaction.abort(&error)?;
             return Err(error);
         }
-        let extra = CommitExtra {
-            schema: self.schema.columns.json().to_owned(),
-            user_metadata: self.user_metadata.clone(),
-            ..CommitExtra::default()
-        };
         let committed = transaction.commit(statuses, &extra)?;
         let target = ServiceTarget { uri: &self.uri, storage: &self.storage, options: self.options.values() };
         run_inline_services(target, &self.table.config, &committed.instant)?;
@@ -240,6 +247,16 @@ impl DistributedWrite {
         self.transaction.take().map_or(Ok(()), |transaction| transaction.abort(reason))
     }
 
+    /// What the commit says besides the files.
+    fn extra(&self, statuses: &[WriteStatus]) -> Result<CommitExtra> {
+        let partitions = statuses.iter().map(|status| status.partition.clone()).collect();
+        Ok(CommitExtra {
+            schema: self.schema.columns.json().to_owned(),
+            user_metadata: self.user_metadata.clone(),
+            replaced: replaced_by_write(&self.table, self.operation, self.options.values(), partitions)?,
+        })
+    }
+
     /// Refuses columns that no key can be made of.
     fn check_keys(&self, columns: &Schema) -> Result<()> {
         let (config, options) = (&self.table.config, self.options.values());
@@ -253,8 +270,16 @@ impl DistributedWrite {
 
     /// Whether rows are new without a look-up of their keys, and are not combined.
     fn is_direct(&self) -> Result<bool> {
-        let is_insert = matches!(self.operation, WriteOperation::Insert | WriteOperation::BulkInsert);
-        Ok(is_insert && !self.index.tags_inserts() && !self.preparation().combines()?)
+        Ok(self.writes_new_rows() && !self.preparation().combines()?)
+    }
+
+    /// Whether rows are new without a look-up of their keys.
+    fn writes_new_rows(&self) -> bool {
+        match self.operation {
+            WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => true,
+            WriteOperation::Insert | WriteOperation::BulkInsert => !self.index.tags_inserts(),
+            _ => false,
+        }
     }
 
     fn preparation(&self) -> Preparation<'_> {
@@ -328,9 +353,9 @@ impl DistributedWrite {
             let view = self.table.write_view(Some(&partitions))?;
             return self.assign(&placed, rows, &view);
         }
-        let by = match self.operation {
-            WriteOperation::Insert | WriteOperation::BulkInsert if !self.index.tags_inserts() => None,
-            _ => Some(LookUp::of_index(&self.table, self.index.kind)?),
+        let by = match self.writes_new_rows() {
+            true => None,
+            false => Some(LookUp::of_index(&self.table, self.index.kind)?),
         };
         let view = match by {
             Some(LookUp::RecordIndex) => None,
@@ -485,7 +510,7 @@ impl DistributedWrite {
     }
 
     /// The statuses of all tasks.
-    fn written(&mut self, reports: &[Vec<u8>]) -> Result<Vec<crate::write::WriteStatus>> {
+    fn written(&mut self, reports: &[Vec<u8>]) -> Result<Vec<WriteStatus>> {
         let mut written = Vec::new();
         for report in ReadReport::read_all(reports)? {
             match report {
@@ -528,9 +553,15 @@ pub(super) fn check_tasks(written: &[WrittenReport]) -> Result<()> {
 /// Operations whose rows are written by other processes.
 fn check_operation(operation: WriteOperation) -> Result<()> {
     match operation {
-        WriteOperation::Upsert | WriteOperation::Insert | WriteOperation::BulkInsert | WriteOperation::Delete => Ok(()),
+        WriteOperation::Upsert
+        | WriteOperation::Insert
+        | WriteOperation::BulkInsert
+        | WriteOperation::InsertOverwrite
+        | WriteOperation::InsertOverwriteTable
+        | WriteOperation::Delete => Ok(()),
         other => Err(Error::unsupported(format!(
-            "operation {} on Spark (supported: upsert, insert, bulk_insert, delete); use mortice.Table or Hudi",
+            "operation {} on Spark (supported: upsert, insert, bulk_insert, insert_overwrite, insert_overwrite_table, delete); use \
+             mortice.Table or Hudi",
             other.name().to_ascii_lowercase()
         ))),
     }
