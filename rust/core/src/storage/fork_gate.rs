@@ -65,14 +65,12 @@ fn own() -> usize {
 }
 
 /// Closes the gate and waits, up to 10 s, until no other thread is inside. To be called by the thread that forks.
-pub fn before_fork() {
+pub(super) fn before_fork() {
     FORKING.fetch_add(1, Ordering::SeqCst);
     let deadline = Instant::now() + FORK_PATIENCE;
     while ENTERED.load(Ordering::SeqCst) > own() && Instant::now() < deadline {
         std::thread::sleep(POLL);
     }
-    #[cfg(feature = "hdfs")]
-    super::hdfs_handle::end_clients();
 }
 
 /// Opens the gate again in the process that was forked, also after a fork that failed.

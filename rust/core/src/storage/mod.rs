@@ -61,6 +61,8 @@ mod fetch;
 mod fetch_budget;
 #[cfg(feature = "object")]
 mod fork_gate;
+#[cfg(feature = "object")]
+mod forks;
 mod hadoop;
 mod hadoop_options;
 #[cfg(feature = "object")]
@@ -133,7 +135,9 @@ pub use client_settings::ClientSettings;
 pub use create::{Appendable, FileSink, WritableStorage};
 pub use fetch_budget::{FetchBudget, ReservedBytes};
 #[cfg(feature = "object")]
-pub use fork_gate::{after_fork_in_child, after_fork_in_parent, before_fork};
+pub use fork_gate::{after_fork_in_child, after_fork_in_parent};
+#[cfg(feature = "object")]
+pub use forks::before_fork;
 #[cfg(feature = "hdfs")]
 pub use hdfs::HdfsStorage;
 pub use hdfs_options::HdfsOptions;
