@@ -1,4 +1,5 @@
-//! The local file system: files are mapped or, if mapping fails or is disabled, read in windows.
+//! The local file system: large files are mapped; small ones, or all if mapping fails or is disabled, are read in
+//! windows.
 
 use std::fs::{File, read_dir};
 use std::ops::Range;
@@ -15,6 +16,10 @@ use crate::error::{Error, Result};
 
 /// The number of bytes of one windowed read.
 const WINDOW: u64 = 256 * 1024;
+
+/// Files of fewer bytes are not mapped. Hudi writes `hoodie.properties` again in place, and a mapped file that becomes
+/// shorter ends the process with SIGBUS, where a read is an error. To read a small file costs no more than to map it.
+const SMALLEST_MAPPED: u64 = WINDOW;
 
 /// A local file that is read by range, without mapping.
 pub struct LocalFile {
@@ -68,7 +73,7 @@ impl LocalStorage {
         self.folder.join(path)
     }
 
-    /// Opens one file by its path: mapped if possible, otherwise read in windows.
+    /// Opens one file by its path: mapped if it is large and if possible, otherwise read in windows.
     pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn FileSource>> {
         let name = path.to_string_lossy();
         let file = File::open(path).map_err(|error| unopened(&name, error))?;
@@ -78,7 +83,7 @@ impl LocalStorage {
         }
         let len = status.len();
         if mapped
-            && len > 0
+            && len >= SMALLEST_MAPPED
             && let Ok(mapped) = MappedFile::map(&file, &name)
         {
             return Ok(Arc::new(mapped));
@@ -152,17 +157,31 @@ mod tests {
     #[test]
     fn mapped_and_windowed_reads_agree() {
         let path = std::env::temp_dir().join(format!("mortice local {}.bin", std::process::id()));
-        std::fs::write(&path, b"0123456789").unwrap();
-        for mapped in [true, false] {
-            let source = LocalStorage::open_file(&path, mapped).unwrap();
-            assert_eq!(source.len(), 10);
-            assert_eq!(source.read(3..6).unwrap(), "345");
-            assert_eq!(source.read(10..10).unwrap(), "");
-            assert!(source.read(3..11).is_err());
-            assert_eq!(source.window().is_none(), mapped);
+        for len in [10, SMALLEST_MAPPED] {
+            let content: Vec<u8> = b"0123456789".iter().copied().cycle().take(usize::try_from(len).unwrap()).collect();
+            std::fs::write(&path, content).unwrap();
+            for mapped in [true, false] {
+                let source = LocalStorage::open_file(&path, mapped).unwrap();
+                assert_eq!(source.len(), len);
+                assert_eq!(source.read(3..6).unwrap(), "345");
+                assert_eq!(source.read(len..len).unwrap(), "");
+                assert!(source.read(3..len + 1).is_err());
+                assert_eq!(source.window().is_none(), mapped && len >= SMALLEST_MAPPED);
+            }
         }
         std::fs::remove_file(&path).unwrap();
         let error = LocalStorage::open_file(&path, true).err().unwrap();
         assert_eq!(error.kind(), crate::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_small_file_that_becomes_shorter_is_an_error() {
+        let path = std::env::temp_dir().join(format!("mortice shorter {}.bin", std::process::id()));
+        std::fs::write(&path, vec![1; 100_000]).unwrap();
+        let source = LocalStorage::open_file(&path, true).unwrap();
+        std::fs::write(&path, b"").unwrap();
+        let error = source.read(50_000..60_000).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!((error.kind(), error.location().offset), (crate::ErrorKind::Io, Some(50_000)));
     }
 }

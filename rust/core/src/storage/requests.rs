@@ -179,7 +179,8 @@ mod tests {
     fn requests_are_counted_by_kind() {
         let folder = std::env::temp_dir().join(format!("mortice requests {}", std::process::id()));
         std::fs::create_dir_all(folder.join("a")).unwrap();
-        std::fs::write(folder.join("a/b"), b"0123456789").unwrap();
+        // Large enough to be mapped.
+        std::fs::write(folder.join("a/b"), b"0123456789".repeat(50_000)).unwrap();
         for (mapped, read) in [(true, 0), (false, 2)] {
             let requests = Arc::new(RequestCounters::default());
             let storage = counted(Arc::new(LocalStorage::new(&folder.to_string_lossy(), mapped)), &requests);
@@ -188,7 +189,7 @@ mod tests {
             assert_eq!(storage.list("missing").unwrap(), None);
             assert!(storage.open("missing").is_err());
             let source = below.open("b").unwrap();
-            assert_eq!((source.read(0..3).unwrap(), source.read_all().unwrap().len()), (Bytes::from("012"), 10));
+            assert_eq!((source.read(0..3).unwrap(), source.read_all().unwrap().len()), (Bytes::from("012"), 500_000));
             assert_eq!(requests.counts(), RequestCounts { list: 2, open: 2, read });
             assert_eq!(below.requests().unwrap().counts(), requests.counts());
         }
