@@ -247,7 +247,9 @@ _RESOURCES = (
         argument="spill_dir",
     ),
     Option(names.SPILL_COMPRESSED, _BOOL, "true", "Compresses spilled data.", argument="spill_compressed"),
-    Option(names.MMAP, _BOOL, "true", "Maps large local files into memory; false reads ranges of all.", argument="mmap"),
+    Option(
+        names.MMAP, _BOOL, "true", "Maps large local files into memory; false reads ranges of all.", argument="mmap"
+    ),
     Option(
         names.ZIP_CACHE,
         _BOOL,
