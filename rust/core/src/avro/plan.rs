@@ -52,10 +52,20 @@ pub(super) enum ValuePlan {
     Map(ItemsPlan),
     /// Fields.
     Struct(FieldsPlan),
-    /// The members, and for each branch which member it is.
-    Union { branches: Vec<Option<usize>>, members: Vec<ColumnPlan> },
+    /// The members that the reader has, and what each branch of the writer is.
+    Union { branches: Vec<UnionBranch>, members: Vec<ColumnPlan> },
     /// A field that the writer does not have: its default as Avro bytes, and how they are read.
     Default { bytes: Arc<[u8]>, plan: Box<ColumnPlan> },
+}
+
+/// What a branch of a writer's union is to the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnionBranch {
+    Null,
+    /// The member with this index.
+    Member(usize),
+    /// A type that the reader's union does not have; its values are errors.
+    Absent,
 }
 
 /// From what the writer wrote to what the column holds.

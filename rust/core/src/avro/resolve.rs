@@ -3,14 +3,17 @@
 //! These are Hudi's rules, not Avro's (`HoodieAvroUtils.rewriteRecordWithNewSchema`, `HoodieSchemaRepair`): fields go by
 //! their case-sensitive names, aliases and the names of nested records do not count, a field that the writer lacks is its
 //! default, or null where it may be, and a null is delivered even where the reader's type has none. What single values turn
-//! into is in `convert`. Unions of several types have to be the same on both sides.
+//! into is in `convert`. Unions of several types have to be the same on both sides, but for those of Hudi's own records,
+//! which it reads by Avro's rules.
 
 use std::collections::HashMap;
 
 use super::arrow_types::{ArrowMapping, data_type, number_of_union, under};
 use super::convert::convert;
 use super::defaults;
-use super::plan::{ColumnPlan, FieldStep, FieldsPlan, ItemsPlan, NumberPlan, SkipStep, UnionTags, ValuePlan};
+use super::plan::{
+    ColumnPlan, FieldStep, FieldsPlan, ItemsPlan, NumberPlan, SkipStep, UnionBranch, UnionTags, ValuePlan,
+};
 use super::skip::{skip, skip_all};
 use super::types::{Field, Record, Type};
 use crate::error::{Error, Result};
@@ -24,7 +27,11 @@ pub(super) fn resolve(writer: &Type, reader: &Type, types: ArrowMapping, path: &
         return Ok(ColumnPlan { tags: null_tags(writer), kind: ValuePlan::Null, data_type });
     }
     let kind = match (inner, wanted) {
-        (Type::Union(branches), Type::Union(_)) if inner == wanted => union(branches, types, path)?,
+        (Type::Union(branches), Type::Union(members))
+            if inner == wanted || (is_of_hudi_records(branches) && is_of_hudi_records(members)) =>
+        {
+            union(branches, members, types, path)?
+        }
         (Type::Union(_), _) | (_, Type::Union(_)) => {
             return Err(refused("unions of several types must be equal", writer, reader, path));
         }
@@ -78,28 +85,36 @@ fn items(before: &[Type], writer: &Type, reader: &Type, types: ArrowMapping, pat
     Ok(ItemsPlan { plan, least, steps: is_plain.then_some(steps) })
 }
 
-/// A union that writer and reader have alike.
-fn union(branches: &[Type], types: ArrowMapping, path: &str) -> Result<ValuePlan> {
-    if number_of_union(branches).is_some() {
-        let float = branches.iter().position(|branch| *branch == Type::Float);
-        let branches = branches.len();
+/// Returns true if all types of a union are records of Hudi's own, which later releases add types to: the values in
+/// column statistics of a metadata table, which has records of several releases where they write to a table in turns.
+fn is_of_hudi_records(union: &[Type]) -> bool {
+    union.iter().all(|branch| match branch {
+        Type::Record(record) => record.name.starts_with("org.apache.hudi.avro.model."),
+        other => *other == Type::Null,
+    })
+}
+
+/// The union `written`, of whose branches the reader has those that equal one in `wanted`.
+fn union(written: &[Type], wanted: &[Type], types: ArrowMapping, path: &str) -> Result<ValuePlan> {
+    if number_of_union(written).is_some() {
+        let float = written.iter().position(|branch| *branch == Type::Float);
+        let branches = written.len();
         return Ok(ValuePlan::Number(match float {
             Some(float) => NumberPlan::FloatOrDouble { branches, float },
             None => NumberPlan::IntOrLong { branches },
         }));
     }
-    let mut members = Vec::new();
-    let mut member_of = Vec::with_capacity(branches.len());
-    for branch in branches {
-        if *branch == Type::Null {
-            member_of.push(None);
-            continue;
-        }
-        let name = format!("member{}", members.len());
-        member_of.push(Some(members.len()));
-        members.push(resolve(branch, branch, types, &under(path, &name))?);
-    }
-    Ok(ValuePlan::Union { branches: member_of, members })
+    let members: Vec<&Type> = wanted.iter().filter(|branch| **branch != Type::Null).collect();
+    let branch_of = |branch: &Type| match members.iter().position(|member| *member == branch) {
+        _ if *branch == Type::Null => UnionBranch::Null,
+        Some(member) => UnionBranch::Member(member),
+        None => UnionBranch::Absent,
+    };
+    let branches = written.iter().map(branch_of).collect();
+    let plan =
+        |(index, member): (usize, &&Type)| resolve(member, member, types, &under(path, &format!("member{index}")));
+    let members = members.iter().enumerate().map(plan).collect::<Result<_>>()?;
+    Ok(ValuePlan::Union { branches, members })
 }
 
 fn fields(writer: &Record, reader: &Record, types: ArrowMapping, path: &str) -> Result<FieldsPlan> {
@@ -283,6 +298,28 @@ mod tests {
         assert_eq!(becomes(r#""float""#, &float, r#""string""#), "1.1");
         assert_eq!(becomes(r#""double""#, &5e7_f64.to_le_bytes(), r#""string""#), "5.0E7");
         assert_eq!(becomes(r#""long""#, &[5], r#"["null","string"]"#), "-3");
+    }
+
+    #[test]
+    fn unions_of_hudi_records_may_lack_branches_of_the_other_side() {
+        let record = |name: &str, ty: &str| {
+            format!(
+                r#"{{"type":"record","name":"{name}","namespace":"org.apache.hudi.avro.model",
+                     "fields":[{{"name":"value","type":"{ty}"}}]}}"#
+            )
+        };
+        let (long, text, truth) = (record("L", "long"), record("S", "string"), record("B", "boolean"));
+        let more = format!(r#"["null",{long},{text},{truth}]"#);
+        let fewer = format!(r#"["null",{truth},{text}]"#);
+        let values = becomes(&fewer, &[2, 1], &more);
+        assert_eq!(values, "{member0: , member1: , member2: {value: true}}");
+        assert_eq!(becomes(&fewer, &[0], &more), "null");
+        assert_eq!(becomes(&more, &[4, 2, b'a'], &fewer), "{member0: , member1: {value: a}}");
+        let (_, message) = fails(&more, &[2, 5], &fewer);
+        assert!(message.contains("does not have branch 1 of this union"), "{message}");
+        let others = fewer.replace("hudi", "other");
+        let (_, message) = fails(&others, &[0], &more);
+        assert!(message.contains("unions of several types must be equal"), "{message}");
     }
 
     #[test]

@@ -5,19 +5,19 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
+use super::super::plan::UnionBranch;
 use super::column::{Column, ColumnValues};
 use super::structs::struct_of;
 use crate::error::Result;
 
 pub(super) struct UnionColumn {
-    /// The member that a branch is; none for null.
-    branches: Vec<Option<usize>>,
+    branches: Vec<UnionBranch>,
     members: Vec<Box<dyn Column>>,
     rows: usize,
 }
 
 impl UnionColumn {
-    pub(super) fn new(branches: Vec<Option<usize>>, members: Vec<Box<dyn Column>>) -> Self {
+    pub(super) fn new(branches: Vec<UnionBranch>, members: Vec<Box<dyn Column>>) -> Self {
         Self { branches, members, rows: 0 }
     }
 }
@@ -28,8 +28,11 @@ impl ColumnValues for UnionColumn {
         let Some(chosen) = self.branches.get(branch) else {
             return Err(lane.corrupt(format!("invalid union: branch {branch} of {}", self.branches.len())));
         };
+        if *chosen == UnionBranch::Absent {
+            return Err(lane.corrupt(format!("the schema that is read does not have branch {branch} of this union")));
+        }
         for (index, member) in self.members.iter_mut().enumerate() {
-            if Some(index) == *chosen { member.run(lane, 1)? } else { member.nulls(1) }
+            if UnionBranch::Member(index) == *chosen { member.run(lane, 1)? } else { member.nulls(1) }
         }
         self.rows += 1;
         Ok(())
