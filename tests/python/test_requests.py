@@ -99,8 +99,8 @@ def test_count_of_changes_uses_their_plan(table_of, name):
     assert scan.count() == scan.to_arrow().num_rows > 0
 
 
-@pytest.mark.parametrize(("mmap", "reads"), [(True, False), (False, True)])
-def test_a_read_reports_its_requests(table_of, mmap, reads):
+@pytest.mark.parametrize("mmap", [True, False])
+def test_a_read_reports_its_requests(table_of, mmap):
     table = mortice.Table(table_of(UNPARTITIONED), mmap=mmap)
     scan = table.snapshot()
     planned = table.storage_requests
@@ -109,7 +109,8 @@ def test_a_read_reports_its_requests(table_of, mmap, reads):
     (slice_,) = table.file_slices()
     assert report["open_requests"] == len(slice_.log_files) + 1 == report["files"]
     assert report["list_requests"] == 0
-    assert (report["read_requests"] > 0) == reads
+    # The files of this table are too small to be mapped.
+    assert report["read_requests"] > 0
     assert {name: scan.metrics()[name] for name in ("open_requests", "read_requests")} == {
         name: report[name] for name in ("open_requests", "read_requests")
     }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.types import TimestampNTZType, TimestampType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import TimestampNTZType, TimestampType
 
 __all__ = ["cast_timestamps"]
 
@@ -26,6 +26,8 @@ def cast_timestamps(df: DataFrame, table: pa.Schema) -> DataFrame:
     Returns:
         The same DataFrame if no column differs.
     """
+    from pyspark.sql.types import TimestampNTZType, TimestampType
+
     types = {field.name: field.type for field in table}
     casts: dict[str, TimestampType | TimestampNTZType] = {}
     for field in df.schema:
