@@ -125,7 +125,9 @@ impl OpenTable {
         as_of: Option<&RequestedTime>,
         path_columns: &PathColumns,
     ) -> Result<QueryColumns> {
-        let (found, types) = self.schema_with_operation(options, as_of)?;
+        // A query for deletes has the column in any case.
+        let (found, types) =
+            if form.with_deletes { self.schema_at(as_of)? } else { self.schema_with_operation(options, as_of)? };
         let (schema, types, deletes) = if form.with_deletes {
             marking(found.schema.clone())?
         } else {
