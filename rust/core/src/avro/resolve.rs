@@ -308,9 +308,9 @@ mod tests {
                      "fields":[{{"name":"value","type":"{ty}"}}]}}"#
             )
         };
-        let (long, text, truth) = (record("L", "long"), record("S", "string"), record("B", "boolean"));
-        let more = format!(r#"["null",{long},{text},{truth}]"#);
-        let fewer = format!(r#"["null",{truth},{text}]"#);
+        let (long, text, boolean) = (record("L", "long"), record("S", "string"), record("B", "boolean"));
+        let more = format!(r#"["null",{long},{text},{boolean}]"#);
+        let fewer = format!(r#"["null",{boolean},{text}]"#);
         let values = becomes(&fewer, &[2, 1], &more);
         assert_eq!(values, "{member0: , member1: , member2: {value: true}}");
         assert_eq!(becomes(&fewer, &[0], &more), "null");
