@@ -53,7 +53,7 @@ class Table(TableWrites, TableServices):
         uri: The table's base path, a local path or a URI (`s3://`, `gs://`, `abfss://`, `az://`, `https://`).
         storage_options: Options of the storage by name (docs/storage.md); local files have none. `credentials` may be
             a function that returns options (`mortice.credentials`).
-        mmap: False reads ranges of all local files and maps no large ones into memory.
+        mmap: False reads ranges of local files and does not map them into memory.
         semantics: The merge rules: `"1.x"`, those of the newest Hudi, or `"0.x"`, those of Hudi 0.15 on tables that it
             can read.
         memory_limit: Bytes of memory for the keys and contents of logs and for batches that wait to be consumed.

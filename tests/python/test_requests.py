@@ -1,7 +1,9 @@
 """Storage requests of schemas, plans and reads."""
 
 import shutil
+import uuid
 
+import pyarrow as pa
 import pytest
 
 import mortice
@@ -116,6 +118,19 @@ def test_a_read_reports_its_requests(table_of, mmap):
     }
     # `file_slices` was planned; requests of the read are not counted in the table.
     assert planned["open"] <= table.storage_requests["open"] < planned["open"] + report["open_requests"]
+
+
+@pytest.mark.parametrize(("mmap", "reads"), [(True, False), (False, True)])
+def test_reads_of_mapped_files_are_no_requests(tmp_path, mmap, reads):
+    rows = pa.table({"id": [uuid.uuid4().hex for _ in range(20_000)]})
+    table = mortice.create_table(str(tmp_path / "t"), rows.schema, name="t", record_key="id")
+    table.insert(rows, {"hoodie.metadata.enable": "false"})
+    (file,) = (tmp_path / "t").glob("*.parquet")
+    assert file.stat().st_size > 256 << 10
+    scan = mortice.Table(tmp_path / "t", mmap=mmap).snapshot()
+    assert scan.to_arrow().num_rows == rows.num_rows
+    assert scan.report()["open_requests"] == 1
+    assert (scan.report()["read_requests"] > 0) == reads
 
 
 def test_requests_of_bootstrap_sources_are_counted(table_of):

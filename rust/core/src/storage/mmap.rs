@@ -24,7 +24,8 @@ impl MappedFile {
     pub fn map(file: &File, path: &str) -> std::io::Result<Self> {
         // SAFETY: the mapping is private to this value and read only. Hudi never rewrites or shortens a data file or a
         // log file in place: it creates files, appends to log files past the length seen here, and deletes whole files
-        // (a deleted file stays mapped). Small files are not mapped, those that Hudi writes in place among them. No `&mut` to the mapped pages exists in this process.
+        // (a deleted file stays mapped). What it does write in place is small, and small files are not mapped
+        // (`LocalStorage::open_file`). No `&mut` to the mapped pages exists in this process.
         let map = unsafe { Mmap::map(file)? };
         Ok(Self { path: path.to_owned(), bytes: Bytes::from_owner(map) })
     }
