@@ -117,7 +117,7 @@ impl OpenTable {
     }
 
     /// Returns the columns of a query with the schema as of an instant, and checks its filter against them. Lists files
-    /// only if no commit has the schema.
+    /// only if no commit has the schema, or if `_hoodie_operation` is named and deleted rows are not asked for.
     pub(super) fn columns_of(
         &self,
         options: &QueryOptions,
@@ -125,13 +125,15 @@ impl OpenTable {
         as_of: Option<&RequestedTime>,
         path_columns: &PathColumns,
     ) -> Result<QueryColumns> {
-        // A query for deletes has the column in any case.
-        let (found, types) =
-            if form.with_deletes { self.schema_at(as_of)? } else { self.schema_with_operation(options, as_of)? };
-        let (schema, types, deletes) = if form.with_deletes {
-            marking(found.schema.clone())?
+        let (found, schema, types, deletes) = if form.with_deletes {
+            // The marks of deleted rows are in the column `_hoodie_operation`, whether files have it or not.
+            let (found, _) = self.schema_at(as_of)?;
+            let (schema, types, deletes) = marking(found.schema.clone())?;
+            (found, schema, types, deletes)
         } else {
-            (found.schema.clone(), types, DeleteOutput::LeftOut)
+            let (found, types) = self.schema_with_operation(options, as_of)?;
+            let schema = found.schema.clone();
+            (found, schema, types, DeleteOutput::LeftOut)
         };
         let mut names = columns(&types, options.columns.as_deref())?;
         if options.columns.is_none() && path_columns.last {
