@@ -107,7 +107,7 @@ def _literal(value: Any, term: Any) -> Any:
     """Returns `value` as one of the plain types that the native module accepts."""
     plain = _plain(value, term)
     if isinstance(plain, str):
-        return checked_string(f"the literal in {term!r}", plain)
+        return checked_string(f"a literal of the filter on {term[0]!r}", plain)
     if isinstance(plain, int) and not -LARGEST_INTEGER <= plain <= LARGEST_INTEGER:
         raise _refused(value, term, f"it has more than {MOST_DIGITS} digits")
     if isinstance(plain, decimal.Decimal):
