@@ -1,4 +1,4 @@
-//! mortice reads Apache Hudi merge-on-read tables: log blocks, Avro to Arrow, merging, timeline and file slices.
+//! mortice reads and writes Apache Hudi tables, and runs table services on them.
 //!
 //! Modules import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
 
