@@ -148,14 +148,15 @@ class CorruptLogError(MorticeError):
     """A log file is damaged.
 
     `mortice log --verify FILE` lists the damage. With `on_corrupt="skip"`, the default, corrupt blocks are skipped as
-    Hudi does; damage within an intact block is always an error. Restore the file, or roll back its commit with Hudi.
+    Hudi does; damage within an intact block is always an error. Restore the file, or roll back its commit
+    (`Table.rollback`), if it is the latest one.
     """
 
     default_code = "MORTICE-CORRUPT-LOG"
 
 
 class UnsupportedError(MorticeError):
-    """The table or the query needs a feature that this release does not have.
+    """The table, the query or the write needs a feature that this release does not have.
 
     The message names the feature and, if there is one, the alternative.
     """
@@ -166,14 +167,15 @@ class UnsupportedError(MorticeError):
 class InvalidTableError(MorticeError):
     """The table is inconsistent or violates the format.
 
-    The message names the file. Compare the table with what Hudi reads, and repair it with Hudi's tools.
+    The message names the file. `mortice verify TABLE` lists what is wrong, and `mortice repair TABLE` deletes what
+    stopped writers left. `mortice metadata build TABLE --rebuild` replaces a damaged metadata table.
     """
 
     default_code = "MORTICE-INVALID-TABLE"
 
 
 class FileCleanedError(MorticeError):
-    """Hudi's cleaner has removed a file that the query needs.
+    """The cleaner has removed a file that the query needs.
 
     Open the table and plan the query again, or query a later instant. Let the cleaner retain more commits
     (`hoodie.clean.commits.retained`) if queries take longer than that.
