@@ -52,7 +52,7 @@ class Commit:
     completion_time: str | None
     """The completion time; None up to table version 7."""
     operation: str
-    """The operation, as Hudi's constant: `UPSERT`, `INSERT` or `DELETE`."""
+    """The operation, as Hudi's constant: `UPSERT`, `BULK_INSERT`, `DELETE_PARTITION`, `COMPACT`, `CLUSTER`, …."""
     stats: list[FileGroupStats] = field(repr=False)
     """What was done to each file group."""
     errors: list[RowError] = field(default_factory=list, repr=False)

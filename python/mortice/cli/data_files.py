@@ -1,4 +1,4 @@
-"""Files of rows for `mortice write` and `mortice create`: Parquet, Arrow, CSV and JSON, read as a stream."""
+"""Files of rows for `mortice write` and `mortice create`: Parquet, Arrow, ORC, CSV and JSON, read as a stream."""
 
 from __future__ import annotations
 

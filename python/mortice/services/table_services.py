@@ -211,7 +211,8 @@ class TableServices(TableBase):
         """Takes the table back to a savepoint: undoes all later writes, newest first.
 
         Nobody else may write to the table meanwhile, and queries of later writes fail. A restore that was stopped goes
-        on when it is run again; until then the table cannot be written to. The metadata table is built again.
+        on when it is run again; until then the table cannot be written to. The metadata table is rolled back with the
+        writes, or built again where it cannot be (docs/writing.md).
 
         Args:
             instant: The requested time of a savepoint, or of another completed write of which no file was cleaned.
