@@ -32,10 +32,10 @@ use crate::plan::OpenTable;
 use crate::storage::{StorageOptions, check_cancelled};
 use crate::write::{BaseFileOptions, WriteStatus};
 
-/// Rows that are passed to a thread at a time.
-const CHUNK_ROWS: usize = 1 << 16;
+/// Rows that are passed to a thread at a time. Seven chunks are in memory with two threads.
+const CHUNK_ROWS: usize = 1 << 14;
 /// Bytes of rows in open row groups, of all threads.
-const OPEN_BYTES: usize = 192 << 20;
+const OPEN_BYTES: usize = 128 << 20;
 /// Bytes of rows that are sorted at a time.
 const RUN_BYTES: usize = 64 << 20;
 /// A further thread gets rows once there are so many for each: fewer rows make one file of a partition.
