@@ -22,6 +22,8 @@ static FORKING: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// Guards of this thread.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
+    /// Whether this thread is about to fork. What it does until then waits for no fork, which would be its own.
+    static IS_FORKING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A critical section. The process is not forked by another thread before this is dropped.
@@ -38,7 +40,7 @@ pub(super) fn enter() -> ForkGate {
         let deadline = Instant::now() + ENTER_PATIENCE;
         loop {
             ENTERED.fetch_add(1, Ordering::SeqCst);
-            if FORKING.load(Ordering::SeqCst) == 0 || Instant::now() >= deadline {
+            if FORKING.load(Ordering::SeqCst) == 0 || IS_FORKING.get() || Instant::now() >= deadline {
                 break;
             }
             ENTERED.fetch_sub(1, Ordering::SeqCst);
@@ -67,6 +69,7 @@ fn own() -> usize {
 /// Closes the gate and waits, up to 10 s, until no other thread is inside. To be called by the thread that forks.
 pub(super) fn before_fork() {
     FORKING.fetch_add(1, Ordering::SeqCst);
+    IS_FORKING.set(true);
     let deadline = Instant::now() + FORK_PATIENCE;
     while ENTERED.load(Ordering::SeqCst) > own() && Instant::now() < deadline {
         std::thread::sleep(POLL);
@@ -75,11 +78,13 @@ pub(super) fn before_fork() {
 
 /// Opens the gate again in the process that was forked, also after a fork that failed.
 pub fn after_fork_in_parent() {
+    IS_FORKING.set(false);
     FORKING.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Opens the gate in a forked child, which has only the calling thread.
 pub fn after_fork_in_child() {
+    IS_FORKING.set(false);
     ENTERED.store(own(), Ordering::SeqCst);
     FORKING.store(0, Ordering::SeqCst);
 }
@@ -121,5 +126,11 @@ mod tests {
         before_fork();
         after_fork_in_parent();
         drop(own);
+
+        before_fork();
+        let begun = Instant::now();
+        drop(enter());
+        assert!(begun.elapsed() < ENTER_PATIENCE, "a thread waits for its own fork");
+        after_fork_in_parent();
     }
 }
