@@ -138,7 +138,8 @@ impl Shared {
             let begun = Instant::now();
             let written = self.store.put(&self.path, &Bytes::new(), None);
             state = self.state();
-            if written.is_ok() {
+            // After a deadline that was missed another writer may have rolled this one back already: the next heartbeat is too late.
+            if written.is_ok() && state.last.elapsed() < self.options.limit() {
                 state.last = begun;
             }
         }
@@ -238,6 +239,22 @@ mod tests {
         assert!(!Heartbeats::list(&*store(&folder)).unwrap().is_expired(&"1".into(), options));
         file.set_modified(SystemTime::now() - Duration::from_secs(121)).unwrap();
         assert!(Heartbeats::list(&*store(&folder)).unwrap().is_expired(&"1".into(), options));
+    }
+
+    #[test]
+    fn a_heartbeat_after_a_missed_deadline_is_too_late() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = HeartbeatOptions { interval: Duration::from_millis(10), tolerable_misses: 100 };
+        let heartbeat = Heartbeat::start(store(&folder), &"1".into(), options).unwrap();
+        // The process was stopped, and goes on.
+        heartbeat.shared.state().last = Instant::now().checked_sub(options.limit()).unwrap();
+        let first = modified(&folder);
+        while modified(&folder) == first {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // The thread has put the file, and takes note of that.
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(heartbeat.check().is_err());
     }
 
     #[test]
