@@ -266,7 +266,12 @@ impl Rollbacks<'_> {
         // Before the markers are listed: attempts of tasks that run on add no files any more.
         OpenMark::new(Arc::clone(self.store), &target.requested_time).close()?;
         let planned = match self.pending(&timeline, &target)? {
-            Some(planned) => planned,
+            Some(planned) if planned.target.is_completed() => planned,
+            Some(mut planned) => {
+                // The failed writer may have gone on after the plan was made.
+                planned.undo.add_missing(self.undo_of(&timeline, &target, UndoneFiles::OfInstant)?);
+                planned
+            }
             None => self.plan(timeline, target, files)?,
         };
         planned.undo.check_removable(&**self.store)?;

@@ -29,6 +29,12 @@ pub(super) struct LogRollback {
     pub(super) logs: BTreeMap<String, u64>,
 }
 
+impl LogRollback {
+    fn key(&self) -> SliceKey {
+        (self.partition.clone(), self.file_id.clone(), self.base_instant.clone())
+    }
+}
+
 /// What undoes an instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Undo {
@@ -130,6 +136,13 @@ impl Undo {
             self.deletions.extend(files.filter(|path| path.is_of(instant)));
         }
         Ok(())
+    }
+
+    /// Adds what another plan undoes and this one does not.
+    pub(super) fn add_missing(&mut self, other: Self) {
+        self.deletions.extend(other.deletions);
+        let planned: BTreeSet<SliceKey> = self.logs.iter().map(LogRollback::key).collect();
+        self.logs.extend(other.logs.into_iter().filter(|slice| !planned.contains(&slice.key())));
     }
 
     /// By a plan on the timeline, of this or of another writer.

@@ -392,6 +392,28 @@ fn markers_that_were_left_are_removed() {
 }
 
 #[test]
+fn a_rollback_that_is_continued_undoes_what_was_written_since_its_plan() {
+    for version in ["6", "9"] {
+        let table = Table::new(version).with_files();
+        // The rollback's requested file; the writer goes on while it is stopped.
+        let failing = FailingStore::new(table.local(), 1, false);
+        table.run(Arc::new(failing), None).unwrap_err();
+        let late = format!("p/late-0_0-1-2_{FAILED}.parquet");
+        Markers::new(table.store(), &FAILED.into()).create(&late, MarkerKind::Create).unwrap();
+        table.put(&late, "failed");
+        let log = format!("p/.k-0_{BASE}.log.1_0-1-2");
+        if version == "6" {
+            Markers::new(table.store(), &FAILED.into()).create(&log, MarkerKind::Append).unwrap();
+            table.put(&log, "failed");
+        }
+        table.run(table.store(), None).unwrap();
+        let paths = table.paths("p");
+        assert!(!paths.contains(&late), "{paths:?}");
+        assert_eq!(paths.contains(&format!("p/.k-0_{BASE}.log.2_1-0-1")), version == "6", "{paths:?}");
+    }
+}
+
+#[test]
 fn a_completed_write_is_rolled_back_by_its_metadata() {
     let table = Table::new("6").with_files();
     table.run(table.store(), None).unwrap();
