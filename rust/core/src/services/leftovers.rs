@@ -3,19 +3,23 @@
 //! | markers of an instant that is | what is deleted |
 //! |---|---|
 //! | pending | nothing: a rollback needs them |
-//! | completed, or archived | the markers |
-//! | not on the timeline | the files that the markers name, then the markers: a writer that was taken for dead went on after its rollback |
+//! | completed | the files that the markers name and the commit does not have, then the markers: an execution of the plan that was taken for dead went on |
+//! | archived | the markers |
+//! | not on the timeline | the files that the markers name, then the markers: a writer that was taken for dead went on after its rollback; log files of older slices as by [`LateLogs`] |
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::data_paths::DataPath;
+use super::late_logs::LateLogs;
 use super::rollback::Rollbacks;
 use crate::commit::{HeartbeatOptions, Heartbeats, delete_heartbeat};
+use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::names::RequestedTime;
 use crate::storage::FolderEntry;
-use crate::timeline::Timeline;
-use crate::write::Markers;
+use crate::timeline::{MetadataPart, Timeline};
+use crate::write::{Marker, MarkerKind, Markers};
 
 const TEMP: &str = ".hoodie/.temp";
 
@@ -62,14 +66,53 @@ fn is_completed(timeline: &Timeline, instant: &RequestedTime) -> bool {
 
 fn remove_markers(rollbacks: &Rollbacks<'_>, timeline: &Timeline, instant: &RequestedTime) -> Result<()> {
     let markers = Markers::new(Arc::clone(rollbacks.store), instant);
-    if !is_completed(timeline, instant) {
-        for marker in markers.list()? {
-            let path = DataPath::parse(&marker.data_path)?;
-            if path.is_of(instant) {
-                rollbacks.store.check_removable(&path.path())?;
-                rollbacks.store.delete(&path.path())?;
-            }
+    let committed = committed_files(timeline, instant)?;
+    let mut logs = LateLogs::new(rollbacks, timeline, instant);
+    let found = if committed == Committed::Unknown { BTreeSet::new() } else { markers.list()? };
+    for Marker { data_path, kind } in found {
+        let path = DataPath::parse(&data_path)?;
+        let is_log_of_slice = rollbacks.config.layout() == TimelineLayout::V1 && kind == MarkerKind::Append;
+        match &committed {
+            Committed::Files(committed) if committed.contains(&path) => {}
+            // A rollback block would undo the committed logs as well.
+            Committed::Files(_) if is_log_of_slice => logs.delete_if_alone(&path)?,
+            _ if path.is_of(instant) => delete(rollbacks, &path)?,
+            Committed::Nothing if is_log_of_slice => logs.undo(&path)?,
+            _ => {}
         }
     }
     markers.remove()
+}
+
+fn delete(rollbacks: &Rollbacks<'_>, path: &DataPath) -> Result<()> {
+    let path = path.path();
+    rollbacks.store.check_removable(&path)?;
+    rollbacks.store.delete(&path)
+}
+
+/// What an instant that is not pending has added to the table.
+#[derive(Debug, PartialEq, Eq)]
+enum Committed {
+    Nothing,
+    Files(BTreeSet<DataPath>),
+    /// It is archived, or its commit metadata names no files.
+    Unknown,
+}
+
+fn committed_files(timeline: &Timeline, instant: &RequestedTime) -> Result<Committed> {
+    if !is_completed(timeline, instant) {
+        return Ok(Committed::Nothing);
+    }
+    let Some(completed) = timeline.writes_at(instant).find(|instant| instant.is_completed()) else {
+        return Ok(Committed::Unknown);
+    };
+    let Some(commit) = timeline.commit_metadata(completed, MetadataPart::All)? else { return Ok(Committed::Unknown) };
+    if commit.write_stats.is_empty() {
+        return Ok(Committed::Unknown);
+    }
+    let stats = commit.write_stats.values().flatten();
+    let change_logs = stats.clone().flat_map(|stat| stat.cdc_stats.iter().flat_map(BTreeMap::keys));
+    let paths = stats.filter_map(|stat| stat.path.as_ref()).chain(change_logs);
+    let paths: Result<_> = paths.map(|path| DataPath::parse(path)).collect();
+    Ok(paths.map_or(Committed::Unknown, Committed::Files))
 }

@@ -12,6 +12,7 @@
 //! | `restore` | undoes all instants after one |
 //! | `failed_writes` | which pending instants have failed |
 //! | `inline_options` | which services run after a write |
+//! | `late_logs` | log files that a writer added after it was rolled back, up to table version 7 |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
 //! | `table_access` | a table that a service job works on |
@@ -28,6 +29,7 @@ mod compaction;
 mod data_paths;
 mod failed_writes;
 mod inline_options;
+mod late_logs;
 mod leftovers;
 mod listings;
 mod metadata_services;

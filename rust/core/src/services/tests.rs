@@ -11,7 +11,8 @@ use crate::ErrorKind;
 use crate::commit::{Clock, FailedWrites, Heartbeat, HeartbeatOptions, RolledBackFiles};
 use crate::config::{Properties, TableConfig};
 use crate::error::Result;
-use crate::log::{BlockKind, BlockType, ForwardScan};
+use crate::log::writer::{BlockHeader, avro_block_of_datums};
+use crate::log::{BlockKind, BlockType, ForwardScan, HeaderKey};
 use crate::names::RequestedTime;
 use crate::storage::failing_store::FailingStore;
 use crate::storage::{FileStore, LocalStorage, Storage};
@@ -391,6 +392,48 @@ fn markers_that_were_left_are_removed() {
     assert_eq!(table.paths(".hoodie/.temp").len(), 1, "the markers of the pending compaction");
 }
 
+/// A log file with a block of each instant.
+fn log_of(instants: &[&str]) -> Bytes {
+    let block = |instant: &&str| {
+        let header = BlockHeader::new(&RequestedTime::from(*instant)).with_schema("\"string\"");
+        avro_block_of_datums(&[b"\x02a".to_vec()], &header).unwrap().bytes().to_vec()
+    };
+    Bytes::from(instants.iter().flat_map(block).collect::<Vec<u8>>())
+}
+
+#[test]
+fn logs_of_a_writer_that_went_on_after_its_rollback_are_undone() {
+    for stopped in 0.. {
+        let table = Table::new("6");
+        table.run(table.store(), None).unwrap();
+        let markers = Markers::new(table.store(), &FAILED.into());
+        let path = |version: u32| format!("p/.f-0_{BASE}.log.{version}_0-1-2");
+        let other = log_of(&[BASE]);
+        let logs: [&[&str]; 4] = [&[FAILED], &[FAILED, FAILED], &[BASE, FAILED], &[BASE]];
+        for (version, instants) in (1..).zip(logs) {
+            markers.create(&path(version), MarkerKind::Append).unwrap();
+            table.local().put(&path(version), &log_of(instants), None).unwrap();
+        }
+        markers.create(&path(5), MarkerKind::Append).unwrap();
+        let failing = Arc::new(FailingStore::new(table.local(), stopped, false));
+        let first = table.run(Arc::<FailingStore>::clone(&failing), None);
+        assert_eq!(first.is_ok(), failing.changes() <= stopped, "{stopped}");
+        table.run(table.store(), None).unwrap();
+        let base = format!("p/f-0_0-1-2_{BASE}.parquet");
+        let rollback = format!("p/.f-0_{BASE}.log.5_1-0-1");
+        assert_eq!(table.paths("p"), [path(3), path(4), rollback.clone(), base], "{stopped}");
+        let bytes = table.local().get(&rollback).unwrap().0;
+        let mut blocks = ForwardScan::new(Arc::new(crate::storage::MemoryFile::new("log", bytes)));
+        let block = blocks.next().unwrap().unwrap();
+        assert_eq!(block.header.get(HeaderKey::TargetInstantTime).as_deref(), Some(FAILED), "{stopped}");
+        assert_eq!(table.local().get(&path(4)).unwrap().0, other);
+        assert!(table.paths(".hoodie/.temp").is_empty(), "{stopped}");
+        if first.is_ok() {
+            break;
+        }
+    }
+}
+
 #[test]
 fn a_rollback_that_is_continued_undoes_what_was_written_since_its_plan() {
     for version in ["6", "9"] {
@@ -410,6 +453,26 @@ fn a_rollback_that_is_continued_undoes_what_was_written_since_its_plan() {
         let paths = table.paths("p");
         assert!(!paths.contains(&late), "{paths:?}");
         assert_eq!(paths.contains(&format!("p/.k-0_{BASE}.log.2_1-0-1")), version == "6", "{paths:?}");
+    }
+}
+
+#[test]
+fn files_of_a_late_execution_are_deleted_after_the_commit_of_another() {
+    for version in ["6", "9"] {
+        let table = Table::new(version);
+        let time = "20240101180000000";
+        let suffix = if version == "6" { "" } else { "_20240101180001000" };
+        let (kept, late) = (format!("p/k-0_0-1-2_{time}.parquet"), format!("p/l-0_0-1-3_{time}.parquet"));
+        let commit = format!(r#"{{"partitionToWriteStats":{{"p":[{{"fileId":"k-0","path":"{kept}"}}]}}}}"#);
+        table.put(&format!("{}/{time}{suffix}.replacecommit", table.config.timeline_folder), &commit);
+        for file in [&kept, &late] {
+            Markers::new(table.store(), &time.into()).create(file, MarkerKind::Create).unwrap();
+            table.put(file, "data");
+        }
+        table.run(table.store(), None).unwrap();
+        let paths = table.paths("p");
+        assert!(paths.contains(&kept) && !paths.contains(&late), "{paths:?}");
+        assert!(!table.folder.path().join(".hoodie/.temp").join(time).exists());
     }
 }
 

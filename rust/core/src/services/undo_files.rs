@@ -82,7 +82,10 @@ impl UndoFiles<'_> {
     }
 
     /// Appends a rollback block to a slice, in a log file of its own.
-    fn append_rollback(
+    ///
+    /// # Errors
+    /// Those of the store; `Internal` if no version is free.
+    pub(super) fn append_rollback(
         &self,
         slice: &LogRollback,
         listings: &mut Listings<'_>,

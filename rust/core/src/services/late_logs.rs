@@ -1,0 +1,131 @@
+//! Log files of older slices that a writer added after it was rolled back, up to table version 7.
+//!
+//! Readers skip blocks of an instant that is not on the timeline until it is before the start of the active timeline. Then they take them
+//! for committed, so that nothing of them may stay.
+//!
+//! | the log file | what is done |
+//! |---|---|
+//! | has blocks of the instant only | it is deleted: mortice appends to no log file, so that it is the writer's alone |
+//! | a later log of the slice rolls the instant back | nothing: a rollback has listed it in the metadata table |
+//! | has other blocks, too, or damaged ones | a rollback block is appended to the slice |
+//! | has no block of the instant | nothing: it is that of a rollback block |
+
+use std::collections::BTreeMap;
+
+use super::data_paths::DataPath;
+use super::listings::Listings;
+use super::rollback::Rollbacks;
+use super::rollback_plan::LogRollback;
+use super::undo_files::UndoFiles;
+use crate::commit::RolledBackPartition;
+use crate::error::{Error, Result};
+use crate::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
+use crate::names::{LogFileName, RequestedTime};
+use crate::timeline::Timeline;
+
+/// The log files of one instant, which is not pending.
+pub(super) struct LateLogs<'a> {
+    rollbacks: &'a Rollbacks<'a>,
+    timeline: &'a Timeline,
+    instant: &'a RequestedTime,
+    listings: Listings<'a>,
+}
+
+/// Whose blocks a log file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Blocks {
+    OfInstant,
+    OfOthers,
+    Mixed,
+}
+
+impl<'a> LateLogs<'a> {
+    pub(super) fn new(rollbacks: &'a Rollbacks<'a>, timeline: &'a Timeline, instant: &'a RequestedTime) -> Self {
+        Self { rollbacks, timeline, instant, listings: Listings::new(rollbacks.store) }
+    }
+
+    /// Undoes a log file of an instant that is not on the timeline.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(super) fn undo(&mut self, path: &DataPath) -> Result<()> {
+        let Some(log) = self.written(path)? else { return Ok(()) };
+        match self.blocks_of(path)? {
+            Blocks::OfInstant => self.delete(path),
+            Blocks::OfOthers => Ok(()),
+            Blocks::Mixed => self.roll_back(path, log),
+        }
+    }
+
+    /// Deletes a log file if it has no other blocks.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(super) fn delete_if_alone(&mut self, path: &DataPath) -> Result<()> {
+        match self.written(path)?.map(|_| self.blocks_of(path)).transpose()? {
+            Some(Blocks::OfInstant) => self.delete(path),
+            _ => Ok(()),
+        }
+    }
+
+    /// The log file, if it was written and no later log rolls it back.
+    fn written(&mut self, path: &DataPath) -> Result<Option<LogFileName>> {
+        // Markers of Hudi before 0.8 have the name of the base file.
+        let Some(log) = LogFileName::parse(&path.name) else { return Ok(None) };
+        let logs = self.listings.logs(&path.partition, &log.file_id, &log.instant)?;
+        let is_written = logs.iter().any(|(name, _)| *name == log);
+        let mut later = logs.into_iter().map(|(name, _)| name).filter(|name| name.version > log.version);
+        let is_rolled_back = later.try_fold(false, |found, later| {
+            Ok::<_, Error>(found || self.rolls_back(&DataPath { name: later.name, ..path.clone() })?)
+        })?;
+        Ok((is_written && !is_rolled_back).then_some(log))
+    }
+
+    fn delete(&self, path: &DataPath) -> Result<()> {
+        let path = path.path();
+        self.rollbacks.store.check_removable(&path)?;
+        self.rollbacks.store.delete(&path)
+    }
+
+    /// Whether a log file has a block that rolls the instant back.
+    fn rolls_back(&self, path: &DataPath) -> Result<bool> {
+        Ok(self.scan(path)?.any(|block| block.is_ok_and(|block| is_rollback_of(&block, self.instant))))
+    }
+
+    /// A log file that cannot be read may have blocks of others.
+    fn blocks_of(&self, path: &DataPath) -> Result<Blocks> {
+        let (mut of_instant, mut of_others) = (false, false);
+        for block in self.scan(path)? {
+            let Ok(Block { kind: BlockKind::Sound(kind), header, .. }) = block else { return Ok(Blocks::Mixed) };
+            let is_own = kind != BlockType::Command && header.requested_time().as_ref() == Some(self.instant);
+            (of_instant, of_others) = (of_instant || is_own, of_others || !is_own);
+        }
+        Ok(match (of_instant, of_others) {
+            (true, false) => Blocks::OfInstant,
+            (true, true) => Blocks::Mixed,
+            (false, _) => Blocks::OfOthers,
+        })
+    }
+
+    fn scan(&self, path: &DataPath) -> Result<ForwardScan> {
+        self.rollbacks.store.open(&path.path()).map(ForwardScan::new)
+    }
+
+    fn roll_back(&mut self, path: &DataPath, log: LogFileName) -> Result<()> {
+        self.rollbacks.store.check_removable(&path.path())?;
+        let rollback = self.rollbacks.clock.requested_time(&[self.timeline])?;
+        let slice = LogRollback {
+            partition: path.partition.clone(),
+            file_id: log.file_id,
+            base_instant: log.instant,
+            logs: BTreeMap::from([(log.name, 0)]),
+        };
+        let undo = UndoFiles { store: self.rollbacks.store, instant: self.instant, rollback: &rollback };
+        undo.append_rollback(&slice, &mut self.listings, &mut RolledBackPartition::default())
+    }
+}
+
+fn is_rollback_of(block: &Block, instant: &RequestedTime) -> bool {
+    matches!(block.kind, BlockKind::Sound(BlockType::Command))
+        && block.header.get(HeaderKey::TargetInstantTime).is_some_and(|target| *instant == *target)
+}
