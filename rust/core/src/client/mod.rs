@@ -68,6 +68,8 @@ mod verify;
 mod write;
 
 #[cfg(test)]
+mod stalled_services;
+#[cfg(test)]
 mod stopped_services;
 
 pub use build_metadata::{BuiltMetadata, MetadataRequest, build_metadata, planned_metadata};

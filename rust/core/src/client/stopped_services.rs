@@ -22,19 +22,19 @@ use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
 use crate::storage::failing_store::FailingFolder;
 use crate::storage::{LocalStorage, StorageOptions};
 
-type Options = BTreeMap<String, String>;
-type Row = (&'static str, &'static str, i64);
+pub(super) type Options = BTreeMap<String, String>;
+pub(super) type Row = (&'static str, &'static str, i64);
 
-const FIRST: [Row; 3] = [("a", "x", 1), ("b", "x", 1), ("c", "y", 1)];
+pub(super) const FIRST: [Row; 3] = [("a", "x", 1), ("b", "x", 1), ("c", "y", 1)];
 const NEXT: Row = ("n", "x", 1);
 const THRESHOLD: [(&str, &str); 1] = [("hoodie.log.compaction.blocks.threshold", "2")];
 const NO_METADATA: [(&str, &str); 1] = [("hoodie.metadata.enable", "false")];
 
-fn options(entries: &[(&str, &str)]) -> Options {
+pub(super) fn options(entries: &[(&str, &str)]) -> Options {
     entries.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn batch(rows: &[Row]) -> RecordBatch {
+pub(super) fn batch(rows: &[Row]) -> RecordBatch {
     let text = |column: Vec<&str>| Arc::new(StringArray::from(column)) as ArrayRef;
     let columns = [
         ("id", text(rows.iter().map(|row| row.0).collect())),
@@ -44,13 +44,13 @@ fn batch(rows: &[Row]) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-struct Table {
-    folder: tempfile::TempDir,
+pub(super) struct Table {
+    pub(super) folder: tempfile::TempDir,
     version: u8,
 }
 
 impl Table {
-    fn new(version: u8) -> Self {
+    pub(super) fn new(version: u8) -> Self {
         let table = Self { folder: tempfile::tempdir().unwrap(), version };
         let new = NewTable {
             name: "t".into(),
@@ -66,7 +66,7 @@ impl Table {
     }
 
     /// A base file and two logs in one partition, a base file in the other.
-    fn with_logs(self, given: &[(&str, &str)]) -> Self {
+    pub(super) fn with_logs(self, given: &[(&str, &str)]) -> Self {
         self.upsert(&FIRST, given);
         self.upsert(&[("a", "x", 3)], given);
         self.upsert(&[("a", "x", 2), ("b", "x", 2)], given);
@@ -79,23 +79,23 @@ impl Table {
         Self { folder, version: self.version }
     }
 
-    fn uri(&self) -> String {
+    pub(super) fn uri(&self) -> String {
         self.folder.path().to_string_lossy().into_owned()
     }
 
-    fn upsert(&self, rows: &[Row], given: &[(&str, &str)]) -> RequestedTime {
+    pub(super) fn upsert(&self, rows: &[Row], given: &[(&str, &str)]) -> RequestedTime {
         let rows = batch(rows);
         let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
         let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &options(given) };
         write(&self.uri(), &StorageOptions::new(), WriteOperation::Upsert, input).unwrap().committed.instant
     }
 
-    fn open(&self, metadata: bool) -> Arc<OpenTable> {
+    pub(super) fn open(&self, metadata: bool) -> Arc<OpenTable> {
         let options = ReadOptions { metadata, ..ReadOptions::default() };
         Arc::new(OpenTable::open(&self.uri(), &StorageOptions::new(), options).unwrap())
     }
 
-    fn rows(&self, metadata: bool) -> BTreeSet<(String, i64)> {
+    pub(super) fn rows(&self, metadata: bool) -> BTreeSet<(String, i64)> {
         let scan = self.open(metadata).snapshot(&QueryOptions::default(), None, SnapshotRows::Merged).unwrap();
         let rows = scan.stream().flat_map(|batch| {
             let batch = batch.unwrap();
@@ -121,7 +121,7 @@ impl Table {
     }
 
     /// Nothing is pending in the table or its metadata table, and nothing was left behind.
-    fn check_clean(&self, context: &str) {
+    pub(super) fn check_clean(&self, context: &str) {
         for root in ["", ".hoodie/metadata"] {
             let below = if self.version < 8 { ".hoodie" } else { ".hoodie/timeline" };
             let pending = pending_instants(&self.folder.path().join(root).join(below));

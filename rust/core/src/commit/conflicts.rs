@@ -77,6 +77,11 @@ impl ConflictCheck<'_> {
     /// # Errors
     /// `WriteConflict` otherwise; those of reading the timeline.
     pub fn check_own_instant(&self) -> Result<()> {
+        if self.now.writes_at(self.instant).any(Instant::is_completed) {
+            let message =
+                "another writer took this execution of a plan for dead, rolled it back, and completed the plan";
+            return Err(Error::new(ErrorKind::WriteConflict, message).at_instant(self.instant));
+        }
         for rollback in self.now.instants().iter().filter(|instant| instant.action == Action::Rollback) {
             // One that was complete when this began undid an earlier execution of the same plan.
             let is_earlier = self.before.instants_at(&rollback.requested_time).iter().any(Instant::is_completed);
@@ -393,6 +398,15 @@ mod tests {
         let table = Table::new("6");
         let remove = |name: &str| table.storage().delete(&format!(".hoodie/{OWN}.deltacommit.{name}")).unwrap();
         assert!(table.conflict(false, || ["inflight", "requested"].map(remove).into_iter().collect()).is_some());
+    }
+
+    #[test]
+    fn a_plan_that_another_process_completed_conflicts() {
+        for version in ["6", "9"] {
+            let table = Table::new(version);
+            let message = table.conflict(false, || table.commit(OWN, "deltacommit", "UPSERT", "g-0")).unwrap();
+            assert!(message.contains("completed the plan"), "{message}");
+        }
     }
 
     #[test]

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use super::data_paths::DataPath;
 use super::late_logs::LateLogs;
 use super::rollback::Rollbacks;
-use crate::commit::{HeartbeatOptions, Heartbeats, delete_heartbeat};
+use crate::commit::{HeartbeatOptions, Heartbeats, OpenMark, delete_heartbeat};
 use crate::config::TimelineLayout;
 use crate::error::Result;
-use crate::names::RequestedTime;
+use crate::names::{LogFileName, RequestedTime};
 use crate::storage::FolderEntry;
 use crate::timeline::{MetadataPart, Timeline};
 use crate::write::{Marker, MarkerKind, Markers};
@@ -62,6 +62,43 @@ fn marked_instants(rollbacks: &Rollbacks<'_>) -> Result<Vec<RequestedTime>> {
 
 fn is_completed(timeline: &Timeline, instant: &RequestedTime) -> bool {
     timeline.is_before_start(instant) || timeline.instants_at(instant).iter().any(|instant| instant.is_completed())
+}
+
+/// Removes what an attempt to write has left whose instant is not its own any more: another writer has rolled it back, and may have executed
+/// its plan again. Only the attempt's own files are deleted if the instant is pending, as its markers are those of the other writer, which
+/// deletes what they name and its commit does not have. The caller holds the table's lock, if it has one.
+///
+/// Args:
+///     instant: The attempt's instant.
+///     begun: The data files that the attempt has begun, by their paths from the table.
+///
+/// # Errors
+/// Those of the storage.
+pub fn remove_files_of_attempt(
+    rollbacks: &Rollbacks<'_>,
+    instant: &RequestedTime,
+    begun: &BTreeSet<String>,
+) -> Result<()> {
+    let store = rollbacks.store;
+    let timeline = rollbacks.timeline()?;
+    let mut logs = LateLogs::new(rollbacks, &timeline, instant);
+    for path in begun {
+        let path = DataPath::parse(path)?;
+        let is_log_of_slice =
+            rollbacks.config.layout() == TimelineLayout::V1 && LogFileName::parse(&path.name).is_some();
+        // A rollback has listed those that it found in the metadata table.
+        if is_log_of_slice && !path.is_of(instant) {
+            logs.delete_if_alone(&path)?;
+        } else {
+            delete(rollbacks, &path)?;
+        }
+    }
+    if timeline.instants_at(instant).iter().any(|instant| !instant.is_completed()) {
+        return Ok(());
+    }
+    OpenMark::new(Arc::clone(store), instant).close()?;
+    remove_markers(rollbacks, &timeline, instant)?;
+    delete_heartbeat(&**store, instant)
 }
 
 fn remove_markers(rollbacks: &Rollbacks<'_>, timeline: &Timeline, instant: &RequestedTime) -> Result<()> {

@@ -47,7 +47,7 @@ pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_cl
 pub use compaction::{CompactionOptions, LogCompactionOptions, TableCompactions};
 pub use failed_writes::roll_back_failed_writes;
 pub use inline_options::{COMPACTION_COMMITS, InlineServices, InlineStep};
-pub use leftovers::remove_leftovers;
+pub use leftovers::{remove_files_of_attempt, remove_leftovers};
 pub use metadata_services::MetadataServices;
 pub use restore::BegunRestore;
 pub use rollback::{BegunRollback, MetadataRollback, Rollbacks, UndoneFiles, UndonePreview};

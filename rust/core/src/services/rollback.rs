@@ -142,7 +142,8 @@ impl Rollbacks<'_> {
         self.undo_at(target, Remains::Nothing)
     }
 
-    /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the timeline.
+    /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the timeline. None also if
+    /// the plan is completed.
     ///
     /// # Errors
     /// As for [`Self::roll_back`].
@@ -153,6 +154,10 @@ impl Rollbacks<'_> {
     fn undo_at(&self, target: &RequestedTime, remains: Remains) -> Result<Option<RequestedTime>> {
         let timeline = self.timeline()?;
         let Some(target) = timeline.writes_at(target).next().cloned() else { return Ok(None) };
+        // Another process has executed the plan since: its files are part of the table.
+        if remains == Remains::Plan && target.is_completed() {
+            return Ok(None);
+        }
         self.undo_and_publish(timeline, target, remains).map(Some)
     }
 

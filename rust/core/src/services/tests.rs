@@ -291,6 +291,20 @@ fn an_execution_that_was_stopped_is_undone_and_its_plan_stays() {
 }
 
 #[test]
+fn an_execution_that_another_process_completed_is_not_undone() {
+    for version in ["6", "9"] {
+        let (table, compaction) = stopped_compaction(version);
+        let suffix = if version == "6" { "" } else { "_20240101120001000" };
+        table.put(&format!("{}/{compaction}{suffix}.commit", table.config.timeline_folder), "{}");
+        let before = table.paths("");
+        let (store, clock) = (table.store(), Clock::new(&table.config));
+        let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
+        assert_eq!(rollbacks.roll_back_execution(&compaction).unwrap(), None);
+        assert_eq!(table.paths(""), before);
+    }
+}
+
+#[test]
 fn a_plan_of_another_writer_is_executed() {
     let table = Table::new("9").with_files();
     let instant = HoodieInstantInfo { commit_time: FAILED.into(), action: "deltacommit".into(), ..Default::default() };

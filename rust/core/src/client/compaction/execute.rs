@@ -25,13 +25,13 @@ pub(in crate::client) fn execute_pending(target: ServiceTarget<'_>) -> Result<Ve
     let pending = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?.pending();
     let mut committed = Vec::with_capacity(pending.len());
     for instant in pending {
-        committed.extend(execute(target, WriteOperation::Compact, &instant, |begun| written(begun, target))?);
+        committed.extend(execute(target, WriteOperation::Compact, &instant, |begun| write_base_files(begun, target))?);
     }
     Ok(committed)
 }
 
 /// What the execution of a plan has written, with the table's columns.
-pub(super) type WrittenFiles = (Vec<WriteStatus>, Schema);
+pub(in crate::client) type WrittenFiles = (Vec<WriteStatus>, Schema);
 
 /// Executes a compaction that is on the timeline: `write` writes its files. None if it is not pending, or if another process executes
 /// it.
@@ -67,7 +67,10 @@ pub(in crate::client) fn slices_of(transaction: &Transaction) -> Result<Vec<File
 }
 
 /// Writes the new base files.
-fn written(transaction: &Transaction, target: ServiceTarget<'_>) -> Result<WrittenFiles> {
+pub(in crate::client) fn write_base_files(
+    transaction: &Transaction,
+    target: ServiceTarget<'_>,
+) -> Result<WrittenFiles> {
     let (table, store, instant) = (transaction.table(), transaction.store(), transaction.instant());
     let slices = slices_of(transaction)?;
     let schema = WriteSchema::of_table(table)?;

@@ -15,6 +15,8 @@ mod log_execute;
 mod schedule;
 
 pub use compact::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
+#[cfg(test)]
+pub(super) use execute::write_base_files;
 pub(super) use execute::{execute_pending, slices_of};
 pub use log_compact::{log_compact, planned_log_compactions};
 pub(super) use log_compact::{log_compact_pending, schedule_log_compaction};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::recorded_store::DataStore;
 use super::{Target, Transaction};
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation, delete_heartbeat};
 use crate::config::TableConfig;
@@ -98,7 +99,8 @@ impl Transaction {
         let clock = clock(&table.config, &concurrency);
         let action = operation.action(&table.config);
         let target = Target { uri, storage, options: options.clone(), store };
-        Ok(Self { target, concurrency, clock, files, table, operation, action, instant, heartbeat: None })
+        let data = DataStore::new(&target.store);
+        Ok(Self { target, data, concurrency, clock, files, table, operation, action, instant, heartbeat: None })
     }
 
     /// Makes sure that a write can be begun and ended by different processes.
@@ -123,7 +125,19 @@ impl Transaction {
             let instant = clock.requested_time(&[&table.timeline])?;
             if let Some(heartbeat) = request(&target, &concurrency, &files, (&instant, action))? {
                 let heartbeat = concurrency.has_heartbeats().then_some(heartbeat).flatten();
-                return Ok(Self { target, concurrency, clock, files, table, operation, action, instant, heartbeat });
+                let data = DataStore::new(&target.store);
+                return Ok(Self {
+                    target,
+                    data,
+                    concurrency,
+                    clock,
+                    files,
+                    table,
+                    operation,
+                    action,
+                    instant,
+                    heartbeat,
+                });
             }
             table = target.open()?;
         }

@@ -7,7 +7,7 @@ use super::commit_metadata::{commit_metadata, completed_content, written_groups}
 use super::validator::current_validator;
 use super::{CommitExtra, Committed, Transaction};
 use crate::avro::Schema;
-use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, WriteOperation, delete_heartbeat};
+use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::plan::OpenTable;
@@ -65,10 +65,12 @@ impl Transaction {
         extra: &CommitExtra,
     ) -> Result<Done, Failure> {
         self.check_alive()?;
-        self.reconcile(statuses)?;
+        let abandoned = self.abandoned_files(statuses)?;
         *lock = self.concurrency.lock()?;
         let now = self.target.open()?;
         self.check_conflicts(&now, statuses, extra)?;
+        // Not before: they may be those of another process, which executes the plan since.
+        self.markers().delete_data_files(&abandoned)?;
         let metadata = commit_metadata(self.operation, statuses, extra)?;
         let content = completed_content(&self.files, self.action, &metadata, extra)?;
         if let Some(validator) = current_validator() {
@@ -99,11 +101,14 @@ impl Transaction {
         self.heartbeat.as_ref().map_or(Ok(()), |heartbeat| heartbeat.check())
     }
 
-    /// Deletes the files of task attempts whose results are not those of the commit: markers name them, and no status does. All files that
-    /// markers of this write name are its own, as it appends to no file.
-    fn reconcile(&self, statuses: &[WriteStatus]) -> Result<()> {
-        let markers = Markers::new(Arc::clone(&self.target.store), &self.instant);
-        let begun: BTreeSet<String> = markers.list()?.into_iter().map(|marker| marker.data_path).collect();
+    fn markers(&self) -> Markers {
+        Markers::new(Arc::clone(&self.target.store), &self.instant)
+    }
+
+    /// The files of task attempts whose results are not those of the commit: markers name them, and no status does. As long as the instant
+    /// is this write's, all files that its markers name are its own, as it appends to no file.
+    fn abandoned_files(&self, statuses: &[WriteStatus]) -> Result<BTreeSet<String>> {
+        let begun: BTreeSet<String> = self.markers().list()?.into_iter().map(|marker| marker.data_path).collect();
         let mut committed = BTreeSet::new();
         let files = statuses.iter().filter_map(|status| status.file.as_ref());
         let paths = files.flat_map(|file| [Some(&file.path), file.changes.as_ref().map(|log| &log.path)]);
@@ -117,25 +122,28 @@ impl Transaction {
                 return Err(Error::internal("a file is committed twice").in_file(path));
             }
         }
-        let abandoned = begun.into_iter().filter(|path| !committed.contains(path.as_str())).collect();
-        markers.delete_data_files(&abandoned)
+        Ok(begun.into_iter().filter(|path| !committed.contains(path.as_str())).collect())
     }
 
     fn check_conflicts(&self, now: &OpenTable, statuses: &[WriteStatus], extra: &CommitExtra) -> Result<()> {
         let groups = written_groups(statuses, extra);
-        let check = ConflictCheck {
-            writer: &self.files,
-            config: &self.table.config,
-            before: &self.table.timeline,
-            now: &now.timeline,
-            instant: &self.instant,
-            groups: &groups,
-        };
+        let check = self.conflict_check(now, &groups);
         // Writers keep out of the way of a compaction, which was planned before they began: their files belong to other slices.
         let is_compaction = matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact);
         match self.concurrency.has_several_writers() && !is_compaction {
             true => check.run(),
             false => check.check_own_instant(),
+        }
+    }
+
+    pub(super) fn conflict_check<'a>(&'a self, now: &'a OpenTable, groups: &'a WrittenGroups) -> ConflictCheck<'a> {
+        ConflictCheck {
+            writer: &self.files,
+            config: &self.table.config,
+            before: &self.table.timeline,
+            now: &now.timeline,
+            instant: &self.instant,
+            groups,
         }
     }
 
@@ -154,7 +162,7 @@ impl Transaction {
         if let Some(upkeep) = upkeep {
             let _ = upkeep.clean_up(&self.instant);
         }
-        let _ = Markers::new(Arc::clone(&self.target.store), &self.instant).remove();
+        let _ = self.markers().remove();
         if let Some(heartbeat) = self.heartbeat.take() {
             let _ = heartbeat.stop();
             let _ = delete_heartbeat(&*self.target.store, &self.instant);

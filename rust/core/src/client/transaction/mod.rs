@@ -5,6 +5,7 @@
 //! | `begin` | failed writes of others, the metadata table, the requested instant |
 //! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
 //! | `undo` | the rollback of a write that failed |
+//! | `recorded_store` | which data files the write has begun |
 //! | `service` | plans of table services, and the beginning of their execution |
 //! | `validator` | checks of the table as the write would leave it |
 //! | `preview` | the table as the write would leave it |
@@ -14,6 +15,7 @@ mod begin;
 mod commit_metadata;
 mod complete;
 mod preview;
+mod recorded_store;
 mod service;
 mod undo;
 mod validator;
@@ -25,6 +27,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+
+use recorded_store::DataStore;
 
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
 use crate::config::{ReadOptions, TableConfig};
@@ -74,6 +78,7 @@ impl Target {
 /// A transaction that is dropped stays pending; the next write rolls it back.
 pub struct Transaction {
     target: Target,
+    data: DataStore,
     concurrency: Concurrency,
     clock: Clock,
     files: TimelineWriter,
@@ -120,7 +125,7 @@ impl Transaction {
     /// The table's root, for writing.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn FileStore> {
-        &self.target.store
+        self.data.store()
     }
 
     /// The requested time.

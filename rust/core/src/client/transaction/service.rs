@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::begin::{check_version, clock, repaired};
+use super::recorded_store::DataStore;
 use super::{Target, Transaction};
 use crate::commit::{Concurrency, Heartbeat, Heartbeats, TimelineWriter, WriteOperation};
 use crate::error::{Error, ErrorKind, Result};
@@ -179,7 +180,9 @@ fn begin_locked(
     let heartbeat = concurrency.has_heartbeats().then(start).transpose()?;
     let files = TimelineWriter::new(Arc::clone(&target.store), &table.config);
     let instant = instant.clone();
-    let transaction = Transaction { target, concurrency, clock, files, table, operation, action, instant, heartbeat };
+    let data = DataStore::new(&target.store);
+    let transaction =
+        Transaction { target, data, concurrency, clock, files, table, operation, action, instant, heartbeat };
     transaction.start(&Bytes::new())?;
     Ok(Some(transaction))
 }

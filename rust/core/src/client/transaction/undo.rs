@@ -1,11 +1,14 @@
 //! The end of a write that fails.
 
 use super::Transaction;
-use crate::commit::HeldLock;
-use crate::error::{Error, Result};
+use crate::commit::{HeldLock, WrittenGroups};
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::OpenTable;
+use crate::services::remove_files_of_attempt;
 
 impl Transaction {
-    /// Gives the write up: deletes its files and takes its instant off the timeline.
+    /// Gives the write up: deletes its files and takes its instant off the timeline. If another writer has rolled it back already, or
+    /// executes its plan, only the files of this attempt are deleted.
     ///
     /// # Errors
     /// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls it back.
@@ -40,9 +43,25 @@ impl Transaction {
         let now = self.target.open()?;
         let metadata = self.target.metadata(&now)?;
         let rollbacks = self.target.rollbacks(&now.config, &self.clock, metadata.as_ref());
+        if !self.owns_instant(&now)? {
+            return remove_files_of_attempt(&rollbacks, &self.instant, &self.data.begun());
+        }
         match self.is_service() {
             true => rollbacks.roll_back_execution(&self.instant).map(|_| ()),
             false => rollbacks.roll_back(&self.instant).map(|_| ()),
+        }
+    }
+
+    /// Whether what is on the timeline of the instant is of this write. A plan whose execution another process took for dead is executed
+    /// by others, and may be completed; Hudi takes up a compaction without a look at heartbeats.
+    fn owns_instant(&self, now: &OpenTable) -> Result<bool> {
+        if !self.is_service() {
+            return Ok(now.timeline.writes_at(&self.instant).any(|instant| !instant.is_completed()));
+        }
+        match self.conflict_check(now, &WrittenGroups::default()).check_own_instant() {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(false),
+            Err(error) => Err(error),
         }
     }
 }
