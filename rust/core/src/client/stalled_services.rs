@@ -10,6 +10,7 @@ use arrow_array::StringArray;
 use bytes::Bytes;
 
 use super::compaction::write_base_files;
+use super::distributed::{abort_task_insert, begin_task_insert};
 use super::schema::WriteSchema;
 use super::stopped_services::{Options, Table, batch, options};
 use super::transaction::ServiceTarget;
@@ -274,4 +275,28 @@ fn a_write_that_was_rolled_back_leaves_no_log() {
             table.check_clean(&context);
         }
     }
+}
+
+#[test]
+fn a_write_is_not_undone_if_it_is_not_known_whether_it_is_committed() {
+    let table = Table::new(9).with_logs(&[]);
+    let (uri, storage) = (table.uri(), StorageOptions::new());
+    let columns = batch(&[("n", "x", 1)]).schema();
+    let (state, _) = begin_task_insert((&uri, &storage), WriteOperation::Insert, &columns, &Options::new()).unwrap();
+    let folder = table.folder.path().join(".hoodie/.aux/open_writes");
+    let [mark] =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>().try_into().unwrap();
+    // What the storage answers is no file.
+    std::fs::remove_file(&mark).unwrap();
+    std::fs::create_dir(&mark).unwrap();
+    let pending = || table.open(false).timeline.pending_writes().count();
+    let error = abort_task_insert(&state, &failure()).unwrap_err();
+    assert_ne!(error.kind(), ErrorKind::WriteConflict, "{error}");
+    assert_eq!(pending(), 1);
+    std::fs::remove_dir(&mark).unwrap();
+    abort_task_insert(&state, &failure()).unwrap();
+    assert_eq!(pending(), 1, "the second process has begun");
+    std::fs::write(&mark, "").unwrap();
+    abort_task_insert(&state, &failure()).unwrap();
+    assert_eq!(pending(), 0);
 }

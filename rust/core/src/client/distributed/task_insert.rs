@@ -83,12 +83,15 @@ pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<Committed
 /// [`commit_task_insert`] was called, whose outcome stands: Spark aborts a job also if its commit raised an error.
 ///
 /// # Errors
-/// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls it back.
+/// `reason` if the storage failed as well, with a note of that; those of looking for the open mark, after which it is not known whether
+/// the write was committed. If it was not, it is pending, and the next write rolls it back.
 pub fn abort_task_insert(state: &[u8], reason: &Error) -> Result<()> {
     let (transaction, ..) = resumed(state)?;
     match mark_of(&transaction).check() {
+        Ok(()) => transaction.abort(reason),
         Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(()),
-        _ => transaction.abort(reason),
+        // The write may be committed.
+        Err(error) => Err(error),
     }
 }
 
