@@ -30,6 +30,7 @@ from mortice.errors import (
     StorageUnreachableError,
     TableExistsError,
     TableNotFoundError,
+    TableServiceError,
     UnsupportedError,
     WriteConflictError,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "Table",
     "TableExistsError",
     "TableNotFoundError",
+    "TableServiceError",
     "Timeline",
     "UnsupportedError",
     "WriteConflictError",

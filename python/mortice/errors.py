@@ -25,6 +25,7 @@ __all__ = [
     "StorageUnreachableError",
     "TableExistsError",
     "TableNotFoundError",
+    "TableServiceError",
     "UnsupportedError",
     "WriteConflictError",
 ]
@@ -142,6 +143,17 @@ class WriteConflictError(MorticeError):
     """
 
     default_code = "MORTICE-WRITE-CONFLICT"
+
+
+class TableServiceError(MorticeError):
+    """The write is part of the table, and a table service after it failed.
+
+    Do not write again: `instant` is that of the completed write, and the message has the reason of the failure. The next
+    write or a job of the service (`Table.compact`, `Table.clean`) takes the service up. With
+    `hoodie.fail.writes.on.inline.table.service.exception=false` such a failure is a warning.
+    """
+
+    default_code = "MORTICE-TABLE-SERVICE"
 
 
 class CorruptLogError(MorticeError):

@@ -49,6 +49,7 @@ class TableWrites(TableBase):
             InvalidArgumentError: A row or an option is invalid; the message names row and column.
             UnsupportedError: The table or an option needs a feature that mortice does not have.
             WriteConflictError: Another writer changed the same file groups meanwhile.
+            TableServiceError: The rows are in the table, and a table service after the write failed.
             StorageError: The storage failed. The write was undone, unless the message says otherwise.
         """
         return self._write("upsert", data, options)

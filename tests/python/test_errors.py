@@ -21,6 +21,7 @@ CLASSES = [
     mortice.StorageThrottledError,
     mortice.StorageUnreachableError,
     mortice.TableNotFoundError,
+    mortice.TableServiceError,
     mortice.UnsupportedError,
     mortice.WriteConflictError,
 ]

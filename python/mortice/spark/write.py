@@ -89,6 +89,7 @@ def write(  # noqa: PLR0917
         TableNotFoundError: There is no table to delete from.
         UnsupportedError: The table, the operation or an option needs a feature that mortice does not have.
         WriteConflictError: Another writer changed the same file groups, and committed first.
+        TableServiceError: The rows are in the table, and a table service after the write failed.
     """
     target = WriteTarget.from_options(uri, options)
     operation = checked_operation(operation, target.options)

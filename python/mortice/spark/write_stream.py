@@ -14,7 +14,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mortice.errors import InvalidArgumentError, StorageError, TableNotFoundError, UnsupportedError, WriteConflictError
+from mortice.errors import (
+    InvalidArgumentError,
+    StorageError,
+    TableNotFoundError,
+    TableServiceError,
+    UnsupportedError,
+    WriteConflictError,
+)
 from mortice.spark.data_frame import is_connect
 from mortice.spark.stream_checkpoint import BatchCheckpoint, last_checkpoint
 from mortice.spark.write import checked_operation, write_frame
@@ -106,8 +113,8 @@ class StreamWriter:
                 return
             try:
                 write_frame(df, target, self._operation, "append")
-            except (StorageError, WriteConflictError) as error:
-                # Other errors come again, and a query that was stopped must not write on.
+            except (StorageError, TableServiceError, WriteConflictError) as error:
+                # After a table service that failed, the batch is in the table. Other errors come again, and a query that was stopped must not write on.
                 if attempts_left == 0:
                     raise
                 _log.warning("batch %d is written to %s again in %g s: %s", batch_id, uri, seconds, error)

@@ -23,6 +23,7 @@ const fn class_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Unreachable => "StorageUnreachableError",
         ErrorKind::FileChanged => "FileChangedError",
         ErrorKind::WriteConflict => "WriteConflictError",
+        ErrorKind::TableService => "TableServiceError",
         ErrorKind::Internal => "InternalError",
         _ => "MorticeError",
     }

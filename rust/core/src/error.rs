@@ -41,6 +41,8 @@ pub enum ErrorKind {
     AlreadyExists,
     /// Another writer wrote to the same file groups at the same time, and was first.
     WriteConflict,
+    /// The write is part of the table, and a table service after it failed.
+    TableService,
     /// A signal, or the end of the stream that waited.
     Interrupted,
     /// An invariant of mortice itself does not hold: a defect of this library, never of the data or the caller.
@@ -66,6 +68,7 @@ impl ErrorKind {
             Self::FileChanged => "MORTICE-FILE-CHANGED",
             Self::AlreadyExists => "MORTICE-ALREADY-EXISTS",
             Self::WriteConflict => "MORTICE-WRITE-CONFLICT",
+            Self::TableService => "MORTICE-TABLE-SERVICE",
             Self::Interrupted => "MORTICE-INTERRUPTED",
             Self::Internal => "MORTICE-INTERNAL",
         }

@@ -16,7 +16,8 @@ use crate::storage::open_file_store;
 /// say that these do not fail the write.
 ///
 /// # Errors
-/// Those of the services: the write is part of the table, which the message says. Options were checked before the write.
+/// `TableService`, with the write's instant and the reason, as the write is part of the table; `Interrupted` by a signal. Options were
+/// checked before the write.
 pub(super) fn run_inline_services(
     target: ServiceTarget<'_>,
     config: &TableConfig,
@@ -34,7 +35,7 @@ pub(super) fn run_inline_services(
         match run() {
             Ok(()) => {}
             Err(error) if inline.fails || error.kind() == ErrorKind::Interrupted => {
-                return Err(after_commit(error, instant));
+                return Err(after_commit(name, error, instant));
             }
             Err(error) => warnings.push(format!("the {name} after the write {instant} failed: {error}")),
         }
@@ -90,7 +91,33 @@ fn log_compact_inline(target: ServiceTarget<'_>, config: &TableConfig, inline: &
     log_compact_pending(target, &table).map(|_| ())
 }
 
-fn after_commit(error: Error, instant: &RequestedTime) -> Error {
-    let message = format!("the write {instant} is part of the table, but the table service after it failed");
-    Error::new(error.kind(), message).caused_by(error)
+fn after_commit(service: &str, error: Error, instant: &RequestedTime) -> Error {
+    let message = format!(
+        "the write {instant} is part of the table and must not be repeated, but the {service} after it failed; the next write or a job \
+         of the service takes it up"
+    );
+    // The kind of the cause would say that the write failed: a conflict that it was rolled back.
+    let kind = match error.kind() {
+        ErrorKind::Interrupted => ErrorKind::Interrupted,
+        _ => ErrorKind::TableService,
+    };
+    Error::new(kind, message).at_instant(instant).caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_that_failed_says_that_the_write_is_committed() {
+        let conflict = Error::new(ErrorKind::WriteConflict, "another writer was first").at_instant("007");
+        let error = after_commit("compaction", conflict, &"001".into());
+        assert_eq!((error.kind(), error.location().instant.as_deref()), (ErrorKind::TableService, Some("001")));
+        let text = error.to_string();
+        for part in ["MORTICE-TABLE-SERVICE", "001 is part of the table", "compaction", "another writer was first"] {
+            assert!(text.contains(part), "{text}");
+        }
+        let signal = Error::new(ErrorKind::Interrupted, "interrupted by a signal");
+        assert_eq!(after_commit("clean", signal, &"001".into()).kind(), ErrorKind::Interrupted);
+    }
 }

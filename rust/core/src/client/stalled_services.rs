@@ -14,7 +14,9 @@ use super::distributed::{abort_task_insert, begin_task_insert};
 use super::schema::WriteSchema;
 use super::stopped_services::{Options, Table, batch, options};
 use super::transaction::ServiceTarget;
-use super::{ClusteringSteps, CommitExtra, CompactRequest, Transaction, cluster, compact, log_compact};
+use super::{
+    ClusteringSteps, CommitExtra, CompactRequest, Transaction, WriteInput, cluster, compact, log_compact, write,
+};
 use crate::assign::log_naming;
 use crate::commit::WriteOperation;
 use crate::error::{Error, ErrorKind, Result};
@@ -299,4 +301,23 @@ fn a_write_is_not_undone_if_it_is_not_known_whether_it_is_committed() {
     std::fs::write(&mark, "").unwrap();
     abort_task_insert(&state, &failure()).unwrap();
     assert_eq!(pending(), 0);
+}
+
+#[test]
+fn a_service_that_fails_after_a_write_says_that_the_write_is_committed() {
+    let table = Table::new(9).with_logs(&[]);
+    table.upsert(&[("c", "y", 2)], &[]);
+    let logs = std::fs::read_dir(table.folder.path().join("y")).unwrap().map(|entry| entry.unwrap().path());
+    for log in logs.filter(|path| path.to_string_lossy().contains(".log.")) {
+        std::fs::remove_file(log).unwrap();
+    }
+    let rows = batch(&[("n", "x", 1)]);
+    let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
+    let given = options(&[("hoodie.compact.inline", "true"), ("hoodie.compact.inline.max.delta.commits", "1")]);
+    let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given };
+    let error = write(&table.uri(), &StorageOptions::new(), WriteOperation::Upsert, input).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TableService, "{error}");
+    let instant = RequestedTime::from(error.location().instant.clone().unwrap().as_str());
+    assert!(table.open(false).timeline.is_completed(&instant), "{error}");
+    assert!(error.to_string().contains("compaction") && error.to_string().contains(".log."), "{error}");
 }
