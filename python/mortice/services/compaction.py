@@ -116,6 +116,7 @@ def planned_compactions(
 
     Raises as `compact`.
     """
+    schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
     planned = _mortice.planned_compactions(uri, storage_options, schedule, run, checked_options(options))
     return [_planned(*one) for one in planned]
 
@@ -138,6 +139,7 @@ def planned_log_compactions(
 
     Raises as `log_compact`.
     """
+    schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
     planned = _mortice.planned_log_compactions(uri, storage_options, schedule, run, checked_options(options))
     return [_planned(*one) for one in planned]
 

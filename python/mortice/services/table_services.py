@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from mortice.commit import Commit
 from mortice.options import checked_bool
@@ -17,7 +17,34 @@ __all__ = ["TableServices"]
 class TableServices(TableBase):
     """Table services as methods of a table, which a subclass opens."""
 
-    def compact(self, schedule: bool = True, options: Mapping[str, Any] | None = None) -> Commit | None:
+    @overload
+    def compact(
+        self,
+        schedule: bool = True,
+        options: Mapping[str, Any] | None = None,
+        *,
+        run: bool = True,
+        dry_run: Literal[False] = False,
+    ) -> Commit | None: ...
+
+    @overload
+    def compact(
+        self,
+        schedule: bool = True,
+        options: Mapping[str, Any] | None = None,
+        *,
+        run: bool = True,
+        dry_run: Literal[True],
+    ) -> list[compaction.PlannedCompaction]: ...
+
+    def compact(
+        self,
+        schedule: bool = True,
+        options: Mapping[str, Any] | None = None,
+        *,
+        run: bool = True,
+        dry_run: bool = False,
+    ) -> Commit | list[compaction.PlannedCompaction] | None:
         """Merges log files into base files: executes what is pending, also what Hudi planned, then plans and executes.
 
             table.compact()
@@ -31,17 +58,48 @@ class TableServices(TableBase):
             options: Options by Hudi's names: `hoodie.compaction.strategy` and its parameters, after how many delta
                 commits a compaction is due (`hoodie.compact.inline.max.delta.commits`, here 0 by default), and those of
                 base files.
+            run: False executes nothing: what is planned stays pending for a later call, or for Hudi.
+            dry_run: True returns what would be executed, and planned, and changes nothing.
 
         Returns:
-            The last compaction that was executed; None if there was nothing to compact.
+            The last compaction that was executed; None if nothing was. Of a dry run, the compactions.
 
         Raises as `upsert`.
         """
-        commits = compaction.compact(self.uri, self._storage_options, options, schedule=schedule)[1]
+        if checked_bool("dry_run", dry_run):
+            return compaction.planned_compactions(self.uri, self._storage_options, options, schedule, run)
+        commits = compaction.compact(self.uri, self._storage_options, options, schedule=schedule, run=run)[1]
         self.refresh()
         return commits[-1] if commits else None
 
-    def log_compact(self, schedule: bool = True, options: Mapping[str, Any] | None = None) -> Commit | None:
+    @overload
+    def log_compact(
+        self,
+        schedule: bool = True,
+        options: Mapping[str, Any] | None = None,
+        *,
+        run: bool = True,
+        dry_run: Literal[False] = False,
+    ) -> Commit | None: ...
+
+    @overload
+    def log_compact(
+        self,
+        schedule: bool = True,
+        options: Mapping[str, Any] | None = None,
+        *,
+        run: bool = True,
+        dry_run: Literal[True],
+    ) -> list[compaction.PlannedCompaction]: ...
+
+    def log_compact(
+        self,
+        schedule: bool = True,
+        options: Mapping[str, Any] | None = None,
+        *,
+        run: bool = True,
+        dry_run: bool = False,
+    ) -> Commit | list[compaction.PlannedCompaction] | None:
         """Merges the log files of file slices into one log file each: cheaper than `compact`, as base files stay.
 
             table.log_compact(options={"hoodie.log.compaction.blocks.threshold": 10})
@@ -54,20 +112,49 @@ class TableServices(TableBase):
             schedule: False executes what is pending only.
             options: Options by Hudi's names: `hoodie.log.compaction.blocks.threshold` (5, both numbers above), and
                 those of log files.
+            run: False executes nothing: what is planned stays pending for a later call, or for Hudi.
+            dry_run: True returns what would be executed, and planned, and changes nothing.
 
         Returns:
-            The last log compaction that was executed; None if there was nothing to compact.
+            The last log compaction that was executed; None if nothing was. Of a dry run, the log compactions.
 
         Raises as `upsert`; `UnsupportedError` for a table without meta columns, and for a plan with logs of partial
         updates.
         """
-        commits = compaction.log_compact(self.uri, self._storage_options, options, schedule=schedule)[1]
+        if checked_bool("dry_run", dry_run):
+            return compaction.planned_log_compactions(self.uri, self._storage_options, options, schedule, run)
+        commits = compaction.log_compact(self.uri, self._storage_options, options, schedule=schedule, run=run)[1]
         self.refresh()
         return commits[-1] if commits else None
 
+    @overload
     def cluster(
-        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> Commit | None:
+        self,
+        options: Mapping[str, Any] | None = None,
+        *,
+        schedule: bool = True,
+        run: bool = True,
+        dry_run: Literal[False] = False,
+    ) -> Commit | None: ...
+
+    @overload
+    def cluster(
+        self,
+        options: Mapping[str, Any] | None = None,
+        *,
+        schedule: bool = True,
+        run: bool = True,
+        dry_run: Literal[True],
+    ) -> list[clustering.ClusteringGroup]: ...
+
+    def cluster(
+        self,
+        options: Mapping[str, Any] | None = None,
+        *,
+        schedule: bool = True,
+        run: bool = True,
+        dry_run: bool = False,
+    ) -> Commit | list[clustering.ClusteringGroup] | None:
         """Writes the rows of small file groups to new file groups, larger ones and in another order.
 
             table.cluster({"hoodie.clustering.plan.strategy.sort.columns": "city,fare"})
@@ -77,12 +164,15 @@ class TableServices(TableBase):
             options: Options by Hudi's names: `hoodie.clustering.…` and those of writes.
             schedule: False makes no new plan.
             run: False executes no plan: it stays pending for a later call, or for Hudi.
+            dry_run: True returns what pending plans and a new one would rewrite, and changes nothing.
 
         Returns:
-            The last commit; None if nothing was executed, as there was nothing to cluster.
+            The last commit; None if nothing was executed. Of a dry run, the groups of files.
 
         Raises as `upsert`. A plan whose execution fails stays pending.
         """
+        if checked_bool("dry_run", dry_run):
+            return clustering.clustering_preview(self.uri, self._storage_options, options, schedule, run)
         commit = clustering.cluster(self.uri, self._storage_options, options, schedule, run)
         self.refresh()
         return commit

@@ -173,6 +173,15 @@ def test_partitions_are_chosen_by_options(tmp_path):
     assert {stats.partition for stats in commit.stats} == {"y"}
 
 
+def test_a_table_shows_what_a_clustering_would_rewrite(tmp_path):
+    table = new_table(tmp_path / "trips")
+    fill(table, NO_METADATA)
+    before = len(table.timeline)
+    assert table.cluster(NO_METADATA, dry_run=True) == clustering_preview(table.uri, {}, NO_METADATA) != []
+    assert table.cluster(NO_METADATA, schedule=False, dry_run=True) == []
+    assert len(type(table)(table.uri).timeline) == before
+
+
 def test_unknown_columns_and_strategies_are_refused(tmp_path):
     table = new_table(tmp_path / "trips")
     fill(table, NO_METADATA)

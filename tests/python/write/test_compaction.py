@@ -139,6 +139,20 @@ def test_a_dry_run_changes_nothing(tmp_path):
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "trips").rglob("*")}
 
 
+def test_a_table_plans_without_running_and_shows_what_it_would_do(tmp_path):
+    table = updated_table(tmp_path / "trips", 9, {})
+    before = len(table.timeline)
+    assert table.compact(dry_run=True) == compaction.planned_compactions(table.uri, {}, {})
+    assert table.compact(schedule=False, dry_run=True) == []
+    assert len(mortice.Table(table.uri).timeline) == before
+    assert table.compact(run=False) is None
+    [pending] = [one.requested_time for one in table.timeline.pending if one.action == "compaction"]
+    assert [one.instant for one in table.compact(schedule=False, dry_run=True)] == [pending]
+    assert table.compact(schedule=False).instant == pending
+    with pytest.raises(InvalidArgumentError, match="run"):
+        table.compact(run="no", dry_run=True)
+
+
 def test_an_execution_that_was_stopped_is_undone_and_repeated(tmp_path, options):
     version, options = options
     table = new_table(tmp_path / "trips", version)

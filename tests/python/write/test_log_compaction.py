@@ -83,6 +83,21 @@ def test_writes_compact_logs_when_options_say_so(tmp_path, kind):
     assert both(table) == [("a", "x", 7, 13.0), ("c", "y", 1, 3.0)]
 
 
+def test_a_table_plans_without_running_and_shows_what_it_would_do(tmp_path, kind):
+    version, options = kind
+    table = updated_table(tmp_path / "trips", version, options)
+    before = len(table.timeline)
+    options = options | TWO
+    assert table.log_compact(options=options, dry_run=True) == compaction.planned_log_compactions(
+        table.uri, {}, options
+    )
+    assert len(mortice.Table(table.uri).timeline) == before
+    assert table.log_compact(options=options, run=False) is None
+    [pending] = [one.requested_time for one in table.timeline.pending]
+    assert [one.instant for one in table.log_compact(schedule=False, options=options, dry_run=True)] == [pending]
+    assert table.log_compact(schedule=False, options=options).instant == pending
+
+
 def test_a_plan_is_executed_while_writers_go_on(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
