@@ -231,6 +231,17 @@ def test_characters_that_the_terminal_cannot_encode(table_of):
     assert done.stdout.isascii()
 
 
+def test_help_says_what_commands_take():
+    for command in ("create", "write"):
+        printed = " ".join(mortice(command, "--help").stdout.split())
+        assert ".parquet, .csv, .json, .jsonl, .ndjson, .arrow, .feather, .orc" in printed, command
+    assert "Deletes files that only old queries read." in mortice("clean", "--help").stdout
+    for command in ("read", "timeline", "slices", "compact", "log-compact", "clean", "archive", "cluster", "write"):
+        printed = mortice(command, "--help").stdout
+        assert "TABLE" in printed, command
+        assert "PATH" not in printed, command
+
+
 def test_help_and_version():
     assert "examples:" in mortice("--help").stdout
     assert mortice("--version").stdout.startswith("mortice ")

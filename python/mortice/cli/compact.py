@@ -34,7 +34,7 @@ def add_compact(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             allow_abbrev=False,
         )
         command.set_defaults(run=run_compact, merges_into_logs=name != "compact")
-        command.add_argument("path", metavar="PATH", help="the table's base path")
+        command.add_argument("path", metavar="TABLE", help="the table's base path")
         part = command.add_mutually_exclusive_group()
         part.add_argument("--schedule-only", action="store_true", help=f"plan a {kind}; do not execute any")
         part.add_argument("--run-only", action="store_true", help="execute what is pending; plan nothing")

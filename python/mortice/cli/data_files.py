@@ -15,7 +15,7 @@ from mortice.errors import InvalidArgumentError
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["DataFiles", "parse_columns"]
+__all__ = ["DataFiles", "file_types", "parse_columns"]
 
 FORMATS = {
     ".parquet": "parquet",
@@ -45,6 +45,11 @@ TYPES = {
 }
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _COLUMN = re.compile(r"\s*(\S+)\s+(\w+(?:\(\d+,\s*\d+\))?)(\s+not\s+null)?\s*", re.IGNORECASE)
+
+
+def file_types() -> str:
+    """Returns the ends of names of files of rows, for help."""
+    return ", ".join(FORMATS)
 
 
 class DataFiles:

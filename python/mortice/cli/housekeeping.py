@@ -21,9 +21,11 @@ def add_housekeeping(commands: argparse._SubParsersAction[argparse.ArgumentParse
         ("clean", run_clean, "delete files that only old queries read", "hoodie.clean.commits.retained=24"),
         ("archive", run_archive, "move old instants to the archive", "hoodie.keep.min.commits=40"),
     ):
-        command = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".", allow_abbrev=False)
+        verb, rest = what.split(" ", 1)
+        description = f"{verb.capitalize()}s {rest}."
+        command = commands.add_parser(name, help=what, description=description, allow_abbrev=False)
         command.set_defaults(run=run)
-        command.add_argument("path", metavar="PATH", help="the table's base path")
+        command.add_argument("path", metavar="TABLE", help="the table's base path")
         add_service_options(command, example)
 
 

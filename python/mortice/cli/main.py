@@ -23,6 +23,7 @@ from mortice.cli.arguments import (
 )
 from mortice.cli.cluster import add_cluster
 from mortice.cli.compact import add_compact
+from mortice.cli.data_files import file_types
 from mortice.cli.housekeeping import add_housekeeping
 from mortice.cli.log import run_log
 from mortice.cli.metadata import add_metadata
@@ -107,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
             name, help=what, description=what.replace("list", "Lists", 1) + ".", allow_abbrev=False
         )
         command.set_defaults(run=run)
-        command.add_argument("path", metavar="PATH", help="the table's base path")
+        command.add_argument("path", metavar="TABLE", help="the table's base path")
         if name == "slices":
             add_as_of(command)
         add_storage_option(command)
@@ -201,7 +202,7 @@ def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "read", help="print the rows of a table", description="Prints the rows of a table.", allow_abbrev=False
     )
     command.set_defaults(run=run_read)
-    command.add_argument("path", metavar="PATH", help="the table's base path")
+    command.add_argument("path", metavar="TABLE", help="the table's base path")
     command.add_argument("--columns", metavar="A,B", help="the columns to print, in this order (default: all)")
     command.add_argument(
         "--filter",
@@ -257,7 +258,7 @@ def _add_create(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="COLUMNS",
         required=True,
         help="the columns: 'id string not null, fare double, at timestamp'; or a file of "
-        "rows (.parquet, .arrow, .csv, .json), whose columns are taken",
+        f"rows ({file_types()}), whose columns are taken",
     )
     command.add_argument("--record-key", metavar="A,B", required=True, help="the columns of the record key")
     command.add_argument("--partition-by", metavar="A,B", help="the partition columns")
@@ -289,7 +290,7 @@ def _add_write(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.set_defaults(run=run_write)
     command.add_argument("path", metavar="TABLE", help="the table's base path")
     command.add_argument(
-        "data", metavar="DATA", nargs="+", help="a file of rows: .parquet, .arrow, .csv, .json (a document per line)"
+        "data", metavar="DATA", nargs="+", help=f"a file of rows: {file_types()}; of JSON, a document per line"
     )
     command.add_argument("--operation", choices=sorted(OPERATIONS), required=True)
     add_options(command, "hoodie.index.type=BLOOM")
