@@ -153,3 +153,21 @@ def test_dropping_a_stream_midway_does_not_deadlock(path, registered):
         reader = mortice.Table(path, threads=2, batch_rows=1).snapshot().to_reader()
         reader.read_next_batch()
         del reader
+
+
+@pytest.mark.parametrize("rows", [1, 2], ids=["stored and new", "two of one write"])
+def test_writes_do_not_use_them_and_say_so(tmp_path, registered, rows):
+    schema = pa.schema([("id", pa.string()), ("fare", pa.int64())])
+    table = mortice.create_table(
+        tmp_path / "t", schema, name="t", record_key="id", ordering="fare", table_type="COPY_ON_WRITE", version=6
+    )
+    properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
+    lines = [line for line in properties.read_text(encoding="utf-8").splitlines() if "checksum" not in line]
+    lines = [line for line in lines if "payload.class" not in line]
+    properties.write_text("\n".join([*lines, f"hoodie.compaction.payload.class={CLASS}"]) + "\n", encoding="utf-8")
+    given = pa.table({"id": ["a"] * rows, "fare": [1, 2][:rows]})
+    registered(add_up)
+    if rows == 1:
+        table.upsert(given)
+    with pytest.raises(mortice.UnsupportedError, match=rf"{CLASS} is not supported; writes do not use registered"):
+        table.upsert(given)

@@ -42,6 +42,7 @@ pub(super) fn combine(
     rows: &RowBatches,
     keys: &StringArray,
 ) -> Result<Combined> {
+    table.merge.check_written(MergeSemantics::default())?;
     let mut keyed = Vec::with_capacity(rows.batches().len());
     let mut first = 0;
     for batch in rows.batches() {

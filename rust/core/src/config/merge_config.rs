@@ -122,7 +122,18 @@ impl MergeConfig {
     /// # Errors
     /// `Unsupported`, with the class, strategy or mode and the way out.
     pub fn check_supported(&self, semantics: MergeSemantics) -> Result<()> {
-        let way_out = payload::ALTERNATIVES;
+        self.check_with_remedy(semantics, payload::ALTERNATIVES)
+    }
+
+    /// The same, for writes that merge rows with stored ones.
+    ///
+    /// # Errors
+    /// As for [`MergeConfig::check_supported`].
+    pub fn check_written(&self, semantics: MergeSemantics) -> Result<()> {
+        self.check_with_remedy(semantics, payload::WRITE_WITH_HUDI)
+    }
+
+    fn check_with_remedy(&self, semantics: MergeSemantics, way_out: &str) -> Result<()> {
         match &self.mode {
             MergeMode::Custom(CustomMerge::Payload(class)) if !payload::is_known(class, semantics) => {
                 let why = payload::refusal(class);

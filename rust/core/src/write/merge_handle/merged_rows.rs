@@ -56,7 +56,7 @@ impl MergeRows<'_> {
     pub(super) fn by_key(self, rules: &MergeRules, write: WriteRows<'_>) -> Result<MergeCounts> {
         let Self { schema, types, base, records, mut changes } = self;
         if rules.merger.is_none() {
-            rules.merge.check_supported(rules.semantics)?;
+            rules.merge.check_written(rules.semantics)?;
         }
         let keys = KeyColumns::new(schema, types, &rules.merge, rules.virtual_key.as_deref(), rules.semantics)?;
         let merger = rules.merger.as_ref().map(|handle| &handle.0);
