@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mortice import InvalidArgumentError
+from mortice import InvalidArgumentError, InvalidTableError
 from support.tables.written import KINDS, content, new_table, rows
 
 FIRST = rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0))
@@ -75,3 +75,22 @@ def test_columns_that_are_not_there_are_refused(tmp_path):
     with pytest.raises(InvalidArgumentError, match='"price", which the table does not have'):
         table.upsert(FIRST, {COLUMNS: "fare,price"})
     assert content(table) == []
+
+
+def test_a_damaged_record_index_is_built_again_as_its_error_says(tmp_path):
+    table = new_table(tmp_path / "trips")
+    options = {"hoodie.metadata.record.index.enable": "true", "hoodie.index.type": "RECORD_INDEX"}
+    table.upsert(rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0)), options)
+    folder = tmp_path / "trips" / ".hoodie" / "metadata" / "record_index"
+    before = set(folder.iterdir())
+    table.cluster()
+    # The index is as before the clustering: its file groups are gone.
+    for path in set(folder.iterdir()) - before:
+        path.unlink()
+    late = rows(("a", "x", 2, 3.0))
+    with pytest.raises(InvalidTableError, match=r"damaged.*mortice metadata build --rebuild.*build_metadata"):
+        table.upsert(late, options)
+    table.build_metadata(rebuild=True)
+    assert table.upsert(late, options).updates == 1
+    assert content(table) == [("a", "x", 2, 3.0), ("b", "x", 1, 2.0)]
+    assert table.verify(keys=True).findings == []

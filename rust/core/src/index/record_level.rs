@@ -30,7 +30,7 @@ pub(super) fn tag(table: &OpenTable, metadata: &MetadataTable, keys: &RowKeys, i
     for group in &mut tagged.groups {
         let slice = slices.get(&(group.partition.as_str(), group.file_id.as_str())).ok_or_else(|| {
             Error::invalid_table(format!(
-                "the record index has keys in file group {:?} of partition {:?}, which is not a live file group: the index is damaged; drop it with Hudi and build it again",
+                "the record index has keys in file group {:?} of partition {:?}, which is not a live file group: the index is damaged; build the metadata table again (mortice metadata build --rebuild, Table.build_metadata(rebuild=True))",
                 group.file_id, group.partition
             ))
             .in_file(&table.uri)

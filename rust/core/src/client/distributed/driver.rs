@@ -469,7 +469,7 @@ impl DistributedWrite {
         let slices: Vec<_> = slices.cloned().collect();
         if slices.len() != wanted.len() {
             return Err(Error::invalid_table(format!(
-                "the index has keys in {} file groups that are not live: it is damaged; drop it with Hudi and build it again",
+                "the index has keys in {} file groups that are not live: it is damaged; build the metadata table again (mortice metadata build --rebuild, Table.build_metadata(rebuild=True))",
                 wanted.len() - slices.len()
             ))
             .in_file(&self.uri));
