@@ -413,6 +413,18 @@ def create_table(
 ) -> None:
     """Creates a table with the columns of some Arrow data, whose rows are not read."""
 
+def columns_of_table(data: Any, columns: Any, options: Mapping[str, str]) -> list[ArrowBatch]:
+    """Returns Arrow data in the types of the columns of an empty table, where it has columns of their names."""
+
+def row_keys(properties: Mapping[str, str], options: Mapping[str, str], data: Any, key_alone: bool) -> list[ArrowBatch]:
+    """Returns the record keys and partition paths of Arrow data, in a table with these properties."""
+
+def row_partitions(properties: Mapping[str, str], options: Mapping[str, str], data: Any) -> list[ArrowBatch]:
+    """Returns the partition paths of Arrow data, in a table with these properties."""
+
+def selected_rows(data: Any, filters: _Filters) -> list[ArrowBatch]:
+    """Returns which rows of Arrow data filters select, as the only column."""
+
 def merge_rows(
     older: Any,
     newer: Any,

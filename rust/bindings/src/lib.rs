@@ -17,6 +17,7 @@ mod distributed;
 mod errors;
 mod follower;
 mod forks;
+mod given_rows;
 mod log_file;
 mod log_writer;
 mod merge_rows;
@@ -65,6 +66,10 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(distributed::abort_task_insert, module)?)?;
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<distributed::StageBatches>()?;
+    module.add_function(wrap_pyfunction!(given_rows::columns_of_table, module)?)?;
+    module.add_function(wrap_pyfunction!(given_rows::row_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(given_rows::row_partitions, module)?)?;
+    module.add_function(wrap_pyfunction!(given_rows::selected_rows, module)?)?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
     module.add_function(wrap_pyfunction!(restore::restore, module)?)?;
     module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;

@@ -23,7 +23,7 @@ use crate::trusted::with_short_offsets;
 pub(super) fn conformed(batch: &RecordBatch, schema: &SchemaRef, first_row: u64) -> Result<RecordBatch> {
     let column = |field: &FieldRef| {
         let column = match batch.column_by_name(field.name()) {
-            Some(column) => conform(column, field, field.name())?,
+            Some(column) => Rules::WRITTEN.conform(column, field, field.name())?,
             None => new_null_array(field.data_type(), batch.num_rows()),
         };
         check_nulls(&column, field, first_row)?;
@@ -47,34 +47,91 @@ fn check_nulls(column: &ArrayRef, field: &Field, first_row: u64) -> Result<()> {
     )))
 }
 
-/// A column as the table's. `path` is its name in messages.
-fn conform(column: &ArrayRef, target: &Field, path: &str) -> Result<ArrayRef> {
-    let (from, to) = (column.data_type(), target.data_type());
-    if from.equals_datatype(to) && from == to {
-        return Ok(Arc::clone(column));
+/// What is taken over besides columns that the table's types hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    /// Whether a number of a wider type is taken over if the table's type holds its value.
+    pub(super) by_value: bool,
+    /// Whether nullable fields of structs that the rows lack are null.
+    pub(super) fills: bool,
+}
+
+impl Rules {
+    /// Of rows that are written: the table's columns were made as wide as those of the rows, and have fields that these lack only
+    /// where they are to be null.
+    const WRITTEN: Self = Self { by_value: false, fills: true };
+
+    /// A column as the table's. `path` is its name in messages.
+    pub(super) fn conform(self, column: &ArrayRef, target: &Field, path: &str) -> Result<ArrayRef> {
+        let (from, to) = (column.data_type(), target.data_type());
+        if from.equals_datatype(to) && from == to {
+            return Ok(Arc::clone(column));
+        }
+        match (from, to) {
+            (DataType::Null, _) => Ok(new_null_array(to, column.len())),
+            (DataType::Dictionary(_, values), _) => {
+                let plain = cast(column, values, path)?;
+                self.conform(&plain, target, path)
+            }
+            (DataType::Struct(_), DataType::Struct(fields)) => self.conform_struct(column.as_struct(), fields, path),
+            (DataType::List(_), DataType::List(item)) => self.conform_list(column.as_list::<i32>(), item, path),
+            (DataType::LargeList(_) | DataType::FixedSizeList(..), DataType::List(item)) => {
+                let plain = DataType::List(Arc::new(item_of(from, item)));
+                self.conform_list(cast(column, &plain, path)?.as_list::<i32>(), item, path)
+            }
+            (DataType::Map(..), DataType::Map(entries, sorted)) => {
+                self.conform_map(column.as_map(), entries, *sorted, path)
+            }
+            // Offsets of a slice may begin anywhere.
+            (DataType::LargeUtf8, DataType::Utf8) => match with_short_offsets(column.as_string::<i64>()) {
+                Some(texts) => Ok(Arc::new(texts)),
+                None => exact(column, to, path),
+            },
+            _ if holds(to, from) || (self.by_value && is_number(to) && is_number(from)) => exact(column, to, path),
+            _ => Err(Error::invalid_argument(format!(
+                "column {path:?} is {from}, but the table's is {to}; cast it before the write"
+            ))),
+        }
     }
-    match (from, to) {
-        (DataType::Null, _) => Ok(new_null_array(to, column.len())),
-        (DataType::Dictionary(_, values), _) => {
-            let plain = cast(column, values, path)?;
-            conform(&plain, target, path)
+
+    fn conform_struct(self, column: &StructArray, fields: &arrow_schema::Fields, path: &str) -> Result<ArrayRef> {
+        if let Some(unknown) = column.fields().iter().find(|own| fields.find(own.name()).is_none()) {
+            return Err(Error::invalid_argument(format!(
+                "column {path:?} has a field {:?} that the table's does not have; new fields within structs are not added",
+                unknown.name()
+            )));
         }
-        (DataType::Struct(_), DataType::Struct(fields)) => conform_struct(column.as_struct(), fields, path),
-        (DataType::List(_), DataType::List(item)) => conform_list(column.as_list::<i32>(), item, path),
-        (DataType::LargeList(_) | DataType::FixedSizeList(..), DataType::List(item)) => {
-            let plain = DataType::List(Arc::new(item_of(from, item)));
-            conform_list(cast(column, &plain, path)?.as_list::<i32>(), item, path)
-        }
-        (DataType::Map(..), DataType::Map(entries, sorted)) => conform_map(column.as_map(), entries, *sorted, path),
-        // Offsets of a slice may begin anywhere.
-        (DataType::LargeUtf8, DataType::Utf8) => match with_short_offsets(column.as_string::<i64>()) {
-            Some(texts) => Ok(Arc::new(texts)),
-            None => exact(column, to, path),
-        },
-        _ if holds(to, from) => exact(column, to, path),
-        _ => Err(Error::invalid_argument(format!(
-            "column {path:?} is {from}, but the table's is {to}; cast it before the write"
-        ))),
+        let child = |field: &FieldRef| match column.column_by_name(field.name()) {
+            Some(child) => self.conform(child, field, &format!("{path}.{}", field.name())),
+            None if field.is_nullable() && self.fills => Ok(new_null_array(field.data_type(), column.len())),
+            None => Err(Error::invalid_argument(format!("column {path:?} lacks the field {:?}", field.name()))),
+        };
+        let children = fields.iter().map(child).collect::<Result<Vec<_>>>()?;
+        let len = column.len();
+        StructArray::try_new_with_length(fields.clone(), children, column.nulls().cloned(), len)
+            .map(|array| Arc::new(array) as ArrayRef)
+            .map_err(|error| unfit(path, error))
+    }
+
+    fn conform_list(self, column: &GenericListArray<i32>, item: &FieldRef, path: &str) -> Result<ArrayRef> {
+        let values = self.conform(column.values(), item, &format!("{path}.{}", item.name()))?;
+        GenericListArray::<i32>::try_new(Arc::clone(item), column.offsets().clone(), values, column.nulls().cloned())
+            .map(|array| Arc::new(array) as ArrayRef)
+            .map_err(|error| unfit(path, error))
+    }
+
+    fn conform_map(self, column: &MapArray, entries: &FieldRef, sorted: bool, path: &str) -> Result<ArrayRef> {
+        let DataType::Struct(fields) = entries.data_type() else {
+            return Err(Error::internal("the entries of a map are no struct"));
+        };
+        let pairs = fields.iter().zip([column.keys(), column.values()]);
+        let children = pairs
+            .map(|(field, child)| self.conform(child, field, &format!("{path}.{}", field.name())))
+            .collect::<Result<Vec<_>>>()?;
+        let children = StructArray::try_new(fields.clone(), children, None).map_err(|error| unfit(path, error))?;
+        MapArray::try_new(Arc::clone(entries), column.offsets().clone(), children, column.nulls().cloned(), sorted)
+            .map(|array| Arc::new(array) as ArrayRef)
+            .map_err(|error| unfit(path, error))
     }
 }
 
@@ -85,44 +142,8 @@ fn item_of(list: &DataType, table_item: &Field) -> Field {
     }
 }
 
-fn conform_struct(column: &StructArray, fields: &arrow_schema::Fields, path: &str) -> Result<ArrayRef> {
-    if let Some(unknown) = column.fields().iter().find(|own| fields.find(own.name()).is_none()) {
-        return Err(Error::invalid_argument(format!(
-            "column {path:?} has a field {:?} that the table's does not have; new fields within structs are not added",
-            unknown.name()
-        )));
-    }
-    let child = |field: &FieldRef| match column.column_by_name(field.name()) {
-        Some(child) => conform(child, field, &format!("{path}.{}", field.name())),
-        None if field.is_nullable() => Ok(new_null_array(field.data_type(), column.len())),
-        None => Err(Error::invalid_argument(format!("column {path:?} lacks the field {:?}", field.name()))),
-    };
-    let children = fields.iter().map(child).collect::<Result<Vec<_>>>()?;
-    let len = column.len();
-    StructArray::try_new_with_length(fields.clone(), children, column.nulls().cloned(), len)
-        .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| unfit(path, error))
-}
-
-fn conform_list(column: &GenericListArray<i32>, item: &FieldRef, path: &str) -> Result<ArrayRef> {
-    let values = conform(column.values(), item, &format!("{path}.{}", item.name()))?;
-    GenericListArray::<i32>::try_new(Arc::clone(item), column.offsets().clone(), values, column.nulls().cloned())
-        .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| unfit(path, error))
-}
-
-fn conform_map(column: &MapArray, entries: &FieldRef, sorted: bool, path: &str) -> Result<ArrayRef> {
-    let DataType::Struct(fields) = entries.data_type() else {
-        return Err(Error::internal("the entries of a map are no struct"));
-    };
-    let pairs = fields.iter().zip([column.keys(), column.values()]);
-    let children = pairs
-        .map(|(field, child)| conform(child, field, &format!("{path}.{}", field.name())))
-        .collect::<Result<Vec<_>>>()?;
-    let children = StructArray::try_new(fields.clone(), children, None).map_err(|error| unfit(path, error))?;
-    MapArray::try_new(Arc::clone(entries), column.offsets().clone(), children, column.nulls().cloned(), sorted)
-        .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| unfit(path, error))
+fn is_number(kind: &DataType) -> bool {
+    kind.is_integer() || kind.is_floating()
 }
 
 /// Whether a type of the table may hold values of another one.
@@ -150,7 +171,8 @@ pub(super) fn holds(table: &DataType, other: &DataType) -> bool {
 fn exact(column: &ArrayRef, to: &DataType, path: &str) -> Result<ArrayRef> {
     let converted = cast(column, to, path)?;
     let may_lose = matches!((column.data_type(), to), (DataType::Timestamp(from, _), DataType::Timestamp(to, _)) if from > to)
-        || matches!((column.data_type(), to), (DataType::Date64, _));
+        || matches!((column.data_type(), to), (DataType::Date64, _))
+        || (is_number(column.data_type()) && !holds(to, column.data_type()));
     if !may_lose {
         return Ok(converted);
     }
@@ -159,8 +181,9 @@ fn exact(column: &ArrayRef, to: &DataType, path: &str) -> Result<ArrayRef> {
         return Ok(converted);
     }
     let row = (0..column.len()).find(|row| back.slice(*row, 1).to_data() != column.slice(*row, 1).to_data());
+    let what = if is_number(to) { "is not exactly one of" } else { "has a finer unit than" };
     Err(Error::invalid_argument(format!(
-        "row {}, column {path:?}: the value has a finer unit than the table's {to}; round it before the write",
+        "row {}, column {path:?}: the value {what} the table's {to}; round it before the write",
         row.unwrap_or_default()
     )))
 }

@@ -7,6 +7,7 @@
 //! | `input_rows` | a user's rows as they are read |
 //! | `delete_marks` | which rows are deletes |
 //! | `conform` | a user's columns in the table's types |
+//! | `given_rows` | rows that are compared with stored ones before they are written |
 //! | `read_rows` | a user's batches in the table's types, with their keys |
 //! | `read_state` | writes that were made from rows of the table |
 //! | `refused_rows` | rows that cannot be written, left out |
@@ -46,6 +47,7 @@ mod delete_where;
 pub mod distributed;
 mod duplicates;
 mod evolve;
+mod given_rows;
 mod inline_services;
 mod input_rows;
 mod new_keys;
@@ -81,6 +83,7 @@ pub use compaction::{
 pub use create_for_write::create_table_for_write;
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
+pub use given_rows::{GivenKeys, columns_of_table, selected_rows};
 pub use input_rows::WriteInput;
 pub use recovery::{
     CreatedSavepoint, KeptFiles, RestoredTable, SavepointNote, UndoneInstant, create_savepoint, delete_savepoint,
