@@ -1,11 +1,13 @@
 """`mortice.spark.merge_into`: the table is that of `Table.merge_into`; validators of `mortice.spark.write`."""
 
+import datetime as dt
+
 import pyarrow as pa
 import pytest
 
 import mortice
 import mortice.spark
-from mortice.errors import InvalidArgumentError, TableNotFoundError
+from mortice.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema(
@@ -94,3 +96,50 @@ def test_validators_of_a_write_can_refuse_it(spark, tmp_path):
     assert not mortice.Table(table.uri).timeline.pending.active
     mortice.spark.write(frame, table.uri, "delete", validators=[no_negative_fares])
     assert seen == [["z"], []]
+
+
+PARTITIONS = {"empty": "", "hive-like": "p=q", "escape-like": "a%2Fb", "timestamp": dt.datetime(2023, 11, 14, 22)}
+
+
+@pytest.mark.parametrize("named", PARTITIONS)
+def test_rows_match_by_partition_path(spark, tmp_path, named):
+    value = PARTITIONS[named]
+    is_time = isinstance(value, dt.datetime)
+    schema = pa.schema([("id", pa.string()), ("p", pa.timestamp("us") if is_time else pa.string()), ("v", pa.int64())])
+    schema = schema.append(pa.field("note", pa.string()))
+    table = mortice.create_table(
+        tmp_path / "t", schema, name="t", record_key="id", partition_by="p", table_type="COPY_ON_WRITE"
+    )
+    table.upsert(pa.table({"id": ["a"], "p": [value], "v": [1], "note": ["x"]}, schema=schema))
+    columns = f"id string, p {'timestamp_ntz' if is_time else 'string'}, v bigint"
+    frame = spark.createDataFrame([("a", value, 5), ("c", value, 6)], columns)
+    commit = mortice.spark.merge_into(frame, table.uri, when_matched_update=["v"])
+    assert (commit.updates, commit.inserts) == (1, 1)
+    found = mortice.Table(table.uri).snapshot(columns=["id", "v", "note", "_hoodie_partition_path"]).to_arrow()
+    rows = [tuple(row.values())[:3] for row in found.sort_by("id").to_pylist()]
+    assert rows == [("a", 5, "x"), ("c", 6, None)]
+    assert len(set(found["_hoodie_partition_path"].to_pylist())) == 1
+    # Without the column a row would be written to the partition that its path seems to name.
+    if named != "empty":
+        with pytest.raises(UnsupportedError, match="partition column p"):
+            mortice.spark.merge_into(frame.drop("p"), table.uri, on="id", when_not_matched="ignore")
+
+
+def test_some_of_the_partition_columns_are_refused(spark, tmp_path):
+    names = ["city", "op"]
+    table = mortice.create_table(tmp_path / "t", CHANGES, name="t", record_key="id", partition_by=names)
+    table.upsert(pa.table({"id": ["a"], "city": ["x"], "fare": [1.0], "ts": [1], "op": ["y"]}, schema=CHANGES))
+    frame = spark.createDataFrame([("a", "x", 2.0)], "id string, city string, fare double")
+    with pytest.raises(UnsupportedError, match="partition column op"):
+        mortice.spark.merge_into(frame, table.uri, when_not_matched="ignore")
+    mortice.spark.merge_into(frame.drop("city"), table.uri, when_not_matched="ignore")
+    assert mortice.Table(table.uri).snapshot(columns=["fare"]).to_arrow()["fare"].to_pylist() == [2.0]
+
+
+def test_a_key_that_the_column_does_not_hold_is_refused(spark, tmp_path):
+    schema = pa.schema([("id", pa.int32()), ("v", pa.int64())])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
+    table.upsert(pa.table({"id": [1], "v": [1]}, schema=schema))
+    frame = spark.createDataFrame([(1 << 40, 2)], "id bigint, v bigint")
+    with pytest.raises(InvalidArgumentError, match='"id"'):
+        mortice.spark.merge_into(frame, table.uri)

@@ -1,7 +1,7 @@
 """`mortice.spark.merge_into`: SQL's `MERGE INTO` of a DataFrame, by Spark's join and `mortice.spark.write`.
 
-The rules are those of `Table.merge_into` (`mortice.merge_into`). The stored rows are those of the partitions that the
-DataFrame has.
+The rules are those of `Table.merge_into` (`mortice.merge_into`). Tasks make the record keys and partition paths of
+rows, by which Spark joins them with the stored rows of the partitions that the DataFrame has.
 """
 
 from __future__ import annotations
@@ -12,30 +12,44 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from mortice import _mortice
 from mortice.commit import Commit
-from mortice.errors import InvalidArgumentError
+from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters
 from mortice.merge_into import (
     COLUMNS_UPDATED,
     COMMITS_READ,
     DELETES_KEY,
+    PARTITION_PATH,
+    RECORD_KEY,
     UPDATES_KEY,
     MergeClauses,
     MergeTarget,
+    from_batches,
     merge_target,
+    row_keys,
+    row_paths,
+    unmatched_path,
 )
 from mortice.spark.option_names import is_of_storage
 from mortice.spark.read import read
+from mortice.spark.task_errors import typed_errors
+from mortice.spark.timestamps import cast_timestamps
+from mortice.spark.worker import WorkerOptions
 from mortice.spark.write import write_frame
 from mortice.spark.write_options import WriteTarget
 from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
 __all__ = ["merge_into"]
 
 _GIVEN, _STORED, _FOUND = "mortice_given", "mortice_stored", "_mortice_found"
+_KEY, _PATH = "_mortice_record_key", "_mortice_partition_path"
 _MOST_PARTITIONS = 1_000
 """More partitions than these are all read."""
 
@@ -77,18 +91,22 @@ def merge_into(  # noqa: PLR0917
     given = WriteTarget.from_options(uri, options)
     table = Table(given.uri, storage_options=given.storage_options(df.sparkSession))
     target = merge_target(table, df.columns, clauses, given.options)
-    marked = df.withColumn(DELETES_KEY, _condition(when_matched_delete))
-    with _persisted(marked) as rows:
-        filters = _of_partitions(rows, table, target)
+    _check_on(table, target)
+    marked = cast_timestamps(df, target.columns).withColumn(DELETES_KEY, _condition(when_matched_delete))
+    with typed_errors(), _persisted(marked) as rows:
+        _check_nulls(rows, target)
+        filters = _of_partitions(rows, target)
 
         def stored(columns: Sequence[str], query_type: str) -> DataFrame:
-            return read(df.sparkSession, given.uri, columns, filters, query_type, options=_of_reader(options))
+            names = [*columns, RECORD_KEY, PARTITION_PATH]
+            return read(df.sparkSession, given.uri, names, filters, query_type, options=_of_reader(options))
 
-        with _persisted(_joined(rows, stored(target.columns.names, "snapshot"), target)) as joined:
+        keyed = rows.mapInArrow(_AddKeys(target), _with_strings(rows, [_KEY, _PATH]))
+        with _persisted(_joined(keyed, stored(target.columns.names, "snapshot"), target)) as joined:
             _check(joined, target)
+            _check_paths(joined, target)
             if target.shadows:
-                bases = stored([*target.shadows, *target.all_ordering], "read_optimized")
-                _check_deleted(joined, bases, target)
+                _check_deleted(joined, stored(target.all_ordering, "read_optimized"), target)
             merged = _merged(joined, target, clauses)
             own = {COMMITS_READ: target.commits, COLUMNS_UPDATED: ",".join(target.update)}
             pinned = replace(given, options={**given.options, **own})
@@ -122,14 +140,92 @@ def _condition(given: str | Column | None) -> Column:
     return f.coalesce(condition.cast("boolean"), f.lit(False))
 
 
-def _of_partitions(rows: DataFrame, table: Table, target: MergeTarget) -> Filters:
-    """Returns filters on those partition columns by which rows are matched."""
-    filters = []
-    for name in (name for name in table.partition_fields if name in target.on):
-        values = [row[0] for row in rows.select(name).distinct().limit(_MOST_PARTITIONS + 1).collect()]
-        if len(values) <= _MOST_PARTITIONS and None not in values:
-            filters.append((name, "in", values))
-    return filters or None
+def _check_on(table: Table, target: MergeTarget) -> None:
+    """Refuses some of several partition columns: which paths have their values is known row by row only."""
+    if not target.by_path and set(target.partitions) & set(target.on):
+        missing = [name for name in target.partitions if name not in target.on]
+        raise UnsupportedError(
+            f"merge_into of a DataFrame without the partition column {', '.join(missing)}; add it to the rows and to "
+            "on, or match by the record key alone",
+            path=table.uri,
+        )
+
+
+def _check_nulls(rows: DataFrame, target: MergeTarget) -> None:
+    from pyspark.sql import functions as f
+
+    for name in target.on:
+        if rows.where(f.col(_quoted(name)).isNull()).limit(1).collect():
+            raise InvalidArgumentError(f"column {name!r}: a row to merge has null, which matches no row")
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _with_strings(df: DataFrame, names: Sequence[str]) -> StructType:
+    """Returns the schema of a DataFrame with columns of strings behind its own."""
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    return StructType([*df.schema.fields, *(StructField(name, StringType()) for name in names)])
+
+
+def _in_table_types(rows: pa.RecordBatch, names: Sequence[str], target: MergeTarget) -> pa.Table:
+    columns = pa.schema([target.columns.field(name) for name in names]).empty_table()
+    return from_batches(_mortice.columns_of_table(rows.select(list(names)), columns, target.options))
+
+
+def _with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.ChunkedArray]) -> Iterator[pa.RecordBatch]:
+    table = pa.Table.from_batches([batch])
+    for name, column in columns.items():
+        table = table.append_column(name, column)
+    yield from table.to_batches()
+
+
+class _AddKeys:
+    """A function for `mapInArrow` that adds the record key and the partition path of each row.
+
+    Args:
+        target: How rows are merged.
+    """
+
+    def __init__(self, target: MergeTarget) -> None:
+        self.target = target
+        self.names = list(dict.fromkeys([*target.on, *target.shadows]))
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        WorkerOptions().prepare()
+        for batch in batches:
+            rows = _in_table_types(batch, self.names, self.target)
+            keys = row_keys(rows, self.target, self.names)
+            yield from _with_columns(batch, {_KEY: keys[RECORD_KEY], _PATH: keys[PARTITION_PATH]})
+
+
+class _AddPaths:
+    """A function for `mapInArrow` that adds the partition paths of rows with partition columns.
+
+    Args:
+        target: How rows are merged.
+    """
+
+    def __init__(self, target: MergeTarget) -> None:
+        self.target = target
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        WorkerOptions().prepare()
+        for batch in batches:
+            rows = _in_table_types(batch, self.target.partitions, self.target)
+            yield from _with_columns(batch, {_PATH: row_paths(rows, self.target)})
+
+
+def _of_partitions(rows: DataFrame, target: MergeTarget) -> Filters:
+    """Returns a filter on the partition paths that the rows have; None if they are not matched by them."""
+    if not target.by_path:
+        return None
+    values = rows.select([_quoted(name) for name in target.partitions]).distinct()
+    located = values.mapInArrow(_AddPaths(target), _with_strings(values, [_PATH])).select(_PATH)
+    paths = [row[0] for row in located.distinct().limit(_MOST_PARTITIONS + 1).collect()]
+    return [(PARTITION_PATH, "in", paths)] if len(paths) <= _MOST_PARTITIONS else None
 
 
 def _joined(rows: DataFrame, stored: DataFrame, target: MergeTarget) -> DataFrame:
@@ -138,7 +234,7 @@ def _joined(rows: DataFrame, stored: DataFrame, target: MergeTarget) -> DataFram
 
     left = rows.alias(_GIVEN)
     right = stored.withColumn(_FOUND, f.lit(True)).alias(_STORED)
-    return left.join(right, _equal(target.on), "left")
+    return left.join(right, _equal_keys(by_path=target.by_path), "left")
 
 
 def _of(side: str, name: str) -> Column:
@@ -149,26 +245,39 @@ def _of(side: str, name: str) -> Column:
 
 
 def _check(joined: DataFrame, target: MergeTarget) -> None:
-    """Refuses rows without a key, several rows of one key, and updates that would be lost to ordering values."""
+    """Refuses several rows of one key, and updates that would be lost to ordering values."""
     from pyspark.sql import functions as f
 
-    keys = [_of(_GIVEN, name) for name in target.on]
-    for key, name in zip(keys, target.on, strict=True):
-        if joined.where(key.isNull()).limit(1).collect():
-            raise InvalidArgumentError(f"column {name!r}: a row to merge has null, which matches no row")
-    # A key in several partitions is matched in each of them, unless partition columns are matched, too.
-    places = [_of(_STORED, name) for name in target.places]
-    counts = joined.groupBy(*keys, *places).agg(f.count("*").alias("n"))
+    # A key in several partitions is matched in each of them, unless paths are matched, too.
+    names = [(_GIVEN, _KEY), (_STORED, PARTITION_PATH), *([(_GIVEN, _PATH)] if target.by_path else [])]
+    counts = joined.groupBy(*(_of(side, name) for side, name in names)).agg(
+        f.count("*").alias("n"), *(f.first(_of(_GIVEN, name)).alias(name) for name in target.on)
+    )
     twice = counts.where("n > 1").limit(1).collect()
     if twice:
         raise InvalidArgumentError(
-            f"several rows have the key {list(twice[0])[: len(keys)]}: it is not known which of them is to be merged; "
-            "leave one of each"
+            f"several rows have the key {list(twice[0])[len(names) + 1 :]}: it is not known which of them is to be "
+            "merged; leave one of each"
         )
     if target.ordering:
         new, old = (f.struct(*(_of(side, name) for name in target.ordering)) for side in (_GIVEN, _STORED))
         late = joined.where(_of(_STORED, _FOUND) & ~_of(_GIVEN, DELETES_KEY) & (new < old))
         _refuse_late(late, target.on, target.ordering)
+
+
+def _check_paths(joined: DataFrame, target: MergeTarget) -> None:
+    """Refuses matched rows that would be written to another partition, as queries take partition columns from paths."""
+    from pyspark.sql import functions as f
+
+    if target.by_path or set(target.partitions) <= set(target.update):
+        return
+    matched = joined.where(_of(_STORED, _FOUND))
+    names = [*target.partitions, PARTITION_PATH]
+    stored = matched.select(*(_of(_STORED, name).alias(name) for name in names)).distinct()
+    located = stored.mapInArrow(_AddPaths(target), _with_strings(stored, [_PATH]))
+    moved = located.where(f.col(_PATH) != f.col(PARTITION_PATH)).limit(1).collect()
+    if moved:
+        raise unmatched_path(moved[0][PARTITION_PATH], target)
 
 
 def _check_deleted(joined: DataFrame, bases: DataFrame, target: MergeTarget) -> None:
@@ -181,11 +290,14 @@ def _check_deleted(joined: DataFrame, bases: DataFrame, target: MergeTarget) -> 
     """
     from pyspark.sql import functions as f
 
-    names = [*target.shadows, *target.all_ordering]
-    new = joined.where(_of(_STORED, _FOUND).isNull()).select(*(_of(_GIVEN, name).alias(name) for name in names))
+    names = [*target.shadows, *target.all_ordering, _KEY, _PATH]
+    new = joined.where(_of(_STORED, _FOUND).isNull()).select(
+        *(_of(_GIVEN, name).alias(name) for name in dict.fromkeys(names))
+    )
     left, right = new.alias(_GIVEN), bases.alias(_STORED)
     given, stored = (f.struct(*(_of(side, name) for name in target.all_ordering)) for side in (_GIVEN, _STORED))
-    late = left.join(right, _equal(target.shadows) & (given < stored), "inner")
+    by_path = bool(target.partitions) and not target.is_global
+    late = left.join(right, _equal_keys(by_path=by_path) & (given < stored), "inner")
     _refuse_late(late, target.shadows, target.all_ordering)
 
 
@@ -199,11 +311,9 @@ def _refuse_late(late: DataFrame, keys: Sequence[str], ordering: Sequence[str]) 
         )
 
 
-def _equal(names: Sequence[str]) -> Column:
-    condition = _of(_GIVEN, names[0]) == _of(_STORED, names[0])
-    for name in names[1:]:
-        condition &= _of(_GIVEN, name) == _of(_STORED, name)
-    return condition
+def _equal_keys(*, by_path: bool) -> Column:
+    condition = _of(_GIVEN, _KEY) == _of(_STORED, RECORD_KEY)
+    return condition & (_of(_GIVEN, _PATH) == _of(_STORED, PARTITION_PATH)) if by_path else condition
 
 
 def _merged(joined: DataFrame, target: MergeTarget, clauses: MergeClauses) -> DataFrame:
@@ -212,11 +322,13 @@ def _merged(joined: DataFrame, target: MergeTarget, clauses: MergeClauses) -> Da
 
     is_matched = _of(_STORED, _FOUND).isNotNull()
     is_deleted = is_matched & _of(_GIVEN, DELETES_KEY)
+    # The values of partition columns that queries return may differ from those that the files have.
+    from_given = {*target.update, *(name for name in target.partitions if name in target.on)}
     columns = []
     for name in target.columns.names:
         stored = _of(_STORED, name)
         inserted = _of(_GIVEN, name) if name in target.given else f.lit(None)
-        updated = _of(_GIVEN, name) if name in target.update else stored
+        updated = _of(_GIVEN, name) if name in from_given else stored
         columns.append(f.when(is_matched, updated).otherwise(inserted).alias(name))
     is_written = is_deleted if not target.update else is_matched
     if clauses.inserts:

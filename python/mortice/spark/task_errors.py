@@ -10,7 +10,7 @@ from typing import Protocol
 from mortice import errors
 from mortice.errors import MorticeError
 
-__all__ = ["aborted_on_error", "typed_error"]
+__all__ = ["aborted_on_error", "typed_error", "typed_errors"]
 
 _ERROR_IN_TEXT = re.compile(r"mortice\.errors\.(\w+): \[(MORTICE-[A-Z-]+)\] (.*)")
 
@@ -25,6 +25,18 @@ def typed_error(error: BaseException) -> BaseException:
     name, code, message = found[-1]
     kind = getattr(errors, name, MorticeError)
     return kind(message, code=code) if issubclass(kind, MorticeError) else error
+
+
+@contextmanager
+def typed_errors() -> Iterator[None]:
+    """Raises errors of tasks with the types that Spark has lost."""
+    try:
+        yield
+    except Exception as error:
+        raised = typed_error(error)
+        if raised is error:
+            raise
+        raise raised from error
 
 
 class Abortable(Protocol):
