@@ -171,6 +171,51 @@ def test_a_batch_of_hudis_sink_counts(spark, tmp_path):
     assert len(rows_of(path)) == 7
 
 
+def run_writers(spark, folder, *writers):
+    """Runs a query in whose batches each writer writes the rows of its city, and one deletes those of another."""
+    files = spark.readStream.schema("id string, city string, fare double, ts bigint").json(str(folder / "files"))
+
+    def write(frame, batch):
+        for city, writer in zip(("oslo", "rome"), writers, strict=True):
+            writer(frame.where(f"city = '{city}'").coalesce(1), batch)
+
+    query = files.coalesce(1).writeStream.foreachBatch(write)
+    query = query.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+    assert query.awaitTermination(120)
+
+
+@pytest.mark.parametrize("second", ["upsert", "delete"])
+def test_two_writers_of_a_batch_need_an_identifier_each(spark, tmp_path, second):
+    path = str(tmp_path / "table")
+    write_rows(tmp_path, 0, [("a", "oslo", 1.0, 1), ("b", "rome", 1.0, 1)])
+
+    def writer(operation, **options):
+        return mortice.spark.stream_writer(path, operation, OPTIONS | options)
+
+    message = r"batch 0 of the stream 'default_single_writer' .* would be lost.*checkpoint\.identifier"
+    # The second run finds the batch of the first writer in the table, as a restarted driver does.
+    for _ in range(2):
+        with pytest.raises(Exception, match=message):
+            run_writers(spark, tmp_path, writer("upsert"), writer(second))
+    assert batches_of(path) == ["0"]
+    run_writers(spark, tmp_path, writer("upsert"), writer(second, **{IDENTIFIER: "second"}))
+    assert batches_of(path, "second") == [None, "0"]
+    found = [("a", "oslo", 1.0, 1), ("b", "rome", 1.0, 1)]
+    assert rows_of(path) == (found if second == "upsert" else found[:1])
+
+
+def test_a_batch_of_another_operation_is_refused(spark, tmp_path):
+    """A driver that was restarted does not know the writers of the one before."""
+    path = str(tmp_path / "table")
+    frame = spark.createDataFrame(rows(range(3)), "id string, city string, fare double, ts bigint").coalesce(1)
+    recorded = {**OPTIONS, CHECKPOINT: '{"default_single_writer":"7"}'}
+    mortice.spark.write(frame, path, "upsert", options=recorded)
+    mortice.spark.stream_writer(path, "upsert", OPTIONS)(frame, 7)
+    with pytest.raises(InvalidArgumentError, match=r"batch 7 .* commit is one of upsert, and this is delete"):
+        mortice.spark.stream_writer(path, "delete", OPTIONS)(frame, 7)
+    assert rows_of(path) == sorted(rows(range(3)))
+
+
 def test_failures_of_the_storage_are_tried_again(spark, tmp_path, monkeypatch):
     path, failures = str(tmp_path / "table"), []
     frame = spark.createDataFrame(rows(range(3)), "id string, city string, fare double, ts bigint").coalesce(1)

@@ -36,6 +36,8 @@ class BatchCheckpoint:
     """Spark's id of the query; None if Hudi wrote the batch, or Spark Connect, which does not give the id."""
     instant: str
     """The requested time of the commit."""
+    operation: str
+    """The commit's operation, such as `UPSERT`; empty if it records none."""
 
     @staticmethod
     def metadata(identifier: str, batch: int, query: str | None) -> dict[str, str]:
@@ -63,7 +65,8 @@ def last_checkpoint(table: Table, identifier: str, *, is_archive_read: bool) -> 
             batch = _entry(table, instant, extra.get(CHECKPOINT_KEY), identifier)
             if batch is not None:
                 query = _entry(table, instant, extra.get(QUERY_KEY), identifier)
-                return BatchCheckpoint(_number(table, instant, batch), query, instant.requested_time)
+                number, operation = _number(table, instant, batch), str(metadata.get("operationType") or "")
+                return BatchCheckpoint(number, query, instant.requested_time, operation)
     return None
 
 

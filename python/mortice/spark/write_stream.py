@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,11 @@ INTERVAL, DEFAULT_INTERVAL = f"{_PREFIX}retry.interval.ms", 2000
 IGNORE_FAILED = f"{_PREFIX}ignore.failed.batch"
 QUERY_ID = "sql.streaming.queryId"
 """The local property in which Spark gives the query's id to the thread of a batch (`StreamExecution.QUERY_ID_KEY`)."""
+RUN_ID = "spark.jobGroup.id"
+"""The one with the id of the query's run, which differs after a restart (`StreamExecution.runBatches`)."""
+
+_last_writers: dict[tuple[str, str, str | None, str | None], tuple[int, str]] = {}
+"""The last batch by table, identifier, query and run, and the writer that has done it."""
 
 _log = logging.getLogger("mortice")
 
@@ -64,16 +70,16 @@ def stream_writer(
         operation: As for `mortice.spark.write`: `upsert` if neither it nor the option
             `hoodie.datasource.write.operation` is given.
         options: As for `mortice.spark.write`. Two streams that write to one table need identifiers of their own, and
-            the options of several writers. `hoodie.datasource.write.streaming.retry.count` (3) is the number of
-            attempts when the storage fails or another writer conflicts, `…retry.interval.ms` (2000) the time before the
-            second one, which doubles.
+            the options of several writers. Two writers of one stream need identifiers of their own, too.
+            `hoodie.datasource.write.streaming.retry.count` (3) is the number of attempts when the storage fails or
+            another writer conflicts, `…retry.interval.ms` (2000) the time before the second one, which doubles.
 
     Returns:
         The function. It can be pickled.
 
     Raises:
-        InvalidArgumentError: An argument or an option is invalid. The function raises it, too, if another query has
-            used the identifier: its batches have the same numbers.
+        InvalidArgumentError: An argument or an option is invalid. The function raises it, too, if another query or
+            another writer of the query has used the identifier: its batches have the same numbers.
         UnsupportedError: `hoodie.datasource.write.streaming.ignore.failed.batch` is true, which loses rows.
     """
     return StreamWriter(uri, operation, options)
@@ -97,19 +103,25 @@ class StreamWriter:
         self._operation = checked_operation(operation, of_write)
         self._target = replace(target, options=of_write)
         self._has_written = False
+        self._id = str(uuid.uuid4())
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:
         """Writes a batch, unless it is in the table.
 
-        Raises as `mortice.spark.write`, and `InvalidArgumentError` if another query has used the identifier.
+        Raises as `mortice.spark.write`, and `InvalidArgumentError` if another query or writer has used the identifier.
         """
         query, uri = _query_id(df.sparkSession), self._target.uri
+        stream = (uri, self._identifier, query, None if query is None else _local_property(df.sparkSession, RUN_ID))
+        self._check_writer(stream, batch_id)
         recorded = BatchCheckpoint.metadata(self._identifier, batch_id, query)
         target = replace(self._target, options={**self._target.options, **recorded})
         seconds = self._interval_ms / 1000
         for attempts_left in reversed(range(self._attempts)):
             if self._is_written(df.sparkSession, batch_id, query):
                 _log.warning("batch %d of the stream %s is in the table already: %s", batch_id, self._identifier, uri)
+                # Outside of a query, a restart is not seen. On Spark Connect, each run has a process.
+                if query is not None or is_connect(df.sparkSession):
+                    _last_writers[stream] = (batch_id, self._id)
                 return
             try:
                 write_frame(df, target, self._operation, "append")
@@ -122,7 +134,14 @@ class StreamWriter:
                 seconds *= 2
             else:
                 self._has_written = True
+                _last_writers[stream] = (batch_id, self._id)
                 return
+
+    def _check_writer(self, stream: tuple[str, str, str | None, str | None], batch: int) -> None:
+        """Refuses a batch that another writer of this run of the query has done: it would be left out."""
+        last = _last_writers.get(stream)
+        if last is not None and last[0] == batch and last[1] != self._id:
+            raise self._several_writers(batch, "another writer has written a part of it", None)
 
     def _is_written(self, spark: SparkSession, batch: int, query: str | None) -> bool:
         try:
@@ -137,7 +156,19 @@ class StreamWriter:
                 raise self._used_by_another(last, f"by the query {last.query}, and this is the query {query}")
         elif batch < last.batch:
             raise self._used_by_another(last, f"for batch {last.batch}, and this is batch {batch}")
+        operation = last.operation.lower().removesuffix("_prepped")
+        if batch == last.batch and operation not in {"", "unknown", self._operation}:
+            raise self._several_writers(batch, f"its commit is one of {operation}, and this is {self._operation}", last)
         return batch <= last.batch
+
+    def _several_writers(self, batch: int, how: str, last: BatchCheckpoint | None) -> InvalidArgumentError:
+        return InvalidArgumentError(
+            f"batch {batch} of the stream {self._identifier!r} is in the table already, but {how}, so that these rows "
+            f"would be lost: each writer of a batch needs an {IDENTIFIER} of its own; if there is one writer, and its "
+            "operation was changed, restart it once with the one before",
+            path=self._target.uri,
+            instant=None if last is None else last.instant,
+        )
 
     def _used_by_another(self, last: BatchCheckpoint, how: str) -> InvalidArgumentError:
         return InvalidArgumentError(
@@ -157,4 +188,8 @@ def _count(name: str, value: str) -> int:
 
 def _query_id(spark: SparkSession) -> str | None:
     """Returns the id of the query that runs the batch; None on Spark Connect, and outside of a query."""
-    return None if is_connect(spark) else spark.sparkContext.getLocalProperty(QUERY_ID)
+    return None if is_connect(spark) else _local_property(spark, QUERY_ID)
+
+
+def _local_property(spark: SparkSession, name: str) -> str | None:
+    return spark.sparkContext.getLocalProperty(name)
