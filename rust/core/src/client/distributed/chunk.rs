@@ -15,7 +15,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, RecordBatch};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, GenericBinaryArray, Int32Array, LargeBinaryArray, OffsetSizeTrait, RecordBatch,
+};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::StreamWriter;
@@ -157,9 +159,9 @@ pub(super) fn to_batch(chunks: &[Chunk]) -> Result<RecordBatch> {
 /// `Internal` for batches with other columns.
 pub(super) fn of_batch(batch: &RecordBatch) -> Result<Vec<Chunk>> {
     let other = || Error::internal("a batch that does not consist of chunks");
-    let column = |at: usize| (at < batch.num_columns()).then(|| batch.column(at)).ok_or_else(other);
+    let column = |at: usize| batch.columns().get(at).ok_or_else(other);
     let numbers = |at: usize| column(at)?.as_primitive_opt::<Int32Type>().cloned().ok_or_else(other);
-    let bytes = |at: usize| column(at)?.as_binary_opt::<i32>().cloned().ok_or_else(other);
+    let bytes = |at: usize| BytesColumn::of_array(column(at)?).ok_or_else(other);
     let [slots, targets, kinds, sources, numbers] = [numbers(0)?, numbers(1)?, numbers(2)?, numbers(3)?, numbers(4)?];
     let [reports, data] = [bytes(5)?, bytes(6)?];
     let chunk = |row: usize| {
@@ -169,20 +171,41 @@ pub(super) fn of_batch(batch: &RecordBatch) -> Result<Vec<Chunk>> {
             kind: ChunkKind::numbered(kinds.value(row)).ok_or_else(other)?,
             source: sources.value(row).cast_unsigned(),
             number: numbers.value(row).cast_unsigned(),
-            report: value_of(&reports, row),
-            data: value_of(&data, row),
+            report: reports.value(row),
+            data: data.value(row),
         })
     };
     (0..batch.num_rows()).map(chunk).collect()
 }
 
-fn value_of(array: &BinaryArray, row: usize) -> Option<Buffer> {
+/// A column of bytes. Spark sends large ones if `spark.sql.execution.arrow.useLargeVarTypes` is set.
+enum BytesColumn<'a> {
+    Small(&'a BinaryArray),
+    Large(&'a LargeBinaryArray),
+}
+
+impl<'a> BytesColumn<'a> {
+    fn of_array(array: &'a ArrayRef) -> Option<Self> {
+        let small = array.as_binary_opt::<i32>().map(Self::Small);
+        small.or_else(|| array.as_binary_opt::<i64>().map(Self::Large))
+    }
+
+    /// The bytes of a row, which share the memory of the column.
+    fn value(&self, row: usize) -> Option<Buffer> {
+        match self {
+            Self::Small(array) => value_of(array, row),
+            Self::Large(array) => value_of(array, row),
+        }
+    }
+}
+
+fn value_of<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>, row: usize) -> Option<Buffer> {
     if array.is_null(row) {
         return None;
     }
     let offsets = array.value_offsets();
     let [start, end] = [offsets.get(row), offsets.get(row.saturating_add(1))]
-        .map(|offset| offset.and_then(|offset| usize::try_from(*offset).ok()).unwrap_or_default());
+        .map(|offset| offset.map(|offset| offset.as_usize()).unwrap_or_default());
     Some(array.values().slice_with_length(start, end.saturating_sub(start)))
 }
 
@@ -217,5 +240,20 @@ mod tests {
         assert_eq!((back.source, back.number, back.report.is_none()), (u32::MAX, 3, true));
         assert_eq!(back.batch().unwrap(), rows);
         assert!(of_batch(&rows).is_err());
+    }
+
+    #[test]
+    fn bytes_of_chunks_may_be_large() {
+        let batch = to_batch(&[Chunk::of_report(4, b"{}".to_vec()), Chunk::of_report(5, b"[1]".to_vec())]).unwrap();
+        let columns = batch.columns().iter().map(|column| match column.as_binary_opt::<i32>() {
+            Some(small) => Arc::new(small.iter().collect::<LargeBinaryArray>()),
+            None => Arc::clone(column),
+        });
+        let large = RecordBatch::try_from_iter(COLUMNS.into_iter().zip(columns)).unwrap();
+        let reports = |batch: &RecordBatch| -> Vec<_> {
+            of_batch(batch).unwrap().into_iter().map(|chunk| (chunk.report, chunk.data)).collect()
+        };
+        assert_eq!(reports(&large), reports(&batch));
+        assert_eq!(reports(&large)[1].0.as_deref(), Some(&b"[1]"[..]));
     }
 }
