@@ -225,7 +225,8 @@ fn ranges_of(shares: Option<&Vec<(usize, u64)>>, first: u64, rows: u64) -> Vec<(
     ranges
 }
 
-fn other_rows(what: String) -> Error {
+/// The error of a data frame whose rows differ from those that were assigned.
+pub(super) fn other_rows(what: String) -> Error {
     Error::invalid_argument(format!(
         "{what}: the data frame has other rows whenever they are computed; write it to files, or checkpoint it, and write those rows"
     ))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, BooleanArray, Int32Array, RecordBatch, UInt32Array};
 use arrow_schema::{Field, Schema};
 
+use super::assigned::other_rows;
 use super::chunk::ChunkKind;
 use super::distributor::{Address, Distributor};
 use super::placer::{ORDINAL, PLACE};
@@ -67,8 +68,10 @@ fn address_of(spec: &RouteSpec, numbers: &[i32], task: u32) -> Address<'static> 
     Address { target: task, slot, report: None }
 }
 
+/// # Errors
+/// `InvalidArgument` for a row that the assignment does not have: evicted rows are computed again.
 fn task_of(routes: &SourceRoutes, place: i32, ordinal: Option<u32>) -> Result<u32> {
-    let lost = || Error::internal("a row that has no task");
+    let lost = || other_rows("a row has no task".to_owned());
     if let Ok(group) = usize::try_from(place) {
         return routes.groups.get(group).copied().ok_or_else(lost);
     }
@@ -93,4 +96,22 @@ fn with_new_marks(batch: &RecordBatch, places: &Int32Array) -> Result<RecordBatc
     columns.push(Arc::new(is_new));
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
         .map_err(|error| Error::internal("rows with their tasks").caused_by(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn rows_that_were_not_assigned_are_an_error_of_the_data_frame() {
+        let routes = SourceRoutes { groups: vec![3], inserts: vec![vec![(2, 5)]] };
+        assert_eq!(task_of(&routes, 0, None).unwrap(), 3);
+        assert_eq!(task_of(&routes, -1, Some(1)).unwrap(), 5);
+        for (place, ordinal) in [(1, None), (-1, Some(2)), (-1, None), (-2, Some(0))] {
+            let error = task_of(&routes, place, ordinal).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains("checkpoint it"), "{error}");
+        }
+    }
 }
