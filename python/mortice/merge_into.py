@@ -138,6 +138,7 @@ def merge_target(table: Any, given: Sequence[str], clauses: MergeClauses, option
         UnsupportedError: The table's keys or merge rules cannot be merged into.
     """
     _check_table(table, options)
+    _check_case(table.schema.names, given)
     columns = pa.schema([field for field in table.schema if field.name not in META_COLUMNS])
     is_global = options.get("hoodie.index.type", "").strip().upper() in GLOBAL_INDEXES
     on = _matching(table, given, clauses, is_global=is_global)
@@ -206,6 +207,18 @@ def _check_table(table: Any, options: Mapping[str, str]) -> None:
         if is_refused:
             message = f"merge_into with {what}; read the rows, change them, and upsert them"
             raise UnsupportedError(message, path=table.uri)
+
+
+def _check_case(names: Sequence[str], given: Sequence[str]) -> None:
+    """Refuses columns that would be left out, as their names differ from the table's in case."""
+    spelled = {name.lower(): name for name in names}
+    for name in given:
+        of_table = spelled.get(name.lower())
+        if of_table is not None and name not in names:
+            raise InvalidArgumentError(
+                f"the rows have a column {name!r}, and the table {of_table!r}: names of columns are case-sensitive; "
+                "rename the column"
+            )
 
 
 def _matching(table: Any, given: Sequence[str], clauses: MergeClauses, *, is_global: bool) -> list[str]:

@@ -1,6 +1,7 @@
 """`mortice.spark.merge_into`: the table is that of `Table.merge_into`; validators of `mortice.spark.write`."""
 
 import datetime as dt
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -77,6 +78,103 @@ def test_what_cannot_be_merged_is_refused(spark, tmp_path):
     # Without its ordering column a late row updates.
     merge([("k1", "rome", 5.0, 9, "U")], when_matched_update=["fare"])
     assert [row["fare"] for row in rows_of(table.uri) if row["id"] == "k1"] == [5.0]
+
+
+TYPES = "id int, n int, price decimal(10,2), day date, s string, f float"
+STORED = [(1, 10, Decimal("1.50"), dt.date(2024, 7, 1), "s", 1.5)]
+TYPED_OPTIONS = {
+    "hoodie.table.name": "t",
+    "hoodie.datasource.write.recordkey.field": "id",
+    "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+}
+
+
+@pytest.fixture(scope="module")
+def typed(spark, tmp_path_factory):
+    """A table of several types, which merges must leave."""
+    path = str(tmp_path_factory.mktemp("typed") / "t")
+    mortice.spark.write(spark.createDataFrame(STORED, TYPES).coalesce(1), path, options=TYPED_OPTIONS)
+    return path
+
+
+def read_one(path, column):
+    found = mortice.Table(path).snapshot(columns=["id", column]).to_arrow().to_pylist()
+    return {row["id"]: row[column] for row in found}
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_values_are_cast_to_the_types_of_the_table(spark, typed, ansi):
+    before = mortice.Table(typed).schema
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        given = """1L id, bigint(7) n, 2 price, '2024-07-02' day, 5 s, 2.5D f, array(1) other
+            union all select 2L, 8L, 3, null, null, null, null"""
+        mortice.spark.merge_into(spark.sql(f"select {given}"), typed)
+        assert mortice.Table(typed).schema == before
+        found = mortice.Table(typed).snapshot(columns=before.names[-6:]).to_arrow().to_pylist()
+        assert sorted(map(tuple, map(dict.values, found))) == [
+            (1, 7, Decimal("2.00"), dt.date(2024, 7, 2), "5", 2.5),
+            (2, 8, Decimal("3.00"), None, None, None),
+        ]
+        for column, value in {
+            "n": "'n/a'",
+            "n ": "7.9D",
+            " n": "5000000000L",
+            "price": "1.505BD",
+            "day": "'July'",
+            "f": "16777217",
+        }.items():
+            name = column.strip()
+            with pytest.raises(InvalidArgumentError, match=f"column '{name}': the value .* does not fit"):
+                mortice.spark.merge_into(spark.sql(f"select 1 id, {value} {name}"), typed)
+        for value in ("true n", "array(1) n", "1 day", "map('a', 1) s"):
+            with pytest.raises(InvalidArgumentError, match=f"column '{value.split()[-1]}' has the type .* not cast"):
+                mortice.spark.merge_into(spark.sql(f"select 1 id, {value}"), typed)
+        assert mortice.Table(typed).schema == before
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_keys_are_matched_in_the_type_of_the_table(spark, tmp_path, ansi):
+    path = str(tmp_path / "t")
+    frame = spark.createDataFrame([("01", 1.0), ("7", 2.0)], "id string, fare double").coalesce(1)
+    mortice.spark.write(frame, path, options=TYPED_OPTIONS)
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        # As a number, 1 would be the key of '01'.
+        given = spark.sql("select * from values (1, 9D), (7, 8D) t(id, fare)")
+        mortice.spark.merge_into(given, path, when_matched_update=["fare"], when_not_matched="ignore")
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+    found = mortice.Table(path).snapshot(columns=["id", "fare"]).to_arrow().to_pylist()
+    assert sorted((row["id"], row["fare"]) for row in found) == [("01", 1.0), ("7", 8.0)]
+
+
+def test_a_column_that_is_not_used_does_not_change_its_type(spark, typed):
+    before = mortice.Table(typed).schema
+    given = spark.sql("select 1 id, 'n/a' n, 'u' s")
+    mortice.spark.merge_into(given, typed, when_matched_update=["s"], when_not_matched="ignore")
+    assert mortice.Table(typed).schema == before
+    assert read_one(typed, "s")[1] == "u"
+
+
+def test_names_of_columns_follow_the_case_rule_of_the_session(spark, typed, tmp_path):
+    given = spark.sql("select 1 ID, 70 N")
+    # The condition may name a column of the given frame.
+    mortice.spark.merge_into(given, typed, when_matched_delete=given["N"] < 0)
+    assert read_one(typed, "n")[1] == 70
+    with pytest.raises(InvalidArgumentError, match="'N' and 'n', which are one if case is ignored"):
+        mortice.spark.merge_into(spark.sql("select 1 id, 70 N, 71 n"), typed)
+    message = "a column 'N', and the table 'n'"
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(InvalidArgumentError, match=message):
+            mortice.spark.merge_into(spark.sql("select 1 id, 71 N"), typed)
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    with pytest.raises(InvalidArgumentError, match=message):
+        mortice.Table(typed).merge_into(pa.table({"id": pa.array([1], pa.int32()), "N": pa.array([71], pa.int32())}))
 
 
 def test_validators_of_a_write_can_refuse_it(spark, tmp_path):

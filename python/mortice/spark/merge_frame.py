@@ -33,10 +33,11 @@ from mortice.merge_into import (
     row_paths,
     unmatched_path,
 )
+from mortice.spark.merge_types import check_fit, table_names, with_table_types
 from mortice.spark.option_names import is_of_storage
 from mortice.spark.read import read
+from mortice.spark.schema import spark_schema
 from mortice.spark.task_errors import typed_errors
-from mortice.spark.timestamps import cast_timestamps
 from mortice.spark.worker import WorkerOptions
 from mortice.spark.write import write_frame
 from mortice.spark.write_options import WriteTarget
@@ -72,6 +73,9 @@ def merge_into(  # noqa: PLR0917
     The stored rows of the partitions that the DataFrame has are joined with it by Spark, and written with the code of
     `mortice.spark.write`.
 
+    Columns have the types of the table: values are cast to them, and refused if they do not fit. If the session ignores
+    case (`spark.sql.caseSensitive`), so do the names of columns.
+
     Args:
         df: The rows, one for each key.
         uri: The table's base path, a local path or a URI.
@@ -90,10 +94,15 @@ def merge_into(  # noqa: PLR0917
     clauses = MergeClauses.from_arguments(on, when_matched_update, when_not_matched, None)
     given = WriteTarget.from_options(uri, options)
     table = Table(given.uri, storage_options=given.storage_options(df.sparkSession))
-    target = merge_target(table, df.columns, clauses, given.options)
+    names = table_names(df, table.schema.names)
+    target = merge_target(table, names, clauses, given.options)
     _check_on(table, target)
-    marked = cast_timestamps(df, target.columns).withColumn(DELETES_KEY, _condition(when_matched_delete))
-    with typed_errors(), _persisted(marked) as rows:
+    # The condition is on the columns as they were given.
+    marked = df.withColumn(DELETES_KEY, _condition(when_matched_delete))
+    used = names if clauses.inserts else [*target.on, *target.update]
+    cast = with_table_types(marked, names, spark_schema(target.columns), used)
+    with typed_errors(), _persisted(cast) as kept:
+        rows = check_fit(kept)
         _check_nulls(rows, target)
         filters = _of_partitions(rows, target)
 
