@@ -177,6 +177,20 @@ def test_names_of_columns_follow_the_case_rule_of_the_session(spark, typed, tmp_
         mortice.Table(typed).merge_into(pa.table({"id": pa.array([1], pa.int32()), "N": pa.array([71], pa.int32())}))
 
 
+def test_options_of_reads_in_the_session_do_not_apply_to_stored_rows(spark, tmp_path):
+    path = str(tmp_path / "t")
+    frame = spark.createDataFrame([(1, 2.0, "old")], "id int, fare double, o string").coalesce(1)
+    mortice.spark.write(frame, path, options=TYPED_OPTIONS)
+    mortice.spark.write(frame.select("id"), path, "delete")
+    spark.conf.set("hoodie.datasource.merge.type", "skip_merge")
+    try:
+        mortice.spark.merge_into(spark.sql("select 1 id, 9D fare"), path)
+    finally:
+        spark.conf.unset("hoodie.datasource.merge.type")
+    found = mortice.Table(path).snapshot(columns=["id", "fare", "o"]).to_arrow().to_pylist()
+    assert found == [{"id": 1, "fare": 9.0, "o": None}]
+
+
 def test_validators_of_a_write_can_refuse_it(spark, tmp_path):
     table = table_at(tmp_path / "t")
     before, seen = rows_of(table.uri), []

@@ -35,7 +35,7 @@ from mortice.merge_into import (
 )
 from mortice.spark.merge_types import check_fit, table_names, with_table_types
 from mortice.spark.option_names import is_of_storage
-from mortice.spark.read import read
+from mortice.spark.read import read_stored
 from mortice.spark.schema import spark_schema
 from mortice.spark.task_errors import typed_errors
 from mortice.spark.worker import WorkerOptions
@@ -71,7 +71,7 @@ def merge_into(  # noqa: PLR0917
         )
 
     The stored rows of the partitions that the DataFrame has are joined with it by Spark, and written with the code of
-    `mortice.spark.write`.
+    `mortice.spark.write`. Options of Hudi in the session's configuration do not apply to them.
 
     Columns have the types of the table: values are cast to them, and refused if they do not fit. If the session ignores
     case (`spark.sql.caseSensitive`), so do the names of columns.
@@ -108,7 +108,7 @@ def merge_into(  # noqa: PLR0917
 
         def stored(columns: Sequence[str], query_type: str) -> DataFrame:
             names = [*columns, RECORD_KEY, PARTITION_PATH]
-            return read(df.sparkSession, given.uri, names, filters, query_type, options=_of_reader(options))
+            return read_stored(df.sparkSession, given.uri, names, filters, query_type, _of_reader(options))
 
         keyed = rows.mapInArrow(_AddKeys(target), _with_strings(rows, [_KEY, _PATH]))
         with _persisted(_joined(keyed, stored(target.columns.names, "snapshot"), target)) as joined:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mortice.spark.metrics import Metrics
 
-__all__ = ["count", "read"]
+__all__ = ["count", "read", "read_stored"]
 
 
 class _Default(str):
@@ -92,6 +92,30 @@ def read(  # noqa: PLR0917
     )
     scan = query.prepare(query.table(), query.columns).scan()
     return data_frame(spark, scan, query.tasks, metrics)
+
+
+def read_stored(  # noqa: PLR0917
+    spark: SparkSession,
+    uri: str,
+    columns: Sequence[str],
+    filters: Filters,
+    query_type: str,
+    options: Mapping[str, Any],
+) -> DataFrame:
+    """Returns rows as a write has to know them: options of Hudi in the session's configuration do not apply.
+
+    Args:
+        spark: The session.
+        uri: The table's base path.
+        columns: The columns to return.
+        filters: Predicates that rows must satisfy.
+        query_type: As for `read`.
+        options: Options of the storage.
+    """
+    path, given = checked_uri(uri), {COLUMNS: columns, FILTERS: filters, QUERY_TYPE: query_type}
+    arguments = {name: value for name, value in given.items() if value is not None}
+    query = read_query(hadoop_settings(spark, path) | by_one_name(options) | arguments, path)
+    return data_frame(spark, query.prepare(query.table(), query.columns).scan(), query.tasks)
 
 
 def count(  # noqa: PLR0917
