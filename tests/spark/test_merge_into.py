@@ -1,6 +1,7 @@
 """`mortice.spark.merge_into`: the table is that of `Table.merge_into`; validators of `mortice.spark.write`."""
 
 import datetime as dt
+import pathlib
 from decimal import Decimal
 
 import pyarrow as pa
@@ -8,7 +9,8 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
+from mortice.errors import FileCleanedError, InvalidArgumentError, TableNotFoundError, UnsupportedError
+from mortice.spark import data_frame as data_frame_module
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema(
@@ -189,6 +191,30 @@ def test_options_of_reads_in_the_session_do_not_apply_to_stored_rows(spark, tmp_
         spark.conf.unset("hoodie.datasource.merge.type")
     found = mortice.Table(path).snapshot(columns=["id", "fare", "o"]).to_arrow().to_pylist()
     assert found == [{"id": 1, "fare": 9.0, "o": None}]
+
+
+@pytest.mark.spark4
+def test_errors_of_tasks_have_the_classes_of_mortice(spark, typed, monkeypatch, tmp_path):
+    """Spark raises a `PythonException`."""
+    path = str(tmp_path / "t")
+    frame = spark.createDataFrame([(1, 2.0)], "id int, fare double").coalesce(1)
+    mortice.spark.write(frame, path, options=TYPED_OPTIONS)
+    real = data_frame_module.serialize_tasks
+
+    def then_removed(tasks):
+        """The base files are gone when tasks read them."""
+        done = real(tasks)
+        for file in pathlib.Path(path).glob("*.parquet"):
+            file.unlink()
+        return done
+
+    monkeypatch.setattr(data_frame_module, "serialize_tasks", then_removed)
+    with pytest.raises(FileCleanedError):
+        mortice.spark.merge_into(spark.sql("select 1 id, 9D fare"), path)
+    mortice.spark.write(frame, str(tmp_path / "u"), options=TYPED_OPTIONS)
+    path = str(tmp_path / "u")
+    with pytest.raises(FileCleanedError):
+        mortice.spark.count(spark, path, filters=[("fare", ">", 1.0)])
 
 
 def test_validators_of_a_write_can_refuse_it(spark, tmp_path):

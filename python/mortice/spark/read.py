@@ -14,6 +14,7 @@ from mortice.spark.hadoop_conf import hadoop_settings
 from mortice.spark.option_names import AS_OF, BEGIN, COLUMNS, END, FILTERS, QUERY_TYPE, SEMANTICS
 from mortice.spark.options import Query, by_one_name, read_query
 from mortice.spark.session_options import session_options
+from mortice.spark.task_errors import typed_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -157,7 +158,8 @@ def count(  # noqa: PLR0917
         options,
         {FILTERS: filters, QUERY_TYPE: query_type, AS_OF: as_of, BEGIN: begin, END: end, SEMANTICS: semantics},
     )
-    return count_rows(spark, query.prepare(query.table(), query.columns).scan(), query.tasks)
+    with typed_errors():
+        return count_rows(spark, query.prepare(query.table(), query.columns).scan(), query.tasks)
 
 
 def _query(
