@@ -99,11 +99,16 @@ def undocumented_arguments(path: str, text: str) -> Iterator[Finding]:
         yield from _undocumented(path, ast.parse(text).body, None)
 
 
+def _is_overload(function: ast.FunctionDef) -> bool:
+    """Returns true for a signature of a function whose implementation, which has the docstring, follows."""
+    return any(isinstance(one, ast.Name) and one.id == "overload" for one in function.decorator_list)
+
+
 def _undocumented(path: str, body: list[ast.stmt], owner: ast.ClassDef | None) -> Iterator[Finding]:
     for node in body:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from _undocumented(path, node.body, node)
-        if not isinstance(node, ast.FunctionDef):
+        if not isinstance(node, ast.FunctionDef) or _is_overload(node):
             continue
         is_constructor = owner is not None and node.name == "__init__"
         if node.name.startswith("_") and not is_constructor:

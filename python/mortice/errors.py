@@ -148,8 +148,8 @@ class WriteConflictError(MorticeError):
 class TableServiceError(MorticeError):
     """The write is part of the table, and a table service after it failed.
 
-    Do not write again: `instant` is that of the completed write, and the message has the reason of the failure. The next
-    write or a job of the service (`Table.compact`, `Table.clean`) takes the service up. With
+    Do not write again: `instant` is that of the completed write, and the message has the reason of the failure. The
+    next write or a job of the service (`Table.compact`, `Table.clean`) takes the service up. With
     `hoodie.fail.writes.on.inline.table.service.exception=false` such a failure is a warning.
     """
 

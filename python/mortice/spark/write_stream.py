@@ -126,7 +126,8 @@ class StreamWriter:
             try:
                 write_frame(df, target, self._operation, "append")
             except (StorageError, TableServiceError, WriteConflictError) as error:
-                # After a table service that failed, the batch is in the table. Other errors come again, and a query that was stopped must not write on.
+                # After a table service that failed, the batch is in the table. Other errors come again, and a query
+                # that was stopped must not write on.
                 if attempts_left == 0:
                     raise
                 _log.warning("batch %d is written to %s again in %g s: %s", batch_id, uri, seconds, error)

@@ -36,13 +36,13 @@ const SHARED: [(&str, &str); 4] = [
 
 /// What is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Service {
+enum StalledService {
     Compaction,
     LogCompaction,
     Clustering,
 }
 
-impl Service {
+impl StalledService {
     const ALL: [Self; 3] = [Self::Compaction, Self::LogCompaction, Self::Clustering];
 
     fn operation(self) -> WriteOperation {
@@ -79,13 +79,13 @@ impl Service {
 /// A table with a plan that a process executes.
 struct Stalled {
     table: Table,
-    service: Service,
+    service: StalledService,
     options: Options,
     instant: RequestedTime,
 }
 
 impl Stalled {
-    fn new(version: u8, service: Service) -> Self {
+    fn new(version: u8, service: StalledService) -> Self {
         let table = Table::new(version).with_logs(&SHARED);
         service.run(&table, true).unwrap();
         let timeline = &table.open(false).timeline;
@@ -150,7 +150,9 @@ fn failure() -> Error {
 
 #[test]
 fn a_stalled_execution_leaves_the_completed_one_of_another_process_alone() {
-    for (version, service) in [6, 9].into_iter().flat_map(|version| Service::ALL.map(|service| (version, service))) {
+    for (version, service) in
+        [6, 9].into_iter().flat_map(|version| StalledService::ALL.map(|service| (version, service)))
+    {
         for (has_marker, commits) in [(true, false), (false, false), (true, true)] {
             let context = format!("version {version}, {service:?}, marker {has_marker}, commits {commits}");
             let stalled = Stalled::new(version, service);
@@ -179,7 +181,7 @@ fn a_stalled_execution_leaves_the_completed_one_of_another_process_alone() {
 #[test]
 fn a_stalled_execution_that_is_killed_leaves_no_rows_to_the_completed_one() {
     for version in [6, 9] {
-        let stalled = Stalled::new(version, Service::Clustering);
+        let stalled = Stalled::new(version, StalledService::Clustering);
         let late = stalled.begin().unwrap();
         stalled.stall();
         stalled.service.run(&stalled.table, false).unwrap();
@@ -198,7 +200,7 @@ fn a_stalled_execution_leaves_that_of_another_process_under_way_alone() {
     for version in [6, 9] {
         for commits in [false, true] {
             let context = format!("version {version}, commits {commits}");
-            let stalled = Stalled::new(version, Service::Compaction);
+            let stalled = Stalled::new(version, StalledService::Compaction);
             let rows = stalled.rows();
             let late = stalled.begin().unwrap();
             stalled.stall();
