@@ -70,6 +70,8 @@ mod verify;
 mod write;
 
 #[cfg(test)]
+mod guarded_services;
+#[cfg(test)]
 mod stalled_services;
 #[cfg(test)]
 mod stopped_services;

@@ -49,7 +49,7 @@ pub use failed_writes::roll_back_failed_writes;
 pub use inline_options::{COMPACTION_COMMITS, InlineServices, InlineStep};
 pub use leftovers::{remove_files_of_attempt, remove_leftovers};
 pub use metadata_services::MetadataServices;
-pub use restore::BegunRestore;
+pub use restore::{BegunRestore, check_no_restore};
 pub use rollback::{BegunRollback, MetadataRollback, Rollbacks, UndoneFiles, UndonePreview};
 pub use table_access::TableAccess;
 

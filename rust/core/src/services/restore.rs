@@ -216,6 +216,20 @@ impl Rollbacks<'_> {
     }
 }
 
+/// Makes sure that no restore is under way: what else changes the table would delete files that the restore needs, or archive instants
+/// that it is to undo.
+///
+/// # Errors
+/// `Unsupported`, saying how to go on, if one is.
+pub fn check_no_restore(timeline: &Timeline) -> Result<()> {
+    let Some(restore) = timeline.pending(Action::Restore).next() else { return Ok(()) };
+    let message = format!(
+        "restore {} is not completed: run it again before anything else changes the table, with Table.restore or `mortice restore`",
+        restore.requested_time
+    );
+    Err(Error::unsupported(message).at_instant(&restore.requested_time))
+}
+
 /// The time by which newer instants are undone first.
 fn order(instant: &Instant) -> (&str, &str) {
     let requested = instant.requested_time.as_str();

@@ -18,7 +18,9 @@ use crate::file_group::FileSlice;
 use crate::index::{IndexOptions, check_layout};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::services::{ClusteringOptions, PlannedClustering, plan_clustering, planned_clustering};
+use crate::services::{
+    ClusteringOptions, PlannedClustering, check_no_restore, plan_clustering, planned_clustering,
+};
 use crate::storage::{StorageOptions, open_file_store};
 use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
 use crate::write::{BaseFileOptions, WriteStatus};
@@ -108,6 +110,7 @@ fn no_plan(instant: &RequestedTime) -> Error {
 
 fn checked_options(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<WriteOptions> {
     check_supported(&table.config).map_err(|error| error.in_file(&table.uri))?;
+    check_no_restore(&table.timeline).map_err(|error| error.in_file(&table.uri))?;
     let parsed = WriteOptions::parse(options, "cluster", &table.config)?;
     let columns = ClusteringOptions::from_options(parsed.values())?.sort_columns();
     if !columns.is_empty() && table.timeline.completed_writes().next().is_some() {

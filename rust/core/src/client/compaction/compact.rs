@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::services::{CompactionOptions, TableCompactions};
+use crate::services::{CompactionOptions, TableCompactions, check_no_restore};
 use crate::storage::{StorageOptions, open_file_store};
 
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
@@ -126,6 +126,7 @@ pub(super) fn checked(
 ) -> Result<(OpenTable, WriteOptions)> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    check_no_restore(&table.timeline).map_err(|error| error.in_file(uri))?;
     if table.config.table_type != TableType::MergeOnRead {
         let message = "a copy-on-write table has no logs to compact";
         return Err(Error::invalid_argument(message).in_file(uri));

@@ -12,7 +12,6 @@ use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::{MetadataRollback, Rollbacks};
 use crate::storage::{FileStore, StorageOptions, open_file_store};
-use crate::timeline::Action;
 
 /// Where a table is, and the options of what is done to it.
 pub(in crate::client) struct ServiceRequest<'a> {
@@ -79,19 +78,6 @@ impl LockedTable {
     /// Rollbacks of the table alone.
     pub(in crate::client) fn rollbacks_without_metadata(&self) -> Rollbacks<'_> {
         Rollbacks { metadata: None, ..self.rollbacks() }
-    }
-
-    /// Makes sure that no restore is under way.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, saying how to go on, if one is.
-    pub(in crate::client) fn check_no_restore(&self) -> Result<()> {
-        let Some(restore) = self.table.timeline.pending(Action::Restore).next() else { return Ok(()) };
-        let message = format!(
-            "restore {} is not completed: run it again first, with Table.restore or `mortice restore`",
-            restore.requested_time
-        );
-        Err(Error::invalid_argument(message).at_instant(&restore.requested_time))
     }
 
     /// Releases the lock after what was done, which has failed or not.

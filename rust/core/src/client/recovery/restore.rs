@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::file_group::files_of;
 use crate::filter::Filter;
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::names::RequestedTime;
+use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::services::{BegunRestore, UndoneFiles, remove_leftovers};
 use crate::storage::{Storage, StorageOptions};
 use crate::timeline::{Instant, Timeline};
@@ -77,12 +77,10 @@ fn restore_locked(
             format!("the restore {} to {} is not completed: run it again first", other.restore, other.restored_to);
         return Err(Error::invalid_argument(message).at_instant(time));
     }
+    check_restorable(table, time, begun.as_ref())?;
     let instants = match &begun {
         Some(begun) => on_timeline(timeline, begun),
-        None => {
-            check_restorable(table, time)?;
-            rollbacks.instants_after(timeline, time)?
-        }
+        None => rollbacks.instants_after(timeline, time)?,
     };
     let undone: Result<Vec<UndoneInstant>> =
         instants.iter().map(|instant| preview(table, instant, UndoneFiles::OfInstantAndItsSlices)).collect();
@@ -124,8 +122,17 @@ fn gone_from<'a>(timeline: &'a Timeline, begun: &'a BegunRestore) -> impl Iterat
     planned.filter(|time| timeline.writes_at(time).next().is_none())
 }
 
-/// Makes sure that the table has all files that it had at an instant, and that all later instants can be undone.
-fn check_restorable(table: &LockedTable, time: &RequestedTime) -> Result<()> {
+/// Returns true for a file of an instant of the plan, which an earlier attempt may have deleted: a savepoint also names logs that later
+/// writes have added to its slices.
+fn is_undone(begun: Option<&BegunRestore>, name: &str) -> bool {
+    let instant = LogFileName::parse(name).map(|log| log.instant).or_else(|| Some(BaseFileName::parse(name)?.instant));
+    let Some((begun, instant)) = begun.zip(instant) else { return false };
+    begun.instants.iter().any(|info| instant == info.commit_time.as_str())
+}
+
+/// Makes sure that the table has all files that it had at an instant, and that all later instants can be undone. A restore that was
+/// stopped is checked as well: something else may have cleaned the table meanwhile.
+fn check_restorable(table: &LockedTable, time: &RequestedTime, begun: Option<&BegunRestore>) -> Result<()> {
     let timeline = &table.table.timeline;
     let is_later = |instant: &&Instant| instant.action.is_write() && instant.requested_time > *time;
     if let Some(archived) = timeline.archived()?.iter().find(is_later) {
@@ -143,7 +150,8 @@ fn check_restorable(table: &LockedTable, time: &RequestedTime) -> Result<()> {
         let bases = files.base_files.iter().map(|base| base.name.name.as_str());
         let found: std::collections::BTreeSet<&str> =
             bases.chain(files.log_files.iter().map(|log| log.name.name.as_str())).collect();
-        if let Some(missing) = names.iter().find(|name| !found.contains(name.as_str())) {
+        let is_missing = |name: &&String| !found.contains(name.as_str()) && !is_undone(begun, name);
+        if let Some(missing) = names.iter().find(is_missing) {
             let message = "a file that the savepoint keeps is not there: the table cannot be restored to it";
             return Err(Error::new(crate::error::ErrorKind::FileCleaned, message)
                 .in_file(format!("{partition}/{missing}"))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::locked_table::{LockedTable, ServiceRequest, requested_time};
 use crate::error::Result;
 use crate::names::RequestedTime;
-use crate::services::{BegunRollback, UndoneFiles};
+use crate::services::{BegunRollback, UndoneFiles, check_no_restore};
 use crate::storage::StorageOptions;
 use crate::timeline::{Action, Instant, InstantState};
 
@@ -53,7 +53,7 @@ pub fn rollback(
 }
 
 fn roll_back(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Result<UndoneInstant> {
-    table.check_no_restore()?;
+    check_no_restore(&table.table.timeline)?;
     let (rollbacks, timeline) = (table.rollbacks(), &table.table.timeline);
     if let Some(BegunRollback { rollback, target }) = rollbacks.begun(timeline, time)? {
         // Its instant may be gone from the timeline already.

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, files_of};
 use crate::filter::Filter;
 use crate::names::{CompletionTime, RequestedTime};
+use crate::services::check_no_restore;
 use crate::storage::{Storage, StorageOptions};
 use crate::timeline::metadata::{
     HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
@@ -74,7 +75,7 @@ fn create(
     note: &SavepointNote,
     is_dry_run: bool,
 ) -> Result<CreatedSavepoint> {
-    table.check_no_restore()?;
+    check_no_restore(&table.table.timeline)?;
     let timeline = &table.table.timeline;
     check_completed(timeline, time)?;
     if timeline.savepoints().any(|savepoint| savepoint.requested_time == *time) {
@@ -178,7 +179,7 @@ pub fn delete_savepoint(
 }
 
 fn delete(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Result<CreatedSavepoint> {
-    table.check_no_restore()?;
+    check_no_restore(&table.table.timeline)?;
     let timeline = &table.table.timeline;
     // A pending one as well: a savepoint that was not completed, or whose deletion was stopped.
     let Some(savepoint) = timeline.instants_at(time).iter().find(|instant| instant.action == Action::Savepoint) else {

@@ -13,7 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::services::{InlineServices, MetadataServices, remove_leftovers, roll_back_failed_writes};
+use crate::services::{
+    InlineServices, MetadataServices, check_no_restore, remove_leftovers, roll_back_failed_writes,
+};
 use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::Action;
 use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
@@ -175,19 +177,13 @@ fn request(
 /// The table after failed writes were rolled back and what they left was removed, and with a metadata table if it is to have one.
 pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>> {
     let table = target.open()?;
+    check_no_restore(&table.timeline).map_err(|error| error.in_file(&target.uri))?;
     let metadata = target.metadata(&table)?;
     let clock = clock(&table.config, concurrency);
     let rollbacks = target.rollbacks(&table.config, &clock, metadata.as_ref());
     roll_back_failed_writes(&rollbacks, concurrency.failed_writes, concurrency.heartbeat)?;
     remove_leftovers(&rollbacks, concurrency.heartbeat)?;
     let table = target.open()?;
-    if let Some(restore) = table.timeline.pending(Action::Restore).next() {
-        let message = format!(
-            "restore {} is not completed: run it again before the table is written to, with Table.restore or `mortice restore`",
-            restore.requested_time
-        );
-        return Err(Error::unsupported(message).in_file(&target.uri).at_instant(&restore.requested_time));
-    }
     if MetadataUpkeep::initialize(&target.store, &table, &target.options)? {
         return target.open();
     }

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
+use crate::services::check_no_restore;
 use crate::storage::{PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::{Action, Instant, InstantState};
 
@@ -105,6 +106,7 @@ impl ServiceTarget<'_> {
         let lock = concurrency.lock()?;
         if rebuilds {
             let table = target.open()?;
+            check_no_restore(&table.timeline).map_err(|error| error.in_file(self.uri))?;
             MetadataUpkeep::check_can_build(&table, &target.options).map_err(|error| error.in_file(self.uri))?;
             if !table.config.metadata_partitions.is_empty() {
                 target.options = MetadataUpkeep::drop_to_rebuild(&target.store, &table, &target.options)?;
@@ -129,6 +131,7 @@ impl ServiceTarget<'_> {
         let (target, concurrency) = self.opened()?;
         let lock = concurrency.lock()?;
         let table = target.open()?;
+        check_no_restore(&table.timeline).map_err(|error| error.in_file(self.uri))?;
         let is_inflight = table.timeline.writes_at(instant).any(|one| one.state == InstantState::Inflight);
         if !is_inflight || Heartbeats::list(&*target.store)?.is_expired(instant, concurrency.heartbeat) {
             let clock = clock(&table.config, &concurrency);
@@ -163,6 +166,7 @@ fn begin_locked(
     instant: &RequestedTime,
 ) -> Result<Option<Transaction>> {
     let mut table = target.open()?;
+    check_no_restore(&table.timeline).map_err(|error| error.in_file(&target.uri))?;
     let action = operation.action(&table.config);
     let is_pending = |one: &&Instant| one.action == action && !one.is_completed();
     let Some(pending) = table.timeline.writes_at(instant).find(is_pending).cloned() else { return Ok(None) };

@@ -16,6 +16,7 @@ use crate::client::recovery::{LockedTable, ServiceRequest};
 use crate::commit::delete_heartbeat;
 use crate::error::{Error, Result};
 use crate::names::RequestedTime;
+use crate::services::check_no_restore;
 use crate::storage::StorageOptions;
 use crate::write::Markers;
 
@@ -55,7 +56,7 @@ pub fn repair(
 }
 
 fn repair_locked(table: &LockedTable, is_dry_run: bool) -> Result<RepairResult> {
-    table.check_no_restore()?;
+    check_no_restore(&table.table.timeline)?;
     let report = files_and_timeline(&table.store, &table.table)?;
     let stored = StoredFiles::list(&table.store)?;
     let mut result = RepairResult::default();

@@ -11,6 +11,7 @@ use crate::names::RequestedTime;
 use crate::progress;
 use crate::services::cleaning::{CleaningOptions, earliest_to_retain};
 use crate::services::compaction::last_completed_compaction;
+use crate::services::restore::check_no_restore;
 use crate::services::service_table::ServiceTable;
 use crate::services::table_access::TableAccess;
 use crate::timeline::Instant;
@@ -52,6 +53,7 @@ impl<'a> Archival<'a> {
     /// What reading the table may fail with.
     pub fn dry_run(&self) -> Result<ArchivalResult> {
         let table = ServiceTable::open_root(&self.access.store)?;
+        check_no_restore(&table.timeline)?;
         let archived = self.choose(&table)?;
         Ok(ArchivalResult { archived: with_files(&table, archived)? })
     }
@@ -59,11 +61,13 @@ impl<'a> Archival<'a> {
     /// Archives what options say, under the table's lock, if it has one.
     ///
     /// # Errors
-    /// What reading the table may fail with; those of the storage. Each instant is in the archive or active then, or in both.
+    /// `Unsupported` while a restore is not completed; what reading the table may fail with; those of the storage. Each instant is in the archive or active then, or in both.
     pub fn run(&self) -> Result<ArchivalResult> {
-        let config = ServiceTable::open_root(&self.access.store)?.config;
-        self.access.locked(&self.access.clock(&config), |_| {
+        let before = ServiceTable::open_root(&self.access.store)?;
+        check_no_restore(&before.timeline)?;
+        self.access.locked(&self.access.clock(&before.config), |_| {
             let mut table = ServiceTable::open_root(&self.access.store)?;
+            check_no_restore(&table.timeline)?;
             remove_archived(&mut table)?;
             let chosen = self.choose(&table)?;
             let archived = with_files(&table, chosen.clone())?;

@@ -31,6 +31,7 @@ use crate::plan::OpenTable;
 use crate::services::data_paths::DataPath;
 use crate::services::failed_writes::roll_back_failed_writes;
 use crate::services::listings::Listings;
+use crate::services::restore::check_no_restore;
 use crate::services::rollback::{MetadataRollback, Rollbacks};
 use crate::services::table_access::TableAccess;
 use crate::storage::PutOutcome;
@@ -85,6 +86,7 @@ impl<'a> Cleaning<'a> {
     /// As for [`Self::run`].
     pub fn dry_run(&self) -> Result<Vec<CleanResult>> {
         let table = self.access.table()?;
+        check_no_restore(&table.timeline)?;
         let (mut results, mut pending) = (Vec::new(), Vec::new());
         for clean in table.timeline.pending(Action::Clean) {
             if let Some(plan) = self.checked_plan(&table, &clean.requested_time)? {
@@ -111,10 +113,11 @@ impl<'a> Cleaning<'a> {
     ///     only_if_due: Whether a new one is planned only after so many commits as options say.
     ///
     /// # Errors
-    /// `InvalidTable` if a plan names what is no data file of the table: nothing is deleted then; those of the storage, after which the
-    /// next clean goes on.
+    /// `InvalidTable` if a plan names what is no data file of the table, `Unsupported` while a restore is not completed: nothing is
+    /// deleted then; those of the storage, after which the next clean goes on.
     pub fn run(&self, only_if_due: bool) -> Result<Vec<CleanResult>> {
         let mut table = self.access.table()?;
+        check_no_restore(&table.timeline)?;
         if self.access.concurrency.failed_writes == FailedWrites::Lazy {
             self.roll_back_failed(&table)?;
             table = self.access.table()?;
@@ -143,6 +146,7 @@ impl<'a> Cleaning<'a> {
         let clock = self.access.clock(&table.config);
         self.access.locked(&clock, |_| {
             let table = self.access.table()?;
+            check_no_restore(&table.timeline)?;
             let metadata = self.access.metadata(&table)?;
             let rollbacks = Rollbacks {
                 store: &self.access.store,
@@ -172,6 +176,7 @@ impl<'a> Cleaning<'a> {
         let clock = self.access.clock(&table.config);
         self.access.locked(&clock, |_| {
             let mut table = self.access.table()?;
+            check_no_restore(&table.timeline)?;
             if table.timeline.pending(Action::Clean).next().is_some() {
                 // Another process has planned one meanwhile.
                 return Ok(None);
