@@ -8,8 +8,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use super::{
-    ClusteringSteps, CompactRequest, SavepointNote, WriteInput, cluster, compact, create_savepoint, log_compact,
-    repair, restore, write,
+    ClusteringSteps, CompactRequest, SavepointNote, WriteInput, cluster, compact, create_savepoint, delete_savepoint,
+    log_compact, repair, restore, write,
 };
 use crate::ErrorKind;
 use crate::commit::{NewTable, WriteOperation, create_table};
@@ -127,6 +127,47 @@ impl Table {
     fn data_files(&self) -> Vec<String> {
         let files = self.local().list_recursively("").unwrap().into_iter().map(|(path, _)| path);
         files.filter(|path| !path.starts_with(".hoodie/") && path.ends_with(".parquet")).collect()
+    }
+
+    fn is_active(&self, instant: &RequestedTime) -> bool {
+        self.open().timeline.writes_at(instant).next().is_some()
+    }
+}
+
+/// A table whose last clean kept the replaced files of a savepoint, which is deleted since. Returns the overwrite, and a replaced file.
+fn with_replaced_files(table: &Table) -> (RequestedTime, String) {
+    let (uri, storage, options) = (table.uri(), StorageOptions::new(), table.options(&[]));
+    let kept = table.write(WriteOperation::BulkInsert, &ROWS);
+    let replaced = table.data_files().pop().unwrap();
+    create_savepoint(&uri, &storage, kept.as_str(), &SavepointNote::default(), (&options, false)).unwrap();
+    let overwrite = table.write(WriteOperation::InsertOverwrite, &[("a", "x", 2), ("c", "x", 2)]);
+    for number in 0..8 {
+        table.write(WriteOperation::Upsert, &[("d", "y", number)]);
+    }
+    table.clean("2").unwrap();
+    assert!(table.data_files().contains(&replaced), "the savepoint keeps the file");
+    delete_savepoint(&uri, &storage, kept.as_str(), &options, false).unwrap();
+    (overwrite, replaced)
+}
+
+#[test]
+fn a_replace_commit_stays_active_until_its_replaced_files_are_cleaned() {
+    for (version, partition_by, has_metadata) in
+        [(6, ["city"].as_slice(), false), (9, &["city"], true), (9, &[], false), (6, &[], true)]
+    {
+        let context = format!("version {version}, partitioned by {partition_by:?}, metadata {has_metadata}");
+        let table = Table::new(version, TableType::MergeOnRead, partition_by, has_metadata);
+        let (overwrite, replaced) = with_replaced_files(&table);
+        let keys = table.keys();
+        table.archive().unwrap();
+        assert!(table.is_active(&overwrite), "{context}");
+        assert_eq!(table.keys(), keys, "{context}");
+        // Once the files are gone, nothing holds it back.
+        table.clean("1").unwrap();
+        assert!(!table.data_files().contains(&replaced), "{context}");
+        table.archive().unwrap();
+        assert!(!table.is_active(&overwrite), "{context}");
+        assert_eq!(table.keys(), keys, "{context}");
     }
 }
 

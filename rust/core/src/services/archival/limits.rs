@@ -4,6 +4,7 @@ use crate::commit::TimelineWriter;
 use crate::config::{TableConfig, TableType};
 use crate::error::Result;
 use crate::names::RequestedTime;
+use crate::services::cleaning::SAVEPOINTS;
 use crate::services::compaction::last_completed_compaction;
 use crate::timeline::metadata::{HoodieCleanMetadata, TimelineMetadata};
 use crate::timeline::{Action, Instant, Timeline};
@@ -43,26 +44,46 @@ pub(super) fn for_replaced_files(timeline: &Timeline, writer: &TimelineWriter) -
     let is_replace = |instant: &&Instant| instant.action.completes_as() == Action::ReplaceCommit;
     let mut replaces = timeline.instants().iter().filter(is_replace);
     let retained = match last_clean(timeline) {
-        Some(clean) => earliest_of_clean(clean, writer)?.or_else(|| Some(clean.requested_time.clone())),
+        Some(clean) => {
+            let metadata = metadata_of_clean(clean, writer)?.unwrap_or_default();
+            let earliest = RequestedTime::parse(&metadata.earliest_commit_to_retain);
+            let saved = earliest.as_ref().and_then(|earliest| savepoint_before(timeline, &metadata, earliest));
+            saved.or(earliest).or_else(|| Some(clean.requested_time.clone()))
+        }
         None => None,
     };
     let first = replaces.find(|replace| retained.as_ref().is_none_or(|retained| replace.requested_time >= *retained));
     Ok(first.map(|first| first.requested_time.clone()))
 }
 
+/// The oldest savepoint that a clean kept, if a file group was replaced between it and the earliest instant that the clean retained: the
+/// clean kept files of replaced groups for it (`ClusteringUtils.getEarliestReplacedSavepointInClean`).
+fn savepoint_before(
+    timeline: &Timeline,
+    clean: &HoodieCleanMetadata,
+    earliest: &RequestedTime,
+) -> Option<RequestedTime> {
+    let savepoints = clean.extra_metadata.as_ref()?.get(SAVEPOINTS)?;
+    let oldest = savepoints.split(',').filter_map(RequestedTime::parse).min()?;
+    let mut replaces = timeline.completed_writes().filter(|write| write.action == Action::ReplaceCommit);
+    let is_between = |replace: &Instant| replace.requested_time >= oldest && replace.requested_time <= *earliest;
+    replaces.any(is_between).then_some(oldest)
+}
+
 /// The earliest instant that the last clean retained.
 pub(super) fn of_last_clean(timeline: &Timeline, writer: &TimelineWriter) -> Result<Option<RequestedTime>> {
-    last_clean(timeline).map_or(Ok(None), |clean| earliest_of_clean(clean, writer))
+    let Some(clean) = last_clean(timeline) else { return Ok(None) };
+    let metadata = metadata_of_clean(clean, writer)?;
+    Ok(metadata.and_then(|metadata| RequestedTime::parse(&metadata.earliest_commit_to_retain)))
 }
 
 fn last_clean(timeline: &Timeline) -> Option<&Instant> {
     timeline.instants().iter().rfind(|instant| instant.action == Action::Clean && instant.is_completed())
 }
 
-fn earliest_of_clean(clean: &Instant, writer: &TimelineWriter) -> Result<Option<RequestedTime>> {
+fn metadata_of_clean(clean: &Instant, writer: &TimelineWriter) -> Result<Option<HoodieCleanMetadata>> {
     let bytes = writer.read(&clean.file_name)?.unwrap_or_default();
-    let metadata = HoodieCleanMetadata::from_bytes(&bytes).map_err(|error| error.at_instant(&clean.requested_time))?;
-    Ok(metadata.and_then(|metadata| RequestedTime::parse(&metadata.earliest_commit_to_retain)))
+    HoodieCleanMetadata::from_bytes(&bytes).map_err(|error| error.at_instant(&clean.requested_time))
 }
 
 /// All limits that the table's own timeline sets.

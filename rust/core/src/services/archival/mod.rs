@@ -5,6 +5,7 @@
 //! | `options` | how many commits stay, by Hudi's options |
 //! | `chooser` | the instants to archive |
 //! | `limits` | what instants must not be archived |
+//! | `replaced` | replace commits whose replaced files have not been deleted |
 //! | `archive_log` | the archive up to table version 7: log files |
 //! | `lsm_history` | the archive from table version 8 on: sorted parquet files and manifests |
 //! | `compact_history` | merges small files of the history, deletes those that no manifest names |
@@ -19,6 +20,7 @@ mod compact_history;
 mod limits;
 mod lsm_history;
 mod options;
+mod replaced;
 mod run;
 
 pub(super) use chooser::instants_to_archive;

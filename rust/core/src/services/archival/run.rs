@@ -4,6 +4,7 @@ use chrono::Utc;
 
 use super::chooser::instants_to_archive;
 use super::options::{ArchivalOptions, KeepCommits};
+use super::replaced::first_with_files;
 use super::{archive_log, compact_history, limits, lsm_history};
 use crate::config::TimelineLayout;
 use crate::error::Result;
@@ -14,7 +15,7 @@ use crate::services::compaction::last_completed_compaction;
 use crate::services::restore::check_no_restore;
 use crate::services::service_table::ServiceTable;
 use crate::services::table_access::TableAccess;
-use crate::timeline::Instant;
+use crate::timeline::{Action, Instant};
 
 /// What an archival did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,8 +78,15 @@ impl<'a> Archival<'a> {
     }
 
     fn choose(&self, table: &ServiceTable) -> Result<Vec<Instant>> {
-        let Some(limits) = self.limits(table)? else { return Ok(Vec::new()) };
-        Ok(instants_to_archive(&table.timeline, self.keep(table)?, &limits))
+        let Some(mut limits) = self.limits(table)? else { return Ok(Vec::new()) };
+        let keep = self.keep(table)?;
+        let chosen = instants_to_archive(&table.timeline, keep, &limits);
+        if !chosen.iter().any(|instant| instant.action == Action::ReplaceCommit) {
+            return Ok(chosen);
+        }
+        let Some(limit) = first_with_files(&*self.access.table()?, &chosen)? else { return Ok(chosen) };
+        limits.push(limit);
+        Ok(instants_to_archive(&table.timeline, keep, &limits))
     }
 
     /// What must not be archived; none if nothing may be.

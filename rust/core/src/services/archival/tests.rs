@@ -11,7 +11,9 @@ use crate::error::Result;
 use crate::services::table_access::TableAccess;
 use crate::storage::failing_store::FailingStore;
 use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions};
-use crate::timeline::metadata::{HoodieCleanMetadata, HoodieCommitMetadata, TimelineMetadata};
+use crate::timeline::metadata::{
+    HoodieCleanMetadata, HoodieCommitMetadata, HoodieReplaceCommitMetadata, OrderedMap, TimelineMetadata,
+};
 use crate::timeline::{MetadataPart, Timeline};
 
 struct Table {
@@ -163,5 +165,61 @@ fn the_archive_has_few_files() {
         let (archived, active) = table.days();
         assert_eq!([archived, active.clone()].concat(), expected(1..=28), "{version}");
         assert!(active.len() <= 4 && table.names(folder).len() <= most, "{:?}", table.names(folder));
+    }
+}
+
+/// Eight commits; the second replaced file group `f` of partition `p`. The clean of the third day retained what was after it, and kept
+/// files of these savepoints.
+fn with_replaced_group(version: u8, savepoints: &str) -> Table {
+    let table = Table::new(version).with_commits(1..=1);
+    let replaced = HoodieReplaceCommitMetadata {
+        operation_type: Some("DAY_2".into()),
+        partition_to_replace_file_ids: Some(OrderedMap::from_iter([("p", vec!["f".to_owned()])])),
+        ..HoodieReplaceCommitMetadata::default()
+    };
+    let content = if version < 8 { replaced.to_json() } else { replaced.to_avro().unwrap() };
+    table.complete(2, "000000000", "replacecommit", &content);
+    let table = table.with_commits(3..=8);
+    let clean = HoodieCleanMetadata {
+        start_clean_time: time(3, "120000000"),
+        earliest_commit_to_retain: time(3, "000000000"),
+        extra_metadata: Some(OrderedMap::from_iter([("savepointed_timestamps", savepoints.to_owned())])),
+        ..HoodieCleanMetadata::default()
+    };
+    table.complete(3, "120000000", "clean", &clean.to_avro().unwrap());
+    table
+}
+
+#[test]
+fn a_replace_commit_stays_as_long_as_its_replaced_group_has_files() {
+    for version in [6, 9] {
+        for name in
+            [format!("f_0-1-2_{}.parquet", time(1, "000000000")), format!(".f_{}.log.1_0-1-2", time(1, "000000000"))]
+        {
+            let table = with_replaced_group(version, "");
+            let path = format!("p/{name}");
+            table.put(&table.store(), "p/.hoodie_partition_metadata", b"");
+            table.put(&table.store(), &path, b"rows");
+            table.put(&table.store(), &format!("p/g_0-1-2_{}.parquet", time(2, "000000000")), b"rows");
+            table.archive(Arc::new(table.store())).unwrap();
+            assert_eq!(table.days(), (expected(1..=1), expected(2..=8)), "{version} {name}");
+            table.store().delete(&path).unwrap();
+            table.archive(Arc::new(table.store())).unwrap();
+            assert_eq!(table.days(), (expected(1..=5), expected(6..=8)), "{version} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_replace_commit_stays_until_a_clean_no_longer_names_a_savepoint_before_it() {
+    for version in [6, 9] {
+        let kept = |savepoints: &str| {
+            let table = with_replaced_group(version, savepoints);
+            table.archive(Arc::new(table.store())).unwrap();
+            table.days().0
+        };
+        assert_eq!(kept(&format!("{},{}", time(5, "000000000"), time(1, "000000000"))), expected(1..=1), "{version}");
+        assert_eq!(kept(&time(3, "000000000")), expected(1..=5), "{version}: nothing was replaced after it");
+        assert_eq!(kept(""), expected(1..=5), "{version}");
     }
 }

@@ -19,7 +19,7 @@ mod run;
 pub(super) use earliest::earliest_to_retain;
 pub use options::{CleaningOptions, CleaningPolicy};
 pub(super) use plan_file::{CheckedPlan, plan_of};
-pub(super) use planner::CleanPlanner;
+pub(super) use planner::{CleanPlanner, SAVEPOINTS};
 pub(super) use run::clean_metadata_of;
 pub use run::{CleanResult, CleanedFile, Cleaning};
 

@@ -22,7 +22,7 @@ use crate::timeline::metadata::{HoodieCleanMetadata, TimelineMetadata};
 use crate::timeline::{Action, Instant, MetadataPart, Timeline};
 
 /// Where plans and results of cleans name the savepoints that they kept.
-pub(super) const SAVEPOINTS: &str = "savepointed_timestamps";
+pub(in crate::services) const SAVEPOINTS: &str = "savepointed_timestamps";
 
 /// Lists the files of partitions, or of all.
 pub(in crate::services) type ListFiles<'a> = dyn Fn(Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> + 'a;
@@ -84,9 +84,8 @@ impl CleanPlanner<'_> {
         let Some(latest) = self.timeline.latest_visible().filter(|_| by_versions || earliest.is_some()) else {
             return Ok(found);
         };
-        if !self.config.partition_fields.is_empty() {
-            found.savepoints = self.timeline.savepoints().map(|one| one.requested_time.to_string()).collect();
-        }
+        // Hudi names them for partitioned tables alone; archival needs them for all.
+        found.savepoints = self.timeline.savepoints().map(|one| one.requested_time.to_string()).collect();
         let wanted = self.changed_partitions(earliest, &found.savepoints)?;
         let kept = self.kept(earliest)?;
         let view = FileSystemView::with_replaced(self.timeline, self.config, latest)?;
