@@ -36,8 +36,8 @@ def row(key, city="oslo", fare=1.0, ts=10, note="n"):
 
 def created(path, kind="mor-9", **arguments):
     table_type, version, options = KINDS[kind]
-    given = {"record_key": "id", "partition_by": "city", "ordering": "ts"} | arguments
-    return mortice.create_table(path, SCHEMA, name="t", table_type=table_type, version=version, **given), options
+    given = {"record_key": "id", "partition_by": "city", "ordering": "ts", "version": version} | arguments
+    return mortice.create_table(path, SCHEMA, name="t", table_type=table_type, **given), options
 
 
 def rows_of(table):
@@ -208,6 +208,23 @@ def test_a_commit_between_read_and_write_is_a_conflict(table, monkeypatch):
     assert rows_of(table)[0] == row("a", fare=2.0, note="other", ts=11)
 
 
+@pytest.mark.parametrize("version", [6, 8, 9])
+def test_columns_that_are_not_named_are_not_those_of_a_late_row(tmp_path, version):
+    table, _ = created(tmp_path / "t", version=version)
+    table.upsert(pa.Table.from_pylist([row("a", note="current")], schema=SCHEMA))
+    table.upsert(pa.Table.from_pylist([row("a", ts=9, note="late")], schema=SCHEMA))
+    assert rows_of(table) == [row("a", note="current")]
+    given = pa.table({"id": ["a"], "city": ["oslo"], "fare": [5.0]})
+    table.merge_into(given, when_matched_update=["fare"])
+    assert rows_of(table) == [row("a", fare=5.0, note="current")]
+    table.compact()
+    assert rows_of(table) == [row("a", fare=5.0, note="current")]
+
+
+PARTIAL_UPDATES = "hoodie.spark.sql.merge.into.partial.updates"
+PARTIAL = {PARTIAL_UPDATES: "true"}
+
+
 def data_blocks(table):
     """The blocks of the table's logs with records: whether they are partial, their columns, the keys in them."""
     found = []
@@ -228,14 +245,16 @@ def data_blocks(table):
     ("arguments", "options", "expected"),
     [
         # An ordering value that is missing would be the least.
-        ({}, {}, [(True, ["fare", "ts"], ["a"])]),
+        ({}, PARTIAL, [(True, ["fare", "ts"], ["a"])]),
+        ({}, {}, [(False, SCHEMA.names, ["a"])]),
         ({"ordering": None}, {}, [(True, ["fare"], ["a"])]),
-        ({}, {"hoodie.logfile.data.block.format": "parquet"}, [(True, ["fare", "ts"], ["a"])]),
-        ({}, {"hoodie.spark.sql.merge.into.partial.updates": "false"}, [(False, SCHEMA.names, ["a"])]),
-        ({}, {"hoodie.index.type": "GLOBAL_SIMPLE"}, [(False, SCHEMA.names, ["a"])]),
+        ({}, PARTIAL | {"hoodie.logfile.data.block.format": "parquet"}, [(True, ["fare", "ts"], ["a"])]),
+        ({"ordering": None}, {PARTIAL_UPDATES: "false"}, [(False, SCHEMA.names, ["a"])]),
+        ({}, PARTIAL | {"hoodie.index.type": "GLOBAL_SIMPLE"}, [(False, SCHEMA.names, ["a"])]),
         (
             {},
-            {
+            PARTIAL
+            | {
                 "hoodie.index.type": "GLOBAL_SIMPLE",
                 "hoodie.simple.index.update.partition.path": "false",
             },
@@ -257,7 +276,7 @@ def test_logs_get_the_updated_columns_alone_where_hudi_writes_them_so(tmp_path, 
 
 def test_new_rows_of_a_log_have_all_columns(tmp_path):
     table, options = created(tmp_path / "t", "bucket")
-    options = options | {"hoodie.bucket.index.num.buckets": "1"}
+    options = options | PARTIAL | {"hoodie.bucket.index.num.buckets": "1"}
     table.upsert(pa.Table.from_pylist([row("a"), row("b")], schema=SCHEMA), options=options)
     given = pa.table({"id": ["a", "b", "c"], "city": ["oslo"] * 3, "fare": [7.0, 8.0, 9.0], "ts": [20, 20, 20]})
     deleted = [("fare", "=", 8.0)]
@@ -272,7 +291,7 @@ def test_new_rows_of_a_log_have_all_columns(tmp_path):
 
 def test_an_update_of_all_columns_is_a_full_row(table):
     full = pa.Table.from_pylist([row("a", fare=2.0, ts=11, note="all")], schema=SCHEMA)
-    table.merge_into(full, when_matched_update=SCHEMA.names)
+    table.merge_into(full, when_matched_update=SCHEMA.names, options=PARTIAL)
     assert data_blocks(table) == [(False, SCHEMA.names, ["a"])]
     assert rows_of(table)[0] == row("a", fare=2.0, ts=11, note="all")
 

@@ -2,6 +2,10 @@
 //!
 //! The conditions are those of Hudi's `MERGE INTO` (`MergeIntoHoodieTableCommand.isPartialUpdateActionForMOR`). Where Hudi refuses
 //! a merge with partial updates (tables without meta columns or with column ids), full rows are written.
+//!
+//! By event time, full rows are written unless the option asks for partial ones. Readers merge the records of a log with each other
+//! before they merge the result with the base row. A late record that the base row has won over is still in the log, and a partial
+//! record behind it takes its other columns from there: Hudi and mortice would return a mixture of the two.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +21,7 @@ use crate::plan::OpenTable;
 
 /// The columns that a merge has changed, joined by commas.
 const COLUMNS: &str = "mortice.write.columns.updated";
-/// Hudi's option that turns partial updates off.
+/// Hudi's option that turns partial updates on or off.
 const IS_ALLOWED: &str = "hoodie.spark.sql.merge.into.partial.updates";
 
 /// The schema of partial-update records: meta columns, the changed columns, and those that records are ordered by. None if full rows
@@ -66,12 +70,16 @@ fn projected(schema: &WriteSchema, changed: &BTreeSet<&str>) -> Result<Option<Sc
 /// Whether a table's logs may have partial records.
 fn may_be_partial(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<bool> {
     let config = &table.config;
+    let default = match table.merge.mode {
+        MergeMode::CommitTime => true,
+        MergeMode::EventTime => false,
+        _ => return Ok(false),
+    };
     if config.table_type != TableType::MergeOnRead
         || config.version.number() < 8
         || !config.populate_meta_fields
         || config.properties.get("hoodie.table.partial.update.mode").is_some()
-        || !matches!(table.merge.mode, MergeMode::CommitTime | MergeMode::EventTime)
-        || !option_values::boolean(options, IS_ALLOWED, true)?
+        || !option_values::boolean(options, IS_ALLOWED, default)?
         || IndexOptions::from_options(config, options)?.updates_partition
     {
         return Ok(false);
