@@ -66,9 +66,9 @@ class TableWrites(TableBase):
         """Deletes keys as one commit.
 
         Args:
-            keys_or_rows: Rows with at least the columns of the record key and of the partition path, or with
-                `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. Keys that are not in the
-                table are left out.
+            keys_or_rows: Rows with `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them, or else
+                with at least the columns of the record key and of the partition path. These are cast to the table's
+                types. Keys that are not in the table are left out.
             options: As for `upsert`.
 
         Returns:

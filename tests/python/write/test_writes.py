@@ -57,6 +57,63 @@ def test_rows_of_a_query_can_be_deleted(table):
     assert content(table) == [("b", "x", 1, 2.0)]
 
 
+@pytest.mark.parametrize(
+    ("stored", "values", "given"),
+    [
+        (pa.timestamp("us"), [1000, 1_000_000], pa.timestamp("ms")),
+        (pa.timestamp("us"), [1000, 1_000_000], pa.timestamp("ns")),
+        (pa.float64(), [0.10000000149011612, 1.5], pa.float32()),
+        (pa.date32(), [-3653, 18262], pa.date64()),
+        (pa.int32(), [1, 2], pa.int64()),
+        (pa.string(), ["a", "b"], pa.dictionary(pa.int32(), pa.string())),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("column", ["id", "day"])
+def test_keys_to_delete_have_the_text_of_the_tables_types(tmp_path, column, stored, values, given):
+    columns = {"id": pa.string(), "day": pa.string()} | {column: stored}
+    table = mortice.create_table(
+        tmp_path / "t", pa.schema(list(columns.items())), name="t", record_key="id", partition_by="day"
+    )
+    arrays = {name: pa.array(values if name == column else ["x", "x"], kind) for name, kind in columns.items()}
+    stored_rows = pa.table(arrays)
+    table.upsert(stored_rows, NO_METADATA)
+    keys = stored_rows.set_column(list(columns).index(column), column, stored_rows[column].cast(given)).slice(1)
+    table.delete(keys, NO_METADATA)
+    assert table.snapshot(columns=[column]).to_arrow()[column].to_pylist() == stored_rows[column].to_pylist()[:1]
+
+
+def test_a_delete_of_a_number_in_another_unit_deletes_no_other_row(tmp_path):
+    at = pa.timestamp("us")
+    table = mortice.create_table(tmp_path / "t", pa.schema([("at", at), ("v", pa.int64())]), name="t", record_key="at")
+    table.upsert(pa.table({"at": pa.array([1000, 1_000_000], at), "v": [1, 2]}), NO_METADATA)
+    table.delete(pa.table({"at": pa.array([1000], pa.timestamp("ms"))}), NO_METADATA)
+    assert table.snapshot(columns=["v"]).to_arrow()["v"].to_pylist() == [1]
+    with pytest.raises(InvalidArgumentError, match='row 1, column "at": the value has a finer unit'):
+        table.delete(pa.table({"at": pa.array([0, 1], pa.timestamp("ns"))}), NO_METADATA)
+    with pytest.raises(InvalidArgumentError, match='column "at" is Int64'):
+        table.delete(pa.table({"at": [1000]}), NO_METADATA)
+
+
+def test_queried_rows_are_deleted_by_their_meta_columns(tmp_path):
+    schema = pa.schema([("id", pa.string()), ("p", pa.binary()), ("v", pa.int64())])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id", partition_by="p")
+    table.upsert(pa.table({"id": ["a", "b"], "p": [b"\x01", b"\x02"], "v": [1, 2]}, schema=schema), NO_METADATA)
+    queried = table.snapshot(filters=[("id", "=", "a")]).to_arrow()
+    table.delete(queried.set_column(queried.schema.get_field_index("id"), "id", pa.array(["b"])), NO_METADATA)
+    assert table.snapshot(columns=["id"]).to_arrow()["id"].to_pylist() == ["b"]
+
+
+def test_nested_keys_to_delete_need_no_other_fields(tmp_path):
+    nested = pa.struct([pa.field("k", pa.int64()), pa.field("z", pa.int64(), nullable=False)])
+    schema = pa.schema([("st", nested), ("v", pa.int64())])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="st.k")
+    given = [{"st": {"k": 1, "z": 1}, "v": 1}, {"st": {"k": 2, "z": 1}, "v": 2}]
+    table.upsert(pa.Table.from_pylist(given, schema), NO_METADATA)
+    table.delete(pa.table({"st": pa.array([{"k": 1, "other": "x"}])}), NO_METADATA)
+    assert table.snapshot(columns=["v"]).to_arrow()["v"].to_pylist() == [2]
+
+
 def test_a_key_returns_after_its_delete(table):
     table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA)
     table.delete(rows(("a", "x", 1, 1.0)), NO_METADATA)

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat;
 
-use super::conform::conformed;
+use super::conform::{conformed, conformed_fields};
 use super::operations::check_operations;
 use super::refused_rows::{ReadRows, RefusedRows};
 use super::schema::WriteSchema;
@@ -15,7 +15,7 @@ use crate::avro_parquet::{ListStructure, ParquetColumns};
 use crate::config::MergeMode;
 use crate::error::{Error, Result};
 use crate::keys::{FieldPath, RowKeyReader, RowKeys};
-use crate::names::RequestedTime;
+use crate::names::{RequestedTime, meta_columns};
 use crate::plan::OpenTable;
 use crate::spill::{RowBatches, RowBatchesBuilder};
 use crate::storage::check_cancelled;
@@ -52,11 +52,24 @@ impl RowSource<'_> {
         Ok(())
     }
 
+    /// The columns of rows to delete that keys are made of, in the table's types, and what makes keys of them: a key has the text that
+    /// the table's type gives a value.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for missing columns and for values that the table's types do not hold.
+    pub(super) fn keys_to_delete(&self, batch: &RecordBatch, first_row: u64) -> Result<(RecordBatch, RowKeyReader)> {
+        let config = &self.table.config;
+        let fields = config.record_key_fields.iter().chain(&config.partition_fields).map(String::as_str);
+        let fields: Vec<&str> = fields.chain([meta_columns::RECORD_KEY, meta_columns::PARTITION_PATH]).collect();
+        let rows = conformed_fields(batch, &self.schema.types, &fields, first_row)?;
+        let reader = RowKeyReader::for_deletes(config, rows.schema_ref(), self.options, self.key_is_global)?;
+        Ok((rows, reader))
+    }
+
     /// The record key of a row that may have any columns, if it has one.
     fn key_of_row(&self, row: &RecordBatch) -> Option<String> {
-        let schema = row.schema();
-        let reader = RowKeyReader::for_deletes(&self.table.config, &schema, self.options, self.key_is_global).ok()?;
-        let keys = reader.read(row, 0).ok()?;
+        let (rows, reader) = self.keys_to_delete(row, 0).ok()?;
+        let keys = reader.read(&rows, 0).ok()?;
         (keys.record_keys.len() == 1).then(|| keys.record_keys.value(0).to_owned())
     }
 }
@@ -109,9 +122,8 @@ impl ReadRows for KeysAlone<'_> {
     type KeyedRows = (RecordBatch, RowKeys);
 
     fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
-        let RowSource { table, options, key_is_global, .. } = self.0;
-        let reader = RowKeyReader::for_deletes(&table.config, &batch.schema(), options, key_is_global)?;
-        Ok((batch.project(&[]).map_err(too_large)?, reader.read(batch, first_row)?))
+        let (rows, reader) = self.0.keys_to_delete(batch, first_row)?;
+        Ok((batch.project(&[]).map_err(too_large)?, reader.read(&rows, first_row)?))
     }
 
     fn record_key(&self, row: &RecordBatch) -> Option<String> {

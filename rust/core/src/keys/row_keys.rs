@@ -107,8 +107,17 @@ impl RowKeyReader {
         Ok(Self { keys, partitions, consistent: option_values::boolean(options, CONSISTENT, false)? })
     }
 
-    /// As [`RowKeyReader::new`], for deletes: under a global index the rows need no partition columns, and the partition path of each
-    /// is empty then, as the global delete key generator's.
+    /// The keys that queried rows have in their meta columns; none if one of the two columns is missing.
+    #[must_use]
+    pub fn of_meta_columns(schema: &Schema) -> Option<Self> {
+        let has_both =
+            [meta_columns::RECORD_KEY, meta_columns::PARTITION_PATH].iter().all(|name| has_text(schema, name));
+        has_both.then_some(Self { keys: KeySource::Stored, partitions: PartitionSource::Stored, consistent: false })
+    }
+
+    /// As [`RowKeyReader::new`], for deletes. Rows that have both meta columns are those of a query, and delete the keys in these.
+    /// Under a global index the rows need no partition columns, and the partition path of each is empty then, as the global delete
+    /// key generator's.
     ///
     /// # Errors
     /// As for `new`; also if the table's keys are generated and the rows have no `_hoodie_record_key`.
@@ -118,6 +127,9 @@ impl RowKeyReader {
         options: &BTreeMap<String, String>,
         index_is_global: bool,
     ) -> Result<Self> {
+        if let Some(stored) = Self::of_meta_columns(schema).filter(|_| config.populate_meta_fields) {
+            return Ok(stored);
+        }
         let is_located = has_all(schema, &config.partition_fields) || has_text(schema, meta_columns::PARTITION_PATH);
         let reader = if index_is_global && !is_located {
             let unpartitioned = TableConfig { partition_fields: Vec::new(), ..config.clone() };
@@ -431,6 +443,16 @@ mod tests {
         let keys = reader(true).unwrap().read(&rows, 0).unwrap();
         assert_eq!((keys.record_keys.value(0), keys.partitions.value(0)), ("id:a", ""));
         assert!(reader(false).is_err());
+        let strings = |value: &str| Arc::new(StringArray::from(vec![value])) as ArrayRef;
+        let queried = RecordBatch::try_from_iter([
+            (meta_columns::RECORD_KEY, strings("id:a")),
+            (meta_columns::PARTITION_PATH, strings("x/2024-01-02")),
+            ("id", strings("other")),
+        ])
+        .unwrap();
+        let reader = RowKeyReader::for_deletes(&config(&lines), queried.schema_ref(), &BTreeMap::new(), false).unwrap();
+        let keys = reader.read(&queried, 0).unwrap();
+        assert_eq!((keys.record_keys.value(0), keys.partitions.value(0)), ("id:a", "x/2024-01-02"));
         let generated =
             RowKeyReader::for_deletes(&config("hoodie.table.version=9"), rows.schema_ref(), &BTreeMap::new(), true);
         assert!(generated.unwrap_err().to_string().contains("_hoodie_record_key"));

@@ -18,9 +18,7 @@ use crate::file_group::FileSlice;
 use crate::index::{IndexOptions, check_layout};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::services::{
-    ClusteringOptions, PlannedClustering, check_no_restore, plan_clustering, planned_clustering,
-};
+use crate::services::{ClusteringOptions, PlannedClustering, check_no_restore, plan_clustering, planned_clustering};
 use crate::storage::{StorageOptions, open_file_store};
 use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
 use crate::write::{BaseFileOptions, WriteStatus};

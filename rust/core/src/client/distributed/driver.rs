@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::assigned::{Assigned, assign_reports, keeps_blooms};
@@ -262,7 +263,8 @@ impl DistributedWrite {
         let (config, options) = (&self.table.config, self.options.values());
         match self.operation {
             WriteOperation::Delete => {
-                RowKeyReader::for_deletes(config, columns, options, self.index.kind.is_global()).map(|_| ())
+                let rows = RecordBatch::new_empty(Arc::new(columns.clone()));
+                self.preparation().source.keys_to_delete(&rows, 0).map(|_| ())
             }
             _ => RowKeyReader::new(config, &self.schema.types, options).map(|_| ()),
         }

@@ -13,9 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::services::{
-    InlineServices, MetadataServices, check_no_restore, remove_leftovers, roll_back_failed_writes,
-};
+use crate::services::{InlineServices, MetadataServices, check_no_restore, remove_leftovers, roll_back_failed_writes};
 use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
 use crate::timeline::Action;
 use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
