@@ -34,7 +34,8 @@ class TableWrites(TableBase):
             table.upsert(pa.table({"id": ["a", "b"], "city": ["x", "y"], "ts": [1, 2]}))
 
         Rows with the same key are merged first, by the table's merge mode. A row whose `_hoodie_is_deleted` is true
-        deletes its key. Columns that the table does not have are added to it. The write starts from the newest state of
+        deletes its key. Columns that the table does not have are added to it. Rows of a table without key fields are
+        inserted, unless they have `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. The write starts from the newest state of
         the table, and the table shows its own commit afterwards.
 
         Args:
@@ -164,7 +165,7 @@ class TableWrites(TableBase):
 
         Args:
             rows: Rows with at least the columns of the record key, the partition path and the ordering value; others
-                are not read.
+                are not read. For a table without key fields, rows of a query with their meta columns.
             options: As for `upsert`.
 
         Returns:
@@ -172,7 +173,8 @@ class TableWrites(TableBase):
 
         Raises as `upsert`; `InvalidArgumentError` if one of the other columns is not nullable.
         """
-        kept = {*self._native.record_key_fields, *self._native.partition_fields, *self._native.ordering_fields}
+        keys = self._native.record_key_fields or writes.GENERATED_KEY
+        kept = {*keys, *self._native.partition_fields, *self._native.ordering_fields}
         return self._write("upsert", *writes.with_nulls(rows, kept, options))
 
     def merge_into(  # noqa: PLR0917

@@ -14,7 +14,19 @@ from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, normal_form
 from mortice.validators import CommitCheck
 
-__all__ = ["checked_options", "commit_of", "delete_partitions", "delete_where", "warn_of", "with_nulls", "write"]
+__all__ = [
+    "GENERATED_KEY",
+    "checked_options",
+    "commit_of",
+    "delete_partitions",
+    "delete_where",
+    "warn_of",
+    "with_nulls",
+    "write",
+]
+
+GENERATED_KEY = ("_hoodie_record_key", "_hoodie_partition_path")
+"""The columns that name a row of a table without key fields."""
 
 
 def write(  # noqa: PLR0917
@@ -108,6 +120,11 @@ def with_nulls(
         pa.RecordBatchReader.from_stream(rows) if hasattr(rows, "__arrow_c_stream__") else pa.table(rows).to_reader()
     )
     columns = {name.split(".")[0].split(":")[0] for name in kept}
+    if set(GENERATED_KEY) <= columns and not set(GENERATED_KEY) <= set(reader.schema.names):
+        raise InvalidArgumentError(
+            f"the table has no key fields: rows need the columns {' and '.join(GENERATED_KEY)}, as a query of the "
+            "table returns them"
+        )
     names = [name for name in reader.schema.names if name in columns]
     schema = pa.schema([reader.schema.field(name) for name in names])
     narrow = pa.RecordBatchReader.from_batches(schema, (batch.select(names) for batch in reader))

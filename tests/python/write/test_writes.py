@@ -114,6 +114,33 @@ def test_nested_keys_to_delete_need_no_other_fields(tmp_path):
     assert table.snapshot(columns=["v"]).to_arrow()["v"].to_pylist() == [2]
 
 
+def test_queried_rows_of_a_table_without_key_fields_are_updated_in_place(tmp_path):
+    schema = pa.schema([("p", pa.string()), ("v", pa.int64())])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key=None, partition_by="p")
+
+    def stored():
+        return sorted((row["p"], row["v"] or 0) for row in table.snapshot(columns=["p", "v"]).to_arrow().to_pylist())
+
+    table.insert(pa.table({"p": ["x", "x", "y"], "v": [1, 2, 3]}), NO_METADATA)
+    queried = table.snapshot().to_arrow()
+    at = queried.schema.get_field_index("v")
+    changed = queried.set_column(at, "v", pa.array([10 * v for v in queried["v"].to_pylist()]))
+    commit = table.upsert(changed, NO_METADATA)
+    assert (commit.updates, commit.inserts) == (3, 0)
+    assert stored() == [("x", 10), ("x", 20), ("y", 30)]
+    table.soft_delete(table.snapshot(filters=[("v", "=", 20)]).to_arrow(), NO_METADATA)
+    assert stored() == [("x", 0), ("x", 10), ("y", 30)]
+    with pytest.raises(InvalidArgumentError, match="no key fields"):
+        table.soft_delete(pa.table({"p": ["x"], "v": [10]}), NO_METADATA)
+    moved = queried.set_column(queried.schema.get_field_index("p"), "p", pa.array(["y"] * 3))
+    with pytest.raises(InvalidArgumentError, match="partition columns say"):
+        table.upsert(moved, NO_METADATA)
+    # Rows without meta columns are new, and so are those of an insert.
+    table.upsert(pa.table({"p": ["z"], "v": [4]}), NO_METADATA)
+    table.insert(table.snapshot(filters=[("p", "=", "z")]).to_arrow(), NO_METADATA)
+    assert stored()[-2:] == [("z", 4), ("z", 4)]
+
+
 def test_a_key_returns_after_its_delete(table):
     table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA)
     table.delete(rows(("a", "x", 1, 1.0)), NO_METADATA)

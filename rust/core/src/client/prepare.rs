@@ -99,7 +99,8 @@ impl Preparation<'_> {
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
         let ignores_failed = ignores_failed(self.source.options)?;
-        let mut reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
+        let reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
+        let mut reader = if self.operation == WriteOperation::Upsert { reader.keeping_keys() } else { reader };
         let types = &self.source.schema.types;
         let (rows, keys) = read_all(&mut reader, types, batches, (ignores_failed, origin.first_row), refused)?;
         let unconditional = marked(batches, DELETES_KEY, rows.num_rows())?;

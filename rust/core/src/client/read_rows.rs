@@ -78,6 +78,8 @@ impl RowSource<'_> {
 pub(super) struct FullRows<'a> {
     source: RowSource<'a>,
     keys: RowKeyReader,
+    /// Whether rows that have keys in their meta columns keep them.
+    keeps_keys: bool,
     /// Says what the files' schema does not take, if that is to be found before files are written.
     stored: Option<ParquetColumns>,
 }
@@ -92,7 +94,30 @@ impl<'a> FullRows<'a> {
         let RowSource { table, schema, options, .. } = source;
         let keys = RowKeyReader::new(&table.config, &schema.types, options)?.with_instant(instant, task);
         let stored = || ParquetColumns::new(&schema.columns, ListStructure::ThreeLevels);
-        Ok(Self { source, keys, stored: ignores_failed.then(stored).transpose()? })
+        Ok(Self { source, keys, keeps_keys: false, stored: ignores_failed.then(stored).transpose()? })
+    }
+
+    /// The same, for an upsert: queried rows of a table without key fields are those of the keys in their meta columns. New keys would
+    /// make duplicates of them. Hudi updates them, too.
+    pub(super) fn keeping_keys(self) -> Self {
+        Self { keeps_keys: self.keys.generates_keys(), ..self }
+    }
+
+    fn keys_of(&self, given: &RecordBatch, rows: &RecordBatch, first_row: u64) -> Result<RowKeys> {
+        let stored = RowKeyReader::of_meta_columns(given.schema_ref()).filter(|_| self.keeps_keys);
+        let Some(stored) = stored else { return self.keys.read(rows, first_row) };
+        let keys = stored.read(given, first_row)?;
+        let partitions = self.keys.read_partitions(rows, first_row)?;
+        match keys.partitions.iter().zip(&partitions).position(|(own, new)| own != new) {
+            None => Ok(keys),
+            Some(row) => Err(Error::invalid_argument(format!(
+                "row {}: {:?} is {:?}, but the partition columns say {:?}; a table without key fields does not move rows: delete the row and insert it",
+                first_row.saturating_add(row as u64),
+                meta_columns::PARTITION_PATH,
+                keys.partitions.value(row),
+                partitions.value(row)
+            ))),
+        }
     }
 }
 
@@ -106,7 +131,7 @@ impl ReadRows for FullRows<'_> {
         if let Some(stored) = &mut self.stored {
             stored.convert(&rows)?;
         }
-        let keys = self.keys.read(&rows, first_row)?;
+        let keys = self.keys_of(batch, &rows, first_row)?;
         Ok((rows, keys))
     }
 
