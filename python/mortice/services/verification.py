@@ -18,8 +18,8 @@ class Finding:
 
     Attributes:
         kind: `missing_file`, `wrong_length`, `unreadable_instant`, `unreadable_metadata_table`, `listed_not_stored`,
-            `stored_not_listed`, `listed_length`, `unreadable_file`, `duplicate_key`, `orphan_file`, `stale_markers` or
-            `dead_heartbeat`.
+            `stored_not_listed`, `listed_length`, `unreadable_file`, `duplicate_key`, `live_replaced_group`,
+            `orphan_file`, `stale_markers` or `dead_heartbeat`.
         path: Where, relative to the table.
         message: In words.
         bytes: The bytes of the file, if there is one.

@@ -8,8 +8,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use super::{
-    ClusteringSteps, CompactRequest, SavepointNote, WriteInput, cluster, compact, create_savepoint, delete_savepoint,
-    log_compact, repair, restore, write,
+    ClusteringSteps, CompactRequest, FindingKind, SavepointNote, VerifyOptions, WriteInput, cluster, compact,
+    create_savepoint, delete_savepoint, log_compact, repair, restore, verify, write,
 };
 use crate::ErrorKind;
 use crate::commit::{NewTable, WriteOperation, create_table};
@@ -132,6 +132,12 @@ impl Table {
     fn is_active(&self, instant: &RequestedTime) -> bool {
         self.open().timeline.writes_at(instant).next().is_some()
     }
+
+    /// Kinds of what is wrong.
+    fn findings(&self) -> Vec<FindingKind> {
+        let report = verify(&self.uri(), &StorageOptions::new(), VerifyOptions::default()).unwrap();
+        report.findings.into_iter().map(|finding| finding.kind).collect()
+    }
 }
 
 /// A table whose last clean kept the replaced files of a savepoint, which is deleted since. Returns the overwrite, and a replaced file.
@@ -167,7 +173,27 @@ fn a_replace_commit_stays_active_until_its_replaced_files_are_cleaned() {
         assert!(!table.data_files().contains(&replaced), "{context}");
         table.archive().unwrap();
         assert!(!table.is_active(&overwrite), "{context}");
-        assert_eq!(table.keys(), keys, "{context}");
+        assert_eq!((table.keys(), table.findings()), (keys, Vec::new()), "{context}");
+    }
+}
+
+#[test]
+fn replaced_file_groups_that_are_live_again_are_found_and_left() {
+    for version in [6, 9] {
+        let table = Table::new(version, TableType::CopyOnWrite, &["city"], false);
+        let (overwrite, replaced) = with_replaced_files(&table);
+        let (bytes, _) = table.local().get(&replaced).unwrap();
+        assert_eq!(table.findings(), []);
+        table.clean("1").unwrap();
+        table.archive().unwrap();
+        assert!(!table.is_active(&overwrite));
+        table.local().put(&replaced, &bytes, None).unwrap();
+        assert!(table.keys().windows(2).any(|keys| keys[0] == keys[1]), "{:?}", table.keys());
+        assert_eq!(table.findings(), [FindingKind::LiveReplacedGroup]);
+        let repaired = repair(&table.uri(), &StorageOptions::new(), &table.options(&[]), false).unwrap();
+        assert!(repaired.repaired.is_empty());
+        let [left] = repaired.left.as_slice() else { panic!("{:?}", repaired.left) };
+        assert!(left.message.contains(overwrite.as_str()) && left.bytes == Some(bytes.len() as u64), "{left:?}");
     }
 }
 

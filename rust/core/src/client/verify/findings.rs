@@ -21,6 +21,8 @@ pub enum FindingKind {
     UnreadableFile,
     /// A record key is in two file groups, or twice in one.
     DuplicateKey,
+    /// Files of a file group that an archived write replaced: its rows are in the table again.
+    LiveReplacedGroup,
     /// A data file that no instant accounts for.
     OrphanFile,
     /// Markers of an instant that is not pending.
@@ -43,6 +45,7 @@ impl FindingKind {
             Self::ListedLength => "listed_length",
             Self::UnreadableFile => "unreadable_file",
             Self::DuplicateKey => "duplicate_key",
+            Self::LiveReplacedGroup => "live_replaced_group",
             Self::OrphanFile => "orphan_file",
             Self::StaleMarkers => "stale_markers",
             Self::DeadHeartbeat => "dead_heartbeat",

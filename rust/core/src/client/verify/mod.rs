@@ -6,6 +6,7 @@
 //! | `stored_files` | the files of the table, and what the timeline says of them |
 //! | `metadata_files` | the metadata table's list of files, compared with the storage |
 //! | `contents` | whether files can be decoded; keys that are in two file groups |
+//! | `replaced_groups` | replaced file groups that are live again |
 //! | `leftovers` | markers and heartbeats that nobody needs |
 //! | `verify` | all of these |
 //! | `repair` | deletes what stopped writers left |
@@ -15,6 +16,7 @@ mod findings;
 mod leftovers;
 mod metadata_files;
 mod repair;
+mod replaced_groups;
 mod stored_files;
 #[expect(clippy::module_inception, reason = "the module's main function has its name")]
 mod verify;

@@ -6,6 +6,7 @@ use super::contents::{duplicate_keys, unreadable_files};
 use super::findings::Finding;
 use super::leftovers::leftovers;
 use super::metadata_files::compare_with_metadata_table;
+use super::replaced_groups::live_replaced_groups;
 use super::stored_files::{StoredFiles, compare_with_timeline, orphans};
 use crate::config::{OnCorrupt, ReadOptions};
 use crate::error::Result;
@@ -41,7 +42,7 @@ pub struct VerifyReport {
 /// Verifies a table. Nothing is changed. Run it while nobody writes: files of a write that is completed meanwhile look wrong.
 ///
 /// # Errors
-/// Those of opening the table and of listing its files; what is wrong with it is in the report.
+/// Those of opening the table, of listing its files and of reading its archive; what is wrong with it is in the report.
 pub fn verify(uri: &str, storage: &StorageOptions, options: VerifyOptions) -> Result<VerifyReport> {
     let store = open_file_store(uri, storage)?;
     let read = ReadOptions { on_corrupt: OnCorrupt::Raise, ..ReadOptions::default() };
@@ -70,6 +71,7 @@ pub(super) fn files_and_timeline(store: &Arc<dyn FileStore>, table: &OpenTable) 
         report.bytes = report.bytes.saturating_add(status.len);
     }
     report.findings.extend(orphans(table, &stored, &written));
+    report.findings.extend(live_replaced_groups(table, &stored)?);
     report.findings.extend(compare_with_metadata_table(table, &stored));
     report.findings.extend(leftovers(store, &table.timeline)?);
     report.findings.extend(written.findings);
