@@ -150,7 +150,8 @@ class Table(TableWrites, TableServices):
 
         Each function gets the table as the write would leave it: its queries return the new rows, `timeline.latest` is
         the write. If one raises an exception or returns False, the write is rolled back, and the exception is raised
-        (`InvalidArgumentError` for False). With several writers they run while the table is locked.
+        (`InvalidArgumentError` for False). With several writers they run while the table is locked. A function must not
+        write to the table: the write that it checks would be rolled back by that one, and raise `WriteConflictError`.
 
         Args:
             validators: Functions of a table, called in this order, after those that this table has.
@@ -162,9 +163,10 @@ class Table(TableWrites, TableServices):
         return table
 
     def preview(self, native: _mortice.Table) -> Table:
-        """Returns the table that validators get, from the native one."""
+        """Returns the table that validators get, from the native one. Its own writes are not validated."""
         table = copy.copy(self)
         table._native = native  # noqa: SLF001
+        table._validators = ()  # noqa: SLF001
         table._forget()  # noqa: SLF001
         return table
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from mortice.errors import InvalidArgumentError
+from mortice.errors import InvalidArgumentError, WriteConflictError
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())])
 KINDS = [("MERGE_ON_READ", 9), ("COPY_ON_WRITE", 9), ("MERGE_ON_READ", 6), ("COPY_ON_WRITE", 6)]
@@ -116,3 +116,20 @@ def test_false_refuses_and_functions_run_in_order(tmp_path):
     assert table.upsert(rows(3)).inserts == 1
     with pytest.raises(InvalidArgumentError, match="validators must be functions"):
         table.with_validators("check")
+
+
+def test_a_write_of_a_validator_is_not_validated_and_ends_the_write_that_is(table):
+    called = []
+
+    def writes(new):
+        called.append(new.timeline.latest.requested_time)
+        new.upsert(rows(7))
+
+    with pytest.raises(WriteConflictError, match="rolled it back"):
+        table.with_validators(writes).upsert(rows(8))
+    assert len(called) == 1
+    after = mortice.Table(table.uri)
+    assert content(after) == BEFORE | {"k7": 1.0}
+    assert after.verify().findings == []
+    table.upsert(rows(9))
+    assert content(mortice.Table(table.uri)) == BEFORE | {"k7": 1.0, "k9": 1.0}

@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::commit_metadata::{commit_metadata, completed_content, written_groups};
-use super::validator::current_validator;
+use super::validator::{current_validator, with_validator};
 use super::{CommitExtra, Committed, Transaction};
 use crate::avro::Schema;
-use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat};
+use crate::commit::{
+    CompletionOutcome, ConflictCheck, HeldLock, RolledBackFiles, WriteOperation, WrittenGroups, delete_heartbeat,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::plan::OpenTable;
-use crate::timeline::Instant;
 use crate::timeline::metadata::HoodieCommitMetadata;
+use crate::timeline::{Action, Instant};
 use crate::write::{Markers, WriteStatus};
 
 /// Why a write is not known to be part of the table.
@@ -75,7 +77,10 @@ impl Transaction {
         let content = completed_content(&self.files, self.action, &metadata, extra)?;
         if let Some(validator) = current_validator() {
             let completion = self.clock.completion_time(&self.instant, &[&now.timeline])?;
-            validator.validate(self.preview(&completion, &content)?)?;
+            let preview = self.preview(&completion, &content)?;
+            // What a validator writes itself is not validated: it would call itself without end.
+            with_validator(None, || validator.validate(preview))?;
+            self.check_pending()?;
         }
         let upkeep = self.target.metadata(&now)?;
         if let Some(upkeep) = &upkeep {
@@ -88,6 +93,12 @@ impl Transaction {
         if let Some(lock) = lock {
             lock.check()?;
         }
+        if let Err(error) = self.check_pending() {
+            if error.kind() == ErrorKind::WriteConflict {
+                self.undo_metadata(upkeep.as_ref(), &now)?;
+            }
+            return Err(error.into());
+        }
         match self.files.complete(&self.instant, self.action, &completion, &content) {
             CompletionOutcome::Completed(instant) => Ok(Done { instant, metadata, upkeep }),
             // Its data files may be those of the other writer.
@@ -95,6 +106,36 @@ impl Transaction {
             CompletionOutcome::Failed(error) => Err(Failure::NotCommitted(error)),
             CompletionOutcome::Unknown(error) => Err(Failure::Open(error)),
         }
+    }
+
+    /// Makes sure, by the timeline as it is now, that no other writer has rolled the write back since its conflicts were checked: a validator
+    /// may take long, and so may the metadata table (`ActiveTimelineV2.transitionStateToComplete`). Usually this is one listing.
+    pub(super) fn check_pending(&self) -> Result<()> {
+        let files = self.files.files()?;
+        let is_rollback = |file: &Instant| file.action == Action::Rollback && file.requested_time > self.instant;
+        let mut own =
+            files.iter().filter(|file| file.requested_time == self.instant && file.action.is_write()).peekable();
+        if own.peek().is_some() && own.all(|file| !file.is_completed()) && !files.iter().any(is_rollback) {
+            return Ok(());
+        }
+        let (now, groups) = (self.target.open()?, WrittenGroups::default());
+        let check = ConflictCheck {
+            writer: &self.files,
+            config: &self.table.config,
+            before: &self.table.timeline,
+            now: &now.timeline,
+            instant: &self.instant,
+            groups: &groups,
+        };
+        check.check_own_instant()
+    }
+
+    /// Undoes what this write has in the metadata table. The other writer's rollback came before it, and the instant is off the timeline, so
+    /// that no later rollback finds it.
+    pub(super) fn undo_metadata(&self, upkeep: Option<&MetadataUpkeep>, now: &OpenTable) -> Result<()> {
+        let Some(upkeep) = upkeep else { return Ok(()) };
+        let rollback = self.clock.requested_time(&[&now.timeline, upkeep.timeline()])?;
+        upkeep.roll_back(&self.instant, &rollback, &RolledBackFiles::default())
     }
 
     fn check_alive(&self) -> Result<()> {

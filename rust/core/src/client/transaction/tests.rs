@@ -6,13 +6,14 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::{CommitExtra, Committed, Transaction};
+use super::{CommitExtra, CommitValidator, Committed, Transaction, with_validator};
 use crate::ErrorKind;
 use crate::avro;
 use crate::commit::{NewTable, WriteOperation, create_table};
 use crate::config::{ReadOptions, TableType, TableVersion};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
+use crate::metadata_upkeep::CommitUpdate;
 use crate::names::{BaseFileName, meta_columns};
 use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
 use crate::storage::failing_store::FailingStore;
@@ -339,6 +340,63 @@ fn a_writer_that_was_rolled_back_finds_out() {
         assert_eq!(table.keys(), set(&["b"]));
         table.insert(table.store(), "h", &["c"]).unwrap();
         table.check_clean("");
+    }
+}
+
+/// Writes to the table while another write is validated, as the only writer.
+struct WritesMeanwhile(Arc<Table>);
+
+impl CommitValidator for WritesMeanwhile {
+    fn validate(&self, _: OpenTable) -> Result<()> {
+        self.0.insert(self.0.store(), "v", &["v"]).map(drop)
+    }
+}
+
+#[test]
+fn a_write_that_was_rolled_back_while_it_was_validated_is_not_completed() {
+    for version in [6, 9] {
+        for table in [Table::new(version), Table::with_metadata(version)] {
+            let table = Arc::new(table);
+            table.insert(table.store(), "f", &["a"]).unwrap();
+            let validator: Arc<dyn CommitValidator> = Arc::new(WritesMeanwhile(Arc::clone(&table)));
+            let error = with_validator(Some(validator), || table.insert(table.store(), "g", &["b"])).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
+            assert_eq!(table.keys(), set(&["a", "v"]), "{version}");
+            table.check_clean(&format!("version {version}"));
+            table.insert(table.store(), "h", &["c"]).unwrap();
+            assert_eq!(table.keys(), set(&["a", "c", "v"]), "{version}");
+            table.check_clean(&format!("version {version}"));
+        }
+    }
+}
+
+#[test]
+fn a_write_that_was_rolled_back_before_it_wrote_the_metadata_table_leaves_nothing_there() {
+    for version in [6, 9] {
+        let table = Table::with_metadata(version);
+        table.insert(table.store(), "f", &["a"]).unwrap();
+        let mut late = table.begin(WriteOperation::Insert).unwrap();
+        late.inflight(&HoodieCommitMetadata::default()).unwrap();
+        let statuses = write_rows(&late, "g", &["b"], 0).unwrap();
+        late.check_pending().unwrap();
+        table.insert(table.store(), "v", &["v"]).unwrap();
+        let now = late.target.open().unwrap();
+        let upkeep = late.target.metadata(&now).unwrap().unwrap();
+        let schema = avro::Schema::parse(SCHEMA).unwrap();
+        let (operation, replaced) = (WriteOperation::Insert, BTreeMap::new());
+        let update = CommitUpdate { operation, statuses: &statuses, replaced: &replaced, schema: &schema };
+        upkeep.write_commit(late.instant(), &update).unwrap();
+        let error = late.check_pending().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
+        late.undo_metadata(Some(&upkeep), &now).unwrap();
+        let folder = if version < 8 { ".hoodie/metadata/.hoodie" } else { ".hoodie/metadata/.hoodie/timeline" };
+        let left = table.local().list(folder).unwrap().unwrap();
+        assert!(!left.iter().any(|entry| entry.name().starts_with(late.instant().as_str())), "{left:?}");
+        drop(late);
+        table.check_metadata(&format!("version {version}"));
+        table.insert(table.store(), "h", &["c"]).unwrap();
+        assert_eq!(table.keys(), set(&["a", "c", "v"]), "{version}");
+        table.check_clean(&format!("version {version}"));
     }
 }
 
