@@ -21,6 +21,7 @@ use crate::services::{Archival, ArchivalResult, CleanResult, Cleaning, TableAcce
 use crate::storage::failing_store::FailingFolder;
 use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions, open_file_store};
 use crate::timeline::Action;
+use crate::timeline::metadata::{HoodieCleanMetadata, TimelineMetadata};
 
 type Options = BTreeMap<String, String>;
 type Row = (&'static str, &'static str, i64);
@@ -33,6 +34,22 @@ const MANUAL: [(&str, &str); 3] = [
 ];
 const FEW_COMMITS: [(&str, &str); 3] =
     [("hoodie.keep.min.commits", "3"), ("hoodie.keep.max.commits", "4"), ("hoodie.clean.commits.retained", "2")];
+
+/// A time of a writer whose clock was ahead.
+pub(super) const LATER: &str = "29990101000000000";
+
+/// A clean of the metadata table, by a writer whose clock was ahead.
+pub(super) fn put_later_clean(store: &LocalStorage, version: u8) {
+    let (folder, completed) = match version {
+        6 => (".hoodie/metadata/.hoodie", format!("{LATER}.clean")),
+        _ => (".hoodie/metadata/.hoodie/timeline", format!("{LATER}_29990101000000001.clean")),
+    };
+    let clean = HoodieCleanMetadata { start_clean_time: LATER.into(), ..HoodieCleanMetadata::default() };
+    let content = bytes::Bytes::from(clean.to_avro().unwrap());
+    for name in [format!("{LATER}.clean.requested"), format!("{LATER}.clean.inflight"), completed] {
+        store.put(&format!("{folder}/{name}"), &content, None).unwrap();
+    }
+}
 
 fn options(entries: &[(&str, &str)]) -> Options {
     entries.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -275,5 +292,19 @@ fn a_restore_that_was_stopped_fails_if_files_of_its_target_are_gone() {
         table.local().put(&saved, &bytes, None).unwrap();
         restore(&uri, &storage, kept.as_str(), &given, false).unwrap();
         assert_eq!(table.keys(), ["a", "b"]);
+    }
+}
+
+#[test]
+fn a_clean_is_later_than_the_instants_of_the_metadata_table() {
+    for version in [6, 9] {
+        let table = Table::new(version, TableType::CopyOnWrite, &["city"], true);
+        for number in 0..4 {
+            table.write(WriteOperation::Upsert, &[("a", "x", number)]);
+        }
+        put_later_clean(&table.local(), version);
+        let cleaned = table.clean("1").unwrap();
+        assert!(cleaned.iter().all(|clean| clean.instant.as_ref().is_some_and(|instant| instant.as_str() > LATER)));
+        assert_eq!((cleaned.len(), table.findings()), (1, Vec::new()), "version {version}");
     }
 }

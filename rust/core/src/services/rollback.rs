@@ -41,6 +41,11 @@ pub trait MetadataRollback {
     /// # Errors
     /// Those of the storage.
     fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()>;
+
+    /// The timeline of the metadata table, which a new rollback must be later than.
+    fn timeline(&self) -> Option<&Timeline> {
+        None
+    }
 }
 
 impl MetadataRollback for MetadataUpkeep {
@@ -50,6 +55,10 @@ impl MetadataRollback for MetadataUpkeep {
 
     fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()> {
         Self::roll_back(self, failed, rollback, touched)
+    }
+
+    fn timeline(&self) -> Option<&Timeline> {
+        Some(Self::timeline(self))
     }
 }
 
@@ -331,7 +340,9 @@ impl Rollbacks<'_> {
         undo.check_removable(&**self.store)?;
         let plan = Bytes::from(undo.to_plan(&**self.store, &target).to_avro()?);
         for _ in 0..ATTEMPTS {
-            let rollback = self.clock.requested_time(&[&timeline])?;
+            let metadata = self.metadata.and_then(MetadataRollback::timeline);
+            let timelines: Vec<&Timeline> = std::iter::once(&timeline).chain(metadata).collect();
+            let rollback = self.clock.requested_time(&timelines)?;
             match self.timeline_writer().request(&rollback, Action::Rollback, &plan)? {
                 PutOutcome::Written(_) => return Ok(Planned { rollback, target, undo }),
                 PutOutcome::Refused => timeline = self.timeline()?,

@@ -15,8 +15,8 @@ use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::{InlineServices, MetadataServices, check_no_restore, remove_leftovers, roll_back_failed_writes};
 use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
-use crate::timeline::Action;
 use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
+use crate::timeline::{Action, Timeline};
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;
@@ -116,13 +116,12 @@ impl Transaction {
     }
 
     fn begin_locked(target: Target, concurrency: Concurrency, operation: WriteOperation) -> Result<Self> {
-        let table = repaired(&target, &concurrency)?;
+        let Repaired { mut table, mut metadata } = repaired(&target, &concurrency)?;
         let action = operation.action(&table.config);
         let files = TimelineWriter::new(Arc::clone(&target.store), &table.config);
         let clock = clock(&table.config, &concurrency);
-        let mut table = table;
         for _ in 0..ATTEMPTS {
-            let instant = clock.requested_time(&[&table.timeline])?;
+            let instant = clock.requested_time(&timelines(&table, metadata.as_ref()))?;
             if let Some(heartbeat) = request(&target, &concurrency, &files, (&instant, action))? {
                 let heartbeat = concurrency.has_heartbeats().then_some(heartbeat).flatten();
                 let data = DataStore::new(&target.store);
@@ -140,6 +139,7 @@ impl Transaction {
                 });
             }
             table = target.open()?;
+            metadata = target.metadata(&table)?;
         }
         let message =
             "other writers keep creating instants at the same times: the table has several writers without a lock";
@@ -172,8 +172,21 @@ fn request(
     }
 }
 
+/// A table that can be written to.
+pub(super) struct Repaired {
+    pub(super) table: Arc<OpenTable>,
+    /// The metadata table, as it is since its own services ran.
+    pub(super) metadata: Option<MetadataUpkeep>,
+}
+
+/// The timelines that new instants must be later than. The metadata table's services may have used a time that the table does not have,
+/// which is not in the past if the clock was set back.
+pub(super) fn timelines<'a>(table: &'a OpenTable, metadata: Option<&'a MetadataUpkeep>) -> Vec<&'a Timeline> {
+    std::iter::once(&table.timeline).chain(metadata.map(MetadataUpkeep::timeline)).collect()
+}
+
 /// The table after failed writes were rolled back and what they left was removed, and with a metadata table if it is to have one.
-pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>> {
+pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Repaired> {
     let table = target.open()?;
     check_no_restore(&table.timeline).map_err(|error| error.in_file(&target.uri))?;
     let metadata = target.metadata(&table)?;
@@ -182,13 +195,18 @@ pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc
     roll_back_failed_writes(&rollbacks, concurrency.failed_writes, concurrency.heartbeat)?;
     remove_leftovers(&rollbacks, concurrency.heartbeat)?;
     let table = target.open()?;
-    if MetadataUpkeep::initialize(&target.store, &table, &target.options)? {
-        return target.open();
+    let (timeline, config, options) = (&table.timeline, &table.config, &target.options);
+    let services = MetadataServices { store: &target.store, config, timeline, clock: &clock, options };
+    let is_changed = match MetadataUpkeep::initialize(&target.store, &table, options)? {
+        true => true,
+        false => metadata.as_ref().map_or(Ok(false), |metadata| services.run(metadata.timeline()))?,
+    };
+    if !is_changed {
+        return Ok(Repaired { table, metadata });
     }
-    let Some(metadata) = metadata else { return Ok(table) };
-    let (timeline, options) = (&table.timeline, &target.options);
-    let services = MetadataServices { store: &target.store, config: &table.config, timeline, clock: &clock, options };
-    if services.run(metadata.timeline())? { target.open() } else { Ok(table) }
+    let table = target.open()?;
+    let metadata = target.metadata(&table)?;
+    Ok(Repaired { table, metadata })
 }
 
 pub(super) fn clock(config: &TableConfig, concurrency: &Concurrency) -> Clock {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::begin::{check_version, clock, repaired};
+use super::begin::{Repaired, check_version, clock, repaired, timelines};
 use super::recorded_store::DataStore;
 use super::{Target, Transaction};
 use crate::commit::{Concurrency, Heartbeat, Heartbeats, TimelineWriter, WriteOperation};
@@ -41,9 +41,9 @@ impl ServiceTarget<'_> {
     pub(in crate::client) fn schedule(&self, action: Action, plan: MakePlan<'_>) -> Result<Option<RequestedTime>> {
         let (target, concurrency) = self.opened()?;
         let lock = concurrency.lock()?;
-        let table = repaired(&target, &concurrency)?;
-        let clock = clock(&table.config, &concurrency);
-        let scheduled = self.request((&target, table), &clock, action, plan)?;
+        let repaired = repaired(&target, &concurrency)?;
+        let clock = clock(&repaired.table.config, &concurrency);
+        let scheduled = self.request((&target, repaired), &clock, action, plan)?;
         if let Some(lock) = lock {
             clock.wait_for_skew()?;
             lock.release()?;
@@ -53,19 +53,20 @@ impl ServiceTarget<'_> {
 
     fn request(
         &self,
-        (target, mut table): (&Target, Arc<OpenTable>),
+        (target, Repaired { mut table, mut metadata }): (&Target, Repaired),
         clock: &crate::commit::Clock,
         action: Action,
         plan: MakePlan<'_>,
     ) -> Result<Option<RequestedTime>> {
         for _ in 0..ATTEMPTS {
-            let instant = clock.requested_time(&[&table.timeline])?;
+            let instant = clock.requested_time(&timelines(&table, metadata.as_ref()))?;
             let Some(content) = plan(&table, &instant)? else { return Ok(None) };
             let files = TimelineWriter::new(Arc::clone(&target.store), &table.config);
             if let PutOutcome::Written(_) = files.request(&instant, action, &content)? {
                 return Ok(Some(instant));
             }
             table = target.open()?;
+            metadata = target.metadata(&table)?;
         }
         let message =
             "other writers keep creating instants at the same times: the table has several writers without a lock";
@@ -112,7 +113,7 @@ impl ServiceTarget<'_> {
                 target.options = MetadataUpkeep::drop_to_rebuild(&target.store, &table, &target.options)?;
             }
         }
-        let table = repaired(&target, &concurrency)?;
+        let table = repaired(&target, &concurrency)?.table;
         MetadataUpkeep::delete_unlisted(&target.store, &table)?;
         if let Some(lock) = lock {
             clock(&table.config, &concurrency).wait_for_skew()?;

@@ -1,23 +1,26 @@
 //! Whole writes, failed ones, ones that are stopped after each change, and several at once.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::{CommitExtra, CommitValidator, Committed, Transaction, with_validator};
+use super::{CommitExtra, CommitValidator, Committed, ServiceTarget, Transaction, with_validator};
 use crate::ErrorKind;
 use crate::avro;
+use crate::client::guarded_services::{LATER, put_later_clean};
 use crate::commit::{NewTable, WriteOperation, create_table};
 use crate::config::{ReadOptions, TableType, TableVersion};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::metadata_upkeep::CommitUpdate;
-use crate::names::{BaseFileName, meta_columns};
+use crate::names::{BaseFileName, RequestedTime, meta_columns};
 use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
 use crate::storage::failing_store::FailingStore;
 use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions};
+use crate::timeline::Action;
 use crate::timeline::metadata::HoodieCommitMetadata;
 use crate::write::{
     BaseFileOptions, CreateHandle, CreateTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
@@ -397,6 +400,33 @@ fn a_write_that_was_rolled_back_before_it_wrote_the_metadata_table_leaves_nothin
         table.insert(table.store(), "h", &["c"]).unwrap();
         assert_eq!(table.keys(), set(&["a", "c", "v"]), "{version}");
         table.check_clean(&format!("version {version}"));
+    }
+}
+
+#[test]
+fn instants_are_later_than_those_of_the_metadata_table() {
+    for version in [6, 9] {
+        let table = Table::with_metadata(version);
+        table.insert(table.store(), "f", &["a"]).unwrap();
+        let mut failed = table.begin(WriteOperation::Insert).unwrap();
+        failed.inflight(&HoodieCommitMetadata::default()).unwrap();
+        drop(failed);
+        put_later_clean(&table.local(), version);
+        let planned = Cell::new(None);
+        let (uri, storage, options) = (table.uri(), StorageOptions::new(), &table.options);
+        let target = ServiceTarget { uri: &uri, storage: &storage, options };
+        let plan = |_: &OpenTable, instant: &RequestedTime| {
+            planned.set(Some(instant.clone()));
+            Ok(None)
+        };
+        assert!(target.schedule(Action::Compaction, &plan).unwrap().is_none());
+        assert!(planned.take().is_some_and(|instant| instant.as_str() > LATER), "version {version}");
+        let timeline = &OpenTable::open(&uri, &storage, ReadOptions::default()).unwrap().timeline;
+        let mut rollbacks = timeline.instants().iter().filter(|instant| instant.action == Action::Rollback);
+        assert!(rollbacks.all(|rollback| rollback.requested_time.as_str() > LATER), "{:?}", timeline.instants());
+        let late = table.insert(table.store(), "g", &["b"]).unwrap();
+        assert!(late.instant.as_str() > LATER, "version {version}");
+        table.check_metadata(&format!("version {version}"));
     }
 }
 

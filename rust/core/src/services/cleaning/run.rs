@@ -26,6 +26,7 @@ use crate::commit::{CleanedFiles, Clock, FailedWrites};
 use crate::config::TimelineLayout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::FileSystemView;
+use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::data_paths::DataPath;
@@ -38,7 +39,7 @@ use crate::storage::PutOutcome;
 use crate::timeline::metadata::{
     HoodieCleanMetadata, HoodieCleanPartitionMetadata, HoodieCleanerPlan, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, Instant};
+use crate::timeline::{Action, Instant, Timeline};
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;
@@ -189,7 +190,10 @@ impl<'a> Cleaning<'a> {
             let content = Bytes::from(plan.to_avro()?);
             let writer = self.access.timeline_writer(&table.config);
             for _ in 0..ATTEMPTS {
-                let instant = clock.requested_time(&[&table.timeline])?;
+                let metadata = self.access.metadata(&table)?;
+                let metadata = metadata.as_ref().map(MetadataUpkeep::timeline);
+                let timelines: Vec<&Timeline> = std::iter::once(&table.timeline).chain(metadata).collect();
+                let instant = clock.requested_time(&timelines)?;
                 if let PutOutcome::Written(_) = writer.request(&instant, Action::Clean, &content)? {
                     return Ok(Some((instant, found)));
                 }
