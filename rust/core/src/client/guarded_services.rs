@@ -295,6 +295,46 @@ fn a_restore_that_was_stopped_fails_if_files_of_its_target_are_gone() {
     }
 }
 
+/// Changes a table to one that is merged by a class of the user.
+fn merge_by_a_user_defined_class(table: &Table, version: u8) {
+    let path = ".hoodie/hoodie.properties";
+    let (bytes, _) = table.local().get(path).unwrap();
+    let mut text = String::from_utf8(bytes.to_vec()).unwrap();
+    let is_of_merge = |line: &&str| !line.contains("payload.class") && !line.contains("merge.mode");
+    text = text.lines().filter(is_of_merge).map(|line| format!("{line}\n")).collect();
+    text.push_str("hoodie.compaction.payload.class=com.example.OwnPayload\n");
+    if version > 6 {
+        text.push_str("hoodie.record.merge.mode=CUSTOM\n");
+    }
+    table.local().put(path, &text.into(), None).unwrap();
+}
+
+#[test]
+fn a_service_that_cannot_merge_leaves_no_plan() {
+    for version in [6, 8] {
+        let table = Table::new(version, TableType::MergeOnRead, &["city"], false);
+        for number in 0..4 {
+            table.write(WriteOperation::Upsert, &[("a", "x", number), ("b", "x", number)]);
+        }
+        merge_by_a_user_defined_class(&table, version);
+        let (uri, storage) = (table.uri(), StorageOptions::new());
+        let given = table.options(&[("hoodie.log.compaction.blocks.threshold", "2")]);
+        let request = CompactRequest { schedule: true, run: true };
+        let services: [(&str, Result<()>); 3] = [
+            ("compact", compact(&uri, &storage, request, &given).map(drop)),
+            ("log_compact", log_compact(&uri, &storage, request, &given).map(drop)),
+            ("cluster", cluster(&uri, &storage, &given, ClusteringSteps { schedule: true, run: true }).map(drop)),
+        ];
+        for (service, done) in services {
+            let error = done.expect_err(service);
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{service}: {error}");
+            assert!(error.to_string().contains("com.example.OwnPayload"), "{service}: {error}");
+        }
+        let pending: Vec<String> = table.open().timeline.pending_writes().map(ToString::to_string).collect();
+        assert!(pending.is_empty(), "version {version}: {pending:?}");
+    }
+}
+
 #[test]
 fn a_clean_is_later_than_the_instants_of_the_metadata_table() {
     for version in [6, 9] {

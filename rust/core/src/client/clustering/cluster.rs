@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::row_order::{RowLayout, check_columns};
 use super::run::{ClusteringRun, replaced_groups};
 use crate::avro::{self, ArrowMapping};
+use crate::client::compaction::check_merge;
 use crate::client::schema::WriteSchema;
 use crate::client::transaction::ServiceTarget;
 use crate::client::write::{WriteResult, check_supported};
@@ -148,6 +149,9 @@ fn plan_of_table(
     live: Vec<FileSlice>,
     instant: &RequestedTime,
 ) -> Result<Option<HoodieRequestedReplaceMetadata>> {
+    if live.iter().any(|slice| !slice.log_files.is_empty()) {
+        check_merge(table)?;
+    }
     let store = open_file_store(target.uri, target.storage)?;
     let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok()).unwrap_or_default();
     plan_clustering(store.as_ref(), &table.timeline, live, &ClusteringOptions::from_options(target.options)?, hour)

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::compact::{CompactRequest, Compacted, PlannedCompaction, checked};
 use super::log_execute::execute_pending_log_compactions;
+use super::schedule::check_merge;
 use crate::client::Committed;
 use crate::client::transaction::ServiceTarget;
 use crate::commit::Clock;
@@ -104,5 +105,6 @@ fn plan_if_due(
     if !compactions.is_log_compaction_due(options)? {
         return Ok(None);
     }
+    check_merge(table)?;
     compactions.log_plan(table, options, &table.files_of_partitions(None)?, instant)
 }

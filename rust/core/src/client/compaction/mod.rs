@@ -21,4 +21,4 @@ pub(super) use execute::{execute_pending, slices_of};
 pub use log_compact::{log_compact, planned_log_compactions};
 pub(super) use log_compact::{log_compact_pending, schedule_log_compaction};
 pub(super) use log_execute::{log_slices_of, pending_log_compactions};
-pub(super) use schedule::schedule;
+pub(super) use schedule::{check_merge, schedule};

@@ -23,10 +23,18 @@ pub(in crate::client) fn schedule(target: ServiceTarget<'_>, commits: u64) -> Re
     })
 }
 
+/// Refuses a table whose logs cannot be merged: a plan that cannot be executed would stay on the timeline.
+///
+/// # Errors
+/// `Unsupported`, with the payload class or the record merger.
+pub(in crate::client) fn check_merge(table: &OpenTable) -> Result<()> {
+    table.merge.check_supported(table.options.semantics).map_err(|error| error.in_file(&table.uri))
+}
+
 /// The plan of a compaction at `instant`; none if none is due.
 ///
 /// # Errors
-/// As for [`TableCompactions::plan`].
+/// As for [`check_merge`] and [`TableCompactions::plan`].
 pub(super) fn plan_if_due(
     target: ServiceTarget<'_>,
     options: &CompactionOptions,
@@ -37,5 +45,6 @@ pub(super) fn plan_if_due(
     if !compactions.is_due(options, instant) {
         return Ok(None);
     }
+    check_merge(table)?;
     compactions.plan(options, &table.files_of_partitions(None)?, instant)
 }
