@@ -196,6 +196,12 @@ def test_rollback_and_cleaning_remove_change_logs(tmp_path):
 
 
 def test_tables_without_meta_columns_are_refused(tmp_path):
-    table = created(tmp_path / "t", "DATA_BEFORE", properties={"hoodie.populate.meta.fields": "false"})
+    with pytest.raises(UnsupportedError, match="change data capture"):
+        created(tmp_path / "t", "DATA_BEFORE", properties={"hoodie.populate.meta.fields": "false"})
+    # A table that Hudi created.
+    table = created(tmp_path / "t", "DATA_BEFORE")
+    properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
+    stored = "hoodie.populate.meta.fields="
+    properties.write_text(properties.read_text().replace(f"{stored}true", f"{stored}false"))
     with pytest.raises(UnsupportedError, match="change data capture"):
         table.upsert(rows(row("k1")))

@@ -327,7 +327,14 @@ def test_metadata_of_the_users_own_is_stored_in_the_commit(tmp_path):
 
 
 def test_tables_whose_files_would_lack_something_are_refused(tmp_path):
-    table = new_table(tmp_path / "trips", properties={"hoodie.datasource.write.drop.partition.columns": "true"})
+    with pytest.raises(UnsupportedError, match=r"drop\.partition\.columns"):
+        new_table(tmp_path / "trips", properties={"hoodie.datasource.write.drop.partition.columns": "true"})
+    assert not (tmp_path / "trips" / ".hoodie").exists()
+    # A table that Hudi created.
+    table = new_table(tmp_path / "trips")
+    properties = tmp_path / "trips" / ".hoodie" / "hoodie.properties"
+    stored = "hoodie.datasource.write.drop.partition.columns="
+    properties.write_text(properties.read_text().replace(f"{stored}false", f"{stored}true"))
     with pytest.raises(UnsupportedError, match=r"drop\.partition\.columns"):
         table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA)
 

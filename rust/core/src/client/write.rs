@@ -24,7 +24,8 @@ use super::transaction::ServiceTarget;
 use super::{CommitExtra, Committed, Transaction};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::WriteOperation;
-use crate::config::{ReadOptions, TableConfig, WriteOptions, is_commit_metadata};
+pub(super) use crate::commit::check_writable as check_supported;
+use crate::config::{ReadOptions, WriteOptions, is_commit_metadata};
 use crate::error::{Error, Result};
 use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, present_keys, tag};
 use crate::names::RequestedTime;
@@ -117,26 +118,6 @@ pub(super) fn committed(
     let failed = run_inline_services(target, &table.config, &committed.instant)?;
     let warnings = warnings.into_iter().chain(failed).collect();
     Ok(WriteResult { committed, refused, warnings })
-}
-
-/// Refuses tables whose files this release does not write as Hudi does.
-pub(super) fn check_supported(config: &TableConfig) -> Result<()> {
-    let refused = [
-        (
-            config.cdc.is_some() && !config.populate_meta_fields,
-            "a table with change data capture (hoodie.table.cdc.enabled) but without meta columns (hoodie.populate.meta.fields=false)",
-        ),
-        (
-            config.drop_partition_columns,
-            "a table without partition columns in its files (hoodie.datasource.write.drop.partition.columns)",
-        ),
-        (config.is_bootstrapped(), "a bootstrapped table (hoodie.bootstrap.base.path)"),
-        (!config.base_file_format.eq_ignore_ascii_case("PARQUET"), "a table whose base files are not Parquet"),
-    ];
-    match refused.into_iter().find(|(is_refused, _)| *is_refused) {
-        Some((_, what)) => Err(Error::unsupported(format!("writing to {what}; write to it with Hudi"))),
-        None => Ok(()),
-    }
 }
 
 /// The plan of a write that has begun: the one that was made before, if that was of the same table.

@@ -19,6 +19,7 @@
 //! | `rolled_back_files` | what a rollback did to data files |
 //! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
 //! | `unique_name` | names of writers |
+//! | `writable_tables` | tables that are not written to |
 
 mod cleaned_files;
 mod clock;
@@ -38,6 +39,7 @@ mod storage_lock;
 mod timeline_writer;
 mod unique_name;
 mod update_properties;
+mod writable_tables;
 
 pub use cleaned_files::{CleanedFiles, CleanedPartition};
 pub use clock::{Clock, epoch_millis, epoch_text, millisecond_before};
@@ -54,3 +56,4 @@ pub use rolled_back_files::{RolledBackFiles, RolledBackPartition};
 pub use storage_lock::{LockValidity, StorageLock};
 pub use timeline_writer::{CompletionOutcome, TimelineWriter};
 pub use update_properties::update_properties;
+pub use writable_tables::check_writable;

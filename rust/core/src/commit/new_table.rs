@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use arrow_schema::Schema;
 
 use super::new_table_options::{MergeChoice, check_options, merge_choice};
+use super::writable_tables::check_writable;
 use crate::avro;
 use crate::config::{PropertiesFile, TableConfig, TableType, TableVersion};
 use crate::error::{Error, Result};
@@ -69,7 +70,9 @@ impl NewTable {
         }
         file.update_checksum()?;
         // The reader's own rules: contradictions that remain are found here.
-        TableConfig::from_properties(file.properties())?.check_supported()?;
+        let config = TableConfig::from_properties(file.properties())?;
+        config.check_supported()?;
+        check_writable(&config)?;
         Ok(file)
     }
 

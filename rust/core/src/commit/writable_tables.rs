@@ -1,0 +1,67 @@
+//! Tables that can be created and read, but not written to.
+
+use crate::config::TableConfig;
+use crate::error::{Error, Result};
+
+/// Refuses tables whose files this release does not write as Hudi does.
+///
+/// # Errors
+/// `Unsupported`, with the property.
+pub fn check_writable(config: &TableConfig) -> Result<()> {
+    let refused = [
+        (
+            config.cdc.is_some() && !config.populate_meta_fields,
+            "a table with change data capture (hoodie.table.cdc.enabled) but without meta columns (hoodie.populate.meta.fields=false)",
+        ),
+        (
+            config.drop_partition_columns,
+            "a table without partition columns in its files (hoodie.datasource.write.drop.partition.columns)",
+        ),
+        (config.is_bootstrapped(), "a bootstrapped table (hoodie.bootstrap.base.path)"),
+        (!config.base_file_format.eq_ignore_ascii_case("PARQUET"), "a table whose base files are not Parquet"),
+    ];
+    match refused.into_iter().find(|(is_refused, _)| *is_refused) {
+        Some((_, what)) => Err(Error::unsupported(format!("writing to {what}; write to it with Hudi"))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use arrow_schema::{DataType, Field, Schema};
+
+    use crate::commit::NewTable;
+    use crate::config::{TableType, TableVersion};
+    use crate::error::{ErrorKind, Result};
+
+    fn created(properties: &[(&str, &str)]) -> Result<()> {
+        let properties: BTreeMap<String, String> =
+            properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let table = NewTable {
+            name: "t".into(),
+            version: TableVersion::for_new_table(9).unwrap(),
+            table_type: TableType::CopyOnWrite,
+            record_key: vec!["id".into()],
+            partition_by: vec!["p".into()],
+            ordering: Vec::new(),
+            properties,
+        };
+        let column = |name: &str| Field::new(name, DataType::Utf8, true);
+        table.properties_file(&Schema::new(vec![column("id"), column("p")])).map(drop)
+    }
+
+    #[test]
+    fn a_table_that_is_not_written_to_is_not_created() {
+        let dropped = "hoodie.datasource.write.drop.partition.columns";
+        let (changes, meta) = (("hoodie.table.cdc.enabled", "true"), ("hoodie.populate.meta.fields", "false"));
+        for (properties, word) in [([(dropped, "true")].as_slice(), dropped), (&[changes, meta], meta.0)] {
+            let error = created(properties).unwrap_err();
+            assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(word), "{error}");
+        }
+        for properties in [[(dropped, "false")], [changes], [meta]] {
+            created(&properties).unwrap();
+        }
+    }
+}
