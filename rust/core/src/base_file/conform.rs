@@ -13,6 +13,7 @@
 //! | decimal | decimal of at least its whole digits and scale |
 //! | int, long, float, double, string | decimal, rounded HALF_UP, floats by their strings; null where it does not fit, as in Spark |
 //! | string | date; null where it is none, as in Spark |
+//! | time of day | its milliseconds (int) or microseconds (long) |
 //! | timestamp of another unit | microseconds, if none is lost |
 //!
 //! Anything else is refused by name: a narrowing would change values.
@@ -162,6 +163,8 @@ fn is_widening(from: &DataType, to: &DataType) -> bool {
         (Int8 | Int16, Int32 | Int64 | Float32 | Float64)
         | (Int32, Int64 | Float32 | Float64)
         | (Int64, Float32 | Float64) => true,
+        // The table's schema has numbers for times of day, which Spark does not have.
+        (DataType::Time32(TimeUnit::Millisecond), Int32) | (DataType::Time64(TimeUnit::Microsecond), Int64) => true,
         (FixedSizeBinary(_) | Utf8, Binary) | (Binary, Utf8) | (DataType::Null, _) => true,
         (Decimal128(precision, scale), Decimal128(to_precision, to_scale)) => {
             let whole = |precision: u8, scale: i8| i16::from(precision) - i16::from(scale);
@@ -231,4 +234,23 @@ fn map(array: &MapArray, entries: &FieldRef, sorted: bool, column: &str) -> Resu
 fn unshaped(column: &str, error: arrow_schema::ArrowError) -> Error {
     Error::invalid_table(format!("column {column}: its type in the base file differs from that of the table"))
         .caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Int32Array, Int64Array, Time32MillisecondArray, Time64MicrosecondArray};
+
+    use super::*;
+
+    /// Earlier releases created tables with such columns.
+    #[test]
+    fn times_of_day_are_the_numbers_of_the_table() {
+        let millis: ArrayRef = Arc::new(Time32MillisecondArray::from(vec![Some(5), None]));
+        let read = conform(&millis, &DataType::Int32, "x").unwrap();
+        assert_eq!(read.as_ref(), &Int32Array::from(vec![Some(5), None]) as &dyn Array);
+        let micros: ArrayRef = Arc::new(Time64MicrosecondArray::from(vec![Some(5), None]));
+        let read = conform(&micros, &DataType::Int64, "x").unwrap();
+        assert_eq!(read.as_ref(), &Int64Array::from(vec![Some(5), None]) as &dyn Array);
+        assert!(conform(&micros, &DataType::Int32, "x").is_err());
+    }
 }
