@@ -1,11 +1,13 @@
 """New tables: the content of `.hoodie`, and invalid arguments, which leave nothing behind."""
 
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
 
 import mortice
+from mortice import InvalidArgumentError
 
 SCHEMA = pa.schema(
     [
@@ -124,3 +126,53 @@ def test_meta_columns_and_invalid_avro_names_are_refused(tmp_path):
         with pytest.raises(mortice.InvalidArgumentError, match=name):
             mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "remedy"),
+    [
+        (pa.time32("s"), "integer or a string"),
+        (pa.time32("ms"), "integer or a string"),
+        (pa.time64("us"), "integer or a string"),
+        (pa.time64("ns"), "integer or a string"),
+        (pa.list_(pa.time64("us")), "integer or a string"),
+        (pa.decimal256(10, 2), "decimal128"),
+        (pa.list_view(pa.int32()), "list"),
+        (pa.run_end_encoded(pa.int32(), pa.string()), "values"),
+        (pa.struct([]), "without fields"),
+        (pa.struct([("a", pa.struct([]))]), "without fields"),
+    ],
+    ids=str,
+)
+def test_types_that_no_reader_or_no_writer_has_are_refused(tmp_path, kind, remedy):
+    schema = pa.schema([("id", pa.string()), ("x", kind)])
+    with pytest.raises(InvalidArgumentError, match=f'column "x.*unsupported type.*{remedy}'):
+        mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
+    assert not (tmp_path / "t" / ".hoodie").exists()
+    table = mortice.create_table(tmp_path / "u", pa.schema([("id", pa.string())]), name="t", record_key="id")
+    with pytest.raises(InvalidArgumentError, match=f'column "x.*unsupported type.*{remedy}'):
+        table.upsert(pa.table({"id": pa.array([], pa.string()), "x": pa.nulls(0, kind)}))
+
+
+@pytest.mark.skipif(not hasattr(pa, "decimal64"), reason="this pyarrow has no small decimals")
+def test_small_decimals_are_written_as_decimal128(tmp_path):
+    schema = pa.schema([("id", pa.string()), ("x", pa.decimal32(5, 2)), ("y", pa.decimal64(12, 3))])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
+    x, y = Decimal("-1.25"), Decimal("123456.789")
+    table.upsert(pa.table({"id": ["a"], "x": [x], "y": [y]}, schema=schema))
+    rows = table.snapshot(columns=["x", "y"]).to_arrow()
+    assert rows.schema.types == [pa.decimal128(5, 2), pa.decimal128(12, 3)]
+    assert rows.to_pylist() == [{"x": x, "y": y}]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([("id", pa.string()), ("v", pa.int64()), ("v", pa.int64())], "more than once"),
+        ([("id", pa.string()), ("v", pa.int64()), ("V", pa.int64())], "in case alone"),
+        ([("id", pa.string()), ("s", pa.struct([("a", pa.int64()), ("A", pa.int64())]))], "in case alone"),
+    ],
+)
+def test_names_that_spark_does_not_tell_apart_are_refused(tmp_path, columns, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        mortice.create_table(tmp_path / "t", pa.schema(columns), name="t", record_key="id")

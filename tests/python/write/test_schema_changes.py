@@ -122,3 +122,52 @@ def test_rows_without_a_key_are_refused_that_no_option_fills(table):
     rows = pa.table({"ts": [2]}, pa.schema([FIRST.field("ts")]))
     with pytest.raises(InvalidArgumentError, match='no column "id", which is in the record key'):
         table.upsert(rows, {**NO_METADATA, "hoodie.write.set.null.for.missing.columns": "true"})
+
+
+SIMPLE = pa.schema([("id", pa.string()), ("v", pa.int64()), ("st", pa.struct([("a", pa.int64())]))])
+
+
+@pytest.fixture
+def simple(tmp_path):
+    table = mortice.create_table(tmp_path / "simple", SIMPLE, name="t", record_key="id")
+    table.upsert(pa.table({"id": ["a", "b"], "v": [1, 2], "st": [{"a": 1}, None]}, schema=SIMPLE), NO_METADATA)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "message"),
+    [
+        (["id", "v", "v"], [["a"], [1], [2]], '"v" is there more than once'),
+        (["id", "v", "new", "new"], [["a"], [1], [2], [3]], '"new" is there more than once'),
+        (["id", "V"], [["a"], [1]], '"V" differs from "v" in case alone'),
+        (["id", "v", "n", "N"], [["a"], [1], [2], [3]], '"N" differs from "n" in case alone'),
+        (["id", "v", "st"], [["a"], [1], [{"a": 1, "A": 2}]], '"st.A" differs from "st.a" in case alone'),
+    ],
+)
+def test_names_that_spark_does_not_tell_apart_are_not_written(simple, columns, values, message):
+    given = pa.Table.from_arrays([pa.array(column) for column in values], names=columns)
+    options = NO_METADATA | {"hoodie.write.set.null.for.missing.columns": "true"}
+    for write in (simple.upsert, simple.insert, simple.bulk_insert):
+        with pytest.raises(InvalidArgumentError, match=message):
+            write(given, options)
+    assert simple.snapshot().count() == 2
+
+
+def test_keys_to_delete_that_are_there_twice_are_refused(simple):
+    with pytest.raises(InvalidArgumentError, match='"id" is there more than once'):
+        simple.delete(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["id", "id"]), NO_METADATA)
+    assert simple.snapshot().count() == 2
+
+
+def test_the_index_of_a_data_frame_is_no_column(simple):
+    frame = pytest.importorskip("pandas").DataFrame({"id": ["a", "b", "c"], "v": [7, 8, 9]})
+    options = NO_METADATA | {"hoodie.write.set.null.for.missing.columns": "true"}
+    filtered = frame[frame["v"] > 7]
+    assert "__index_level_0__" in pa.table(filtered).column_names
+    for write in (simple.upsert, simple.bulk_insert):
+        write(filtered.iloc[:1], options)
+        write(filtered.iloc[1:], options)
+    assert [name for name in simple.schema.names if not name.startswith("_hoodie")] == SIMPLE.names
+    # Without the metadata of pandas it may be anything.
+    with pytest.raises(InvalidArgumentError, match='"__index_level_0__" has the name that pandas gives'):
+        simple.upsert(pa.table(filtered).replace_schema_metadata(None), options)

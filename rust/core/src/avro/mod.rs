@@ -44,7 +44,7 @@ pub use binary::{shortest, write_bytes, write_long};
 pub use container::Container;
 pub use container_header::ContainerHeader;
 pub use decoder::{Datum, Decoder};
-pub use encode::{Encoder, hudi_fields, hudi_schema};
+pub use encode::{Encoder, check_names, check_new_columns, hudi_fields, hudi_schema};
 pub use program::{DecodeProgram, RequestedColumn};
 pub use schema::Schema;
 pub use types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type, Vector};

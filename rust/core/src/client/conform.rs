@@ -242,7 +242,12 @@ pub(super) fn holds(table: &DataType, other: &DataType) -> bool {
         | (T::Binary, T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_))
         | (T::Date32, T::Date64) => true,
         (T::Timestamp(_, zone), T::Timestamp(_, other_zone)) => zone.is_some() == other_zone.is_some(),
-        (T::Decimal128(digits, scale), T::Decimal128(own_digits, own_scale)) => {
+        (
+            T::Decimal128(digits, scale),
+            T::Decimal32(own_digits, own_scale)
+            | T::Decimal64(own_digits, own_scale)
+            | T::Decimal128(own_digits, own_scale),
+        ) => {
             own_scale <= scale
                 && i16::from(*own_digits) - i16::from(*own_scale) <= i16::from(*digits) - i16::from(*scale)
         }

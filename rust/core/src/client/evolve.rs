@@ -25,8 +25,10 @@ impl ColumnEvolution {
     /// record's column, empty for the table. A field that cannot hold the values stays as it is.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the field, for a missing one, and for a new one that has no type in Avro.
+    /// `InvalidArgument`, naming the field, for a missing one, for one that is there twice, and for a new one whose name differs from
+    /// another in case alone, or whose type a table cannot have.
     pub(super) fn fields(self, record: &Record, own: &Fields, given: &Fields, path: &str) -> Result<Vec<Field>> {
+        avro::check_names(given, &record.fields, path)?;
         let mut fields = Vec::with_capacity(record.fields.len());
         for (field, own) in record.fields.iter().zip(own) {
             let path = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
@@ -75,6 +77,7 @@ impl ColumnEvolution {
 fn added_fields(given: &Fields, own: &[Field], namespace: &str, path: &str) -> Result<Vec<Field>> {
     let is_new = |name: &str| own.iter().all(|field| field.name != *name);
     let added: Fields = given.iter().filter(|column| is_new(column.name())).cloned().collect();
+    avro::check_new_columns(&added, path)?;
     let fields = avro::hudi_fields(&added, namespace, path)?;
     Ok(fields.into_iter().map(|field| Field { default: Some(Value::Null), ..field.nullable() }).collect())
 }

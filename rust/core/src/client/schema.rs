@@ -45,8 +45,9 @@ impl WriteSchema {
     /// `InvalidArgument`, naming the column, if a column is missing, or of a type that neither holds the other; `Unsupported` for
     /// tables whose columns have ids (schema on read) if columns are added.
     pub(super) fn resolve(table: &OpenTable, given: &ArrowSchema, options: &BTreeMap<String, String>) -> Result<Self> {
-        let given = without_meta_columns(given);
         let own = own_columns(table)?;
+        let given = without_pandas_index(given, own.as_ref().map(|(found, _)| found))?;
+        let given = without_meta_columns(&given);
         let is_stored = match &own {
             Some((found, _)) => found.field(meta_columns::OPERATION).is_some(),
             None => table.config.stores_operations(),
@@ -56,6 +57,7 @@ impl WriteSchema {
         let with_operation =
             |columns: Schema| if has_operation { table_schema::with_operation(&columns) } else { Ok(columns) };
         let Some((found, has_ids)) = own else {
+            avro::check_new_columns(given.fields(), "")?;
             return Self::from_columns(table, with_operation(avro::hudi_schema(&given, &table.config.name)?)?);
         };
         let found = found.without_fields(&[meta_columns::OPERATION])?;
@@ -123,6 +125,34 @@ pub(super) const OUTPUT: &str = "_mortice_output";
 pub(super) fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
     let is_meta = |name: &str| meta_columns::ALL.contains(&name) || [DELETES_KEY, UPDATES_KEY, OUTPUT].contains(&name);
     ArrowSchema::new(given.fields().iter().filter(|field| !is_meta(field.name())).cloned().collect::<Vec<_>>())
+}
+
+/// The columns without the index of a pandas DataFrame, if it has no name and the table has no such column: pandas gives it one as it
+/// makes Arrow data, with each filter or sort of the rows, and the table would have the column for good.
+///
+/// # Errors
+/// `InvalidArgument` for a column with such a name that pandas does not say to be the index.
+fn without_pandas_index(given: &ArrowSchema, own: Option<&Schema>) -> Result<ArrowSchema> {
+    let is_unknown_index = |name: &str| {
+        let number = name.strip_prefix("__index_level_").and_then(|rest| rest.strip_suffix("__"));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|letter| letter.is_ascii_digit()))
+            && own.is_none_or(|own| own.field(name).is_none())
+    };
+    let pandas = given.metadata().get("pandas").and_then(|json| serde_json::from_str::<serde_json::Value>(json).ok());
+    let index = pandas.as_ref().and_then(|pandas| pandas.get("index_columns")?.as_array());
+    let is_index = |name: &str| index.is_some_and(|columns| columns.iter().any(|column| column.as_str() == Some(name)));
+    let mut kept = Vec::with_capacity(given.fields().len());
+    for field in given.fields() {
+        if !is_unknown_index(field.name()) {
+            kept.push(Arc::clone(field));
+        } else if !is_index(field.name()) {
+            return Err(Error::invalid_argument(format!(
+                "column {:?} has the name that pandas gives to an index, and the table does not have it; leave it out or rename it",
+                field.name()
+            )));
+        }
+    }
+    Ok(ArrowSchema::new(kept))
 }
 
 fn without_operation(given: &ArrowSchema) -> ArrowSchema {

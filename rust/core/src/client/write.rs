@@ -23,6 +23,7 @@ use super::tasks::{TaskOptions, TaskRunner};
 use super::transaction::ServiceTarget;
 use super::{CommitExtra, Committed, Transaction};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
+use crate::avro;
 use crate::commit::WriteOperation;
 pub(super) use crate::commit::check_writable as check_supported;
 use crate::config::{ReadOptions, WriteOptions, is_commit_metadata};
@@ -150,7 +151,10 @@ pub(super) fn schema_of(
     options: &BTreeMap<String, String>,
 ) -> Result<WriteSchema> {
     match operation {
-        WriteOperation::Delete => WriteSchema::of_table(table),
+        WriteOperation::Delete => {
+            avro::check_names(columns.fields(), &[], "")?;
+            WriteSchema::of_table(table)
+        }
         _ => WriteSchema::resolve(table, columns, options),
     }
 }

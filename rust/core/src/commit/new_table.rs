@@ -183,6 +183,7 @@ impl NewTable {
                 field.name()
             )));
         }
+        avro::check_new_columns(columns.fields(), "")?;
         if self.ordering.len() > 1 && self.version.number() < 9 {
             return Err(Error::unsupported(format!(
                 "{} ordering fields at table version {}: several are of version 9; create the table as version 9, or name one",

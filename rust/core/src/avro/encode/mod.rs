@@ -7,6 +7,7 @@
 //! | `column_writer` | the trait of a writer, and null |
 //! | `numbers`, `texts`, `decimals`, `nested` | the writers |
 //! | `hudi_schema` | the schema that Hudi's Spark writer gives columns |
+//! | `new_columns` | which columns a table may get |
 //!
 //! A column is bound to its Avro type once a batch; then rows are written one after the other, each value by its
 //! column's writer. What Arrow holds in another width or unit is accepted where no value changes; where that depends on
@@ -18,8 +19,10 @@ mod decimals;
 mod encoder;
 mod hudi_schema;
 mod nested;
+mod new_columns;
 mod numbers;
 mod texts;
 
 pub use encoder::Encoder;
 pub use hudi_schema::{hudi_fields, hudi_schema};
+pub use new_columns::{check_names, check_new_columns};
