@@ -171,3 +171,38 @@ def test_the_index_of_a_data_frame_is_no_column(simple):
     # Without the metadata of pandas it may be anything.
     with pytest.raises(InvalidArgumentError, match='"__index_level_0__" has the name that pandas gives'):
         simple.upsert(pa.table(filtered).replace_schema_metadata(None), options)
+
+
+@pytest.mark.parametrize(
+    ("role", "stored", "given", "is_allowed"),
+    [
+        ("record_key", pa.int64(), pa.float64(), False),
+        ("record_key", pa.float32(), pa.float64(), False),
+        ("record_key", pa.int32(), pa.int64(), True),
+        ("record_key", pa.int64(), pa.string(), False),
+        ("partition_by", pa.int32(), pa.float64(), False),
+        ("partition_by", pa.int32(), pa.int64(), True),
+        ("ordering", pa.int64(), pa.string(), False),
+        ("ordering", pa.int64(), pa.float64(), True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_nested", [False, True], ids=["column", "field"])
+def test_columns_that_records_are_found_by_keep_their_types(tmp_path, role, stored, given, is_allowed, is_nested):
+    def values(kind):
+        column = pa.array([1, 2]).cast(kind)
+        return pa.StructArray.from_arrays([column], names=["f"]) if is_nested else column
+
+    def rows(kind):
+        return pa.table({"id": ["a", "b"], "x": values(kind), "v": [1, 2]})
+
+    name = "x.f" if is_nested else "x"
+    roles = {"record_key": "id"} | {role: name}
+    table = mortice.create_table(tmp_path / "t", rows(stored).schema, name="t", **roles)
+    table.upsert(rows(stored), NO_METADATA)
+    if is_allowed:
+        table.upsert(rows(given), NO_METADATA)
+    else:
+        with pytest.raises(InvalidArgumentError, match=f'column "{name}" is a .* in the rows'):
+            table.upsert(rows(given), NO_METADATA)
+    assert table.snapshot().count() == 2

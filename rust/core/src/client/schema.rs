@@ -7,9 +7,10 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
 use super::evolve::{ColumnEvolution, FILL_MISSING};
 use super::operations::stores_operations;
-use crate::avro::{self, ArrowMapping, Field, Schema, Type};
+use crate::avro::{self, ArrowMapping, Schema, Type};
 use crate::config::option_values;
 use crate::error::{Error, Result};
+use crate::keys::FieldPath;
 use crate::names::meta_columns;
 use crate::plan::OpenTable;
 use crate::schema::table_schema;
@@ -66,7 +67,8 @@ impl WriteSchema {
         check_has_keys(table, &given)?;
         let types = avro::arrow_schema(&found, ArrowMapping::Table)?;
         let fields = ColumnEvolution { fills }.fields(found.as_record()?, types.fields(), given.fields(), "")?;
-        check_key_types(table, &fields, found.fields())?;
+        let columns = found.with_fields(fields.clone())?;
+        check_key_types(table, &found, &columns)?;
         if has_ids && fields != found.fields() {
             let old = found.fields();
             let changed = fields.iter().filter(|field| !old.contains(field)).map(|field| format!("{:?}", field.name));
@@ -75,7 +77,7 @@ impl WriteSchema {
                 changed.collect::<Vec<_>>().join(", ")
             )));
         }
-        Self::from_columns(table, with_operation(found.with_fields(fields)?)?)
+        Self::from_columns(table, with_operation(columns)?)
     }
 
     /// The schema that another process resolved for the same table, from the Avro JSON of its columns.
@@ -172,20 +174,38 @@ fn check_has_keys(table: &OpenTable, given: &ArrowSchema) -> Result<()> {
     Ok(())
 }
 
-/// Numbers by which records are found or ordered do not become strings: those of stored rows would be other keys, or in another order.
-fn check_key_types(table: &OpenTable, fields: &[Field], before: &[Field]) -> Result<()> {
+/// Columns by which records are found keep their types, since the text of a value is in keys and partition paths: that of 1 is "1" as an
+/// integer of any width, and "1.0" as a double. Numbers by which records are ordered do not become strings, whose order is another.
+fn check_key_types(table: &OpenTable, before: &Schema, after: &Schema) -> Result<()> {
     let config = &table.config;
-    let keys = config.record_key_fields.iter().chain(&config.partition_fields).chain(&table.merge.ordering_fields);
-    for name in keys {
-        let named =
-            |fields: &[Field]| fields.iter().find(|field| field.name == *name).map(|field| field.ty.non_null().clone());
-        if let (Some(Type::String), Some(old)) = (named(fields), named(before))
-            && old != Type::String
-        {
+    let keys = config.record_key_fields.iter().chain(&config.partition_fields).map(|name| (name, true));
+    for (name, is_key) in keys.chain(table.merge.ordering_fields.iter().map(|name| (name, false))) {
+        let path = FieldPath::new(name);
+        let (Some(old), Some(new)) = (path.avro_type(before), path.avro_type(after)) else { continue };
+        let is_allowed = match (old, new) {
+            (Type::Int, Type::Long) => true,
+            (old, new) if is_key => old == new,
+            (old, new) => old == new || *new != Type::String,
+        };
+        if !is_allowed {
             return Err(Error::invalid_argument(format!(
-                "column {name:?} is a string in the rows, but a number in the table, which has its keys or ordering values in it; cast it before the write"
+                "column {name:?} is a {} in the rows, but a {} in the table, which has its keys or ordering values in it; cast it before the write",
+                number_name(new),
+                number_name(old)
             )));
         }
     }
     Ok(())
+}
+
+/// The name of a type that columns of numbers have or get.
+fn number_name(ty: &Type) -> &'static str {
+    match ty {
+        Type::Int => "32-bit integer",
+        Type::Long => "64-bit integer",
+        Type::Float => "float",
+        Type::Double => "double",
+        Type::String => "string",
+        _ => "value of another type",
+    }
 }
