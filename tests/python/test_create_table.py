@@ -176,3 +176,18 @@ def test_small_decimals_are_written_as_decimal128(tmp_path):
 def test_names_that_spark_does_not_tell_apart_are_refused(tmp_path, columns, message):
     with pytest.raises(InvalidArgumentError, match=message):
         mortice.create_table(tmp_path / "t", pa.schema(columns), name="t", record_key="id")
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "value"),
+    [
+        (9, "hoodie.table.keygenerator.type", "NON_PARTITION"),
+        (9, "hoodie.table.keygenerator.type", "GLOBAL_DELETE"),
+        (9, "hoodie.table.keygenerator.type", "NON_PARTITION_AVRO"),
+        (6, "hoodie.table.keygenerator.class", "org.apache.hudi.keygen.NonpartitionedAvroKeyGenerator"),
+    ],
+)
+def test_a_key_generator_without_partitions_is_refused_for_a_partitioned_table(tmp_path, version, name, value):
+    with pytest.raises(InvalidArgumentError, match="for tables without partitions, but partition_by is city"):
+        created(tmp_path / "t", partition_by="city", version=version, properties={name: value})
+    created(tmp_path / "u", version=version, properties={name: value})

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use arrow_schema::Schema;
 
-use super::new_table_options::{MergeChoice, check_options, merge_choice};
+use super::new_table_options::{MergeChoice, check_key_generator, check_options, merge_choice};
 use super::writable_tables::check_writable;
 use crate::avro;
 use crate::config::{PropertiesFile, TableConfig, TableType, TableVersion};
@@ -52,6 +52,7 @@ impl NewTable {
     pub fn properties_file(&self, columns: &Schema) -> Result<PropertiesFile> {
         self.check_columns(columns)?;
         check_options(&self.properties, self.version)?;
+        check_key_generator(&self.properties, &self.partition_by)?;
         let merge = merge_choice(&self.properties, self.version, !self.ordering.is_empty())?;
         if merge == MergeChoice::EventTime && self.ordering.is_empty() {
             return Err(Error::invalid_argument(

@@ -91,6 +91,29 @@ pub(super) fn check_options(properties: &BTreeMap<String, String>, version: Tabl
     Ok(())
 }
 
+/// Refuses a key generator without partitions for a partitioned table, whose rows it would write to the table's own folder.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub(super) fn check_key_generator(properties: &BTreeMap<String, String>, partition_by: &[String]) -> Result<()> {
+    if partition_by.is_empty() {
+        return Ok(());
+    }
+    for name in ["hoodie.table.keygenerator.type", "hoodie.table.keygenerator.class"] {
+        let Some(value) = properties.get(name) else { continue };
+        let class = value.rsplit('.').next().unwrap_or(value).replace("Avro", "");
+        let kind = class.strip_suffix("_AVRO").unwrap_or(&class);
+        if matches!(kind, "NON_PARTITION" | "GLOBAL_DELETE" | "NonpartitionedKeyGenerator" | "GlobalDeleteKeyGenerator")
+        {
+            return Err(Error::invalid_argument(format!(
+                "{name}={value} is for tables without partitions, but partition_by is {}; leave one of them out",
+                partition_by.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The merge mode that the properties name, or else the one that Hudi infers from whether there are ordering fields.
 pub(super) fn merge_choice(
     properties: &BTreeMap<String, String>,
