@@ -74,6 +74,8 @@ mod guarded_services;
 #[cfg(test)]
 mod stalled_services;
 #[cfg(test)]
+mod service_tests;
+#[cfg(test)]
 mod stopped_services;
 
 pub use build_metadata::{BuiltMetadata, MetadataRequest, build_metadata, planned_metadata};

@@ -5,7 +5,9 @@
 //! | `__all_partitions__` | the partitions, by path |
 //! | the path of a partition, `.` for the root | its files, each with its size |
 //!
-//! Entries marked as deleted are ignored.
+//! Entries marked as deleted are ignored. A partition in the list that has no record has no files: each commit lists its partitions
+//! again, so the clean that removes one finds it in the logs, where both entries cancel out (`HoodieMetadataPayload`), and the entry of
+//! the base file stays. Hudi reads such a partition as empty, too (`BaseTableMetadata.fetchAllFilesInPartition`).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -45,13 +47,12 @@ impl MetadataTable {
     /// returned, and little else is read.
     ///
     /// # Errors
-    /// Errors of reading the metadata table; `InvalidTable` if it has no list of partitions, or a partition has no list
-    /// of files.
+    /// Errors of reading the metadata table; `InvalidTable` if it has no list of partitions.
     pub fn list(&self, choose: Option<Choose<'_>>) -> Result<PartitionListing> {
         let Some(choose) = choose else {
             let mut lists = self.lists(None)?;
             let partitions = partitions(&mut lists)?;
-            return listed(partitions, lists, 0);
+            return Ok(listed(partitions, lists, 0));
         };
         let partitions = partitions(&mut self.lists(Some(&BTreeSet::from([ALL_PARTITIONS.to_owned()])))?)?;
         let paths: Vec<&str> = partitions.iter().map(|name| path_of(name)).collect();
@@ -68,7 +69,7 @@ impl MetadataTable {
             return Ok(PartitionListing { files: Vec::new(), left_out });
         }
         let lists = self.lists(Some(&partitions.iter().cloned().collect()))?;
-        listed(partitions, lists, left_out)
+        Ok(listed(partitions, lists, left_out))
     }
 
     /// Returns the entries that are not deleted, by key; if keys are given, only theirs.
@@ -93,16 +94,12 @@ fn partitions(lists: &mut HashMap<String, Names>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> Result<PartitionListing> {
+fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> PartitionListing {
     let files = partitions.into_iter().map(|name| {
-        let Some(names) = lists.remove(&name) else {
-            return Err(Error::invalid_table(format!(
-                "invalid metadata table: the files of partition {name:?} are missing"
-            )));
-        };
-        Ok(PartitionFiles::new(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))
+        let names = lists.remove(&name).unwrap_or_default();
+        PartitionFiles::new(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len)))
     });
-    Ok(PartitionListing { files: files.collect::<Result<_>>()?, left_out })
+    PartitionListing { files: files.collect(), left_out }
 }
 
 fn path_of(name: &str) -> &str {
@@ -156,16 +153,18 @@ mod tests {
         ]);
         let partitions = partitions(&mut lists).unwrap();
         assert_eq!(partitions, [".", "a/1", "b"]);
-        let found = listed(partitions, lists, 3).unwrap();
+        let found = listed(partitions, lists, 3);
         let paths: Vec<&str> = found.files.iter().map(|files| files.partition.as_str()).collect();
         assert_eq!((paths, found.left_out), (vec!["", "a/1", "b"], 3));
         assert_eq!((found.files[1].base_files[0].len, found.files[1].log_files.len()), (7, 0));
     }
 
     #[test]
-    fn what_is_missing_is_not_taken_for_empty() {
+    fn a_partition_without_a_record_is_empty_and_a_missing_list_of_partitions_is_an_error() {
         assert!(partitions(&mut lists(&[("a", &[])])).is_err());
-        let error = listed(vec!["a".into()], lists(&[("b", &[])]), 0).unwrap_err();
-        assert!(error.to_string().contains("\"a\""), "{error}");
+        let found = listed(vec!["a".into(), "b".into()], lists(&[("b", &[(BASE, 7)])]), 0);
+        let sizes: Vec<(&str, usize)> =
+            found.files.iter().map(|files| (files.partition.as_str(), files.base_files.len())).collect();
+        assert_eq!(sizes, [("a", 0), ("b", 1)]);
     }
 }
