@@ -231,17 +231,19 @@ class TableServices(TableBase):
             table.rollback(table.timeline[-1].requested_time, dry_run=True)
 
         Its data files are deleted; up to table version 7 rollback blocks are appended to logs that stay. File groups
-        that it replaced come back. A rollback that was stopped goes on when it is run again, or with the next write.
+        that it replaced come back. A metadata table that was compacted, built or given an index since is built again. A
+        rollback that was stopped goes on when it is run again, or with the next write.
 
         Args:
             instant: The requested time.
-            options: Options by Hudi's names: those of the lock, if the table has several writers.
+            options: Options by Hudi's names: those of the lock, if the table has several writers, and of the metadata
+                table.
             dry_run: True returns what would be done, and changes nothing.
 
         Raises:
             InvalidArgumentError: There is no such instant, or it may not be rolled back: there are later writes, it is
                 savepointed, or the files before it were cleaned. Nothing was changed.
-            UnsupportedError: It is archived, or was compacted in the metadata table. Nothing was changed.
+            UnsupportedError: It is archived. Nothing was changed.
         """
         done = restores.rollback(
             self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)

@@ -195,7 +195,7 @@ fn what_is_in_a_base_file_of_the_metadata_table_is_not_rolled_back() {
         assert!(run(&table, &[("hoodie.metadata.compact.max.delta.commits", "1")]), "{name}");
         let error = upkeep(&table).check_not_compacted(&latest.requested_time).unwrap_err();
         assert!(
-            error.kind() == ErrorKind::Unsupported && error.to_string().contains("hoodie.metadata.enable=false"),
+            error.kind() == ErrorKind::Unsupported && error.to_string().contains("mortice metadata build --rebuild"),
             "{error}"
         );
     }

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::stopped_services::{FIRST, Table, options};
-use super::{VerifyOptions, delete_partitions, verify};
+use super::stopped_services::{FIRST, Row, Table, options};
+use super::{MetadataRequest, UndoneInstant, VerifyOptions, build_metadata, delete_partitions, rollback, verify};
+use crate::config::ReadOptions;
+use crate::error::Result;
+use crate::plan::OpenTable;
 use crate::services::{CleanResult, Cleaning, TableAccess};
 use crate::storage::StorageOptions;
+use crate::timeline::Action;
 
 const NO_SERVICES: [(&str, &str); 3] = [
     ("hoodie.clean.automatic", "false"),
@@ -49,8 +53,10 @@ fn a_partition_that_a_clean_removes_leaves_the_metadata_table_usable() {
         for (at, given) in [&given, &given, &compacting, &given].into_iter().enumerate() {
             let open = table.open(true);
             let listing = open.metadata_table().unwrap().list(None).unwrap();
-            let files = listing.files.iter().filter(|files| files.partition == "y");
-            assert!(files.clone().all(|files| files.base_files.is_empty() && files.log_files.is_empty()));
+            let files: Vec<_> = listing.files.iter().filter(|files| files.partition == "y").collect();
+            assert!(files.iter().all(|files| files.base_files.is_empty() && files.log_files.is_empty()));
+            // It stays in the list.
+            assert_eq!(files.len(), 1, "{version} {at}");
             assert_eq!(findings(&table), [""; 0], "{version} {at}");
             assert_eq!(keys(&table), BTreeSet::from(["a".into(), "b".into()]), "{version} {at}");
             table.upsert(&[("a", "x", 3)], given);
@@ -58,5 +64,103 @@ fn a_partition_that_a_clean_removes_leaves_the_metadata_table_usable() {
         table.upsert(&[("d", "y", 3)], &given);
         assert_eq!(findings(&table), [""; 0], "{version}");
         assert_eq!(keys(&table), BTreeSet::from(["a".into(), "b".into(), "d".into()]), "{version}");
+    }
+}
+
+const NEW: [Row; 2] = [("n", "x", 1), ("m", "q", 1)];
+const RECORD_INDEX: [(&str, &str); 3] = [
+    ("hoodie.index.type", "RECORD_INDEX"),
+    ("hoodie.metadata.record.index.enable", "true"),
+    ("hoodie.metadata.global.record.level.index.enable", "true"),
+];
+
+fn undo(table: &Table, instant: &str, is_dry_run: bool) -> Result<UndoneInstant> {
+    rollback(&table.uri(), &StorageOptions::new(), instant, &options(&NO_SERVICES), is_dry_run)
+}
+
+fn build(table: &Table, request: &MetadataRequest, given: &[(&str, &str)]) {
+    build_metadata(&table.uri(), &StorageOptions::new(), request, &options(given)).unwrap();
+}
+
+/// The actions on the timeline of the metadata table.
+fn metadata_actions(table: &Table) -> Vec<Action> {
+    let folder = table.folder.path().join(".hoodie/metadata");
+    let options = ReadOptions { metadata: false, ..ReadOptions::default() };
+    let metadata = OpenTable::open(&folder.to_string_lossy(), &StorageOptions::new(), options).unwrap();
+    metadata.timeline.instants().iter().map(|instant| instant.action).collect()
+}
+
+/// A write that the metadata table has in base files, as `prepare` makes it, is rolled back, and its keys are inserted again.
+fn check_rolled_back(version: u8, context: &str, given: &[(&str, &str)], prepare: &dyn Fn(&Table)) {
+    let context = format!("{context}, version {version}, {given:?}");
+    let given = [NO_SERVICES.as_slice(), given].concat();
+    let table = Table::new(version);
+    table.upsert(&FIRST, &given);
+    let undone = table.upsert(&NEW, &given);
+    prepare(&table);
+    let partitions = table.partitions();
+    let expected = undo(&table, undone.as_str(), true).unwrap();
+    let done = undo(&table, undone.as_str(), false).unwrap();
+    assert_eq!((&done.deleted, &done.undone_logs), (&expected.deleted, &expected.undone_logs), "{context}");
+    assert_eq!(table.partitions(), partitions, "{context}");
+    assert_eq!(findings(&table), [""; 0], "{context}");
+    assert_eq!(keys(&table), BTreeSet::from(["a", "b", "c"].map(String::from)), "{context}");
+    table.upsert(&NEW, &given);
+    table.upsert(&[("a", "x", 5)], &given);
+    assert_eq!(findings(&table), [""; 0], "{context}");
+    assert_eq!(keys(&table), BTreeSet::from(["a", "b", "c", "m", "n"].map(String::from)), "{context}");
+}
+
+#[test]
+fn a_write_that_is_in_base_files_of_the_metadata_table_is_rolled_back() {
+    for version in [6, 8, 9] {
+        for given in [[].as_slice(), &RECORD_INDEX] {
+            let rebuild = MetadataRequest { rebuilds: true, ..MetadataRequest::default() };
+            check_rolled_back(version, "built again", given, &|table| build(table, &rebuild, given));
+            let compacting = [given, &[("hoodie.metadata.compact.max.delta.commits", "1")]].concat();
+            check_rolled_back(version, "compacted", given, &|table| {
+                build(table, &MetadataRequest::default(), &compacting);
+                assert!(metadata_actions(table).contains(&Action::Commit));
+            });
+        }
+        check_rolled_back(version, "index added", &RECORD_INDEX, &|table| {
+            let of = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let dropping = MetadataRequest { dropped: of(&["record_index"]), ..MetadataRequest::default() };
+            build(table, &dropping, &[]);
+            let adding = MetadataRequest { added: of(&["record_index", "bloom_filters"]), ..dropping };
+            build(table, &MetadataRequest { dropped: Vec::new(), ..adding }, &[]);
+        });
+    }
+}
+
+#[test]
+fn writes_before_and_after_a_metadata_table_was_built_are_rolled_back() {
+    for version in [6, 8, 9] {
+        let table = Table::new(version);
+        let without = [NO_SERVICES.as_slice(), &[("hoodie.metadata.enable", "false")]].concat();
+        table.upsert(&FIRST, &without);
+        let before = table.upsert(&NEW, &without);
+        let after = table.upsert(&[("o", "x", 1)], &NO_SERVICES);
+        undo(&table, after.as_str(), false).unwrap();
+        // All that the metadata table had of it was in logs.
+        assert!(metadata_actions(&table).contains(&Action::Rollback), "{version}");
+        assert_eq!(findings(&table), [""; 0], "{version}");
+        undo(&table, before.as_str(), false).unwrap();
+        assert!(!metadata_actions(&table).contains(&Action::Rollback), "{version}");
+        assert_eq!(findings(&table), [""; 0], "{version}");
+        assert_eq!(keys(&table), BTreeSet::from(["a", "b", "c"].map(String::from)), "{version}");
+    }
+}
+
+#[test]
+fn the_first_write_is_rolled_back_in_the_metadata_table() {
+    for version in [6, 8, 9] {
+        let table = Table::new(version);
+        let first = table.upsert(&FIRST, &NO_SERVICES);
+        undo(&table, first.as_str(), false).unwrap();
+        assert!(metadata_actions(&table).contains(&Action::Rollback), "{version}");
+        table.upsert(&NEW, &NO_SERVICES);
+        assert_eq!(findings(&table), [""; 0], "{version}");
+        assert_eq!(keys(&table), BTreeSet::from(["m", "n"].map(String::from)), "{version}");
     }
 }

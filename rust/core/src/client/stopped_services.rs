@@ -11,7 +11,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use super::{
     CompactRequest, MetadataRequest, SavepointNote, VerifyOptions, WriteInput, build_metadata, create_savepoint,
-    log_compact, restore, verify, write,
+    log_compact, restore, rollback, verify, write,
 };
 use crate::commit::{NewTable, WriteOperation, create_table};
 use crate::config::{ReadOptions, TableType, TableVersion};
@@ -108,7 +108,7 @@ impl Table {
     }
 
     /// The partitions of the metadata table that the table's properties name.
-    fn partitions(&self) -> BTreeSet<String> {
+    pub(super) fn partitions(&self) -> BTreeSet<String> {
         self.open(false).config.metadata_partitions.iter().cloned().collect()
     }
 
@@ -322,6 +322,37 @@ fn statistics_of_other_columns_are_built_wherever_that_was_stopped() {
 fn is_rolled_back(table: &Table) -> bool {
     let names = files_below(&table.folder.path().join(".hoodie/metadata/.hoodie/timeline"));
     names.iter().any(|name| name.ends_with(".rollback"))
+}
+
+#[test]
+fn a_rollback_goes_on_wherever_it_was_stopped() {
+    // The metadata table is built again where it got an index after the write.
+    for (version, is_kept, is_lost) in [(6, false, false), (9, true, true), (9, false, false)] {
+        let table = Table::new(version).with_logs(&[]);
+        let after = table.rows(false);
+        let undone = table.upsert(&[("a", "x", 5), ("d", "z", 1)], &[]);
+        if !is_kept {
+            change_metadata(&table, &adding(&["bloom_filters"])).unwrap();
+        }
+        let run = |table: &Table| {
+            let done = rollback(&table.uri(), &StorageOptions::new(), undone.as_str(), &Options::new(), false);
+            match done {
+                // Nothing is left of it but, maybe, a metadata table to build.
+                Err(error) if error.kind() == crate::ErrorKind::InvalidArgument => {
+                    change_metadata(table, &MetadataRequest::default())
+                }
+                done => done.map(drop),
+            }
+        };
+        let partitions = table.partitions();
+        let service = StoppedService { name: "rollback", run: &run, others: &[], after, partitions, has_others: false };
+        let changes = stop_everywhere(&table, &service, is_lost);
+        assert!(changes > 10, "{changes}");
+        run(&table).unwrap();
+        assert!(version < 8 || is_rolled_back(&table) == is_kept, "{version} {is_kept}");
+        table.upsert(&[NEXT], &[]);
+        table.check_clean("after the rollback");
+    }
 }
 
 #[test]

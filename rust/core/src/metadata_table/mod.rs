@@ -24,5 +24,5 @@ mod record_index;
 pub use column_stats::{COLUMN_STATS, DataSkipping};
 pub use files::{ALL_PARTITIONS, FILES, PartitionListing};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
-pub use open::{KEY, MetadataRows, MetadataTable, is_init_instant, pending};
+pub use open::{KEY, MetadataRows, MetadataTable, has_write, is_init_instant, pending};
 pub use record_index::{KeyLocation, RECORD_INDEX};

@@ -135,12 +135,17 @@ pub fn is_init_instant(time: &RequestedTime) -> bool {
 /// metadata table's partitions out of the table's properties; the check costs nothing.
 fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
     let Some(newest) = table.completed_writes().next_back() else { return Ok(()) };
-    let time = &newest.requested_time;
-    if metadata.completed_writes().any(|instant| instant.requested_time == *time || lists(instant, newest)) {
+    if has_write(metadata, newest) {
         return Ok(());
     }
     Err(Error::invalid_table("the metadata table is behind the data timeline: the table's newest write is missing")
-        .at_instant(time))
+        .at_instant(&newest.requested_time))
+}
+
+/// Whether the active timeline of the metadata table has a completed write of the table, or the listing that it was built from.
+#[must_use]
+pub fn has_write(metadata: &Timeline, write: &Instant) -> bool {
+    metadata.completed_writes().any(|instant| instant.requested_time == write.requested_time || lists(instant, write))
 }
 
 /// Whether an instant of the metadata table is the initialisation of its list of files, from a listing that has those of `write`.

@@ -25,7 +25,7 @@ use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::log::LogFile;
 use crate::log::writer::rollback_block;
-use crate::metadata_table::{ALL_PARTITIONS, partition_name};
+use crate::metadata_table::{ALL_PARTITIONS, has_write, partition_name};
 use crate::names::{LogFileName, RequestedTime};
 use crate::storage::Storage;
 use crate::timeline::metadata::{
@@ -118,6 +118,25 @@ impl MetadataUpkeep {
         self.folder.markers(failed).remove()
     }
 
+    /// Whether [`Self::roll_back`] of an instant, the table's newest write, leaves the metadata table as it was before it. Compactions,
+    /// and partitions that were built from a listing of the table since, have what it wrote in base files.
+    #[must_use]
+    pub fn can_roll_back(&self, target: &Instant) -> bool {
+        if self.folder.config.layout() == TimelineLayout::V2 {
+            return self.can_undo(std::slice::from_ref(target), &[]);
+        }
+        let time = target.requested_time.as_str();
+        let written = self.folder.timeline.writes_at(&target.requested_time).any(Instant::is_completed);
+        // Services and initialisations have the time of a write with a suffix: that of the newest one that is in their base files.
+        let is_before = |instant: &Instant| {
+            let instant = instant.requested_time.as_str();
+            instant.get(..time.len()).unwrap_or(instant) < time
+        };
+        let instants = self.folder.timeline.instants().iter();
+        (written || !target.is_completed())
+            && instants.filter(|instant| !is_before(instant)).all(|instant| self.has_logs_alone(instant))
+    }
+
     /// Whether [`Self::roll_back`] of these instants, one after the other, leaves the metadata table as it was before them: from table
     /// version 8 on, if all it has of them is in logs. `gone` are instants that have left the table's timeline in the course of it.
     ///
@@ -129,7 +148,7 @@ impl MetadataUpkeep {
         let has = |time: &RequestedTime| metadata.writes_at(time).any(Instant::is_completed);
         let left = table.completed_writes().rfind(|write| !is_undone(&write.requested_time));
         // Readers use it only if it has the newest write.
-        if self.folder.config.layout() == TimelineLayout::V1 || left.is_none_or(|left| !has(&left.requested_time)) {
+        if self.folder.config.layout() == TimelineLayout::V1 || left.is_some_and(|left| !has_write(metadata, left)) {
             return false;
         }
         let is_missing = |instant: &Instant| instant.is_completed() && !has(&instant.requested_time);
@@ -142,18 +161,21 @@ impl MetadataUpkeep {
         };
         // No compaction, and no partition that was built, since: they have what is undone in base files.
         metadata.instants().iter().all(|instant| {
-            let is_before = instant.completion_time.as_ref().is_some_and(|completed| completed < first);
-            is_before
-                || match instant.action {
-                    Action::DeltaCommit => !table.instants_at(&instant.requested_time).is_empty(),
-                    Action::Rollback | Action::Clean => true,
-                    _ => false,
-                }
+            instant.completion_time.as_ref().is_some_and(|completed| completed < first) || self.has_logs_alone(instant)
         })
     }
 
-    /// Makes sure that what an instant wrote to the metadata table is in no base file there, which cannot be undone
-    /// (`HoodieBackedTableMetadataWriter.validateRollback`).
+    /// Whether an instant of the metadata table has written nothing but logs, and in them what an instant of the table did.
+    fn has_logs_alone(&self, instant: &Instant) -> bool {
+        match instant.action {
+            Action::DeltaCommit => !self.table.timeline.instants_at(&instant.requested_time).is_empty(),
+            Action::Rollback | Action::Clean => true,
+            _ => false,
+        }
+    }
+
+    /// Makes sure that what a pending instant wrote to the metadata table is in no base file there, which cannot be undone
+    /// (`HoodieBackedTableMetadataWriter.validateRollback`). Writers compact up to the first pending instant only.
     ///
     /// # Errors
     /// `Unsupported`, saying what to do, if it is.
@@ -173,7 +195,8 @@ impl MetadataUpkeep {
             return Ok(());
         }
         let message = format!(
-            "the instant was compacted in the metadata table ({latest}) and cannot be rolled back there: drop the metadata table first, by a write with hoodie.metadata.enable=false"
+            "the instant was compacted in the metadata table ({latest}) and cannot be rolled back there: build the metadata table again, \
+             with `mortice metadata build --rebuild`, which deletes it first"
         );
         Err(Error::unsupported(message).in_file(ROOT).at_instant(failed))
     }

@@ -187,8 +187,8 @@ impl MetadataUpkeep {
         }
     }
 
-    /// Deletes the metadata table of a table that is about to be restored, or that it is to be built again for: it may have been compacted
-    /// since, or be damaged. Returns the options by which [`Self::initialize`] creates the same partitions. Until it has, the table's
+    /// Deletes the metadata table of a table that is about to be restored or rolled back, or that it is to be built again for: it may
+    /// have been compacted since, or be damaged. Returns the options by which [`Self::initialize`] creates the same partitions. Until it has, the table's
     /// properties name them, for the next writer if this one is stopped.
     ///
     /// # Errors
@@ -204,6 +204,21 @@ impl MetadataUpkeep {
         let again = options_for(options, &before);
         drop_metadata_table(store, properties, true)?;
         Ok(again)
+    }
+
+    /// Creates the metadata table that a table had before [`Self::drop_to_rebuild`]. Nothing is done for another table.
+    ///
+    /// # Errors
+    /// As for [`Self::initialize`].
+    pub fn rebuild_dropped(
+        store: &Arc<dyn FileStore>,
+        table: &Arc<OpenTable>,
+        options: &BTreeMap<String, String>,
+    ) -> Result<()> {
+        let properties = &table.config.properties;
+        let is_dropped = ListedPartitions::of_properties(properties).is_empty()
+            && !ListedPartitions::to_rebuild(properties).is_empty();
+        if is_dropped { Self::initialize(store, table, options).map(drop) } else { Ok(()) }
     }
 
     /// Deletes what is left of a metadata table, or of partitions, whose deletion was stopped, or which were being built. Call it under

@@ -1,11 +1,16 @@
 //! Undoes one instant, at a user's request (`BaseHoodieTableServiceClient.rollback`).
+//!
+//! The metadata table is rolled back with it. Where that cannot be done, since it was compacted or built from a listing after the
+//! completed instant, it is deleted before anything is undone, and built again afterwards, as in a restore. Hudi refuses such a rollback
+//! after a compaction, and does not notice partitions that were built.
 
 use std::collections::BTreeMap;
 
 use super::locked_table::{LockedTable, ServiceRequest, requested_time};
 use crate::error::Result;
+use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
-use crate::services::{BegunRollback, UndoneFiles, check_no_restore};
+use crate::services::{BegunRollback, Rollbacks, UndoneFiles, check_no_restore};
 use crate::storage::StorageOptions;
 use crate::timeline::{Action, Instant, InstantState};
 
@@ -48,7 +53,12 @@ pub fn rollback(
     let time = requested_time(instant)?;
     let request = ServiceRequest { uri, storage, options };
     let table = LockedTable::open(&request, "rollback", !is_dry_run)?;
-    let undone = roll_back(&table, &time, is_dry_run);
+    let undone = roll_back(&table, &time, is_dry_run).and_then(|undone| {
+        if !is_dry_run {
+            MetadataUpkeep::rebuild_dropped(&table.store, &request.open()?, &table.options)?;
+        }
+        Ok(undone)
+    });
     table.close(undone).map_err(|error| error.in_file(uri))
 }
 
@@ -56,20 +66,35 @@ fn roll_back(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Res
     check_no_restore(&table.table.timeline)?;
     let (rollbacks, timeline) = (table.rollbacks(), &table.table.timeline);
     if let Some(BegunRollback { rollback, target }) = rollbacks.begun(timeline, time)? {
-        // Its instant may be gone from the timeline already.
+        // Its instant may be gone from the timeline already, and may have been completed before.
         let undone = preview(table, &target, UndoneFiles::OfInstant)?;
         if !is_dry_run {
-            rollbacks.finish_pending()?;
+            able_rollbacks(table, &target)?.finish_pending()?;
         }
         return Ok(UndoneInstant { rollback: (!is_dry_run).then_some(rollback), ..undone });
     }
     let heartbeat = table.concurrency.has_heartbeats().then_some(table.concurrency.heartbeat);
     let target = rollbacks.check(timeline, time, heartbeat)?;
+    if let (Some(metadata), false) = (&table.metadata, target.is_completed()) {
+        metadata.check_not_compacted(time)?;
+    }
     let undone = preview(table, &target, UndoneFiles::OfInstant)?;
     if is_dry_run {
         return Ok(undone);
     }
+    let rollbacks = if target.is_completed() { able_rollbacks(table, &target)? } else { rollbacks };
     Ok(UndoneInstant { rollback: rollbacks.roll_back(time)?, ..undone })
+}
+
+/// Rollbacks with the metadata table, if an instant can be undone there. Otherwise it is deleted, and named for being built again.
+fn able_rollbacks<'a>(table: &'a LockedTable, target: &Instant) -> Result<Rollbacks<'a>> {
+    match &table.metadata {
+        Some(metadata) if !metadata.can_roll_back(target) => {
+            MetadataUpkeep::drop_to_rebuild(&table.store, &table.table, &table.options)?;
+            Ok(table.rollbacks_without_metadata())
+        }
+        _ => Ok(table.rollbacks()),
+    }
 }
 
 /// What a rollback of an instant does.
