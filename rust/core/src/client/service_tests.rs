@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::stopped_services::{FIRST, Row, Table, options};
-use super::{MetadataRequest, UndoneInstant, VerifyOptions, build_metadata, delete_partitions, rollback, verify};
+use super::{
+    CompactRequest, MetadataRequest, UndoneInstant, VerifyOptions, build_metadata, compact, delete_partitions,
+    log_compact, planned_compactions, planned_log_compactions, rollback, verify,
+};
 use crate::config::ReadOptions;
 use crate::error::Result;
 use crate::plan::OpenTable;
@@ -162,5 +165,36 @@ fn the_first_write_is_rolled_back_in_the_metadata_table() {
         table.upsert(&NEW, &NO_SERVICES);
         assert_eq!(findings(&table), [""; 0], "{version}");
         assert_eq!(keys(&table), BTreeSet::from(["m", "n"].map(String::from)), "{version}");
+    }
+}
+
+const BOTH: CompactRequest = CompactRequest { schedule: true, run: true };
+
+#[test]
+fn a_preview_of_a_compaction_does_not_wait_for_writes_that_failed() {
+    let storage = StorageOptions::new();
+    let given = options(&[("hoodie.log.compaction.blocks.threshold", "2")]);
+    for version in [6, 9] {
+        for logs in [false, true] {
+            let table = Table::new(version).with_logs(&NO_SERVICES);
+            let last = table.open(false).timeline.completed_writes().next_back().unwrap().requested_time.clone();
+            let failed = last.as_str().parse::<u64>().unwrap() + 5;
+            let folder = table.folder.path().join(if version < 8 { ".hoodie" } else { ".hoodie/timeline" });
+            for state in ["requested", "inflight"] {
+                std::fs::write(folder.join(format!("{failed}.deltacommit.{state}")), b"").unwrap();
+            }
+            let uri = table.uri();
+            let (planned, done) = match logs {
+                false => (
+                    planned_compactions(&uri, &storage, BOTH, &given).unwrap(),
+                    compact(&uri, &storage, BOTH, &given).unwrap(),
+                ),
+                true => (
+                    planned_log_compactions(&uri, &storage, BOTH, &given).unwrap(),
+                    log_compact(&uri, &storage, BOTH, &given).unwrap(),
+                ),
+            };
+            assert_eq!((planned.len(), done.committed.len()), (1, 1), "{version} {logs}");
+        }
     }
 }

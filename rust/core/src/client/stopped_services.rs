@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::Schema;
 
 use super::{
     CompactRequest, MetadataRequest, SavepointNote, VerifyOptions, WriteInput, build_metadata, create_savepoint,
@@ -51,6 +52,11 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(version: u8) -> Self {
+        Self::of_columns(version, batch(&FIRST).schema_ref())
+    }
+
+    /// With other columns, `id`, `city` and `ts` among them.
+    pub(super) fn of_columns(version: u8, columns: &Schema) -> Self {
         let table = Self { folder: tempfile::tempdir().unwrap(), version };
         let new = NewTable {
             name: "t".into(),
@@ -61,7 +67,7 @@ impl Table {
             ordering: vec!["ts".into()],
             properties: BTreeMap::new(),
         };
-        create_table(&LocalStorage::new(&table.uri(), true), &new, batch(&FIRST).schema_ref()).unwrap();
+        create_table(&LocalStorage::new(&table.uri(), true), &new, columns).unwrap();
         table
     }
 
@@ -84,10 +90,13 @@ impl Table {
     }
 
     pub(super) fn upsert(&self, rows: &[Row], given: &[(&str, &str)]) -> RequestedTime {
-        let rows = batch(rows);
+        self.write(WriteOperation::Upsert, batch(rows), given)
+    }
+
+    pub(super) fn write(&self, operation: WriteOperation, rows: RecordBatch, given: &[(&str, &str)]) -> RequestedTime {
         let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
         let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &options(given) };
-        write(&self.uri(), &StorageOptions::new(), WriteOperation::Upsert, input).unwrap().committed.instant
+        write(&self.uri(), &StorageOptions::new(), operation, input).unwrap().committed.instant
     }
 
     pub(super) fn open(&self, metadata: bool) -> Arc<OpenTable> {

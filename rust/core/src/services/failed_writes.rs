@@ -5,6 +5,7 @@
 use crate::commit::{FailedWrites, HeartbeatOptions, Heartbeats};
 use crate::error::Result;
 use crate::names::RequestedTime;
+use crate::storage::FileStore;
 use crate::timeline::{Action, Timeline};
 
 use super::rollback::Rollbacks;
@@ -23,21 +24,35 @@ pub fn roll_back_failed_writes(
     if policy != FailedWrites::Never {
         finish_rollbacks(rollbacks)?;
     }
-    let mut failed = pending_writes(&rollbacks.timeline()?)?;
+    let mut failed = failed_writes(&**rollbacks.store, &rollbacks.timeline()?, policy, heartbeat)?;
+    // Newest first, as Hudi does: rollback blocks undo the newest blocks of a log first.
+    failed.reverse();
+    for instant in &failed {
+        rollbacks.roll_back(instant)?;
+    }
+    Ok(failed)
+}
+
+/// The requested times of failed writes on a timeline that was read just before, oldest first.
+///
+/// # Errors
+/// Those of the storage.
+pub(super) fn failed_writes(
+    store: &dyn FileStore,
+    timeline: &Timeline,
+    policy: FailedWrites,
+    heartbeat: HeartbeatOptions,
+) -> Result<Vec<RequestedTime>> {
+    let mut failed = pending_writes(timeline)?;
     match policy {
         FailedWrites::Never => return Ok(Vec::new()),
         FailedWrites::Eager => {}
         FailedWrites::Lazy if failed.is_empty() => {}
         // After the timeline: an instant is created after its heartbeat.
         FailedWrites::Lazy => {
-            let heartbeats = Heartbeats::list(&**rollbacks.store)?;
+            let heartbeats = Heartbeats::list(store)?;
             failed.retain(|instant| heartbeats.is_expired(instant, heartbeat));
         }
-    }
-    // Newest first, as Hudi does: rollback blocks undo the newest blocks of a log first.
-    failed.reverse();
-    for instant in &failed {
-        rollbacks.roll_back(instant)?;
     }
     Ok(failed)
 }

@@ -7,7 +7,7 @@ use super::schedule::{plan_if_due, schedule};
 use crate::client::Committed;
 use crate::client::transaction::ServiceTarget;
 use crate::client::write::check_supported;
-use crate::commit::Clock;
+use crate::commit::{Clock, Concurrency};
 use crate::config::{ReadOptions, TableType, WriteOptions};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
@@ -97,10 +97,9 @@ pub fn planned_compactions(
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
     let (table, parsed) = checked(uri, storage, options, "compact")?;
-    let target = ServiceTarget { uri, storage, options: parsed.values() };
+    let compactions = compactions_for_preview(uri, storage, &parsed)?;
     let mut planned = Vec::new();
     if request.run {
-        let compactions = TableCompactions::open(&open_file_store(uri, storage)?)?;
         for instant in compactions.pending() {
             let slices = compactions.slices(&instant)?;
             planned.push(PlannedCompaction { instant: Some(instant), slices });
@@ -109,12 +108,23 @@ pub fn planned_compactions(
     if request.schedule {
         let options = CompactionOptions::from_options(parsed.values(), COMMITS)?;
         let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
-        if let Some(plan) = plan_if_due(target, &options, &table, &instant)? {
-            let slices = TableCompactions::open(&open_file_store(uri, storage)?)?.slices_of_plan(&plan)?;
+        if let Some(plan) = plan_if_due(&compactions, &options, &table, &instant)? {
+            let slices = compactions.slices_of_plan(&plan)?;
             planned.push(PlannedCompaction { instant: None, slices });
         }
     }
     Ok(planned)
+}
+
+/// Opens the table's compactions as they are once failed writes are rolled back.
+pub(super) fn compactions_for_preview(
+    uri: &str,
+    storage: &StorageOptions,
+    options: &WriteOptions,
+) -> Result<TableCompactions> {
+    let store = open_file_store(uri, storage)?;
+    let concurrency = Concurrency::from_options(&store, storage, options.values())?;
+    TableCompactions::open_for_preview(&store, &concurrency)
 }
 
 /// Opens the table and checks the options of a service.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::compact::{CompactRequest, Compacted, PlannedCompaction, checked};
+use super::compact::{CompactRequest, Compacted, PlannedCompaction, checked, compactions_for_preview};
 use super::log_execute::execute_pending_log_compactions;
 use super::schedule::check_merge;
 use crate::client::Committed;
@@ -63,8 +63,7 @@ pub fn planned_log_compactions(
 ) -> Result<Vec<PlannedCompaction>> {
     let (table, parsed) = checked(uri, storage, options, SERVICE)?;
     LogCompactHandle::check(&table).map_err(|error| error.in_file(uri))?;
-    let target = ServiceTarget { uri, storage, options: parsed.values() };
-    let compactions = TableCompactions::open(&open_file_store(uri, storage)?)?;
+    let compactions = compactions_for_preview(uri, storage, &parsed)?;
     let mut planned = Vec::new();
     if request.run {
         for instant in compactions.pending_log_compactions() {
@@ -77,7 +76,7 @@ pub fn planned_log_compactions(
     if request.schedule {
         let options = LogCompactionOptions::from_options(parsed.values())?;
         let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
-        if let Some(plan) = plan_if_due(target, &options, &table, &instant)? {
+        if let Some(plan) = plan_if_due(&compactions, &options, &table, &instant)? {
             planned.push(PlannedCompaction { instant: None, slices: compactions.slices_of_plan(&plan)? });
         }
     }
@@ -91,17 +90,17 @@ pub fn planned_log_compactions(
 pub(in crate::client) fn schedule_log_compaction(target: ServiceTarget<'_>) -> Result<Option<RequestedTime>> {
     let options = LogCompactionOptions::from_options(target.options)?;
     target.schedule(Action::LogCompaction, &|table, instant| {
-        plan_if_due(target, &options, table, instant)?.map(|plan| plan.to_avro().map(Bytes::from)).transpose()
+        let compactions = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?;
+        plan_if_due(&compactions, &options, table, instant)?.map(|plan| plan.to_avro().map(Bytes::from)).transpose()
     })
 }
 
 fn plan_if_due(
-    target: ServiceTarget<'_>,
+    compactions: &TableCompactions,
     options: &LogCompactionOptions,
     table: &OpenTable,
     instant: &RequestedTime,
 ) -> Result<Option<HoodieCompactionPlan>> {
-    let compactions = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?;
     if !compactions.is_log_compaction_due(options)? {
         return Ok(None);
     }

@@ -19,7 +19,8 @@ use crate::timeline::metadata::{HoodieCompactionPlan, TimelineMetadata};
 pub(in crate::client) fn schedule(target: ServiceTarget<'_>, commits: u64) -> Result<Option<RequestedTime>> {
     let options = CompactionOptions::from_options(target.options, commits)?;
     target.schedule(Action::Compaction, &|table, instant| {
-        plan_if_due(target, &options, table, instant)?.map(|plan| plan.to_avro().map(Bytes::from)).transpose()
+        let compactions = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?;
+        plan_if_due(&compactions, &options, table, instant)?.map(|plan| plan.to_avro().map(Bytes::from)).transpose()
     })
 }
 
@@ -36,12 +37,11 @@ pub(in crate::client) fn check_merge(table: &OpenTable) -> Result<()> {
 /// # Errors
 /// As for [`check_merge`] and [`TableCompactions::plan`].
 pub(super) fn plan_if_due(
-    target: ServiceTarget<'_>,
+    compactions: &TableCompactions,
     options: &CompactionOptions,
     table: &OpenTable,
     instant: &RequestedTime,
 ) -> Result<Option<HoodieCompactionPlan>> {
-    let compactions = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?;
     if !compactions.is_due(options, instant) {
         return Ok(None);
     }

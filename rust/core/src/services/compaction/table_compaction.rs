@@ -7,10 +7,12 @@ use super::plan::{operation_of, plan_of, planned_slices, slices_of_plan};
 use super::slices::{planned_groups, slices_to_compact};
 use super::strategy::CompactionStrategy;
 use super::trigger::{Trigger, TriggerNames};
+use crate::commit::Concurrency;
 use crate::config::option_values;
 use crate::error::Result;
 use crate::file_group::{FileSlice, PartitionFiles};
 use crate::names::RequestedTime;
+use crate::services::failed_writes::failed_writes;
 use crate::services::service_table::ServiceTable;
 use crate::storage::FileStore;
 use crate::timeline::Action;
@@ -48,6 +50,8 @@ impl CompactionOptions {
 /// The compactions of the table at the root of a store, as the table is when this is opened.
 pub struct TableCompactions {
     pub(super) table: ServiceTable,
+    /// Pending writes that a new plan need not wait for.
+    failed: BTreeSet<RequestedTime>,
 }
 
 impl TableCompactions {
@@ -56,7 +60,18 @@ impl TableCompactions {
     /// # Errors
     /// Those of reading the table's properties and timeline.
     pub fn open(store: &Arc<dyn FileStore>) -> Result<Self> {
-        Ok(Self { table: ServiceTable::open_root(store)? })
+        Ok(Self { table: ServiceTable::open_root(store)?, failed: BTreeSet::new() })
+    }
+
+    /// The same for a preview: as if failed writes were rolled back, which is done before a plan is made.
+    ///
+    /// # Errors
+    /// Those of reading the table's properties and timeline, and of listing heartbeats.
+    pub fn open_for_preview(store: &Arc<dyn FileStore>, concurrency: &Concurrency) -> Result<Self> {
+        let opened = Self::open(store)?;
+        let (policy, heartbeat) = (concurrency.failed_writes, concurrency.heartbeat);
+        let failed = failed_writes(&**store, &opened.table.timeline, policy, heartbeat)?;
+        Ok(Self { failed: failed.into_iter().collect(), ..opened })
     }
 
     /// Pending compactions, oldest first.
@@ -76,7 +91,9 @@ impl TableCompactions {
     /// Whether pending writes may be writing to the slices of a new plan.
     pub(super) fn has_to_wait(&self) -> bool {
         let is_service = |action| matches!(action, Action::Compaction | Action::LogCompaction | Action::Clustering);
-        self.table.is_v1() && self.table.timeline.pending_writes().any(|instant| !is_service(instant.action))
+        let mut pending = self.table.timeline.pending_writes();
+        self.table.is_v1()
+            && pending.any(|instant| !is_service(instant.action) && !self.failed.contains(&instant.requested_time))
     }
 
     /// The plan of a new compaction at `instant`; none if there is nothing to compact. `partitions` are the files of the table.
