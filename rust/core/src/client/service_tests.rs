@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use super::stopped_services::{FIRST, Row, Table, options};
 use super::{
-    CompactRequest, MetadataRequest, UndoneInstant, VerifyOptions, build_metadata, compact, delete_partitions,
-    log_compact, planned_compactions, planned_log_compactions, rollback, verify,
+    ClusteringSteps, CompactRequest, MetadataRequest, UndoneInstant, VerifyOptions, build_metadata, cluster,
+    clustering_preview, compact, delete_partitions, log_compact, planned_compactions, planned_log_compactions,
+    rollback, verify,
 };
+use crate::ErrorKind;
 use crate::config::ReadOptions;
 use crate::error::Result;
 use crate::plan::OpenTable;
@@ -169,6 +171,7 @@ fn the_first_write_is_rolled_back_in_the_metadata_table() {
 }
 
 const BOTH: CompactRequest = CompactRequest { schedule: true, run: true };
+const CLUSTER: ClusteringSteps = ClusteringSteps { schedule: true, run: true };
 
 #[test]
 fn a_preview_of_a_compaction_does_not_wait_for_writes_that_failed() {
@@ -197,4 +200,16 @@ fn a_preview_of_a_compaction_does_not_wait_for_writes_that_failed() {
             assert_eq!((planned.len(), done.committed.len()), (1, 1), "{version} {logs}");
         }
     }
+}
+
+#[test]
+fn a_preview_of_a_clustering_refuses_what_the_clustering_refuses() {
+    let table = Table::new(9);
+    let bucket =
+        [NO_SERVICES.as_slice(), &[("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.num.buckets", "2")]].concat();
+    table.upsert(&FIRST, &bucket);
+    let (uri, storage, given) = (table.uri(), StorageOptions::new(), options(&bucket));
+    let preview = clustering_preview(&uri, &storage, &given, CLUSTER).unwrap_err();
+    let refused = cluster(&uri, &storage, &given, CLUSTER).unwrap_err();
+    assert_eq!((preview.kind(), preview.text()), (ErrorKind::Unsupported, refused.text()));
 }

@@ -82,6 +82,9 @@ pub fn clustering_preview(
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     let parsed = checked_options(&table, options)?;
     let target = ServiceTarget { uri, storage, options: parsed.values() };
+    if steps.schedule {
+        check_not_bucketed(&table, parsed.values())?;
+    }
     let live = table.write_view(None)?.slices;
     let mut previews = Vec::new();
     if steps.run {
