@@ -1,14 +1,20 @@
 //! Table services one after the other, and writes between them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::stopped_services::{FIRST, Row, Table, options};
+use arrow_array::builder::{Int64Builder, ListBuilder};
+use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StructArray};
+use arrow_schema::{DataType, Field};
+
+use super::stopped_services::{FIRST, Row, Table, batch, options};
 use super::{
     ClusteringSteps, CompactRequest, MetadataRequest, UndoneInstant, VerifyOptions, build_metadata, cluster,
     clustering_preview, compact, delete_partitions, log_compact, planned_compactions, planned_log_compactions,
     rollback, verify,
 };
 use crate::ErrorKind;
+use crate::commit::WriteOperation;
 use crate::config::ReadOptions;
 use crate::error::Result;
 use crate::plan::OpenTable;
@@ -212,4 +218,60 @@ fn a_preview_of_a_clustering_refuses_what_the_clustering_refuses() {
     let preview = clustering_preview(&uri, &storage, &given, CLUSTER).unwrap_err();
     let refused = cluster(&uri, &storage, &given, CLUSTER).unwrap_err();
     assert_eq!((preview.kind(), preview.text()), (ErrorKind::Unsupported, refused.text()));
+}
+
+/// Rows with columns of types that cannot be sorted by, in each way.
+fn nested_rows(rows: &[Row]) -> RecordBatch {
+    let rows = batch(rows);
+    let numbers = Int64Array::from_iter_values(0..rows.num_rows() as i64);
+    let mut lists = ListBuilder::new(Int64Builder::new());
+    numbers.values().iter().for_each(|number| lists.append_value([Some(*number)]));
+    let field = Arc::new(Field::new("x", DataType::Int64, true));
+    let structs = StructArray::from(vec![(field, Arc::new(numbers.clone()) as ArrayRef)]);
+    let bytes = BinaryArray::from_iter_values(numbers.values().iter().map(|number| number.to_be_bytes()));
+    let schema = rows.schema();
+    let columns = schema.fields().iter().map(|field| field.name().clone()).zip(rows.columns().to_vec());
+    let more: [(&str, ArrayRef); 3] =
+        [("l", Arc::new(lists.finish())), ("s", Arc::new(structs)), ("b", Arc::new(bytes))];
+    let more = more.into_iter().map(|(name, column)| (name.to_owned(), column));
+    RecordBatch::try_from_iter(columns.chain(more)).unwrap()
+}
+
+#[test]
+fn a_clustering_that_could_not_be_executed_is_not_planned() {
+    const SORT: &str = "hoodie.clustering.plan.strategy.sort.columns";
+    const LAYOUT: &str = "hoodie.layout.optimize.strategy";
+    let curve = [(LAYOUT, "z-order")];
+    let sampled = [(LAYOUT, "hilbert"), ("hoodie.layout.optimize.curve.build.method", "sample")];
+    let storage = StorageOptions::new();
+    let table = Table::of_columns(9, nested_rows(&FIRST).schema_ref());
+    for rows in [&FIRST[..], &[("d", "x", 1), ("e", "x", 1)]] {
+        table.write(WriteOperation::Insert, nested_rows(rows), &NO_SERVICES);
+    }
+    for (columns, layout, is_possible) in [
+        ("s.nope", [].as_slice(), false),
+        ("nope", &[], false),
+        ("id.nope", &[], false),
+        ("ts,s.nope", &sampled, false),
+        ("ts,l", &curve, false),
+        ("ts,b", &curve, false),
+        ("ts,s", &curve, false),
+        ("ts,id", &curve, true),
+        ("ts,b", &sampled, true),
+        ("s.x,ts", &[], true),
+        ("l", &[], true),
+        ("_hoodie_record_key", &[], true),
+    ] {
+        let given = options(&[NO_SERVICES.as_slice(), &[(SORT, columns)], layout].concat());
+        let preview = clustering_preview(&table.uri(), &storage, &given, CLUSTER);
+        let done = cluster(&table.uri(), &storage, &given, CLUSTER);
+        assert_eq!(preview.is_ok(), is_possible, "{columns} {layout:?}: {:?}", preview.err());
+        match done {
+            Ok(done) => assert!(is_possible && done.commits.len() == 1, "{columns} {layout:?}"),
+            Err(error) => assert_eq!((error.kind(), is_possible), (ErrorKind::InvalidArgument, false), "{error}"),
+        }
+        assert!(table.open(true).timeline.pending_writes().next().is_none(), "{columns} {layout:?}");
+        // Another group, for the next clustering.
+        table.write(WriteOperation::Insert, nested_rows(&[("f", "x", 1)]), &NO_SERVICES);
+    }
 }

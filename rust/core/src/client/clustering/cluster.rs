@@ -1,10 +1,12 @@
 //! Plans clustering, and executes plans (`HoodieClusteringJob`, `BaseHoodieTableServiceClient.cluster`).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
 
-use super::row_order::{RowLayout, check_columns};
+use super::row_order::{RowLayout, RowOrder};
 use super::run::{ClusteringRun, replaced_groups};
 use crate::avro::{self, ArrowMapping};
 use crate::client::compaction::check_merge;
@@ -114,12 +116,28 @@ fn checked_options(table: &OpenTable, options: &BTreeMap<String, String>) -> Res
     check_supported(&table.config).map_err(|error| error.in_file(&table.uri))?;
     check_no_restore(&table.timeline).map_err(|error| error.in_file(&table.uri))?;
     let parsed = WriteOptions::parse(options, "cluster", &table.config)?;
-    let columns = ClusteringOptions::from_options(parsed.values())?.sort_columns();
-    if !columns.is_empty() && table.timeline.completed_writes().next().is_some() {
-        check_columns(&columns, &avro::arrow_schema(&WriteSchema::of_table(table)?.stored, ArrowMapping::Table)?)?;
-    }
-    RowLayout::from_options(parsed.values())?;
+    check_order(table, parsed.values())?;
     Ok(parsed)
+}
+
+/// Makes sure that rows of the table can be sorted as options say: a plan that cannot be executed would stay, and keep writes from its
+/// file groups.
+///
+/// # Errors
+/// `InvalidArgument`, naming the columns, if they cannot.
+fn check_order(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
+    let columns = ClusteringOptions::from_options(options)?.sort_columns();
+    let layout = RowLayout::from_options(options)?;
+    if columns.is_empty() || table.timeline.completed_writes().next().is_none() {
+        return Ok(());
+    }
+    let schema = avro::arrow_schema(&WriteSchema::of_table(table)?.stored, ArrowMapping::Table)?;
+    let rows = RecordBatch::new_empty(Arc::new(schema));
+    let sample = |_: &[String]| Ok(std::iter::once(Ok(rows.clone())));
+    let order = RowOrder::by_columns(&columns, layout, &rows.schema(), sample);
+    order.and_then(|order| order.map_or(Ok(()), |order| order.keys(&rows).map(drop))).map_err(|error| {
+        Error::invalid_argument(format!("clustering cannot sort by {}: {}", columns.join(","), error.text()))
+    })
 }
 
 /// Rows of a bucket belong to its file group.
@@ -138,6 +156,7 @@ fn check_not_bucketed(table: &OpenTable, options: &BTreeMap<String, String>) -> 
 pub(super) fn schedule(target: ServiceTarget<'_>) -> Result<Option<RequestedTime>> {
     let table = OpenTable::open(target.uri, target.storage, ReadOptions::default())?;
     check_not_bucketed(&table, target.options)?;
+    check_order(&table, target.options)?;
     let make_plan = |table: &OpenTable, instant: &RequestedTime| {
         let live = table.write_view(None)?.slices;
         let plan = plan_of_table(target, table, live, instant)?;

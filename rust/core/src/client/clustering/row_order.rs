@@ -120,7 +120,7 @@ impl RowOrder {
 ///
 /// # Errors
 /// `InvalidArgument`, naming the column, if they do not.
-pub(super) fn check_columns(columns: &[String], rows: &Schema) -> Result<()> {
+fn check_columns(columns: &[String], rows: &Schema) -> Result<()> {
     let missing = |column: &&String| rows.column_with_name(FieldPath::new(column).column()).is_none();
     match columns.iter().find(missing) {
         Some(column) => Err(Error::invalid_argument(format!(
