@@ -275,3 +275,31 @@ fn a_clustering_that_could_not_be_executed_is_not_planned() {
         table.write(WriteOperation::Insert, nested_rows(&[("f", "x", 1)]), &NO_SERVICES);
     }
 }
+
+#[test]
+fn a_planned_compaction_of_replaced_groups_can_be_executed_after_a_clean() {
+    let storage = StorageOptions::new();
+    let given = options(&[NO_SERVICES.as_slice(), &[("hoodie.log.compaction.blocks.threshold", "2")]].concat());
+    for version in [6, 8, 9] {
+        for logs in [false, true] {
+            let context = format!("{version} {logs}");
+            let table = Table::new(version).with_logs(&NO_SERVICES);
+            let uri = table.uri();
+            let run = |request| match logs {
+                false => compact(&uri, &storage, request, &given).unwrap(),
+                true => log_compact(&uri, &storage, request, &given).unwrap(),
+            };
+            assert!(run(CompactRequest { schedule: true, run: false }).scheduled.is_some(), "{context}");
+            table.write(WriteOperation::InsertOverwrite, batch(&[("z", "x", 1)]), &NO_SERVICES);
+            let cleaning = [NO_SERVICES.as_slice(), &FILE_VERSIONS].concat();
+            clean(&table, &cleaning);
+            assert_eq!(run(CompactRequest { schedule: false, run: true }).committed.len(), 1, "{context}");
+            assert_eq!(keys(&table), BTreeSet::from(["c", "z"].map(String::from)), "{context}");
+            // Now nothing needs the files any more.
+            assert!(clean(&table, &cleaning).iter().any(|cleaned| !cleaned.files.is_empty()), "{context}");
+            table.upsert(&[("z", "x", 2)], &NO_SERVICES);
+            assert_eq!(findings(&table), [""; 0], "{context}");
+            assert_eq!(keys(&table), BTreeSet::from(["c", "z"].map(String::from)), "{context}");
+        }
+    }
+}

@@ -190,6 +190,8 @@ fn doomed_names<'a>(
             continue;
         }
         let slices: Vec<&SliceFiles> = match kept.replaced.get(&id) {
+            // A plan from before the replacement is executed yet.
+            Some(_) if kept.compacted.contains_key(&id) => continue,
             Some(replaced) if kept.earliest.as_ref().is_none_or(|earliest| replaced < earliest) => {
                 group.versions.iter().collect()
             }
