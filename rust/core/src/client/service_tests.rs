@@ -303,3 +303,21 @@ fn a_planned_compaction_of_replaced_groups_can_be_executed_after_a_clean() {
         }
     }
 }
+
+#[test]
+fn a_compaction_whose_files_are_gone_says_what_to_do() {
+    let table = Table::new(9).with_logs(&NO_SERVICES);
+    let (uri, storage, none) = (table.uri(), StorageOptions::new(), options(&NO_SERVICES));
+    let plan =
+        compact(&uri, &storage, CompactRequest { schedule: true, run: false }, &none).unwrap().scheduled.unwrap();
+    let planned = planned_compactions(&uri, &storage, CompactRequest { schedule: false, run: true }, &none).unwrap();
+    let log = planned[0].slices[0].log_files[0].path.clone();
+    let kept = std::fs::read(table.folder.path().join(&log)).unwrap();
+    std::fs::remove_file(table.folder.path().join(&log)).unwrap();
+    let error = compact(&uri, &storage, BOTH, &none).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidTable);
+    assert!(error.to_string().contains("mortice rollback"), "{error}");
+    undo(&table, plan.as_str(), false).unwrap();
+    std::fs::write(table.folder.path().join(&log), kept).unwrap();
+    assert_eq!(compact(&uri, &storage, BOTH, &none).unwrap().committed.len(), 1);
+}

@@ -1,6 +1,6 @@
 //! Plans of compactions: made of file slices, and read again to be executed (`CompactionUtils`, `CompactionOperation`).
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::file_group::{BaseFile, FileSlice, ListedBase, ListedLog, LogFile, PartitionFiles};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::services::data_paths::DataPath;
@@ -52,8 +52,8 @@ pub(in crate::services) fn plan_of(operations: Vec<HoodieCompactionOperation>) -
 /// Reads the slices of the plan of a pending compaction or log compaction. Files have the sizes of the storage.
 ///
 /// # Errors
-/// `InvalidTable` for a plan that names files outside of its partitions, or of other file groups; `NotFound`, naming the file, if one of
-/// them is gone; those of the storage.
+/// `InvalidTable` for a plan that names files outside of its partitions, or of other file groups, or, naming it, a file that is gone;
+/// those of the storage.
 pub(in crate::services) fn planned_slices(
     table: &ServiceTable,
     instant: &RequestedTime,
@@ -143,6 +143,6 @@ fn foreign(path: &DataPath, file_id: &str) -> Error {
 }
 
 fn gone(path: &DataPath) -> Error {
-    let message = "a file of a pending compaction is gone: the compaction cannot be executed; roll it back with Hudi";
-    Error::new(ErrorKind::NotFound, message).in_file(path.path())
+    let message = "a file of a pending compaction is gone: the compaction cannot be executed; roll it back, with `mortice rollback`";
+    Error::invalid_table(message).in_file(path.path())
 }

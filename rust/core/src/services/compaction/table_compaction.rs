@@ -128,8 +128,8 @@ impl TableCompactions {
     /// The slices of a pending compaction, in the order of its plan.
     ///
     /// # Errors
-    /// `InvalidTable` for a plan that names files outside of its partitions, or of other file groups; `NotFound`, naming the file, if one
-    /// of them is gone; those of the storage.
+    /// `InvalidTable` for a plan that names files outside of its partitions, or of other file groups, or, naming it, a file that is gone;
+    /// those of the storage.
     pub fn slices(&self, instant: &RequestedTime) -> Result<Vec<FileSlice>> {
         planned_slices(&self.table, instant, Action::Compaction)
     }
