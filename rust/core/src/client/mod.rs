@@ -72,9 +72,9 @@ mod write;
 #[cfg(test)]
 mod guarded_services;
 #[cfg(test)]
-mod stalled_services;
-#[cfg(test)]
 mod service_tests;
+#[cfg(test)]
+mod stalled_services;
 #[cfg(test)]
 mod stopped_services;
 
