@@ -157,6 +157,17 @@ def test_what_cannot_be_written_is_refused_by_name(spark, tmp_path, path):
     assert not (tmp_path / "nothing").exists()
 
 
+def test_large_types_of_arrow_are_written(spark, path):
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    try:
+        rows = frame(spark, [("a", "oslo", 2.0, 2), ("b", "rome", 1.0, 1)])
+        commit = mortice.spark.write(rows, path)
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+    assert (commit.inserts, commit.updates) == (1, 1)
+    assert [(row["id"], row["fare"]) for row in rows_of(path)] == [("a", 2.0), ("b", 1.0)]
+
+
 def test_timestamps_are_cast_to_those_of_the_table_in_the_time_zone_of_the_session(spark, tmp_path):
     schema = pa.schema([("id", pa.string()), ("at", pa.timestamp("us", "UTC")), ("wall", pa.timestamp("us"))])
     path = str(tmp_path / "times")
