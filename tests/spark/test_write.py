@@ -14,6 +14,7 @@ from mortice.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from mortice.spark import write_stages
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())])
@@ -166,6 +167,24 @@ def test_large_types_of_arrow_are_written(spark, path):
         spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
     assert (commit.inserts, commit.updates) == (1, 1)
     assert [(row["id"], row["fare"]) for row in rows_of(path)] == [("a", 2.0), ("b", 1.0)]
+
+
+def test_the_batch_size_of_a_session_is_put_back(spark):
+    """Two Python sessions may be one in the JVM."""
+    name = write_stages.BATCH_ROWS
+    before = spark.conf.get(name)
+    other = type(spark)(spark.sparkContext, spark._jsparkSession)
+    with write_stages._small_batches(spark):
+        with write_stages._small_batches(other):
+            assert spark.conf.get(name) == "32"
+        assert spark.conf.get(name) == "32"
+    assert spark.conf.get(name) == before
+    first, second = write_stages._small_batches(spark), write_stages._small_batches(other)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    second.__exit__(None, None, None)
+    assert spark.conf.get(name) == before
 
 
 def test_timestamps_are_cast_to_those_of_the_table_in_the_time_zone_of_the_session(spark, tmp_path):

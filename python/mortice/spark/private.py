@@ -1,5 +1,5 @@
 """Shortcuts through private PySpark APIs. Each returns `None` if the installed Spark lacks it; callers use the public
-one.
+one. `session_key` uses it itself.
 """
 
 # ruff: noqa: SLF001
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["configured", "hadoop_configuration", "rows_of"]
+__all__ = ["configured", "hadoop_configuration", "rows_of", "session_key"]
 
 _BETWEEN = "\x1e"
 """The record separator of ASCII, which no setting contains."""
@@ -56,3 +56,12 @@ def hadoop_configuration(spark: Any) -> Any | None:
         return spark._jsparkSession.sessionState().newHadoopConf()
     except Exception:  # noqa: BLE001
         return None
+
+
+def session_key(spark: Any) -> str:
+    """Returns the id of the session in the JVM, which several Python sessions may share."""
+    try:
+        return str(spark._jsparkSession.sessionUUID())
+    except Exception:  # noqa: BLE001
+        # Spark Connect has it in public.
+        return str(getattr(spark, "session_id", id(spark)))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice.spark.private import session_key
 from mortice.spark.worker import WorkerOptions
 
 if TYPE_CHECKING:
@@ -172,14 +173,14 @@ def _reports(frame: DataFrame) -> list[bytes]:
 
 
 _lock = threading.Lock()
-_small: dict[int, tuple[int, str | None]] = {}
+_small: dict[str, tuple[int, str | None]] = {}
 """Writes under way by session, and what the session's setting was before the first of them."""
 
 
 @contextlib.contextmanager
 def _small_batches(spark: SparkSession) -> Iterator[None]:
     """Has Spark hand few chunks at a time to Python. Other queries of the session are slower meanwhile, and right."""
-    key = id(spark)
+    key = session_key(spark)
     with _lock:
         writes, before = _small.get(key, (0, None))
         if writes == 0:
