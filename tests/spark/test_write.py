@@ -169,6 +169,19 @@ def test_large_types_of_arrow_are_written(spark, path):
     assert [(row["id"], row["fare"]) for row in rows_of(path)] == [("a", 2.0), ("b", 1.0)]
 
 
+KEYED = {"hoodie.table.name": "t", "hoodie.datasource.write.recordkey.field": "id"}
+
+
+@pytest.mark.parametrize("columns", ["interval '1' year x", "map() x"])
+def test_types_that_arrow_lacks_are_refused_by_name_except_in_deletes(spark, tmp_path, columns):
+    path = str(tmp_path / "t")
+    mortice.spark.write(spark.sql("select 1 id, 2 a"), path, options=KEYED)
+    with pytest.raises(UnsupportedError, match=r"column 'x' has the type .* does not convert to Arrow"):
+        mortice.spark.write(spark.sql(f"select 1 id, 3 a, {columns}"), path)
+    commit = mortice.spark.write(spark.sql(f"select 1 id, {columns}, null y"), path, "delete")
+    assert commit.deletes == 1
+
+
 def test_the_batch_size_of_a_session_is_put_back(spark):
     """Two Python sessions may be one in the JVM."""
     name = write_stages.BATCH_ROWS

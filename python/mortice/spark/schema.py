@@ -27,8 +27,9 @@ from pyarrow import types as at
 from mortice.errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructField, StructType
 
 
@@ -154,9 +155,49 @@ def arrow_schema(schema: StructType, large: bool = False) -> pa.Schema:
     """Returns the Arrow schema that Spark itself derives from a Spark schema; timestamps are UTC.
 
     Spark 4.3 asks for the time zone, and fails without it; earlier releases do not know the argument.
+
+    Raises `UnsupportedError`, naming the column, for a type that Spark does not convert to Arrow.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     wished: dict[str, Any] = {"timezone": "UTC", "prefers_large_types": large}
     known = signature(cast("Callable[..., Any]", to_arrow_schema)).parameters
-    return to_arrow_schema(schema, **{name: value for name, value in wished.items() if name in known})
+    given = {name: value for name, value in wished.items() if name in known}
+    try:
+        return to_arrow_schema(schema, **given)
+    except Exception:
+        for field in schema:
+            _check_arrow_type(field, lambda one: to_arrow_schema(one, **given))
+        raise
+
+
+def _check_arrow_type(field: StructField, convert: Callable[[StructType], pa.Schema]) -> None:
+    from pyspark.sql.types import StructType
+
+    try:
+        convert(StructType([field]))
+    except Exception as error:
+        raise UnsupportedError(
+            f"column {field.name!r} has the type {field.dataType.simpleString()}, which Spark does not convert to "
+            "Arrow; cast it, or leave it out"
+        ) from error
+
+
+def without_arrow_types(df: DataFrame, kept: Sequence[str]) -> DataFrame:
+    """Returns the rows without columns that have no type in Arrow, of which Avro has no type either.
+
+    Args:
+        df: The rows.
+        kept: Columns that are kept in any case.
+    """
+    from pyspark.sql.types import NullType, StructType
+
+    dropped = []
+    for field in df.schema:
+        try:
+            is_typed = not isinstance(field.dataType, NullType) and bool(arrow_schema(StructType([field])))
+        except UnsupportedError:
+            is_typed = False
+        if not is_typed and field.name not in kept:
+            dropped.append(field.name)
+    return df.drop(*dropped) if dropped else df

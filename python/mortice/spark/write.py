@@ -17,7 +17,7 @@ from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
 from mortice.partitioner import Partitioner
 from mortice.spark.partitioned_frame import partitioned_frame
-from mortice.spark.schema import arrow_schema
+from mortice.spark.schema import arrow_schema, without_arrow_types
 from mortice.spark.task_errors import aborted_on_error
 from mortice.spark.timestamps import cast_timestamps
 from mortice.spark.write_options import WriteTarget, parallelism
@@ -115,6 +115,8 @@ def write_frame(
     storage = target.storage_options(df.sparkSession)
     if not _goes_on(target.uri, storage, operation, _mode(mode)):
         return None
+    if operation == "delete":
+        df = _deleting(df, target.uri, storage)
     native = _planned(df, target.uri, storage, operation, target.options)
     given, df = df, cast_timestamps(df, pa.schema(native.schema))
     if df is not given:
@@ -161,6 +163,13 @@ def _goes_on(uri: str, storage: Mapping[str, str], operation: str, mode: str) ->
             path=uri,
         )
     return False
+
+
+def _deleting(df: DataFrame, uri: str, storage: Mapping[str, str]) -> DataFrame:
+    """Returns the rows of a delete without columns that cannot be written, which it does not need."""
+    table = Table(uri, storage_options=storage)
+    fields = (*table.record_key_fields, *table.partition_fields, *table.ordering_fields)
+    return without_arrow_types(df, [*fields, *(name.partition(".")[0] for name in fields)])
 
 
 def _planned(
