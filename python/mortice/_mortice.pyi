@@ -43,6 +43,7 @@ __all__ = [
     "delete_partitions",
     "delete_savepoint",
     "delete_where",
+    "forget_schema",
     "has_hdfs",
     "log_compact",
     "merge_rows",
@@ -517,8 +518,11 @@ def abort_task_insert(state: bytes, reason: str) -> None:
 
 def create_table_by_options(
     uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
-) -> None:
-    """Creates the table that a write with these options describes."""
+) -> bool:
+    """Creates the table that a write with these options describes. Returns false if there is one meanwhile."""
+
+def forget_schema(uri: str, storage_options: Mapping[str, Any]) -> None:
+    """Removes the columns of a table that a write has created and not written to."""
 
 _PlannedSlice = tuple[str, str, tuple[str, int] | None, list[tuple[str, int]]]
 """(partition, file id, base file and log files with their bytes)"""

@@ -134,6 +134,22 @@ def test_a_row_that_cannot_be_written_rolls_the_job_back(spark, tmp_path):
     assert leftovers(path) == []
 
 
+def test_a_first_job_that_fails_leaves_the_columns_to_the_next_one(spark, tmp_path):
+    path = str(tmp_path / "trips")
+    with pytest.raises(Exception, match=r"InvalidArgumentError.*record key is null"):
+        save(frame_of(spark, [(None, "oslo", 1.0, 1)]), path)
+    assert "hoodie.table.create.schema" not in mortice.Table(path).properties
+    save(frame_of(spark, rows(range(50))).selectExpr("id", "city", "cast(fare as string) fare", "ts"), path)
+    assert mortice.Table(path).schema.field("fare").type == pa.string()
+
+
+@pytest.mark.parametrize("columns", ["2 a, 3 a"])
+def test_columns_that_cannot_be_written_create_no_table(spark, tmp_path, columns):
+    with pytest.raises(Exception, match=r"(InvalidArgument|Unsupported)Error|COLUMN_ALREADY_EXISTS"):
+        save(spark.sql(f"select 'x' id, 'oslo' city, 1L ts, {columns}"), tmp_path / "trips")
+    assert not (tmp_path / "trips").exists()
+
+
 def test_an_aborted_job_leaves_nothing(spark, tmp_path):
     path = str(tmp_path / "trips")
     save(frame_of(spark, rows(range(50))), path)

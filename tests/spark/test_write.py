@@ -5,6 +5,7 @@ import pathlib
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import types
 
 import mortice
 import mortice.spark
@@ -172,6 +173,17 @@ def test_large_types_of_arrow_are_written(spark, path):
 KEYED = {"hoodie.table.name": "t", "hoodie.datasource.write.recordkey.field": "id"}
 
 
+def test_columns_that_cannot_be_written_create_no_table(spark, tmp_path):
+    path = tmp_path / "t"
+    refused = {"2 a, 3 a": InvalidArgumentError, "interval '1' year a": UnsupportedError, "map() a": UnsupportedError}
+    if hasattr(types, "TimeType"):
+        refused["time'12:30:00' a"] = InvalidArgumentError
+    for columns, error in refused.items():
+        with pytest.raises(error, match=r"\ba\b"):
+            mortice.spark.write(spark.sql(f"select 1 id, {columns}"), str(path), options=KEYED)
+        assert not path.exists(), columns
+
+
 @pytest.mark.parametrize("columns", ["interval '1' year x", "map() x"])
 def test_types_that_arrow_lacks_are_refused_by_name_except_in_deletes(spark, tmp_path, columns):
     path = str(tmp_path / "t")
@@ -180,6 +192,22 @@ def test_types_that_arrow_lacks_are_refused_by_name_except_in_deletes(spark, tmp
         mortice.spark.write(spark.sql(f"select 1 id, 3 a, {columns}"), path)
     commit = mortice.spark.write(spark.sql(f"select 1 id, {columns}, null y"), path, "delete")
     assert commit.deletes == 1
+
+
+def test_a_first_write_that_fails_leaves_the_columns_to_the_next_one(spark, tmp_path):
+    path = str(tmp_path / "t")
+    refused = spark.sql("select cast(null as int) id, 2 a, 'x' b")
+    with pytest.raises(InvalidArgumentError, match="record key"):
+        mortice.spark.write(refused, path, options=KEYED)
+    assert mortice.Table(path).snapshot().to_arrow().num_rows == 0
+    mortice.spark.write(spark.sql("select 1 id, 'text' a"), path, options=KEYED)
+    found = mortice.Table(path).snapshot(columns=["id", "a"]).to_arrow()
+    assert found.to_pylist() == [{"id": 1, "a": "text"}]
+    assert "b" not in mortice.Table(path).schema.names
+    # A table that was written to keeps its columns.
+    with pytest.raises(InvalidArgumentError, match="record key"):
+        mortice.spark.write(spark.sql("select cast(null as int) id, 'text' a"), path)
+    assert mortice.Table(path).schema.field("a").type == pa.string()
 
 
 def test_the_batch_size_of_a_session_is_put_back(spark):

@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
 from mortice.options import checked_storage_options
+from mortice.spark.new_table import NewTable
 from mortice.spark.schema import arrow_schema
 from mortice.spark.write import OPERATION
 from mortice.spark.write_options import WriteTarget
@@ -62,13 +63,15 @@ def task_insert_writer(options: Mapping[str, Any], schema: StructType, *, overwr
     def begin() -> tuple[bytes, list[str]]:
         return _mortice.begin_task_insert(target.uri, storage, operation, columns, of_write)
 
+    new = NewTable(target.uri, storage)
     try:
         state, warned = begin()
     except TableNotFoundError:
-        _mortice.create_table_by_options(target.uri, storage, operation, columns, of_write)
-        state, warned = begin()
+        with new.forgotten_on_error():
+            new.create(operation, columns, of_write)
+            state, warned = begin()
     warn_of(warned, stacklevel=3)
-    return TaskInsertWriter(state)
+    return TaskInsertWriter(state, new)
 
 
 def _operation(options: Mapping[str, str], *, overwrite: bool) -> str:
@@ -102,10 +105,11 @@ class TaskInsertWriter(DataSourceArrowWriter):
 
     Args:
         state: The serialised write state.
+        new: The table, which the job may have created.
     """
 
-    def __init__(self, state: bytes) -> None:
-        self._state = state
+    def __init__(self, state: bytes, new: NewTable) -> None:
+        self._state, self._new = state, new
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Writes the rows of one task; an error of the rows is reported, since another attempt would not help."""
@@ -125,3 +129,4 @@ class TaskInsertWriter(DataSourceArrowWriter):
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # noqa: ARG002 — Spark's signature
         """Rolls the write back."""
         _mortice.abort_task_insert(self._state, "Spark has aborted the job")
+        self._new.forget_columns()

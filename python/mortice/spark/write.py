@@ -16,6 +16,7 @@ from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
 from mortice.partitioner import Partitioner
+from mortice.spark.new_table import NewTable
 from mortice.spark.partitioned_frame import partitioned_frame
 from mortice.spark.schema import arrow_schema, without_arrow_types
 from mortice.spark.task_errors import aborted_on_error
@@ -59,7 +60,8 @@ def write(  # noqa: PLR0917
 
     If there is no table at `uri`, the options describe the one that is created, as for Hudi's own source:
     `hoodie.table.name`, `hoodie.datasource.write.recordkey.field`, `…partitionpath.field`, `…precombine.field`,
-    `…table.type`, `hoodie.write.table.version` and what else a table's properties are made of.
+    `…table.type`, `hoodie.write.table.version` and what else a table's properties are made of. If the write fails, the
+    table is left without columns, and the next write decides on them.
 
     The commit is complete, or it is invisible. If a task fails and Spark gives up, or an exception ends the call, it is
     rolled back; what failed attempts of tasks have written is deleted before the commit.
@@ -117,13 +119,15 @@ def write_frame(
         return None
     if operation == "delete":
         df = _deleting(df, target.uri, storage)
-    native = _planned(df, target.uri, storage, operation, target.options)
-    given, df = df, cast_timestamps(df, pa.schema(native.schema))
-    if df is not given:
-        native = _planned(df, target.uri, storage, operation, target.options)
-    checks = validated(validators, lambda new: Table(target.uri, storage_options=storage).preview(new))
-    with aborted_on_error(native), checks as check:
-        return _run(df.sparkSession, df, native, check)
+    new = NewTable(target.uri, storage)
+    with new.forgotten_on_error():
+        native = _planned(df, new, operation, target.options)
+        given, df = df, cast_timestamps(df, pa.schema(native.schema))
+        if df is not given:
+            native = _planned(df, new, operation, target.options)
+        checks = validated(validators, lambda commit: Table(target.uri, storage_options=storage).preview(commit))
+        with aborted_on_error(native), checks as check:
+            return _run(df.sparkSession, df, native, check)
 
 
 def checked_operation(operation: str | None, options: Mapping[str, str]) -> str:
@@ -172,22 +176,20 @@ def _deleting(df: DataFrame, uri: str, storage: Mapping[str, str]) -> DataFrame:
     return without_arrow_types(df, [*fields, *(name.partition(".")[0] for name in fields)])
 
 
-def _planned(
-    df: DataFrame, uri: str, storage: Mapping[str, str], operation: str, options: Mapping[str, str]
-) -> _mortice.DistributedWrite:
+def _planned(df: DataFrame, new: NewTable, operation: str, options: Mapping[str, str]) -> _mortice.DistributedWrite:
     """Returns the native part of the write, after the table was created if there is none."""
     columns = arrow_schema(df.schema).empty_table()
     tasks = parallelism(df.sparkSession)
 
     def plan() -> _mortice.DistributedWrite:
-        return _mortice.DistributedWrite(uri, storage, operation, columns, options, tasks)
+        return _mortice.DistributedWrite(new.uri, new.storage, operation, columns, options, tasks)
 
     try:
         return plan()
     except TableNotFoundError:
         if operation == "delete":
             raise
-    _mortice.create_table_by_options(uri, storage, operation, columns, options)
+    new.create(operation, columns, options)
     return plan()
 
 

@@ -8,7 +8,7 @@ use mortice::client::distributed::{
     abort_task_insert as abort_insert, begin_task_insert as begin_insert, commit_task_insert as commit_insert,
     run_stage as run,
 };
-use mortice::client::{RefusedRows, WriteResult, create_table_for_write, with_validator};
+use mortice::client::{RefusedRows, WriteResult, create_table_for_write, forget_schema as forget, with_validator};
 use mortice::commit::WriteOperation;
 use mortice::{Error, ErrorKind, storage};
 use pyo3::prelude::*;
@@ -121,7 +121,7 @@ fn operation_named(py: Python<'_>, name: &str) -> PyResult<WriteOperation> {
     WriteOperation::from_option(name).ok_or_else(|| raised(py, &unknown()))
 }
 
-/// Creates the table that a write with these options describes.
+/// Creates the table that a write with these options describes. Returns false if there is one meanwhile.
 #[pyfunction]
 pub(crate) fn create_table_by_options(
     py: Python<'_>,
@@ -130,13 +130,19 @@ pub(crate) fn create_table_by_options(
     operation: &str,
     columns: &Bound<'_, PyAny>,
     options: BTreeMap<String, String>,
-) -> PyResult<()> {
+) -> PyResult<bool> {
     let columns = ArrowInput::from_python(columns)?.schema();
     let operation = operation_named(py, operation)?;
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         create_table_for_write((uri, &storage), operation, &columns, &options)
     })
+}
+
+/// Removes the columns of a table that a write has created and not written to.
+#[pyfunction]
+pub(crate) fn forget_schema(py: Python<'_>, uri: &str, storage_options: StorageArgument) -> PyResult<()> {
+    released(py, || forget(uri, &storage::needed_options(uri, &storage_options)?))
 }
 
 /// The batches that a task of a stage hands on.

@@ -60,6 +60,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(clean::clean, module)?)?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::create_table_by_options, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::forget_schema, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::begin_task_insert, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::commit_task_insert, module)?)?;

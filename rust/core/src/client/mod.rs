@@ -84,7 +84,7 @@ pub use clustering::{ClusterResult, ClusteringSteps, cluster, clustering_preview
 pub use compaction::{
     CompactRequest, Compacted, PlannedCompaction, compact, log_compact, planned_compactions, planned_log_compactions,
 };
-pub use create_for_write::create_table_for_write;
+pub use create_for_write::{create_table_for_write, forget_schema};
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
 pub use given_rows::{GivenKeys, columns_of_table, selected_rows};

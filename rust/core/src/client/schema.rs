@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
+use super::conform::conformed;
 use super::evolve::{ColumnEvolution, FILL_MISSING};
 use super::operations::stores_operations;
 use crate::avro::{self, ArrowMapping, Schema, Type};
@@ -101,6 +103,18 @@ impl WriteSchema {
         let types = Arc::new(avro::arrow_schema(&columns, ArrowMapping::Table)?);
         Ok(Self { columns, stored, types })
     }
+}
+
+/// Refuses columns that the rows of a new table could not be written with.
+///
+/// # Errors
+/// `InvalidArgument`: names that occur twice, types that no type of Avro holds.
+pub(super) fn check_new_columns(columns: &ArrowSchema, table_name: &str) -> Result<()> {
+    let stored = avro::hudi_schema(columns, table_name)?;
+    let stored = Schema::parse(stored.json())
+        .map_err(|error| Error::invalid_argument(format!("the columns cannot be those of a table: {error}")))?;
+    let types = Arc::new(avro::arrow_schema(&stored, ArrowMapping::Table)?);
+    conformed(&RecordBatch::new_empty(Arc::new(columns.clone())), &types, 0).map(drop)
 }
 
 /// The table's columns without meta columns, and whether they have ids; none if the table has neither a commit nor a schema.
