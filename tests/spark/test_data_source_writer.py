@@ -143,7 +143,7 @@ def test_a_first_job_that_fails_leaves_the_columns_to_the_next_one(spark, tmp_pa
     assert mortice.Table(path).schema.field("fare").type == pa.string()
 
 
-@pytest.mark.parametrize("columns", ["2 a, 3 a"])
+@pytest.mark.parametrize("columns", ["2 a, 3 a", "parse_json('1') a"])
 def test_columns_that_cannot_be_written_create_no_table(spark, tmp_path, columns):
     with pytest.raises(Exception, match=r"(InvalidArgument|Unsupported)Error|COLUMN_ALREADY_EXISTS"):
         save(spark.sql(f"select 'x' id, 'oslo' city, 1L ts, {columns}"), tmp_path / "trips")

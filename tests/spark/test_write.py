@@ -2,6 +2,7 @@
 
 import datetime
 import pathlib
+import zipfile
 
 import pyarrow as pa
 import pytest
@@ -176,6 +177,9 @@ KEYED = {"hoodie.table.name": "t", "hoodie.datasource.write.recordkey.field": "i
 def test_columns_that_cannot_be_written_create_no_table(spark, tmp_path):
     path = tmp_path / "t"
     refused = {"2 a, 3 a": InvalidArgumentError, "interval '1' year a": UnsupportedError, "map() a": UnsupportedError}
+    if hasattr(types, "VariantType"):
+        refused["parse_json('1') a"] = UnsupportedError
+        refused["array(struct(parse_json('1') as v)) a"] = UnsupportedError
     if hasattr(types, "TimeType"):
         refused["time'12:30:00' a"] = InvalidArgumentError
     for columns, error in refused.items():
@@ -208,6 +212,27 @@ def test_a_first_write_that_fails_leaves_the_columns_to_the_next_one(spark, tmp_
     with pytest.raises(InvalidArgumentError, match="record key"):
         mortice.spark.write(spark.sql("select cast(null as int) id, 'text' a"), path)
     assert mortice.Table(path).schema.field("a").type == pa.string()
+
+
+@pytest.mark.spark4
+def test_variants_are_written_to_variants_alone(spark, tmp_path):
+    folder = pathlib.Path(__file__).parents[1] / "data/h12_test_jar_variant_mor_spark"
+    zipfile.ZipFile(folder / "table.zip").extractall(tmp_path)
+    path, file = str(tmp_path), tmp_path / ".hoodie/hoodie.properties"
+    # The archive does not have the metadata table.
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith("hoodie.table.metadata.partitions")]
+    file.write_text("".join(kept), encoding="utf-8")
+    before = mortice.spark.read(spark, path, columns=["id", "name", "v", "ts"])
+    off = {"hoodie.metadata.enable": "false"}
+    row = spark.sql("select 77 id, 'new' name, parse_json('[1, null]') v, 5L ts")
+    assert row.schema.simpleString() == before.schema.simpleString()
+    mortice.spark.write(row, path, options=off)
+    after = mortice.spark.read(spark, path, columns=["id", "v"])
+    assert after.schema.simpleString() == "struct<id:int,v:variant>"
+    assert [tuple(one) for one in after.where("id = 77").selectExpr("to_json(v)").collect()] == [("[1,null]",)]
+    with pytest.raises(UnsupportedError, match=r"column 'w' has the type variant.*to_json"):
+        mortice.spark.write(row.selectExpr("*", "v as w"), path, options=off)
 
 
 def test_the_batch_size_of_a_session_is_put_back(spark):

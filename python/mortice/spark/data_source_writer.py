@@ -24,10 +24,11 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
 from mortice.options import checked_storage_options
 from mortice.spark.new_table import NewTable
-from mortice.spark.schema import arrow_schema
+from mortice.spark.schema import arrow_schema, check_variants, has_variant
 from mortice.spark.write import OPERATION
 from mortice.spark.write_options import WriteTarget
 from mortice.spark.write_stages import REPORT, RunStage
+from mortice.table import Table
 from mortice.writes import warn_of
 
 __all__ = ["TaskInsertWriter", "WrittenFiles", "task_insert_writer"]
@@ -65,8 +66,11 @@ def task_insert_writer(options: Mapping[str, Any], schema: StructType, *, overwr
 
     new = NewTable(target.uri, storage)
     try:
+        if has_variant(schema):
+            check_variants(schema, Table(target.uri, storage_options=storage).schema)
         state, warned = begin()
     except TableNotFoundError:
+        check_variants(schema, None)
         with new.forgotten_on_error():
             new.create(operation, columns, of_write)
             state, warned = begin()

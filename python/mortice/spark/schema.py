@@ -201,3 +201,35 @@ def without_arrow_types(df: DataFrame, kept: Sequence[str]) -> DataFrame:
         if not is_typed and field.name not in kept:
             dropped.append(field.name)
     return df.drop(*dropped) if dropped else df
+
+
+def check_variants(schema: StructType, table: pa.Schema | None) -> None:
+    """Refuses variants that would be written as structs: all but those of a column that is one in the table.
+
+    Args:
+        schema: The columns of the rows.
+        table: The columns of the table; None if it is to be created.
+
+    Raises `UnsupportedError`, naming the column.
+    """
+    for field in schema:
+        name = field.name
+        is_stored = table is not None and name in table.names and hudi_type(table.field(name)) == VARIANT
+        if has_variant(field.dataType) and not (is_stored and field.dataType.typeName() == "variant"):
+            raise UnsupportedError(
+                f"column {name!r} has the type {field.dataType.simpleString()}: columns of variants are not created; "
+                "write strings (to_json), or create the table with Hudi"
+            )
+
+
+def has_variant(kind: DataType) -> bool:
+    """Returns true for variants, and for types that contain one."""
+    from pyspark.sql import types as st
+
+    if isinstance(kind, st.StructType):
+        return any(has_variant(field.dataType) for field in kind)
+    if isinstance(kind, st.ArrayType):
+        return has_variant(kind.elementType)
+    if isinstance(kind, st.MapType):
+        return has_variant(kind.valueType)
+    return kind.typeName() == "variant"

@@ -18,7 +18,7 @@ from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFound
 from mortice.partitioner import Partitioner
 from mortice.spark.new_table import NewTable
 from mortice.spark.partitioned_frame import partitioned_frame
-from mortice.spark.schema import arrow_schema, without_arrow_types
+from mortice.spark.schema import arrow_schema, check_variants, without_arrow_types
 from mortice.spark.task_errors import aborted_on_error
 from mortice.spark.timestamps import cast_timestamps
 from mortice.spark.write_options import WriteTarget, parallelism
@@ -182,13 +182,17 @@ def _planned(df: DataFrame, new: NewTable, operation: str, options: Mapping[str,
     tasks = parallelism(df.sparkSession)
 
     def plan() -> _mortice.DistributedWrite:
-        return _mortice.DistributedWrite(new.uri, new.storage, operation, columns, options, tasks)
+        native = _mortice.DistributedWrite(new.uri, new.storage, operation, columns, options, tasks)
+        if operation != "delete":
+            check_variants(df.schema, pa.schema(native.schema))
+        return native
 
     try:
         return plan()
     except TableNotFoundError:
         if operation == "delete":
             raise
+    check_variants(df.schema, None)
     new.create(operation, columns, options)
     return plan()
 
