@@ -35,8 +35,8 @@ class TableWrites(TableBase):
 
         Rows with the same key are merged first, by the table's merge mode. A row whose `_hoodie_is_deleted` is true
         deletes its key. Columns that the table does not have are added to it. Rows of a table without key fields are
-        inserted, unless they have `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. The write starts from the newest state of
-        the table, and the table shows its own commit afterwards.
+        inserted, unless they have `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. The write
+        starts from the newest state of the table, and the table shows its own commit afterwards.
 
         Args:
             data: The rows: anything with `__arrow_c_stream__` (pyarrow, polars, pandas, DuckDB).

@@ -188,7 +188,9 @@ def test_the_index_of_a_data_frame_is_no_column(simple):
     ids=str,
 )
 @pytest.mark.parametrize("is_nested", [False, True], ids=["column", "field"])
-def test_columns_that_records_are_found_by_keep_their_types(tmp_path, role, stored, given, is_allowed, is_nested):
+def test_columns_that_records_are_found_by_keep_their_types(  # noqa: PLR0917
+    tmp_path, role, stored, given, is_allowed, is_nested
+):
     def values(kind):
         column = pa.array([1, 2]).cast(kind)
         return pa.StructArray.from_arrays([column], names=["f"]) if is_nested else column

@@ -23,7 +23,7 @@ use crate::trusted::with_short_offsets;
 pub(super) fn conformed(batch: &RecordBatch, schema: &SchemaRef, first_row: u64) -> Result<RecordBatch> {
     let column = |field: &FieldRef| {
         let column = match batch.column_by_name(field.name()) {
-            Some(column) => Rules::WRITTEN.conform(column, field, Place::column(field.name(), first_row))?,
+            Some(column) => Rules::WRITTEN.conform(column, field, ValuePlace::column(field.name(), first_row))?,
             None => new_null_array(field.data_type(), batch.num_rows()),
         };
         check_nulls(&column, field, first_row)?;
@@ -49,14 +49,14 @@ fn check_nulls(column: &ArrayRef, field: &Field, first_row: u64) -> Result<()> {
 
 /// Where values are, for messages.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct ValuePlace<'a> {
     /// The column, or the path of a field.
     path: &'a str,
     /// The number of the first row; none within lists and maps, whose values are no rows.
     first_row: Option<u64>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ValuePlace<'a> {
     /// A column of rows of which the first has this number.
     pub(super) const fn column(path: &'a str, first_row: u64) -> Self {
         Self { path, first_row: Some(first_row) }
@@ -86,7 +86,7 @@ pub(super) fn conformed_fields(
     let needed = given.fields().iter().zip(columns).filter(|(field, _)| is_on_path(field.name(), fields));
     let conformed = needed.map(|(own, column)| match schema.fields().find(own.name()) {
         Some((_, target)) => {
-            let place = Place::column(own.name(), first_row);
+            let place = ValuePlace::column(own.name(), first_row);
             Ok((own.name().clone(), conform_parts(column, target, fields, place)?))
         }
         None => Ok((own.name().clone(), Arc::clone(column))),
@@ -104,7 +104,7 @@ fn is_on_path(path: &str, fields: &[&str]) -> bool {
     fields.iter().any(|field| field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }
 
-fn conform_parts(column: &ArrayRef, target: &Field, fields: &[&str], place: Place<'_>) -> Result<ArrayRef> {
+fn conform_parts(column: &ArrayRef, target: &Field, fields: &[&str], place: ValuePlace<'_>) -> Result<ArrayRef> {
     use DataType::{Int32, Int64, Struct, UInt32, UInt64};
     match (column.data_type(), target.data_type()) {
         // The text of a number is the same; larger ones are no keys of the table.
@@ -144,7 +144,7 @@ impl Rules {
     const WRITTEN: Self = Self { by_value: false, fills: true };
 
     /// A column as the table's.
-    pub(super) fn conform(self, column: &ArrayRef, target: &Field, place: Place<'_>) -> Result<ArrayRef> {
+    pub(super) fn conform(self, column: &ArrayRef, target: &Field, place: ValuePlace<'_>) -> Result<ArrayRef> {
         let (from, to) = (column.data_type(), target.data_type());
         if from.equals_datatype(to) && from == to {
             return Ok(Arc::clone(column));
@@ -177,7 +177,12 @@ impl Rules {
         }
     }
 
-    fn conform_struct(self, column: &StructArray, fields: &arrow_schema::Fields, place: Place<'_>) -> Result<ArrayRef> {
+    fn conform_struct(
+        self,
+        column: &StructArray,
+        fields: &arrow_schema::Fields,
+        place: ValuePlace<'_>,
+    ) -> Result<ArrayRef> {
         let path = place.path;
         if let Some(unknown) = column.fields().iter().find(|own| fields.find(own.name()).is_none()) {
             return Err(Error::invalid_argument(format!(
@@ -198,7 +203,7 @@ impl Rules {
     }
 
     fn conform_list(self, column: &GenericListArray<i32>, item: &FieldRef, path: &str) -> Result<ArrayRef> {
-        let values = self.conform(column.values(), item, Place::item(&format!("{path}.{}", item.name())))?;
+        let values = self.conform(column.values(), item, ValuePlace::item(&format!("{path}.{}", item.name())))?;
         GenericListArray::<i32>::try_new(Arc::clone(item), column.offsets().clone(), values, column.nulls().cloned())
             .map(|array| Arc::new(array) as ArrayRef)
             .map_err(|error| unfit(path, error))
@@ -210,7 +215,7 @@ impl Rules {
         };
         let pairs = fields.iter().zip([column.keys(), column.values()]);
         let children = pairs
-            .map(|(field, child)| self.conform(child, field, Place::item(&format!("{path}.{}", field.name()))))
+            .map(|(field, child)| self.conform(child, field, ValuePlace::item(&format!("{path}.{}", field.name()))))
             .collect::<Result<Vec<_>>>()?;
         let children = StructArray::try_new(fields.clone(), children, None).map_err(|error| unfit(path, error))?;
         MapArray::try_new(Arc::clone(entries), column.offsets().clone(), children, column.nulls().cloned(), sorted)
@@ -257,7 +262,7 @@ pub(super) fn holds(table: &DataType, other: &DataType) -> bool {
 }
 
 /// Casts, and makes sure that nothing was cut off.
-fn exact(column: &ArrayRef, to: &DataType, place: Place<'_>) -> Result<ArrayRef> {
+fn exact(column: &ArrayRef, to: &DataType, place: ValuePlace<'_>) -> Result<ArrayRef> {
     let path = place.path;
     let converted = cast(column, to, path)?;
     let may_lose = matches!((column.data_type(), to), (DataType::Timestamp(from, _), DataType::Timestamp(to, _)) if from > to)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
 
-use super::conform::{Place, Rules};
+use super::conform::{Rules, ValuePlace};
 use super::evolve::FILL_MISSING;
 use crate::config::{Properties, TableConfig, option_values};
 use crate::error::{Error, Result};
@@ -38,7 +38,7 @@ pub fn columns_of_table(
                 arrays.push(Arc::clone(array));
             }
             Some((_, target)) => {
-                arrays.push(rules.conform(array, target, Place::column(field.name(), 0))?);
+                arrays.push(rules.conform(array, target, ValuePlace::column(field.name(), 0))?);
                 fields.push(Arc::new(target.as_ref().clone().with_nullable(true)));
             }
         }
@@ -97,7 +97,7 @@ pub fn selected_rows(batch: &RecordBatch, filter: &Filter) -> Result<BooleanArra
     let mut arrays = Vec::with_capacity(batch.num_columns());
     for (field, array) in given.fields().iter().zip(batch.columns()) {
         let stored = Field::new(field.name(), stored_type(field.data_type()), true);
-        arrays.push(rules.conform(array, &stored, Place::column(field.name(), 0))?);
+        arrays.push(rules.conform(array, &stored, ValuePlace::column(field.name(), 0))?);
         fields.push(Arc::new(stored));
     }
     let batch = batch_of(fields, arrays, batch.num_rows())?;
