@@ -356,3 +356,25 @@ def test_options_of_services_are_checked_before_the_write(tmp_path, options):
         table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA | options)
     table.refresh()
     assert content(table) == []
+
+
+@pytest.mark.parametrize("table_type", ["MERGE_ON_READ", "COPY_ON_WRITE"])
+def test_nan_is_the_greatest_value_in_column_statistics(tmp_path, table_type):
+    schema = pa.schema([("id", pa.string()), ("x", pa.float64())])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id", table_type=table_type)
+    options = {"hoodie.metadata.index.column.stats.enable": "true"}
+    table.upsert(pa.table({"id": ["a", "b", "c"], "x": [1.0, float("nan"), 2.0]}), options)
+    table.upsert(pa.table({"id": ["c"], "x": [float("nan")]}), options)
+
+    def greatest():
+        records = mortice.Table(f"{table.uri}/.hoodie/metadata").snapshot().to_arrow().to_pylist()
+        found = [record["ColumnStatsMetadata"] for record in records if record["ColumnStatsMetadata"]]
+        values = [one["maxValue"] for one in found if one["columnName"] == "x" and not one["isDeleted"]]
+        return [str(value) for value in values]
+
+    assert greatest()
+    assert all("nan" in value for value in greatest())
+    assert table.snapshot(filters=[("x", ">", 5.0)]).count() == 2
+    # Statistics that are made of files again are those of files that may have NaN.
+    table.build_metadata(rebuild=True)
+    assert all("nan" in value for value in greatest())

@@ -39,6 +39,8 @@ fn range(file: &dyn BaseFile, column: &str, types: &Schema) -> Option<ColumnRang
         if let Some(ColumnBounds { least, greatest, nulls }) = &bounds {
             range.nulls = if nulls.is_valid(group) { nulls.value(group).min(rows) } else { 0 };
             range.bounds = value(least, group).zip(value(greatest, group));
+            // The bounds of a file leave out NaN, which is the greatest number.
+            range.bounds = range.bounds.map(|(least, greatest)| (least, greatest.nan().unwrap_or(greatest)));
         }
         match &mut sum {
             None => sum = Some(range),

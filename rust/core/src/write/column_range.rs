@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct ColumnRange {
     /// The column, or the path of a field of a struct, joined by dots.
     pub column: String,
-    /// The least and the greatest value. None if there are no values, or if they are not known: of lists and maps, and if all
-    /// values are NaN.
+    /// The least and the greatest value. None if there are no values, or if they are not known: of lists and maps. If there is a
+    /// NaN, it is the greatest: Spark orders it so, and Hudi skips files by these bounds.
     pub bounds: Option<(ColumnValue, ColumnValue)>,
     /// Rows, those with null among them.
     pub values: u64,
@@ -65,6 +65,16 @@ impl ColumnValue {
     #[must_use]
     pub const fn from_f64(value: f64) -> Self {
         Self::Double(value.to_bits())
+    }
+
+    /// NaN of the type of this one, if it has one.
+    #[must_use]
+    pub const fn nan(&self) -> Option<Self> {
+        match self {
+            Self::Float(_) => Some(Self::from_f32(f32::NAN)),
+            Self::Double(_) => Some(Self::from_f64(f64::NAN)),
+            _ => None,
+        }
     }
 
     /// Whether this is less than another bound of the same column. NaN is greater than all other numbers, as in Spark.

@@ -1,5 +1,14 @@
 //! Column ranges from the metadata of a parquet file that was written (`ParquetUtils.readColumnStatsFromMetadata`).
+//!
+//! The bounds in a parquet file leave out NaN. Hudi would skip a file with the values 1, NaN and 2 for the filter `x > 5`, which NaN
+//! passes; it would also skip a file without bounds. So the writer looks for NaN, which is the greatest value then.
 
+use std::collections::BTreeSet;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::statistics::Statistics;
 
@@ -7,8 +16,35 @@ use crate::avro::{Record, Schema, Type};
 use crate::error::{Error, Result};
 use crate::write::column_range::{ColumnRange, ColumnValue};
 
-/// The ranges of all columns, fields of structs among them. Lists and maps have none.
-pub(super) fn column_ranges(schema: &Schema, metadata: &ParquetMetaData) -> Result<Vec<ColumnRange>> {
+/// Adds the columns that have NaN, fields of structs among them.
+pub(super) fn add_nan_columns(record: &Record, columns: &[ArrayRef], path: &str, found: &mut BTreeSet<String>) {
+    for (field, column) in record.fields.iter().zip(columns) {
+        let has_nan = match column.data_type() {
+            DataType::Float32 => column.as_primitive::<Float32Type>().iter().flatten().any(f32::is_nan),
+            DataType::Float64 => column.as_primitive::<Float64Type>().iter().flatten().any(f64::is_nan),
+            DataType::Struct(_) => true,
+            _ => false,
+        };
+        if !has_nan {
+            continue;
+        }
+        let path = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
+        match (field.ty.non_null(), column.as_struct_opt()) {
+            (Type::Record(record), Some(rows)) => add_nan_columns(record, rows.columns(), &path, found),
+            (_, Some(_)) => {}
+            _ => {
+                found.insert(path);
+            }
+        }
+    }
+}
+
+/// The ranges of all columns, fields of structs among them. Lists and maps have none. `with_nan` are the columns that have NaN.
+pub(super) fn column_ranges(
+    schema: &Schema,
+    metadata: &ParquetMetaData,
+    with_nan: &BTreeSet<String>,
+) -> Result<Vec<ColumnRange>> {
     let mut leaves = Vec::new();
     add_leaves(schema.as_record()?, "", &mut leaves);
     let range = |(path, ty): (String, &Type)| {
@@ -16,7 +52,7 @@ pub(super) fn column_ranges(schema: &Schema, metadata: &ParquetMetaData) -> Resu
         for group in metadata.row_groups() {
             let chunk = group.columns().iter().find(|chunk| chunk.column_path().parts().join(".") == path);
             let chunk = chunk.ok_or_else(|| Error::internal(format!("column {path} was not written")))?;
-            range.add(chunk_range(&path, chunk, ty));
+            range.add(chunk_range(&path, chunk, ty, with_nan.contains(&path)));
         }
         Ok(range)
     };
@@ -34,7 +70,7 @@ fn add_leaves<'a>(record: &'a Record, path: &str, leaves: &mut Vec<(String, &'a 
     }
 }
 
-fn chunk_range(path: &str, chunk: &ColumnChunkMetaData, ty: &Type) -> ColumnRange {
+fn chunk_range(path: &str, chunk: &ColumnChunkMetaData, ty: &Type, has_nan: bool) -> ColumnRange {
     let count = |number: i64| u64::try_from(number).unwrap_or_default();
     let mut range = ColumnRange::new(path);
     range.values = count(chunk.num_values());
@@ -42,6 +78,12 @@ fn chunk_range(path: &str, chunk: &ColumnChunkMetaData, ty: &Type) -> ColumnRang
     range.total_size = count(chunk.compressed_size());
     range.total_uncompressed_size = count(chunk.uncompressed_size());
     range.bounds = chunk.statistics().and_then(|statistics| bounds(statistics, ty));
+    if has_nan && range.nulls < range.values {
+        let nan =
+            if matches!(ty, Type::Float) { ColumnValue::from_f32(f32::NAN) } else { ColumnValue::from_f64(f64::NAN) };
+        let least = range.bounds.map_or_else(|| nan.clone(), |(least, _)| least);
+        range.bounds = Some((least, nan));
+    }
     range
 }
 

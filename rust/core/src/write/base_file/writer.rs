@@ -1,5 +1,6 @@
 //! One base file.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -11,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::key_summary::KeySummary;
 use super::options::BaseFileOptions;
-use super::statistics::column_ranges;
+use super::statistics::{add_nan_columns, column_ranges};
 use crate::avro::{Schema, Type};
 use crate::avro_parquet::{ParquetColumns, parquet_schema};
 use crate::bloom::BloomType;
@@ -88,6 +89,7 @@ pub struct BaseFileWriter {
     columns: ParquetColumns,
     writer: ArrowWriter<FileUpload>,
     keys: Option<KeySummary>,
+    with_nan: BTreeSet<String>,
     max_file_bytes: u64,
     rows: u64,
 }
@@ -124,7 +126,17 @@ impl BaseFileWriter {
             file_name: target.name()?,
         };
         let max_file_bytes = options.max_file_bytes;
-        Ok(Self { path, meta, schema: schema.clone(), columns, writer, keys, max_file_bytes, rows: 0 })
+        Ok(Self {
+            path,
+            meta,
+            schema: schema.clone(),
+            columns,
+            writer,
+            keys,
+            with_nan: BTreeSet::new(),
+            max_file_bytes,
+            rows: 0,
+        })
     }
 
     /// Writes rows until the file is full. Returns how many were written; the others belong into another file.
@@ -146,7 +158,9 @@ impl BaseFileWriter {
             if let (Some(summary), Some(keys)) = (&mut self.keys, &keys) {
                 summary.add(&keys.slice(start, len))?;
             }
-            let written = self.writer.write(&stored.slice(start, len));
+            let part = stored.slice(start, len);
+            add_nan_columns(self.schema.as_record()?, part.columns(), "", &mut self.with_nan);
+            let written = self.writer.write(&part);
             written.map_err(|error| self.writer.inner_mut().failure(unwritten(error)))?;
             self.rows = self.rows.saturating_add(len as u64);
             start += len;
@@ -201,7 +215,7 @@ impl BaseFileWriter {
         let finished = self.writer.finish();
         let metadata = finished.map_err(|error| self.writer.inner_mut().failure(unwritten(error)))?;
         let bytes = self.writer.inner_mut().finish()?;
-        let columns = column_ranges(&self.schema, &metadata)?;
+        let columns = column_ranges(&self.schema, &metadata, &self.with_nan)?;
         Ok(WrittenBaseFile { path: self.path, rows: self.rows, bytes, key_range, bloom, columns })
     }
 }
@@ -376,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_of_nothing_but_nan_are_not_known() {
+    fn nan_is_the_greatest_value() {
         let folder = Folder::new();
         let mut writer = folder.writer(|_| {});
         let columns: [(&str, ArrayRef); 2] = [
@@ -388,7 +402,19 @@ mod tests {
         writer.write(&data, MetaColumns::Computed { record_keys: &keys }).unwrap();
         let columns = writer.finish().unwrap().columns;
         let range = |name: &str| columns.iter().find(|range| range.column == name).unwrap();
-        assert_eq!((range("x").bounds.as_ref(), range("x").values, range("x").nulls), (None, 2, 1));
+        let nan = ColumnValue::from_f64(f64::NAN);
+        let bounds = Some((nan.clone(), nan.clone()));
+        assert_eq!((range("x").bounds.clone(), range("x").values, range("x").nulls), (bounds, 2, 1));
+        let mut writer = folder.writer(|options| options.block_bytes = 1);
+        for value in [3.0, f64::NAN, 1.0] {
+            let x: ArrayRef = Arc::new(Float64Array::from(vec![value]));
+            let columns = [("n", Arc::new(Int32Array::from(vec![1])) as ArrayRef), ("x", x)];
+            let data = RecordBatch::try_from_iter(columns).unwrap();
+            writer.write(&data, MetaColumns::Computed { record_keys: &keys.slice(0, 1) }).unwrap();
+        }
+        let several = writer.finish().unwrap().columns;
+        let x = several.iter().find(|range| range.column == "x").unwrap();
+        assert_eq!(x.bounds, Some((ColumnValue::from_f64(1.0), nan)));
         assert_eq!((range("d").bounds.as_ref(), range("d").nulls), (None, 2));
     }
 

@@ -69,13 +69,19 @@ fn bounds(ty: &Type, column: &ArrayRef) -> Option<(ColumnValue, ColumnValue)> {
         Ty::Timestamp(TimeUnit::Microsecond, _) => numbers::<TimestampMicrosecondType>(column, ColumnValue::Long),
         Ty::Timestamp(TimeUnit::Millisecond, _) => numbers::<TimestampMillisecondType>(column, ColumnValue::Long),
         Ty::Float32 => {
-            let (least, greatest) = extremes(column.as_primitive::<Float32Type>(), |value| value.is_nan())?;
+            let values = column.as_primitive::<Float32Type>();
+            let nan = values.iter().flatten().any(f32::is_nan).then_some((f32::NAN, f32::NAN));
+            let numbers = extremes(values, |value| value.is_nan());
+            let (least, greatest) = (numbers.or(nan)?.0, nan.or(numbers)?.1);
             // As in parquet, a zero stands for both.
             let zero = |value: f32, sign: f32| if value == 0.0 { 0.0_f32.copysign(sign) } else { value };
             Some((ColumnValue::from_f32(zero(least, -1.0)), ColumnValue::from_f32(zero(greatest, 1.0))))
         }
         Ty::Float64 => {
-            let (least, greatest) = extremes(column.as_primitive::<Float64Type>(), |value| value.is_nan())?;
+            let values = column.as_primitive::<Float64Type>();
+            let nan = values.iter().flatten().any(f64::is_nan).then_some((f64::NAN, f64::NAN));
+            let numbers = extremes(values, |value| value.is_nan());
+            let (least, greatest) = (numbers.or(nan)?.0, nan.or(numbers)?.1);
             let zero = |value: f64, sign: f64| if value == 0.0 { 0.0_f64.copysign(sign) } else { value };
             Some((ColumnValue::from_f64(zero(least, -1.0)), ColumnValue::from_f64(zero(greatest, 1.0))))
         }
@@ -176,6 +182,22 @@ fn decimal(bytes: &[u8]) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nan_is_the_greatest_number() {
+        let nan = f64::NAN;
+        for (values, least, greatest) in
+            [([Some(1.0), Some(nan), None, Some(2.0)], 1.0, nan), ([Some(nan), None, None, None], nan, nan)]
+        {
+            let column: ArrayRef = std::sync::Arc::new(arrow_array::Float64Array::from(values.to_vec()));
+            let expected = (ColumnValue::from_f64(least), ColumnValue::from_f64(greatest));
+            assert_eq!(bounds(&Type::Double, &column), Some(expected));
+            let column: ArrayRef =
+                std::sync::Arc::new(values.iter().map(|x| x.map(|x| x as f32)).collect::<arrow_array::Float32Array>());
+            let expected = (ColumnValue::from_f32(least as f32), ColumnValue::from_f32(greatest as f32));
+            assert_eq!(bounds(&Type::Float, &column), Some(expected));
+        }
+    }
 
     #[test]
     fn strings_are_ordered_by_their_bytes() {
