@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+import mortice
 from mortice import InvalidArgumentError
 from support.tables.written import KINDS, NO_METADATA, SCHEMA, content, new_table, rows
 
@@ -144,3 +145,39 @@ def test_unknown_policies_are_refused(tmp_path):
     table = new_table(tmp_path / "trips")
     with pytest.raises(InvalidArgumentError, match="none, drop or fail"):
         table.insert(rows(("a", "x", 1, 1.0)), {"hoodie.datasource.insert.dup.policy": "ignore"})
+
+
+@pytest.mark.parametrize("operation", ["upsert", "insert", "bulk_insert", "insert_overwrite"])
+def test_a_null_in_a_required_column_has_the_number_of_its_row(tmp_path, operation):
+    schema = pa.schema([("id", pa.string()), ("p", pa.string()), pa.field("v", pa.int64(), nullable=False)])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id", partition_by="p")
+    given = pa.table({"id": list("abcdef"), "p": ["x", "y"] * 3, "v": pa.array([1, 1, 1, 1, 1, None], pa.int64())})
+    with pytest.raises(InvalidArgumentError, match="row 5, field v: null"):
+        getattr(table, operation)(given)
+    commit = getattr(table, operation)(given, {"hoodie.write.ignore.failed": "true"})
+    assert [(error.record_key, "row 5, field v" in error.message) for error in commit.errors] == [("f", True)]
+
+
+def test_a_value_of_a_finer_unit_has_the_number_of_its_row(tmp_path):
+    schema = pa.schema([("id", pa.string()), ("v", pa.timestamp("us")), ("l", pa.list_(pa.timestamp("us")))])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
+    finer = pa.timestamp("ns")
+
+    def part(ids, values, items):
+        return pa.table({"id": ids, "v": pa.array(values, finer), "l": pa.array(items, pa.list_(finer))})
+
+    first = part(["a", "b"], [1000, 2000], [[1000], []])
+    with pytest.raises(InvalidArgumentError, match='row 3, column "v": the value has a finer unit'):
+        table.upsert(pa.concat_tables([first, part(["c", "d"], [1000, 2001], [[], []])]))
+    with pytest.raises(InvalidArgumentError, match='column "l.element": the value has a finer unit') as refused:
+        table.upsert(pa.concat_tables([first, part(["c"], [1000], [[1000, 2001]])]))
+    assert "row" not in str(refused.value).split("column")[0]
+
+
+def test_rows_that_delete_their_keys_may_lack_required_values(tmp_path):
+    required = pa.field("v", pa.int64(), nullable=False)
+    schema = pa.schema([("id", pa.string()), required, ("_hoodie_is_deleted", pa.bool_())])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
+    table.upsert(pa.table({"id": ["a", "b"], "v": [1, 2], "_hoodie_is_deleted": [False, False]}))
+    table.upsert(pa.table({"id": ["a"], "v": pa.nulls(1, pa.int64()), "_hoodie_is_deleted": [True]}))
+    assert table.snapshot(columns=["id"]).to_arrow()["id"].to_pylist() == ["b"]

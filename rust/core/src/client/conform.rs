@@ -19,32 +19,18 @@ use crate::trusted::with_short_offsets;
 ///
 /// # Errors
 /// `InvalidArgument`, naming the column (and the row), if a column is missing, of a type that the table's does not hold, or has a
-/// null or a value that cannot be stored.
+/// value that cannot be stored.
 pub(super) fn conformed(batch: &RecordBatch, schema: &SchemaRef, first_row: u64) -> Result<RecordBatch> {
     let column = |field: &FieldRef| {
-        let column = match batch.column_by_name(field.name()) {
+        Ok(match batch.column_by_name(field.name()) {
             Some(column) => Rules::WRITTEN.conform(column, field, ValuePlace::column(field.name(), first_row))?,
             None => new_null_array(field.data_type(), batch.num_rows()),
-        };
-        check_nulls(&column, field, first_row)?;
-        Ok(column)
+        })
     };
     let columns = schema.fields().iter().map(column).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| Error::internal("conformed columns do not fit their schema").caused_by(error))
-}
-
-fn check_nulls(column: &ArrayRef, field: &Field, first_row: u64) -> Result<()> {
-    if field.is_nullable() || column.null_count() == 0 {
-        return Ok(());
-    }
-    let row = (0..column.len()).find(|row| column.is_null(*row)).unwrap_or_default() as u64;
-    Err(Error::invalid_argument(format!(
-        "row {}, column {:?}: the value is null, but the table's column is not nullable",
-        first_row.saturating_add(row),
-        field.name()
-    )))
 }
 
 /// Where values are, for messages.

@@ -11,6 +11,7 @@
 //! | `read_rows` | a user's batches in the table's types, with their keys |
 //! | `read_state` | writes that were made from rows of the table |
 //! | `refused_rows` | rows that cannot be written, left out |
+//! | `required` | nulls where the table requires a value |
 //! | `duplicates` | inserted rows whose keys are in the table |
 //! | `combine` | rows of one write that have the same key |
 //! | `prepare` | the rows of a write before any is written |
@@ -61,6 +62,7 @@ mod read_state;
 mod recovery;
 mod refused_rows;
 mod replaced_groups;
+mod required;
 mod row_sorter;
 mod schema;
 mod sort_mode;

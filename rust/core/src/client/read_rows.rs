@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat;
 
 use super::conform::{conformed, conformed_fields};
+use super::delete_marks::DeleteMarks;
 use super::operations::check_operations;
 use super::refused_rows::{ReadRows, RefusedRows};
-use super::schema::WriteSchema;
+use super::required::check_required;
+use super::schema::{DELETES_KEY, WriteSchema};
 use crate::avro_parquet::{ListStructure, ParquetColumns};
 use crate::config::MergeMode;
 use crate::error::{Error, Result};
@@ -32,6 +35,19 @@ pub(super) struct RowSource<'a> {
 }
 
 impl RowSource<'_> {
+    /// Rows that delete their keys may have null anywhere; they are looked for only if there is a null.
+    fn check_required(&self, given: &RecordBatch, rows: &RecordBatch, first_row: u64) -> Result<()> {
+        let columns = &self.schema.columns;
+        if check_required(rows, columns, first_row, &|_| false).is_ok() {
+            return Ok(());
+        }
+        let marks = DeleteMarks::new(self)?.of_rows(rows)?;
+        let given = given.column_by_name(DELETES_KEY).and_then(|column| column.as_boolean_opt());
+        let is_set = |flags: &BooleanArray, row: usize| flags.is_valid(row) && flags.value(row);
+        let is_delete = |row: usize| is_set(&marks, row) || given.is_some_and(|given| is_set(given, row));
+        check_required(rows, columns, first_row, &is_delete)
+    }
+
     /// A row without an ordering value cannot be merged by event time; Hudi fails on it when the table is read.
     fn check_ordering(&self, rows: &RecordBatch, first_row: u64) -> Result<()> {
         if self.table.merge.mode != MergeMode::EventTime {
@@ -126,6 +142,7 @@ impl ReadRows for FullRows<'_> {
 
     fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
         let rows = conformed(batch, &self.source.schema.types, first_row)?;
+        self.source.check_required(batch, &rows, first_row)?;
         self.source.check_ordering(&rows, first_row)?;
         check_operations(&rows, first_row)?;
         if let Some(stored) = &mut self.stored {
