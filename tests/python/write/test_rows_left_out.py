@@ -169,7 +169,7 @@ def test_a_value_of_a_finer_unit_has_the_number_of_its_row(tmp_path):
     first = part(["a", "b"], [1000, 2000], [[1000], []])
     with pytest.raises(InvalidArgumentError, match='row 3, column "v": the value has a finer unit'):
         table.upsert(pa.concat_tables([first, part(["c", "d"], [1000, 2001], [[], []])]))
-    with pytest.raises(InvalidArgumentError, match='column "l.element": the value has a finer unit') as refused:
+    with pytest.raises(InvalidArgumentError, match=r'column "l\.element": the value has a finer unit') as refused:
         table.upsert(pa.concat_tables([first, part(["c"], [1000], [[1000, 2001]])]))
     assert "row" not in str(refused.value).split("column")[0]
 
