@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 import mortice
-from mortice import InvalidArgumentError
+from mortice import FileCleanedError, InvalidArgumentError
 from mortice.cli.main import main
 from support.tables.written import FIRST, KINDS, NO_METADATA, NO_SMALL_FILES, both, content, new_table, rows
 
@@ -166,6 +166,25 @@ def test_the_command(table, capsys):
     assert f"would delete {len(deleted)} files, {sum(deleted.values()):,} bytes" in printed
     assert main(arguments) == 0
     assert "nothing to clean" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_groups_that_archived_commits_replaced_are_not_missed(tmp_path, version):
+    """The clean that deleted their files is active still, and went by versions."""
+    table = new_table(tmp_path / "trips", version, "COPY_ON_WRITE")
+    options = {**NO_SMALL_FILES, **NO_METADATA, "hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
+    first = table.upsert(FIRST, options)
+    table.insert_overwrite_table(rows(("z", "x", 1, 1.0)), options)
+    later = [table.upsert(rows(("z", "x", ts, float(ts))), options).instant for ts in range(2, 6)]
+    versions = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "9"}
+    [clean] = table.clean(options | versions)
+    assert len(clean.files) == 2
+    keep = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
+    assert len(table.archive(options | keep)) > 1
+    for instant, ts in zip(later[-2:], (4, 5), strict=True):
+        assert [row[-1] for row in content_at(table, instant)] == [ts]
+    with pytest.raises(FileCleanedError):
+        content_at(table, first.instant)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,12 @@ impl FileSlice {
         base.chain(self.log_files.iter().map(|file| (file.path.as_str(), file.len)))
     }
 
+    /// Returns the names of the base file and of the logs.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let base = self.base_file.iter().map(|file| file.name.as_str());
+        base.chain(self.log_files.iter().map(|file| file.name.as_str()))
+    }
+
     /// Returns the size of all files in bytes.
     #[must_use]
     pub fn total_len(&self) -> u64 {

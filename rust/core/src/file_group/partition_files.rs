@@ -1,6 +1,8 @@
 //! The files of a partition by kind, recognised by name: base files and logs. Other files are ignored.
 
-use crate::names::{BaseFileName, LogFileName};
+use std::collections::HashMap;
+
+use crate::names::{BaseFileName, LogFileName, RequestedTime};
 
 /// The data files of one partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,9 +69,39 @@ impl PartitionFiles {
         self.log_files.extend(log_files);
     }
 
+    /// Adds files that cleans have deleted, so that a slice that has lost files is selected, not an older one. A clean deletes whole
+    /// slices: those older than a base file that is listed are not added, as they would not be selected.
+    ///
+    /// Args:
+    ///     names: The names of the deleted files. Those that are listed are there again, or still.
+    ///     is_visible: Whether the selection may use a base file of an instant.
+    pub fn add_deleted<'a>(
+        &mut self,
+        names: impl IntoIterator<Item = &'a str>,
+        is_visible: impl Fn(&RequestedTime) -> bool,
+    ) {
+        let mut newest: HashMap<&str, &RequestedTime> = HashMap::new();
+        for base in self.base_files.iter().filter(|base| is_visible(&base.name.instant)) {
+            let known = newest.entry(&base.name.file_id).or_insert(&base.name.instant);
+            *known = (*known).max(&base.name.instant);
+        }
+        let is_needed = |name: &&str| {
+            let base = BaseFileName::parse(name).map(|base| (base.file_id, base.instant));
+            let parsed = base.or_else(|| LogFileName::parse(name).map(|log| (log.file_id, log.instant)));
+            parsed.is_some_and(|(group, instant)| newest.get(group.as_str()).is_none_or(|base| **base <= instant))
+        };
+        let needed: Vec<&str> = names.into_iter().filter(is_needed).collect();
+        self.add_missing(needed);
+    }
+
+    /// Returns the names of the files.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let bases = self.base_files.iter().map(|base| base.name.name.as_str());
+        bases.chain(self.log_files.iter().map(|log| log.name.name.as_str()))
+    }
+
     fn has(&self, name: &str) -> bool {
-        self.base_files.iter().any(|base| base.name.name == name)
-            || self.log_files.iter().any(|log| log.name.name == name)
+        self.names().any(|known| known == name)
     }
 
     /// Returns true if there is no data file.
@@ -81,5 +113,31 @@ impl PartitionFiles {
     /// Returns the path of a file of this partition, relative to the table.
     pub(super) fn path(&self, name: &str) -> String {
         if self.partition.is_empty() { name.to_owned() } else { format!("{}/{name}", self.partition) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deleted_files_are_added_unless_a_later_base_file_is_there() {
+        let deleted = [
+            "f_0-1-2_10.parquet",
+            ".f_15.log.1_0-1-2",
+            "f_0-1-2_20.parquet",
+            "g_0-1-2_10.parquet",
+            ".h_10.log.1_0-1-2",
+        ];
+        let listed = ["f_0-1-2_20.parquet", "g_0-1-2_30.parquet"];
+        let with_deleted = |until: &str| {
+            let mut files = PartitionFiles::new("p", listed.map(|name| (name, 1)));
+            files.add_deleted(deleted, |instant| instant.as_str() <= until);
+            let added = files.base_files.into_iter().skip(listed.len()).map(|base| base.name.name);
+            added.chain(files.log_files.into_iter().map(|log| log.name.name)).collect::<Vec<_>>()
+        };
+        assert_eq!(with_deleted("30"), [".h_10.log.1_0-1-2"]);
+        assert_eq!(with_deleted("20"), ["g_0-1-2_10.parquet", ".h_10.log.1_0-1-2"]);
+        assert_eq!(with_deleted("10").len(), 4);
     }
 }

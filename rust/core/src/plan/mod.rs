@@ -15,6 +15,7 @@
 //! | `file_slices` | the file slices of a query, and where they were listed |
 //! | `write_view` | the file slices that a writer works on |
 //! | `slices` | chooses them, and prunes them by the query's filters |
+//! | `lost_files` | refuses slices whose files were cleaned |
 //! | `partition_filter` | which partitions can hold a matching row, derived from their paths |
 //! | `lister` | lists files, by the metadata table or in storage |
 //! | `metadata` | opens the metadata table and reads its rows as those of any table |
@@ -38,6 +39,7 @@ mod follow;
 mod incremental;
 mod known_schema;
 mod lister;
+mod lost_files;
 mod metadata;
 mod open_table;
 mod partition_filter;

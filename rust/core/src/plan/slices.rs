@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use std::collections::HashMap;
-
 use arrow_schema::{DataType, Schema};
 
 use super::file_slices::{PartitionCounts, SelectedSlices};
@@ -13,12 +11,11 @@ use super::partition_filter::PartitionFilter;
 use super::query_options::QueryOptions;
 use crate::bootstrap;
 use crate::config::TimelineLayout;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles};
 use crate::filter::{Filter, KeyFilter};
 use crate::metadata_table::{COLUMN_STATS, DataSkipping, MetadataTable, RECORD_INDEX};
 use crate::names::{RequestedTime, meta_columns};
-use crate::timeline::{RemovedFiles, Timeline};
 
 impl OpenTable {
     /// Returns the slices that a view selects in each selected partition, and the valid instants.
@@ -38,11 +35,11 @@ impl OpenTable {
             return Ok(found);
         }
         let (mut listed, listing) = self.lister().list(wanted)?;
-        let removed = self.removed(&mut listed.files, wanted)?;
+        let lost = self.add_lost_files(&mut listed.files, as_of, wanted)?;
         for files in &listed.files {
             found.slices.extend(choose(&view, files)?);
         }
-        self.check_there(&found.slices, &removed)?;
+        self.check_there(&mut found.slices, &lost)?;
         self.attach_sources(&mut found.slices)?;
         found.partitions = PartitionCounts { read: listed.files.len(), pruned: listed.left_out };
         found.listing = listing;
@@ -76,47 +73,6 @@ impl OpenTable {
             let logs = slice.log_files.iter_mut().map(|log| (&log.path, &mut log.len));
             for (path, len) in bases.chain(logs) {
                 *len = self.len_of(path, None)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the files that have been removed from the table since its timeline was listed, and adds them to the
-    /// listing. So a slice that has lost files is still selected, and the loss is detected; otherwise an older or a
-    /// newer slice would be selected in its place.
-    fn removed(&self, listed: &mut Vec<PartitionFiles>, wanted: Option<&PartitionFilter>) -> Result<RemovedFiles> {
-        let now = Timeline::load(&self.storage, &self.config)?;
-        let removed = self.timeline.removed_since(&now).map_err(|error| error.in_file(&self.uri))?;
-        let partitions: Vec<&str> = removed.0.keys().map(String::as_str).collect();
-        let matching =
-            wanted.map_or_else(|| Ok(vec![true; partitions.len()]), |wanted| wanted.may_match(&partitions))?;
-        let places: HashMap<String, usize> = match removed.0.is_empty() {
-            true => HashMap::new(),
-            false => listed.iter().enumerate().map(|(at, files)| (files.partition.clone(), at)).collect(),
-        };
-        for ((partition, names), _) in removed.0.iter().zip(matching).filter(|(_, matches)| *matches) {
-            let names = names.keys().map(String::as_str);
-            match places.get(partition).and_then(|at| listed.get_mut(*at)) {
-                Some(files) => files.add_missing(names),
-                None => listed.push(PartitionFiles::new(partition, names.map(|name| (name, 0)))),
-            }
-        }
-        Ok(removed)
-    }
-
-    fn check_there(&self, slices: &[FileSlice], removed: &RemovedFiles) -> Result<()> {
-        for slice in slices {
-            let names = slice.base_file.iter().map(|base| (&base.name, &base.path));
-            let names = names.chain(slice.log_files.iter().map(|log| (&log.name, &log.path)));
-            for (name, path) in names {
-                if let Some(clean) = removed.by(&slice.partition, name) {
-                    let message = format!(
-                        "the clean {clean} has removed the file, or is about to, since the table was opened; open the table again"
-                    );
-                    return Err(Error::new(ErrorKind::FileCleaned, message)
-                        .in_file(self.storage.full_path(path))
-                        .at_instant(&slice.base_instant));
-                }
             }
         }
         Ok(())

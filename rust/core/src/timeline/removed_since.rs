@@ -41,6 +41,18 @@ impl Timeline {
         now.files_of(cleans)
     }
 
+    /// The files that completed cleans after an instant have deleted. Earlier cleans kept its state: it had not been replaced yet.
+    ///
+    /// # Errors
+    /// Errors of reading plans.
+    pub fn files_of_cleans_after(&self, instant: &RequestedTime) -> Result<RemovedFiles> {
+        let is_later =
+            |one: &&Instant| one.action == Action::Clean && one.is_completed() && one.requested_time > *instant;
+        let later = || self.instants().iter().filter(is_later);
+        self.prefetch(later().map(plan_name))?;
+        self.files_of(later())
+    }
+
     /// The files that all cleans on the active timeline have deleted or are about to delete.
     ///
     /// # Errors
@@ -52,8 +64,7 @@ impl Timeline {
     fn files_of<'a>(&self, cleans: impl Iterator<Item = &'a Instant>) -> Result<RemovedFiles> {
         let mut removed = RemovedFiles::default();
         for clean in cleans {
-            let plan = format!("{}.{}.requested", clean.requested_time, clean.action);
-            for (partition, names) in self.read(clean, &plan, service_plans::files_to_clean)? {
+            for (partition, names) in self.read(clean, &plan_name(clean), service_plans::files_to_clean)? {
                 let times = names.into_iter().map(|name| (name, clean.requested_time.clone()));
                 removed.0.entry(partition).or_default().extend(times);
             }
@@ -88,6 +99,10 @@ impl Timeline {
         let message = "too many instants have been archived since the table was opened to know which of its files have been cleaned; open the table again";
         Err(Error::new(ErrorKind::FileCleaned, message).at_instant(&known.requested_time))
     }
+}
+
+fn plan_name(clean: &Instant) -> String {
+    format!("{}.{}.requested", clean.requested_time, clean.action)
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ mod locked_table;
 mod restore;
 mod rollback;
 mod savepoint;
+#[cfg(test)]
+mod tests;
 
 pub(super) use locked_table::{LockedTable, ServiceRequest};
 pub use restore::{RestoredTable, restore};

@@ -1,0 +1,155 @@
+//! What cleans have deleted, on tables made by hand: restores, savepoints and queries that need it.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::{RestoredTable, SavepointNote, create_savepoint, restore};
+use crate::config::ReadOptions;
+use crate::error::{ErrorKind, Result};
+use crate::filter::Filter;
+use crate::plan::OpenTable;
+use crate::storage::{FileStore, LocalStorage, StorageOptions};
+use crate::timeline::metadata::{
+    HoodieCleanFileInfo, HoodieCleanMetadata, HoodieCleanerPlan, HoodieReplaceCommitMetadata, OrderedMap, TimelineMetadata,
+};
+
+fn time(day: u8) -> String {
+    format!("202401{day:02}000000000")
+}
+
+fn base(file_id: &str, day: u8) -> String {
+    format!("{file_id}_0-1-2_{}.parquet", time(day))
+}
+
+struct Table {
+    folder: tempfile::TempDir,
+    version: u8,
+}
+
+impl Table {
+    /// Writes of the first three days. The third has replaced the file group `f` of the others by `g`.
+    fn new(version: u8) -> Self {
+        let table = Self { folder: tempfile::tempdir().unwrap(), version };
+        let layout = if version < 8 { 1 } else { 2 };
+        let properties = format!(
+            "hoodie.table.name=t\nhoodie.table.version={version}\nhoodie.timeline.layout.version={layout}\n\
+             hoodie.table.type=COPY_ON_WRITE\nhoodie.table.timeline.timezone=UTC\nhoodie.table.partition.fields=p\n\
+             hoodie.table.recordkey.fields=id\n"
+        );
+        table.put(".hoodie/hoodie.properties", properties.as_bytes());
+        table.put("p/.hoodie_partition_metadata", b"");
+        for (file_id, day) in [("f", 1), ("f", 2), ("g", 3)] {
+            table.put(&format!("p/{}", base(file_id, day)), b"rows");
+        }
+        table.complete(1, "commit", b"", b"");
+        table.complete(2, "commit", b"", b"");
+        let replace = HoodieReplaceCommitMetadata {
+            partition_to_replace_file_ids: Some(OrderedMap::from_iter([("p", vec!["f".to_owned()])])),
+            operation_type: Some("INSERT_OVERWRITE".to_owned()),
+            ..HoodieReplaceCommitMetadata::default()
+        };
+        let content = if version < 8 { replace.to_json() } else { replace.to_avro().unwrap() };
+        table.complete(3, "replacecommit", b"", &content);
+        table
+    }
+
+    fn local(&self) -> LocalStorage {
+        LocalStorage::new(&self.uri(), true)
+    }
+
+    fn uri(&self) -> String {
+        self.folder.path().to_string_lossy().into_owned()
+    }
+
+    fn put(&self, path: &str, content: &[u8]) {
+        self.local().put(path, &Bytes::copy_from_slice(content), None).unwrap();
+    }
+
+    fn complete(&self, day: u8, action: &str, plan: &[u8], content: &[u8]) {
+        let (time, folder) = (time(day), if self.version < 8 { ".hoodie" } else { ".hoodie/timeline" });
+        let completion =
+            if self.version < 8 { String::new() } else { format!("_{}", time.replace("000000000", "000001000")) };
+        self.put(&format!("{folder}/{time}.{action}.requested"), plan);
+        self.put(&format!("{folder}/{time}.{action}.inflight"), b"");
+        self.put(&format!("{folder}/{time}{completion}.{action}"), content);
+    }
+
+    /// A clean on a day that deletes files, without those that it fails to delete.
+    fn clean(&self, day: u8, retained: Option<u8>, names: &[String], failed: &[String]) {
+        let file = |name: &String| HoodieCleanFileInfo {
+            file_path: Some(format!("{}/p/{name}", self.uri())),
+            is_bootstrap_base_file: Some(false),
+            ..HoodieCleanFileInfo::default()
+        };
+        let plan = HoodieCleanerPlan {
+            version: Some(2),
+            file_paths_to_be_deleted_per_partition: Some(OrderedMap::from_iter([(
+                "p",
+                names.iter().map(file).collect::<Vec<_>>(),
+            )])),
+            ..HoodieCleanerPlan::default()
+        };
+        let clean = HoodieCleanMetadata {
+            earliest_commit_to_retain: retained.map_or_else(String::new, time),
+            ..HoodieCleanMetadata::default()
+        };
+        self.complete(day, "clean", &plan.to_avro().unwrap(), &clean.to_avro().unwrap());
+        for name in names.iter().filter(|name| !failed.contains(name)) {
+            self.local().delete(&format!("p/{name}")).unwrap();
+        }
+    }
+
+    /// The names of the files that a query reads.
+    fn read(&self, day: u8) -> std::result::Result<Vec<String>, ErrorKind> {
+        let table = OpenTable::open(&self.uri(), &StorageOptions::default(), ReadOptions::default()).unwrap();
+        let slices = table.file_slices(Some(&time(day)), &Filter::default()).map_err(|error| error.kind())?;
+        Ok(slices.iter().flat_map(|slice| slice.names().map(str::to_owned)).collect())
+    }
+
+    fn savepoint(&self, day: u8) -> std::result::Result<usize, ErrorKind> {
+        let (note, options) = (SavepointNote::default(), options());
+        let created = create_savepoint(&self.uri(), &StorageOptions::default(), &time(day), &note, (&options, true));
+        created.map(|created| created.files.values().map(BTreeMap::len).sum()).map_err(|error| error.kind())
+    }
+
+    fn restore(&self, day: u8, is_dry_run: bool) -> Result<RestoredTable> {
+        restore(&self.uri(), &StorageOptions::default(), &time(day), &options(), is_dry_run)
+    }
+}
+
+fn options() -> BTreeMap<String, String> {
+    BTreeMap::from([("hoodie.metadata.enable".to_owned(), "false".to_owned())])
+}
+
+#[test]
+fn what_a_clean_by_versions_deleted_is_missed() {
+    for version in [6, 8, 9] {
+        let table = Table::new(version);
+        assert_eq!((table.savepoint(2), table.restore(2, true).unwrap().undone.len()), (Ok(1), 1));
+        table.clean(5, None, &[base("f", 1), base("f", 2)], &[]);
+        for day in [1, 2] {
+            assert_eq!(table.read(day), Err(ErrorKind::FileCleaned), "version {version}, day {day}");
+            assert_eq!(table.savepoint(day), Err(ErrorKind::FileCleaned), "version {version}, day {day}");
+            let error = table.restore(day, false).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::FileCleaned, "version {version}, day {day}");
+        }
+        assert_eq!((table.read(3), table.savepoint(3)), (Ok(vec![base("g", 3)]), Ok(1)), "version {version}");
+        assert_eq!(table.restore(3, true).unwrap().undone.len(), 0, "version {version}");
+    }
+}
+
+#[test]
+fn what_is_there_can_be_read_whatever_was_cleaned() {
+    for version in [6, 9] {
+        // Only the older slice is gone.
+        let table = Table::new(version);
+        table.clean(5, None, &[base("f", 1)], &[]);
+        assert_eq!((table.read(1), table.read(2)), (Err(ErrorKind::FileCleaned), Ok(vec![base("f", 2)])));
+        assert_eq!(table.restore(2, true).unwrap().undone.len(), 1);
+        // The clean could not delete the file.
+        let table = Table::new(version);
+        table.clean(5, None, &[base("f", 1), base("f", 2)], &[base("f", 2)]);
+        assert_eq!((table.read(2), table.savepoint(2)), (Ok(vec![base("f", 2)]), Ok(1)));
+    }
+}
