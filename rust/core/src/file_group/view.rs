@@ -43,19 +43,22 @@ impl<'a> FileSystemView<'a> {
     pub fn new(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&RequestedTime>) -> Result<Self> {
         let savepoint = as_of.map_or(Ok(None), |as_of| timeline.check_as_of(as_of))?;
         let query_instant = as_of.or(timeline.latest_visible()).cloned();
-        let replaced = match &query_instant {
-            Some(instant) => replaced(timeline, instant)?,
-            None => ByGroup::new(),
-        };
-        let mut view = Self::from_parts(timeline, config, query_instant, pending_compactions(timeline)?, replaced);
         if let Some(savepoint) = savepoint {
+            // It has chosen the slices. Table services that were planned before it, and have run since, do not count.
+            let (compactions, replaced) = (ByGroup::new(), ByGroup::new());
+            let mut view = Self::from_parts(timeline, config, query_instant, compactions, replaced);
             let files = timeline.files_of_savepoint(savepoint, config.table_type == TableType::MergeOnRead)?;
             let listed = |(partition, names): (&String, &Vec<String>)| {
                 PartitionFiles::new(partition, names.iter().map(|name| (name.as_str(), 0)))
             };
             view.kept = Some(files.iter().map(listed).collect());
+            return Ok(view);
         }
-        Ok(view)
+        let replaced = match &query_instant {
+            Some(instant) => replaced(timeline, instant)?,
+            None => ByGroup::new(),
+        };
+        Ok(Self::from_parts(timeline, config, query_instant, pending_compactions(timeline)?, replaced))
     }
 
     /// Returns the files that a savepoint keeps, for an instant before the earliest that the cleaner retains. They are
@@ -107,6 +110,12 @@ impl<'a> FileSystemView<'a> {
         let Some(query_instant) = self.query_instant() else { return Ok(Vec::new()) };
         let mut chosen = Vec::new();
         for (file_id, (bases, logs)) in self.live_groups(files) {
+            if self.kept.is_some() {
+                if let Some((instant, draft)) = kept_slice(bases, logs, query_instant) {
+                    chosen.extend(self.slice(files, file_id, instant, draft)?);
+                }
+                continue;
+            }
             let pending = instant_of_group(&self.pending_compactions, &files.partition, &file_id);
             let slices = match self.layout {
                 TimelineLayout::V1 => by_name::build(bases, logs, pending),
@@ -248,6 +257,21 @@ impl<'a> FileSystemView<'a> {
     }
 }
 
+/// Returns the slice of all files that a savepoint keeps of a file group. A compaction that was pending then began a slice of its own,
+/// whose logs are merged with the slice before, whatever became of the compaction.
+fn kept_slice(
+    mut bases: Vec<ListedBase>,
+    mut logs: Vec<ListedLog>,
+    query_instant: &RequestedTime,
+) -> Option<(RequestedTime, SliceDraft)> {
+    // Savepoints keep later logs, too.
+    logs.retain(|log| log.name.instant <= *query_instant);
+    let newest = bases.iter().map(|base| &base.name.instant).max();
+    let instant = newest.or(logs.iter().map(|log| &log.name.instant).min())?.clone();
+    bases.retain(|base| base.name.instant == instant);
+    Some((instant, SliceDraft { bases, logs }))
+}
+
 pub(super) fn instant_of_group<'a>(groups: &'a ByGroup, partition: &str, file_id: &str) -> Option<&'a RequestedTime> {
     groups.get(partition)?.get(file_id)
 }
@@ -287,6 +311,9 @@ pub(super) mod tests {
     use crate::ErrorKind;
     use crate::config::Properties;
     use crate::timeline::memory_storage::MemoryStorage;
+    use crate::timeline::metadata::{
+        HoodieCleanMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
+    };
 
     pub(in crate::file_group) fn listed(names: &[&str]) -> PartitionFiles {
         PartitionFiles::new("p", names.iter().map(|name| (*name, 1)))
@@ -307,10 +334,15 @@ pub(super) mod tests {
 
     impl Table {
         fn with(version: &str, instants: &[(&str, &str)]) -> Self {
+            let files = instants.iter().map(|(name, text)| (*name, text.as_bytes()));
+            Self::with_files(version, &files.collect::<Vec<_>>())
+        }
+
+        fn with_files(version: &str, instants: &[(&str, &[u8])]) -> Self {
             let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version)];
             let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
             let path = |name: &str| format!("{}/{name}", config.timeline_folder);
-            let files: Vec<_> = instants.iter().map(|(name, text)| (path(name), text.as_bytes())).collect();
+            let files: Vec<_> = instants.iter().map(|(name, bytes)| (path(name), *bytes)).collect();
             let empty = [path("kept"), path("20.compaction.requested")];
             let kept = if instants.iter().any(|(name, _)| name.contains("compaction")) { 2 } else { 1 };
             let files = files.iter().map(|(path, bytes)| (path.as_str(), *bytes));
@@ -422,6 +454,44 @@ pub(super) mod tests {
         let view = table.view(None, Some("20"));
         assert_eq!(shown(&view.base_files(&files).unwrap()), [format!("10: {BASE}")]);
         assert_eq!(view.slices(&files).unwrap().len(), 2);
+    }
+
+    /// What is read of a savepoint of 20 that keeps these files, if a clean has retained nothing from before 40.
+    fn kept(version: &str, instants: &[(&str, &str)], names: &[&str]) -> Vec<String> {
+        let partition = HoodieSavepointPartitionMetadata {
+            partition_path: "p".into(),
+            savepoint_data_file: names.iter().map(|name| (*name).into()).collect(),
+            ..HoodieSavepointPartitionMetadata::default()
+        };
+        let savepoint = HoodieSavepointMetadata {
+            partition_metadata: OrderedMap::from_iter([("p", partition)]),
+            ..HoodieSavepointMetadata::default()
+        };
+        let clean = HoodieCleanMetadata { earliest_commit_to_retain: "40".into(), ..HoodieCleanMetadata::default() };
+        let (savepoint, clean) = (savepoint.to_avro().unwrap(), clean.to_avro().unwrap());
+        let suffix = if version == "6" { "" } else { "_51" };
+        let (savepointed, cleaned) = (format!("20{suffix}.savepoint"), format!("50{suffix}.clean"));
+        let files = instants.iter().map(|(name, text)| (*name, text.as_bytes()));
+        let files = files.chain([(savepointed.as_str(), savepoint.as_slice()), (cleaned.as_str(), clean.as_slice())]);
+        let table = Table::with_files(version, &files.collect::<Vec<_>>());
+        let view = FileSystemView::new(&table.timeline, &table.config, Some(&"20".into())).unwrap();
+        shown(&view.slices(&view.kept().unwrap()[0]).unwrap())
+    }
+
+    #[test]
+    fn services_that_ran_after_a_savepoint_do_not_change_what_it_keeps() {
+        // Clustering was pending.
+        let replace = r#"{"operationType":"CLUSTER","partitionToReplaceFileIds":{"p":["f"]}}"#;
+        let instants = [("10.commit", ""), ("15.replacecommit", replace), ("20.commit", ""), ("40.commit", "")];
+        assert_eq!(kept("6", &instants, &[BASE]), [format!("10: {BASE}")]);
+        // A compaction was pending, whose slice has a log already.
+        let instants = [("10.deltacommit", ""), ("15.commit", ""), ("20.deltacommit", ""), ("40.commit", "")];
+        let (log, later) = (".f_15.log.1_0-1-2", ".f_30.log.1_0-1-2");
+        assert_eq!(kept("6", &instants, &[BASE, log, later]), [format!("10: {BASE} {log}")]);
+        let instants = [("10_11.commit", ""), ("15_45.commit", ""), ("20_21.deltacommit", ""), ("40_41.commit", "")];
+        let log = ".f_20.log.1_0-1-2";
+        assert_eq!(kept("9", &instants, &[BASE, log, later]), [format!("10: {BASE} {log}")]);
+        assert_eq!(kept("9", &instants, &[log, later]), [format!("20: {log}")]);
     }
 
     #[test]
