@@ -15,6 +15,7 @@ use super::rollback::Rollbacks;
 use crate::commit::{HeartbeatOptions, Heartbeats};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
+use crate::file_group::{FileSystemView, PartitionFiles};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::storage::FileStatus;
 use crate::timeline::{Action, Instant, MetadataPart, Timeline};
@@ -126,9 +127,21 @@ impl Rollbacks<'_> {
                 }
             }
         }
+        if commit.replaced.is_empty() {
+            return Ok(());
+        }
+        let removed = timeline.files_of_cleans()?;
+        let view = FileSystemView::with_replaced(timeline, self.config, &target.requested_time)?;
         for (partition, groups) in &commit.replaced {
+            let there = listings.files(partition)?;
+            let mut files = PartitionFiles::new(partition, there.values().map(|file| (file.name.as_str(), file.len)));
+            let names = removed.0.get(partition).into_iter().flat_map(BTreeMap::keys).map(String::as_str);
+            files.add_deleted(names, |instant| *instant <= target.requested_time && timeline.is_completed(instant));
+            let slices = view.slices(&files)?;
             for file_id in groups {
-                if !has_file(listings.files(partition)?, file_id, |_| true) {
+                // An older slice that a savepoint keeps is no substitute.
+                let newest = slices.iter().find(|slice| slice.file_id == *file_id);
+                if newest.is_none_or(|slice| slice.names().any(|name| removed.by(partition, name).is_some())) {
                     return cleaned(partition, file_id);
                 }
             }

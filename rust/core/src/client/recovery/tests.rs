@@ -1,17 +1,18 @@
-//! What cleans have deleted, on tables made by hand: restores, savepoints and queries that need it.
+//! What cleans have deleted, on tables made by hand: restores, savepoints, rollbacks and queries that need it.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::{RestoredTable, SavepointNote, create_savepoint, restore};
+use super::{RestoredTable, SavepointNote, create_savepoint, restore, rollback};
 use crate::config::ReadOptions;
 use crate::error::{ErrorKind, Result};
 use crate::filter::Filter;
 use crate::plan::OpenTable;
 use crate::storage::{FileStore, LocalStorage, StorageOptions};
 use crate::timeline::metadata::{
-    HoodieCleanFileInfo, HoodieCleanMetadata, HoodieCleanerPlan, HoodieReplaceCommitMetadata, OrderedMap, TimelineMetadata,
+    HoodieCleanFileInfo, HoodieCleanMetadata, HoodieCleanerPlan, HoodieReplaceCommitMetadata, HoodieSavepointMetadata,
+    HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
 };
 
 fn time(day: u8) -> String {
@@ -100,6 +101,20 @@ impl Table {
         }
     }
 
+    fn keep(&self, day: u8, names: &[String]) {
+        let kept = HoodieSavepointPartitionMetadata {
+            partition_path: "p".into(),
+            savepoint_data_file: names.to_vec(),
+            ..HoodieSavepointPartitionMetadata::default()
+        };
+        let savepoint = HoodieSavepointMetadata {
+            partition_metadata: OrderedMap::from_iter([("p", kept)]),
+            version: Some(1),
+            ..HoodieSavepointMetadata::default()
+        };
+        self.complete(day, "savepoint", b"", &savepoint.to_avro().unwrap());
+    }
+
     /// The names of the files that a query reads.
     fn read(&self, day: u8) -> std::result::Result<Vec<String>, ErrorKind> {
         let table = OpenTable::open(&self.uri(), &StorageOptions::default(), ReadOptions::default()).unwrap();
@@ -115,6 +130,11 @@ impl Table {
 
     fn restore(&self, day: u8, is_dry_run: bool) -> Result<RestoredTable> {
         restore(&self.uri(), &StorageOptions::default(), &time(day), &options(), is_dry_run)
+    }
+
+    fn roll_back(&self, day: u8) -> std::result::Result<(), ErrorKind> {
+        let undone = rollback(&self.uri(), &StorageOptions::default(), &time(day), &options(), true);
+        undone.map(drop).map_err(|error| error.kind())
     }
 }
 
@@ -151,5 +171,22 @@ fn what_is_there_can_be_read_whatever_was_cleaned() {
         let table = Table::new(version);
         table.clean(5, None, &[base("f", 1), base("f", 2)], &[base("f", 2)]);
         assert_eq!((table.read(2), table.savepoint(2)), (Ok(vec![base("f", 2)]), Ok(1)));
+    }
+}
+
+#[test]
+fn a_replace_commit_whose_groups_lost_their_newest_slice_is_not_rolled_back() {
+    for version in [6, 8, 9] {
+        let table = Table::new(version);
+        assert_eq!(table.roll_back(3), Ok(()), "version {version}");
+        // A savepoint keeps the older slice.
+        table.keep(1, &[base("f", 1)]);
+        table.clean(5, None, &[base("f", 2)], &[]);
+        assert_eq!(table.roll_back(3), Err(ErrorKind::InvalidArgument), "version {version}");
+        let table = Table::new(version);
+        table.clean(5, None, &[base("f", 1)], &[]);
+        assert_eq!(table.roll_back(3), Ok(()), "version {version}");
+        table.clean(6, None, &[base("f", 2)], &[]);
+        assert_eq!(table.roll_back(3), Err(ErrorKind::InvalidArgument), "version {version}");
     }
 }
