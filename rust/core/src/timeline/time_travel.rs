@@ -12,7 +12,7 @@ impl Timeline {
     ///
     /// # Errors
     /// `InvalidArgument` for the time of a pending write, or a later one; `FileCleaned` for a time before the earliest
-    /// that the last clean retained, unless it is the time of a savepoint.
+    /// that the last clean retained, unless it is the time of a savepoint. Files may be missing for later times, too.
     pub fn check_as_of(&self, as_of: &RequestedTime) -> Result<Option<&Instant>> {
         if let Some(pending) = self.first_incomplete(None)?
             && *as_of >= pending.requested_time
@@ -24,6 +24,8 @@ impl Timeline {
             .at_instant(&pending.requested_time));
         }
         let Some((clean, retained)) = self.last_clean_before(as_of)? else { return Ok(None) };
+        // A restore has undone the writes that the clean retained: its files, which a query looks for, tell what is left.
+        let retained = retained.filter(|floor| self.completed_writes().any(|write| write.requested_time >= *floor));
         let first = || self.completed_writes().next().map(|instant| instant.requested_time.clone());
         let Some(floor) = retained.or_else(first).filter(|floor| as_of < floor) else { return Ok(None) };
         let savepoint = self.savepoints().find(|savepoint| savepoint.requested_time == *as_of);
@@ -75,7 +77,10 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use crate::ErrorKind;
+    use super::*;
+    use crate::config::{Properties, TableConfig};
+    use crate::timeline::memory_storage::MemoryStorage;
+    use crate::timeline::metadata::{HoodieCleanMetadata, TimelineMetadata};
     use crate::timeline::timeline::tests::timeline;
 
     #[test]
@@ -87,6 +92,30 @@ mod tests {
             let error = timeline.check_as_of(&as_of.into()).unwrap_err();
             assert_eq!((error.kind(), error.location().instant.as_deref()), (ErrorKind::InvalidArgument, Some("3")));
         }
+    }
+
+    #[test]
+    fn a_floor_that_a_restore_has_undone_does_not_count() {
+        let check = |names: &[&str], as_of: &str| {
+            let clean = HoodieCleanMetadata { earliest_commit_to_retain: "3".into(), ..HoodieCleanMetadata::default() };
+            let bytes = clean.to_avro().unwrap();
+            let files: Vec<_> = names
+                .iter()
+                .map(|name| (format!(".hoodie/{name}"), if name.ends_with("clean") { bytes.as_slice() } else { b"" }))
+                .collect();
+            let storage = MemoryStorage::holding(files.iter().map(|(path, bytes)| (path.as_str(), *bytes)));
+            let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", "6")];
+            let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+            let timeline = Timeline::load(&storage, &config).unwrap();
+            timeline.check_as_of(&as_of.into()).map(|_| ()).map_err(|error| error.kind())
+        };
+        let cleaned = Err(ErrorKind::FileCleaned);
+        assert_eq!(check(&["1.commit", "2.commit", "3.commit", "4.clean"], "2"), cleaned);
+        for as_of in ["1", "2", "5"] {
+            assert_eq!(check(&["1.commit", "2.commit", "4.clean", "5.restore"], as_of), Ok(()), "{as_of}");
+        }
+        // Its state was archived, and cleans with it.
+        assert_eq!(check(&["1.commit", "2.commit", "4.clean", "5.restore"], "0"), cleaned);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::config::ReadOptions;
 use crate::error::{ErrorKind, Result};
 use crate::filter::Filter;
 use crate::plan::OpenTable;
-use crate::storage::{FileStore, LocalStorage, StorageOptions};
+use crate::storage::{FileStore, FolderEntry, LocalStorage, Storage, StorageOptions};
 use crate::timeline::metadata::{
     HoodieCleanFileInfo, HoodieCleanMetadata, HoodieCleanerPlan, HoodieReplaceCommitMetadata, HoodieSavepointMetadata,
     HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
@@ -188,5 +188,26 @@ fn a_replace_commit_whose_groups_lost_their_newest_slice_is_not_rolled_back() {
         assert_eq!(table.roll_back(3), Ok(()), "version {version}");
         table.clean(6, None, &[base("f", 2)], &[]);
         assert_eq!(table.roll_back(3), Err(ErrorKind::InvalidArgument), "version {version}");
+    }
+}
+
+#[test]
+fn a_table_restored_below_what_a_clean_retained_is_read_by_time() {
+    for version in [6, 9] {
+        let table = Table::new(version);
+        table.keep(2, &[base("f", 2)]);
+        table.clean(5, Some(3), &[base("f", 1)], &[]);
+        let before = (table.read(1), table.read(2));
+        assert_eq!(before, (Err(ErrorKind::FileCleaned), Ok(vec![base("f", 2)])), "version {version}");
+        table.restore(2, false).unwrap();
+        assert_eq!(table.read(2), Ok(vec![base("f", 2)]), "version {version}");
+        let store = table.local();
+        let folder = if version < 8 { ".hoodie" } else { ".hoodie/timeline" };
+        let names = store.list(folder).unwrap().unwrap();
+        for name in names.iter().map(FolderEntry::name).filter(|name| name.contains("savepoint")) {
+            store.delete(&format!("{folder}/{name}")).unwrap();
+        }
+        let after = (table.read(1), table.read(2), table.savepoint(2));
+        assert_eq!(after, (Err(ErrorKind::FileCleaned), Ok(vec![base("f", 2)]), Ok(1)), "version {version}");
     }
 }
