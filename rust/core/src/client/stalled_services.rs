@@ -290,14 +290,14 @@ fn a_write_is_not_undone_if_it_is_not_known_whether_it_is_committed() {
     let folder = table.folder.path().join(".hoodie/.aux/open_writes");
     let [mark] =
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>().try_into().unwrap();
-    // What the storage answers is no file.
+    // A link to itself can be deleted and not be read.
     std::fs::remove_file(&mark).unwrap();
-    std::fs::create_dir(&mark).unwrap();
+    std::os::unix::fs::symlink(&mark, &mark).unwrap();
     let pending = || table.open(false).timeline.pending_writes().count();
     let error = abort_task_insert(&state, &failure()).unwrap_err();
     assert_ne!(error.kind(), ErrorKind::WriteConflict, "{error}");
     assert_eq!(pending(), 1);
-    std::fs::remove_dir(&mark).unwrap();
+    std::fs::remove_file(&mark).unwrap();
     abort_task_insert(&state, &failure()).unwrap();
     assert_eq!(pending(), 1, "the second process has begun");
     std::fs::write(&mark, "").unwrap();

@@ -452,9 +452,13 @@ fn logs_of_a_writer_that_went_on_after_its_rollback_are_undone() {
 fn a_rollback_that_is_continued_undoes_what_was_written_since_its_plan() {
     for version in ["6", "9"] {
         let table = Table::new(version).with_files();
-        // The rollback's requested file; the writer goes on while it is stopped.
-        let failing = FailingStore::new(table.local(), 1, false);
+        // The open mark and its folder, then the rollback's requested file; the writer goes on while it is stopped.
+        let failing = FailingStore::new(table.local(), 3, false);
         table.run(Arc::new(failing), None).unwrap_err();
+        let begun = |(_, action, state): &(String, Action, InstantState)| {
+            (*action, *state) == (Action::Rollback, InstantState::Requested)
+        };
+        assert!(table.instants().iter().any(begun), "{:?}", table.instants());
         let late = format!("p/late-0_0-1-2_{FAILED}.parquet");
         Markers::new(table.store(), &FAILED.into()).create(&late, MarkerKind::Create).unwrap();
         table.put(&late, "failed");

@@ -160,7 +160,7 @@ fn what_a_clean_by_versions_deleted_is_missed() {
 }
 
 #[test]
-fn what_is_there_can_be_read_whatever_was_cleaned() {
+fn slices_that_are_there_can_be_read_after_any_clean() {
     for version in [6, 9] {
         // Only the older slice is gone.
         let table = Table::new(version);
