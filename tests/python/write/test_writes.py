@@ -71,16 +71,16 @@ def test_rows_of_a_query_can_be_deleted(table):
 )
 @pytest.mark.parametrize("column", ["id", "day"])
 def test_keys_to_delete_have_the_text_of_the_tables_types(tmp_path, column, stored, values, given):
-    columns = {"id": pa.string(), "day": pa.string()} | {column: stored}
+    columns = {"id": pa.string(), "day": pa.string(), "v": pa.int64()} | {column: stored}
     table = mortice.create_table(
         tmp_path / "t", pa.schema(list(columns.items())), name="t", record_key="id", partition_by="day"
     )
-    arrays = {name: pa.array(values if name == column else ["x", "x"], kind) for name, kind in columns.items()}
-    stored_rows = pa.table(arrays)
+    stored_rows = pa.table({"id": ["x", "x"], "day": ["x", "x"], "v": [1, 2], column: pa.array(values, stored)})
     table.upsert(stored_rows, NO_METADATA)
-    keys = stored_rows.set_column(list(columns).index(column), column, stored_rows[column].cast(given)).slice(1)
+    at = stored_rows.schema.get_field_index(column)
+    keys = stored_rows.set_column(at, column, stored_rows[column].cast(given)).slice(1)
     table.delete(keys, NO_METADATA)
-    assert table.snapshot(columns=[column]).to_arrow()[column].to_pylist() == stored_rows[column].to_pylist()[:1]
+    assert table.snapshot(columns=["v"]).to_arrow()["v"].to_pylist() == [1]
 
 
 def test_a_delete_of_a_number_in_another_unit_deletes_no_other_row(tmp_path):
