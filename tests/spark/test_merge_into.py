@@ -279,5 +279,5 @@ def test_a_key_that_the_column_does_not_hold_is_refused(spark, tmp_path):
     table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
     table.upsert(pa.table({"id": [1], "v": [1]}, schema=schema))
     frame = spark.createDataFrame([(1 << 40, 2)], "id bigint, v bigint")
-    with pytest.raises(InvalidArgumentError, match='"id"'):
+    with pytest.raises(InvalidArgumentError, match="column 'id'"):
         mortice.spark.merge_into(frame, table.uri)

@@ -209,7 +209,7 @@ def test_a_first_write_that_fails_leaves_the_columns_to_the_next_one(spark, tmp_
     assert found.to_pylist() == [{"id": 1, "a": "text"}]
     assert "b" not in mortice.Table(path).schema.names
     # A table that was written to keeps its columns.
-    with pytest.raises(InvalidArgumentError, match="record key"):
+    with pytest.raises(InvalidArgumentError, match="row 0, field id: null"):
         mortice.spark.write(spark.sql("select cast(null as int) id, 'text' a"), path)
     assert mortice.Table(path).schema.field("a").type == pa.string()
 
