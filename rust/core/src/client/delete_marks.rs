@@ -2,7 +2,7 @@
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 
-use super::read_rows::RowSource;
+use super::row_source::RowSource;
 use crate::avro::{ArrowMapping, arrow_schema};
 use crate::config::MergeSemantics;
 use crate::error::{Error, Result};

@@ -64,6 +64,7 @@ mod refused_rows;
 mod replaced_groups;
 mod required;
 mod row_sorter;
+mod row_source;
 mod schema;
 mod sort_mode;
 mod tasks;

@@ -1,6 +1,5 @@
 //! A user's batches, in the table's types and with their keys.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -8,87 +7,19 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat;
 
-use super::conform::{conformed, conformed_fields};
+use super::conform::conformed;
 use super::delete_marks::DeleteMarks;
 use super::operations::check_operations;
 use super::refused_rows::{ReadRows, RefusedRows};
 use super::required::check_required;
-use super::schema::{DELETES_KEY, WriteSchema};
+use super::row_source::RowSource;
+use super::schema::DELETES_KEY;
 use crate::avro_parquet::{ListStructure, ParquetColumns};
-use crate::config::MergeMode;
 use crate::error::{Error, Result};
-use crate::keys::{FieldPath, RowKeyReader, RowKeys};
+use crate::keys::{RowKeyReader, RowKeys};
 use crate::names::{RequestedTime, meta_columns};
-use crate::plan::OpenTable;
 use crate::spill::{RowBatches, RowBatchesBuilder};
 use crate::storage::check_cancelled;
-
-/// What rows are read for.
-#[derive(Clone, Copy)]
-pub(super) struct RowSource<'a> {
-    pub(super) table: &'a OpenTable,
-    /// The columns that are written.
-    pub(super) schema: &'a WriteSchema,
-    pub(super) options: &'a BTreeMap<String, String>,
-    /// Whether a key is unique in the table, not in a partition.
-    pub(super) key_is_global: bool,
-}
-
-impl RowSource<'_> {
-    /// Rows that delete their keys may have null anywhere; they are looked for only if there is a null.
-    fn check_required(&self, given: &RecordBatch, rows: &RecordBatch, first_row: u64) -> Result<()> {
-        let columns = &self.schema.columns;
-        if check_required(rows, columns, first_row, &|_| false).is_ok() {
-            return Ok(());
-        }
-        let marks = DeleteMarks::new(self)?.of_rows(rows)?;
-        let given = given.column_by_name(DELETES_KEY).and_then(|column| column.as_boolean_opt());
-        let is_set = |flags: &BooleanArray, row: usize| flags.is_valid(row) && flags.value(row);
-        let is_delete = |row: usize| is_set(&marks, row) || given.is_some_and(|given| is_set(given, row));
-        check_required(rows, columns, first_row, &is_delete)
-    }
-
-    /// A row without an ordering value cannot be merged by event time; Hudi fails on it when the table is read.
-    fn check_ordering(&self, rows: &RecordBatch, first_row: u64) -> Result<()> {
-        if self.table.merge.mode != MergeMode::EventTime {
-            return Ok(());
-        }
-        for name in &self.table.merge.ordering_fields {
-            let path = FieldPath::new(name);
-            let Some(column) = rows.column_by_name(path.column()) else { continue };
-            let values = path.values(column)?;
-            let null = if values.null_count() == 0 { None } else { (0..values.len()).find(|row| values.is_null(*row)) };
-            if let Some(row) = null {
-                return Err(Error::invalid_argument(format!(
-                    "row {}, column {name:?}: the ordering value is null; rows of this table are ordered by it",
-                    first_row.saturating_add(row as u64)
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The columns of rows to delete that keys are made of, in the table's types, and what makes keys of them: a key has the text that
-    /// the table's type gives a value.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for missing columns and for values that the table's types do not hold.
-    pub(super) fn keys_to_delete(&self, batch: &RecordBatch, first_row: u64) -> Result<(RecordBatch, RowKeyReader)> {
-        let config = &self.table.config;
-        let fields = config.record_key_fields.iter().chain(&config.partition_fields).map(String::as_str);
-        let fields: Vec<&str> = fields.chain([meta_columns::RECORD_KEY, meta_columns::PARTITION_PATH]).collect();
-        let rows = conformed_fields(batch, &self.schema.types, &fields, first_row)?;
-        let reader = RowKeyReader::for_deletes(config, rows.schema_ref(), self.options, self.key_is_global)?;
-        Ok((rows, reader))
-    }
-
-    /// The record key of a row that may have any columns, if it has one.
-    fn key_of_row(&self, row: &RecordBatch) -> Option<String> {
-        let (rows, reader) = self.keys_to_delete(row, 0).ok()?;
-        let keys = reader.read(&rows, 0).ok()?;
-        (keys.record_keys.len() == 1).then(|| keys.record_keys.value(0).to_owned())
-    }
-}
 
 /// Rows with all columns, and their keys.
 pub(super) struct FullRows<'a> {
@@ -142,7 +73,7 @@ impl ReadRows for FullRows<'_> {
 
     fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
         let rows = conformed(batch, &self.source.schema.types, first_row)?;
-        self.source.check_required(batch, &rows, first_row)?;
+        check_required_columns(&self.source, batch, &rows, first_row)?;
         self.source.check_ordering(&rows, first_row)?;
         check_operations(&rows, first_row)?;
         if let Some(stored) = &mut self.stored {
@@ -155,6 +86,24 @@ impl ReadRows for FullRows<'_> {
     fn record_key(&self, row: &RecordBatch) -> Option<String> {
         self.source.key_of_row(row)
     }
+}
+
+/// Checks required columns. Rows that delete their keys may have null anywhere; they are looked for only if there is a null.
+fn check_required_columns(
+    source: &RowSource<'_>,
+    given: &RecordBatch,
+    rows: &RecordBatch,
+    first_row: u64,
+) -> Result<()> {
+    let columns = &source.schema.columns;
+    if check_required(rows, columns, first_row, &|_| false).is_ok() {
+        return Ok(());
+    }
+    let marks = DeleteMarks::new(source)?.of_rows(rows)?;
+    let given = given.column_by_name(DELETES_KEY).and_then(|column| column.as_boolean_opt());
+    let is_set = |flags: &BooleanArray, row: usize| flags.is_valid(row) && flags.value(row);
+    let is_delete = |row: usize| is_set(&marks, row) || given.is_some_and(|given| is_set(given, row));
+    check_required(rows, columns, first_row, &is_delete)
 }
 
 /// Keys of rows that have no more columns than it takes.

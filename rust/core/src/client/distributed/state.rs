@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::specs::StageSpec;
 use crate::client::prepare::Preparation;
-use crate::client::read_rows::RowSource;
+use crate::client::row_source::RowSource;
 use crate::client::schema::WriteSchema;
 use crate::commit::WriteOperation;
 use crate::error::{Error, Result};
