@@ -1,5 +1,6 @@
 """Rows of a write that take more memory than they may: they are in temporary files, and the write is the same."""
 
+import itertools
 import json
 import os
 import random
@@ -135,12 +136,13 @@ def test_memory_does_not_grow_with_the_rows_of_a_stream(tmp_path, operation):
         "hoodie.logfile.data.block.max.size": str(1 << 20),
         "hoodie.parquet.block.size": str(1 << 20),
     }
-    peaks = []
-    for rows in (FEW, MANY):
-        table = tmp_path / f"{rows}"
+    peaks: dict[int, list[int]] = {FEW: [], MANY: []}
+    # The peak of one run is some megabytes higher or lower, by what threads happen to hold: the least of two counts.
+    for run, rows in itertools.product(range(2), peaks):
+        table = tmp_path / f"{rows}-{run}"
         if operation == "upsert":
             peak(table, rows, "bulk_insert", small)
-        peaks.append(peak(table, rows, operation, small))
-    grown = (peaks[1] - peaks[0]) / (MANY - FEW)
+        peaks[rows].append(peak(table, rows, operation, small))
+    grown = (min(peaks[MANY]) - min(peaks[FEW])) / (MANY - FEW)
     # The keys are in memory, and where each of them goes.
     assert grown < ROW_BYTES / 2, f"{grown:.0f} bytes of each row, peaks {peaks}"
