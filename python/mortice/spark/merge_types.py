@@ -107,7 +107,8 @@ def _try_cast(name: str, *kinds: DataType) -> Column:
     from pyspark.sql import functions as f
 
     column, text = f.col(_quoted(name)), _quoted(name)
-    if hasattr(column, "try_cast"):
+    # A Column has any name as an attribute: that of a field.
+    if hasattr(type(column), "try_cast"):
         for kind in kinds:
             column = column.try_cast(kind)
         return column
