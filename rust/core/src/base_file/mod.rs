@@ -5,6 +5,7 @@
 //! | `reader` | the trait of an open base file |
 //! | `batches` | an iterator of batches from a function that reads the next one |
 //! | `parquet` | parquet, streamed by row groups |
+//! | `pages` | the pages of Parquet column chunks, gzip inflated |
 //! | `list_of_maps` | lists of maps, brought to a form that the parquet crate reads |
 //! | `orc` | ORC, streamed by stripes |
 //! | `hfile` | HFiles, streamed by data blocks |
@@ -21,6 +22,7 @@ mod hfile;
 mod list_of_maps;
 mod open;
 mod orc;
+mod pages;
 mod parquet;
 mod reader;
 mod renamed;

@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
-    RowSelector,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowGroups as _, RowSelection, RowSelector,
 };
+use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::conform::{conformed, reading_type};
 use super::list_of_maps;
+use super::pages::ColumnPages;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use super::statistics::bounds;
@@ -211,18 +211,12 @@ impl BaseFile for ParquetFile {
             .collect();
         let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
         self.bytes.plan(&metadata, &mask, self.row_groups.as_deref())?;
-        let (bytes, row_groups) = (self.bytes.clone(), self.row_groups);
+        let pages = ColumnPages::new(self.bytes.clone(), Arc::clone(metadata.metadata()), self.row_groups);
         let reader = guarded(&self.bytes, || {
-            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata);
-            let builder = match row_groups {
-                Some(kept) => builder.with_row_groups(kept),
-                None => builder,
-            };
-            let builder = match selection {
-                Some(selection) => builder.with_row_selection(selection),
-                None => builder,
-            };
-            builder.with_projection(mask).with_batch_size(batch_rows).build()
+            let fields = metadata.schema().fields();
+            let levels = parquet_to_arrow_field_levels(metadata.parquet_schema(), mask, Some(fields))?;
+            let batch_rows = batch_rows.min(pages.num_rows());
+            ParquetRecordBatchReader::try_new_with_row_groups(&levels, &pages, batch_rows, selection)
         })?;
         Ok(Box::new(Conformed { reader: Some(reader), wanted: Arc::clone(wanted), bytes: self.bytes }))
     }

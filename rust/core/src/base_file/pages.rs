@@ -1,0 +1,255 @@
+//! The pages of Parquet column chunks, those of gzip inflated here.
+//!
+//! Hudi compresses base files by gzip unless told otherwise, and to inflate it is half of the work of reading one. The parquet
+//! crate inflates a page as a stream; libdeflate takes it as a whole, in two thirds of the time. So the crate's page reader is
+//! told that such chunks are not compressed, and what it returns is inflated before it is decoded.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use flate2::bufread::MultiGzDecoder;
+use libdeflater::{Decompressor, crc32};
+use parquet::arrow::arrow_reader::RowGroups;
+use parquet::basic::Compression;
+use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::reader::ChunkReader;
+use parquet::file::serialized_reader::SerializedPageReader;
+
+/// The most bytes of a page: its length is a signed integer of 32 bits in its header.
+const MAX_PAGE: usize = i32::MAX as usize;
+/// Deflate's best: 258 bytes in two bits. What claims to be better is a false length, and is not allocated for.
+const MAX_RATIO: usize = 1032;
+/// A gzip member ends with the checksum and the length of its content, four bytes each.
+const TRAILER: usize = 8;
+
+/// The column chunks of some row groups of a file.
+pub(super) struct ColumnPages<R> {
+    bytes: Arc<R>,
+    metadata: Arc<ParquetMetaData>,
+    row_groups: Vec<usize>,
+}
+
+impl<R: ChunkReader + 'static> ColumnPages<R> {
+    /// The chunks of `row_groups`, by their numbers in the file; of all of them for `None`.
+    pub(super) fn new(bytes: R, metadata: Arc<ParquetMetaData>, row_groups: Option<Vec<usize>>) -> Self {
+        let row_groups = row_groups.unwrap_or_else(|| (0..metadata.num_row_groups()).collect());
+        Self { bytes: Arc::new(bytes), metadata, row_groups }
+    }
+}
+
+impl<R: ChunkReader + 'static> RowGroups for ColumnPages<R> {
+    fn num_rows(&self) -> usize {
+        self.row_groups().map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).sum()
+    }
+
+    fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
+        let (bytes, metadata) = (Arc::clone(&self.bytes), Arc::clone(&self.metadata));
+        Ok(Box::new(Chunks { bytes, metadata, row_groups: self.row_groups.clone().into_iter(), column }))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        Box::new(self.row_groups.iter().filter_map(|group| self.metadata.row_groups().get(*group)))
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+}
+
+/// One column's chunks, row group by row group.
+struct Chunks<R> {
+    bytes: Arc<R>,
+    metadata: Arc<ParquetMetaData>,
+    row_groups: std::vec::IntoIter<usize>,
+    column: usize,
+}
+
+impl<R: ChunkReader + 'static> Chunks<R> {
+    fn pages(&self, row_group: usize) -> Result<Box<dyn PageReader>> {
+        let group = self.metadata.row_groups().get(row_group);
+        let group = group.ok_or_else(|| ParquetError::General(format!("no row group {row_group}")))?;
+        let chunk = group.columns().get(self.column);
+        let chunk = chunk.ok_or_else(|| ParquetError::General(format!("no column chunk {}", self.column)))?;
+        let rows = usize::try_from(group.num_rows())?;
+        if !matches!(chunk.compression(), Compression::GZIP(_)) {
+            return Ok(Box::new(SerializedPageReader::new(Arc::clone(&self.bytes), chunk, rows, None)?));
+        }
+        let stored = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
+        let stored = SerializedPageReader::new(Arc::clone(&self.bytes), &stored, rows, None)?;
+        Ok(Box::new(Inflating { stored, decompressor: Decompressor::new() }))
+    }
+}
+
+impl<R: ChunkReader + 'static> Iterator for Chunks<R> {
+    type Item = Result<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let group = self.row_groups.next()?;
+        Some(self.pages(group))
+    }
+}
+
+impl<R: ChunkReader + 'static> PageIterator for Chunks<R> {}
+
+/// The pages of one chunk, inflated.
+struct Inflating<R: ChunkReader> {
+    /// The pages as they are stored.
+    stored: SerializedPageReader<R>,
+    decompressor: Decompressor,
+}
+
+impl<R: ChunkReader> Inflating<R> {
+    fn inflated(&mut self, mut page: Page) -> Result<Page> {
+        match &mut page {
+            Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. } => {
+                *buf = inflate(&mut self.decompressor, buf, 0)?;
+            }
+            Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, is_compressed: true, .. } => {
+                let levels = (*def_levels_byte_len as usize).saturating_add(*rep_levels_byte_len as usize);
+                *buf = inflate(&mut self.decompressor, buf, levels)?;
+            }
+            Page::DataPageV2 { is_compressed: false, .. } => {}
+        }
+        Ok(page)
+    }
+}
+
+impl<R: ChunkReader> Iterator for Inflating<R> {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl<R: ChunkReader> PageReader for Inflating<R> {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.stored.get_next_page()?;
+        page.map(|page| self.inflated(page)).transpose()
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.stored.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.stored.skip_next_page()
+    }
+
+    fn supports_deferred_dictionary(&self) -> bool {
+        self.stored.supports_deferred_dictionary()
+    }
+
+    fn take_deferred_dictionary(&mut self) -> Result<Option<Page>> {
+        let page = self.stored.take_deferred_dictionary()?;
+        page.map(|page| self.inflated(page)).transpose()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.stored.at_record_boundary()
+    }
+}
+
+/// Returns a page whose first `plain` bytes are not compressed, with the rest inflated.
+fn inflate(decompressor: &mut Decompressor, page: &Bytes, plain: usize) -> Result<Bytes> {
+    let (Some(levels), Some(gzip)) = (page.get(..plain), page.get(plain..)) else {
+        return Err(ParquetError::General(format!("invalid page: {} bytes, {plain} of them levels", page.len())));
+    };
+    // A page without a value may have no content at all.
+    if gzip.is_empty() {
+        return Ok(page.clone());
+    }
+    let Some((rest, trailer)) = gzip.split_last_chunk::<TRAILER>() else {
+        return Err(ParquetError::General(format!("invalid gzip page of {} bytes", gzip.len())));
+    };
+    let [c0, c1, c2, c3, l0, l1, l2, l3] = *trailer;
+    let (checksum, len) = (u32::from_le_bytes([c0, c1, c2, c3]), u32::from_le_bytes([l0, l1, l2, l3]) as usize);
+    if len <= rest.len().saturating_mul(MAX_RATIO) && plain.saturating_add(len) <= MAX_PAGE {
+        let mut inflated = vec![0; plain.saturating_add(len)];
+        if let Some((head, content)) = inflated.split_at_mut_checked(plain) {
+            head.copy_from_slice(levels);
+            // libdeflate stops after the first member. The trailer says whether there was one only.
+            let written = decompressor.gzip_decompress(gzip, content);
+            if written == Ok(len) && crc32(content) == checksum {
+                return Ok(inflated.into());
+            }
+        }
+    }
+    inflate_stream(levels, gzip)
+}
+
+/// Inflates what is not one plain member: several members, or bytes after it, as Java's decoder takes them too.
+fn inflate_stream(levels: &[u8], gzip: &[u8]) -> Result<Bytes> {
+    let mut inflated = levels.to_vec();
+    let read = MultiGzDecoder::new(gzip).take(MAX_PAGE as u64 + 1).read_to_end(&mut inflated);
+    read.map_err(|error| ParquetError::General(format!("invalid gzip page of {} bytes: {error}", gzip.len())))?;
+    if inflated.len() > MAX_PAGE {
+        return Err(ParquetError::General(format!("invalid gzip page: more than {MAX_PAGE} inflated bytes")));
+    }
+    Ok(inflated.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn gzip(content: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn inflated(page: Vec<u8>, plain: usize) -> Result<Vec<u8>> {
+        inflate(&mut Decompressor::new(), &page.into(), plain).map(|bytes| bytes.to_vec())
+    }
+
+    #[test]
+    fn pages_are_inflated() {
+        let long: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
+        for content in [&b""[..], b"a", b"words and words and words", &long] {
+            assert_eq!(inflated(gzip(content), 0).unwrap(), content);
+            let levels = [&b"\x01\x02\x03"[..], &gzip(content)].concat();
+            assert_eq!(inflated(levels, 3).unwrap(), [&b"\x01\x02\x03"[..], content].concat());
+        }
+    }
+
+    #[test]
+    fn pages_without_content_are_as_they_are() {
+        assert_eq!(inflated(Vec::new(), 0).unwrap(), b"");
+        assert_eq!(inflated(b"ab".to_vec(), 2).unwrap(), b"ab");
+        assert!(inflated(b"ab".to_vec(), 3).is_err());
+    }
+
+    #[test]
+    fn pages_of_several_members_are_inflated_to_their_end() {
+        let members = [gzip(b"first"), gzip(b"other"), gzip(b"a longer one")].concat();
+        assert_eq!(inflated(members, 0).unwrap(), b"firstothera longer one");
+        let of_one_length = [gzip(b"first"), gzip(b"other")].concat();
+        assert_eq!(inflated(of_one_length, 0).unwrap(), b"firstother");
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let whole = gzip(b"words and words and words");
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x55;
+            // A few bytes of the header carry nothing: time, system, level.
+            if !(4..10).contains(&at) {
+                assert!(inflated(damaged, 0).is_err(), "byte {at}");
+            }
+            assert!(at == 0 || inflated(whole[..at].to_vec(), 0).is_err(), "cut at {at}");
+        }
+        let mut long = whole;
+        let at = long.len() - 4;
+        long[at..].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(inflated(long, 0).is_err());
+    }
+}
