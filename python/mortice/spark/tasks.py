@@ -29,6 +29,9 @@ MANY_CORES = 200
 """The assumed number of cores if it is unknown: a data source is planned in a process that has no session."""
 _LEAST_BYTES = 24 * 1024 * 1024
 _OPENING = 4 * 1024 * 1024
+_UNEVEN = 1.1
+"""What a task may have of its share of the work: slices of nearly one size would otherwise not fill it by whole
+numbers, and the rest would be a task more."""
 _LOG_KEYS = 0.25
 """The share of the work of reading a log that no projection saves: finding records and their keys. Measured: see
 `docs/performance.md`, key pass."""
@@ -75,7 +78,8 @@ def tasks_of(
         return []
     work = _Work(scan.base_share())
     read = sum(map(work.bytes, splits))
-    most = min(split_bytes, max(_LEAST_BYTES, (read + _OPENING * len(splits)) // cores))
+    share = (read + _OPENING * len(splits)) / cores
+    most = min(split_bytes, max(_LEAST_BYTES, int(share * _UNEVEN)))
     # If a projection reads little of a slice, one task reads more bytes of files.
     files = sum(split.size for split in splits)
     largest = max(split_bytes, most * files // max(read, 1))
