@@ -243,7 +243,9 @@ def test_close_interrupts_a_wait(live):
 
 def test_ctrl_c_interrupts_a_wait(live):
     script = f"""
-import mortice
+import signal, mortice
+# A process that was begun in the background ignores the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("waiting", flush=True)
 for _ in mortice.Table({str(live.folder)!r}).follow("latest", 60): pass
 """

@@ -12,9 +12,11 @@ from support.object_stores.proxy import Fault
 
 MOR = "h11_event_time_deletes"
 WAITING = """
-import json, sys
+import json, signal, sys
 import mortice
 
+# A process that was begun in the background ignores the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 uri, options, threads = json.loads(sys.argv[1])
 try:
     table = mortice.Table(uri, storage_options=options, threads=threads)

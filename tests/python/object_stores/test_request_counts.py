@@ -185,7 +185,9 @@ def test_a_prefix_without_a_table_is_not_found(bucket, counted):
 
 
 WAITING = """
-import sys, mortice
+import signal, sys, mortice
+# A process that was begun in the background ignores the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("started", flush=True)
 try:
     options = {"endpoint": sys.argv[1], "access_key_id": "a", "secret_access_key": "b"}
