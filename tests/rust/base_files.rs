@@ -9,10 +9,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Float32Array, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_select::concat::concat_batches;
 use mortice::storage::MemoryFile;
 use mortice::{ErrorKind, Result, base_file};
 use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, GzipLevel};
 use parquet::data_type::{Int32Type as ParquetInt32, Int96, Int96Type};
+use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
@@ -72,6 +75,38 @@ fn every_list_layout_is_a_list() {
         let strings: Vec<Option<Vec<i32>>> =
             lists.iter().map(|list| list.map(|list| list.as_primitive::<Int32Type>().values().to_vec())).collect();
         assert_eq!(strings, [Some(vec![1, 2]), None, Some(vec![]), Some(vec![3])]);
+    }
+}
+
+/// Pages of both versions, with a dictionary and without, and pages of nulls alone, which have no content.
+#[test]
+fn pages_are_read_in_every_codec() {
+    let rows = 0..5000_i32;
+    let texts = rows.clone().map(|row| (row % 3 > 0).then(|| format!("text {}", row % 70))).collect::<StringArray>();
+    let numbers = rows.map(|row| (row % 5 > 0).then_some(row)).collect::<Int32Array>();
+    let nulls = Int32Array::from(vec![None; 5000]);
+    let columns: Vec<(&str, ArrayRef)> = vec![("s", Arc::new(texts)), ("i", Arc::new(numbers)), ("n", Arc::new(nulls))];
+    let wanted = wanted(&[("s", DataType::Utf8), ("i", DataType::Int32), ("n", DataType::Int32)]);
+    let expected = RecordBatch::try_new(Arc::clone(&wanted), columns.iter().map(|(_, c)| Arc::clone(c)).collect());
+    let expected = expected.unwrap();
+    let codecs = [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::GZIP(GzipLevel::default())];
+    for (codec, version, dictionary) in codecs.into_iter().flat_map(|codec| {
+        let versions = [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0];
+        versions.into_iter().flat_map(move |version| [(codec, version, true), (codec, version, false)])
+    }) {
+        let properties = WriterProperties::builder()
+            .set_compression(codec)
+            .set_writer_version(version)
+            .set_dictionary_enabled(dictionary)
+            .set_data_page_row_count_limit(700)
+            .set_write_batch_size(100)
+            .set_max_row_group_row_count(Some(2000))
+            .build();
+        let mut writer = ArrowWriter::try_new(Vec::new(), expected.schema(), Some(properties)).unwrap();
+        writer.write(&expected).unwrap();
+        let read = read(&writer.into_inner().unwrap(), &wanted, 1000).unwrap();
+        let read = concat_batches(&wanted, &read).unwrap();
+        assert_eq!(read, expected, "{codec:?} {version:?} {dictionary}");
     }
 }
 
