@@ -84,8 +84,10 @@ impl WriteOperation {
         Self::named(&value.to_ascii_uppercase())
     }
 
-    /// The action that the operation requests in a table. Hudi 1.x makes a bulk insert a commit in any table, 0.x a delta commit where
-    /// the table is merge-on-read (measured).
+    /// The action that the operation requests in a table.
+    ///
+    /// A bulk insert into a merge-on-read table is a delta commit, as any other write. The one that creates the table is a commit in
+    /// Hudi 1.x; but such a commit counts as a compaction, and Hudi's rollback of it leaves its instant on the timeline (measured).
     #[must_use]
     pub fn action(self, table: &TableConfig) -> Action {
         let is_merge_on_read = table.table_type == TableType::MergeOnRead;
@@ -95,7 +97,6 @@ impl WriteOperation {
             Self::LogCompact => Action::LogCompaction,
             Self::Cluster if table.layout() == TimelineLayout::V1 => Action::ReplaceCommit,
             Self::Cluster => Action::Clustering,
-            Self::BulkInsert if table.layout() == TimelineLayout::V2 => Action::Commit,
             _ if is_merge_on_read => Action::DeltaCommit,
             _ => Action::Commit,
         }
@@ -125,7 +126,8 @@ mod tests {
             (WriteOperation::Upsert, "9", "MERGE_ON_READ", Action::DeltaCommit),
             (WriteOperation::Upsert, "9", "COPY_ON_WRITE", Action::Commit),
             (WriteOperation::Delete, "6", "MERGE_ON_READ", Action::DeltaCommit),
-            (WriteOperation::BulkInsert, "9", "MERGE_ON_READ", Action::Commit),
+            (WriteOperation::BulkInsert, "9", "MERGE_ON_READ", Action::DeltaCommit),
+            (WriteOperation::BulkInsert, "9", "COPY_ON_WRITE", Action::Commit),
             (WriteOperation::BulkInsert, "6", "MERGE_ON_READ", Action::DeltaCommit),
             (WriteOperation::BulkInsertPrepped, "9", "MERGE_ON_READ", Action::DeltaCommit),
             (WriteOperation::InsertOverwrite, "6", "MERGE_ON_READ", Action::ReplaceCommit),
