@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
-use libdeflater::{Decompressor, crc32};
+use libdeflater::Decompressor;
+use memchr::memmem;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
@@ -22,8 +23,8 @@ use parquet::file::serialized_reader::SerializedPageReader;
 const MAX_PAGE: usize = i32::MAX as usize;
 /// Deflate's best: 258 bytes in two bits. What claims to be better is a false length, and is not allocated for.
 const MAX_RATIO: usize = 1032;
-/// A gzip member ends with the checksum and the length of its content, four bytes each.
-const TRAILER: usize = 8;
+/// How a gzip member begins: its magic and the method deflate.
+const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
 /// The column chunks of some row groups of a file.
 pub(super) struct ColumnPages<R> {
@@ -162,18 +163,18 @@ fn inflate(decompressor: &mut Decompressor, page: &Bytes, plain: usize) -> Resul
     if gzip.is_empty() {
         return Ok(page.clone());
     }
-    let Some((rest, trailer)) = gzip.split_last_chunk::<TRAILER>() else {
+    // A gzip member ends with the length of its content.
+    let Some((rest, len)) = gzip.split_last_chunk() else {
         return Err(ParquetError::General(format!("invalid gzip page of {} bytes", gzip.len())));
     };
-    let [c0, c1, c2, c3, l0, l1, l2, l3] = *trailer;
-    let (checksum, len) = (u32::from_le_bytes([c0, c1, c2, c3]), u32::from_le_bytes([l0, l1, l2, l3]) as usize);
-    if len <= rest.len().saturating_mul(MAX_RATIO) && plain.saturating_add(len) <= MAX_PAGE {
+    let len = u32::from_le_bytes(*len) as usize;
+    // libdeflate stops after the first member. What looks like the beginning of another is seldom one, and is inflated as a stream.
+    let is_one_member = rest.get(1..).is_some_and(|after| memmem::find(after, &MEMBER).is_none());
+    if is_one_member && len <= rest.len().saturating_mul(MAX_RATIO) && plain.saturating_add(len) <= MAX_PAGE {
         let mut inflated = vec![0; plain.saturating_add(len)];
         if let Some((head, content)) = inflated.split_at_mut_checked(plain) {
             head.copy_from_slice(levels);
-            // libdeflate stops after the first member. The trailer says whether there was one only.
-            let written = decompressor.gzip_decompress(gzip, content);
-            if written == Ok(len) && crc32(content) == checksum {
+            if decompressor.gzip_decompress(gzip, content) == Ok(len) {
                 return Ok(inflated.into());
             }
         }
@@ -233,6 +234,16 @@ mod tests {
         assert_eq!(inflated(members, 0).unwrap(), b"firstothera longer one");
         let of_one_length = [gzip(b"first"), gzip(b"other")].concat();
         assert_eq!(inflated(of_one_length, 0).unwrap(), b"firstother");
+        let alike = [gzip(b"first"), gzip(b"first")].concat();
+        assert_eq!(inflated(alike, 0).unwrap(), b"firstfirst");
+    }
+
+    #[test]
+    fn what_looks_like_a_member_within_one_is_inflated() {
+        let content = [&MEMBER[..], b"between", &MEMBER[..]].concat();
+        let mut stored = GzEncoder::new(Vec::new(), flate2::Compression::none());
+        stored.write_all(&content).unwrap();
+        assert_eq!(inflated(stored.finish().unwrap(), 0).unwrap(), content);
     }
 
     #[test]
