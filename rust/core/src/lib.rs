@@ -37,6 +37,7 @@ pub mod storage;
 pub mod timeline;
 pub mod write;
 
+mod gzip;
 mod merge_plan;
 mod table;
 mod trusted;

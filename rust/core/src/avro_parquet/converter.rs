@@ -39,6 +39,16 @@ impl ParquetColumns {
         Ok(Self { schema: schema.clone(), lists, types, stored, checked: None })
     }
 
+    /// The records' schema.
+    pub(super) const fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The structure of lists.
+    pub(super) const fn lists(&self) -> ListStructure {
+        self.lists
+    }
+
     /// The types of the converted columns.
     #[must_use]
     pub const fn stored_schema(&self) -> &SchemaRef {

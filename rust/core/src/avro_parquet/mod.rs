@@ -9,16 +9,21 @@
 //! | `stored` | decimals, vectors and lists in the form in which that schema stores them |
 //! | `converter` | batches, column by column |
 //! | `codec` | compression |
+//! | `file_writer` | a file of such columns, row group by row group |
+//! | `gzip_pages` | its pages, compressed by libdeflate |
 
 mod avro_rows;
 mod codec;
 mod converter;
 mod direct;
+mod file_writer;
+mod gzip_pages;
 mod lists;
 mod schema;
 mod stored;
 
 pub use codec::ParquetCodec;
 pub use converter::ParquetColumns;
+pub use file_writer::{ParquetWriter, ROW_GROUP_BYTES};
 pub use lists::ListStructure;
 pub use schema::parquet_schema;

@@ -4,13 +4,10 @@
 //! inflates a page as a stream; libdeflate takes it as a whole, in two thirds of the time. So the crate's page reader gets
 //! metadata by which such chunks are not compressed, and what it returns is inflated before it is decoded.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use flate2::bufread::MultiGzDecoder;
 use libdeflater::Decompressor;
-use memchr::memmem;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
@@ -19,12 +16,10 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
+use crate::gzip::{MAX_RATIO, inflate_member, inflate_stream};
+
 /// The most bytes of a page: its length is a signed integer of 32 bits in its header.
 const MAX_PAGE: usize = i32::MAX as usize;
-/// Deflate's best: 258 bytes in two bits. What claims to be better is a false length, and is not allocated for.
-const MAX_RATIO: usize = 1032;
-/// How a gzip member begins: its magic and the method deflate.
-const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
 /// The column chunks of some row groups of a file.
 pub(super) struct ColumnPages<R> {
@@ -168,25 +163,18 @@ fn inflate(decompressor: &mut Decompressor, page: &Bytes, plain: usize) -> Resul
         return Err(ParquetError::General(format!("invalid gzip page of {} bytes", gzip.len())));
     };
     let len = u32::from_le_bytes(*len) as usize;
-    // libdeflate stops after the first member. What looks like the beginning of another is seldom one, and is inflated as a stream.
-    let is_one_member = rest.get(1..).is_some_and(|after| memmem::find(after, &MEMBER).is_none());
-    if is_one_member && len <= rest.len().saturating_mul(MAX_RATIO) && plain.saturating_add(len) <= MAX_PAGE {
+    if len <= rest.len().saturating_mul(MAX_RATIO) && plain.saturating_add(len) <= MAX_PAGE {
         let mut inflated = vec![0; plain.saturating_add(len)];
         if let Some((head, content)) = inflated.split_at_mut_checked(plain) {
             head.copy_from_slice(levels);
-            if decompressor.gzip_decompress(gzip, content) == Ok(len) {
+            if inflate_member(decompressor, gzip, content) {
                 return Ok(inflated.into());
             }
         }
     }
-    inflate_stream(levels, gzip)
-}
-
-/// Inflates what is not one plain member: several members, or bytes after it, as Java's decoder takes them too.
-fn inflate_stream(levels: &[u8], gzip: &[u8]) -> Result<Bytes> {
     let mut inflated = levels.to_vec();
-    let read = MultiGzDecoder::new(gzip).take(MAX_PAGE as u64 + 1).read_to_end(&mut inflated);
-    read.map_err(|error| ParquetError::General(format!("invalid gzip page of {} bytes: {error}", gzip.len())))?;
+    inflate_stream(gzip, MAX_PAGE as u64 + 1, &mut inflated)
+        .map_err(|error| ParquetError::General(format!("invalid gzip page of {} bytes: {error}", gzip.len())))?;
     if inflated.len() > MAX_PAGE {
         return Err(ParquetError::General(format!("invalid gzip page: more than {MAX_PAGE} inflated bytes")));
     }
@@ -240,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_looks_like_a_member_within_one_is_inflated() {
-        let content = [&MEMBER[..], b"between", &MEMBER[..]].concat();
+        let content = [&b"\x1f\x8b\x08"[..], b"between", b"\x1f\x8b\x08"].concat();
         let mut stored = GzEncoder::new(Vec::new(), flate2::Compression::none());
         stored.write_all(&content).unwrap();
         assert_eq!(inflated(stored.finish().unwrap(), 0).unwrap(), content);

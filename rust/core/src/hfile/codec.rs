@@ -2,17 +2,14 @@
 //!
 //! Ids are those of HBase's `Compression.Algorithm`, in the trailer once for all blocks.
 
-use std::io::Read as _;
-
 use bytes::Bytes;
-use flate2::bufread::MultiGzDecoder;
+use libdeflater::Decompressor;
 
 use crate::error::{Error, Result};
+use crate::gzip::{MAX_RATIO, inflate_member, inflate_stream};
 
 /// Bytes that one block may decompress to. Hudi asks for blocks of 1 MiB; a block is longer only where one record is.
 const MAX_DECOMPRESSED: usize = 1 << 30;
-/// Deflate's best: 258 bytes in two bits. What claims to be better is a false length, and is not allocated for.
-const MAX_RATIO: usize = 1032;
 /// Room to begin with, as a multiple of the compressed bytes; the rest is taken as it turns out to be needed.
 const USUAL_RATIO: usize = 16;
 
@@ -76,10 +73,16 @@ fn gunzip(compressed: &[u8], len: usize) -> Result<Bytes> {
         return Err(Error::corrupt(message));
     }
     let room = compressed.len().saturating_mul(USUAL_RATIO).min(len);
+    if room == len {
+        let mut decompressed = vec![0; len];
+        if inflate_member(&mut Decompressor::new(), compressed, &mut decompressed) {
+            return Ok(decompressed.into());
+        }
+    }
     let mut decompressed = Vec::with_capacity(room);
     // One byte more than announced shows a stream that goes on; without it the decoder would not look at its checksum.
     let wanted = (len as u64).saturating_add(1);
-    MultiGzDecoder::new(compressed).take(wanted).read_to_end(&mut decompressed).map_err(|error| {
+    inflate_stream(compressed, wanted, &mut decompressed).map_err(|error| {
         let so_far = decompressed.len();
         Error::corrupt(format!("invalid HFile block: decompression failed after {so_far} of {len} bytes"))
             .caused_by(error)

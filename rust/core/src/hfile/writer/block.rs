@@ -1,11 +1,7 @@
 //! A block: its header, then its payload compressed with gzip; no checksums.
 
-use std::io::Write as _;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
 use crate::error::{Error, Result};
+use crate::gzip::GzipCompressor;
 
 const HEADER: usize = 33;
 const NO_PREVIOUS_BLOCK: i64 = -1;
@@ -25,9 +21,7 @@ pub(super) const FILE_INFO: &[u8; 8] = b"FILEINF2";
 pub(super) fn append_block(out: &mut Vec<u8>, magic: &[u8; 8], payload: &[u8], previous: Option<u64>) -> Result<usize> {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER]);
-    let mut encoder = GzEncoder::new(std::mem::take(out), Compression::default());
-    let written = encoder.write_all(payload).and_then(|()| encoder.finish());
-    *out = written.map_err(|error| Error::internal(format!("an HFile block cannot be compressed: {error}")))?;
+    GzipCompressor::new()?.compress(payload, out)?;
     let length = out.len().saturating_sub(start);
     let size = |bytes: usize| {
         i32::try_from(bytes)

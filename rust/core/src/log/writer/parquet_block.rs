@@ -4,20 +4,15 @@
 //!
 //! The rules for records are the same for both types of block: defaults, casts and errors.
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema as ArrowSchema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use arrow_schema::Schema as ArrowSchema;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::BlockHeader;
 use crate::avro::Schema;
-use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, parquet_schema};
+use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES};
 use crate::error::{Error, Result};
 use crate::log::layout::BlockType;
 
@@ -38,27 +33,16 @@ pub fn parquet_block(
     let mut stored = ParquetColumns::new(schema, ListStructure::ThreeLevels)?;
     stored.check(&columns.clone().into())?;
     let mut count = 0_usize;
-    let mut writer = new_writer(schema, stored.stored_schema(), codec)?;
+    let mut writer = ParquetWriter::new(Vec::new(), &stored, WriterProperties::builder(), codec, ROW_GROUP_BYTES)?;
     for batch in batches {
         let batch = stored.convert(&batch?)?;
         writer.write(&batch).map_err(unwritten)?;
         count += batch.num_rows();
     }
     header.check_positions(count)?;
-    block.content().extend(writer.into_inner().map_err(unwritten)?);
+    writer.finish().map_err(unwritten)?;
+    block.content().extend_from_slice(writer.output());
     block.finish(Some(count as u64))
-}
-
-fn new_writer(schema: &Schema, stored: &SchemaRef, codec: ParquetCodec) -> Result<ArrowWriter<Vec<u8>>> {
-    let text = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
-    let about = vec![text("parquet.avro.schema", schema.json()), text("writer.model.name", "avro")];
-    let properties =
-        WriterProperties::builder().set_compression(codec.compression()).set_key_value_metadata(Some(about)).build();
-    let options = ArrowWriterOptions::new()
-        .with_properties(properties)
-        .with_skip_arrow_metadata(true)
-        .with_parquet_schema(parquet_schema(schema, ListStructure::ThreeLevels)?);
-    ArrowWriter::try_new_with_options(Vec::new(), Arc::clone(stored), options).map_err(unwritten)
 }
 
 fn unwritten(error: ParquetError) -> Error {
@@ -67,6 +51,8 @@ fn unwritten(error: ParquetError) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use arrow_array::{ArrayRef, Decimal128Array, Int64Array, StringArray};
     use bytes::Bytes;
     use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -10,14 +10,11 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray};
 use bytes::Bytes;
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use serde::Serialize;
 
 use crate::avro::Schema;
-use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, parquet_schema};
+use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES};
 use crate::commit::TimelineWriter;
 use crate::error::{Error, Result};
 use crate::services::service_table::ServiceTable;
@@ -128,7 +125,7 @@ fn plan_of(writer: &TimelineWriter, instant: &Instant) -> Result<Option<Bytes>> 
 /// Writes a parquet file as Hudi's Avro writer does.
 pub(super) struct HistoryWriter {
     columns: ParquetColumns,
-    writer: ArrowWriter<Vec<u8>>,
+    writer: ParquetWriter<Vec<u8>>,
 }
 
 impl HistoryWriter {
@@ -137,18 +134,9 @@ impl HistoryWriter {
     pub(super) fn new() -> Result<Self> {
         let schema = Schema::parse(HISTORY_SCHEMA.trim())?;
         let columns = ParquetColumns::new(&schema, ListStructure::ThreeLevels)?;
-        let text = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
-        let about = vec![text("parquet.avro.schema", schema.json()), text("writer.model.name", "avro")];
-        let properties = WriterProperties::builder()
-            .set_compression(ParquetCodec::Gzip.compression())
-            .set_key_value_metadata(Some(about))
-            .build();
-        let options = ArrowWriterOptions::new()
-            .with_properties(properties)
-            .with_skip_arrow_metadata(true)
-            .with_parquet_schema(parquet_schema(&schema, ListStructure::ThreeLevels)?);
-        let writer = ArrowWriter::try_new_with_options(Vec::new(), Arc::clone(columns.stored_schema()), options);
-        Ok(Self { columns, writer: writer.map_err(unwritten)? })
+        let properties = WriterProperties::builder();
+        let writer = ParquetWriter::new(Vec::new(), &columns, properties, ParquetCodec::Gzip, ROW_GROUP_BYTES)?;
+        Ok(Self { columns, writer })
     }
 
     /// # Errors
@@ -160,8 +148,9 @@ impl HistoryWriter {
 
     /// # Errors
     /// As for [`Self::write`].
-    pub(super) fn finish(self) -> Result<Bytes> {
-        self.writer.into_inner().map(Bytes::from).map_err(unwritten)
+    pub(super) fn finish(mut self) -> Result<Bytes> {
+        self.writer.finish().map_err(unwritten)?;
+        Ok(std::mem::take(self.writer.output()).into())
     }
 }
 

@@ -1,20 +1,16 @@
 //! One base file.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
 use super::key_summary::KeySummary;
 use super::options::BaseFileOptions;
 use super::statistics::{add_nan_columns, column_ranges};
 use crate::avro::{Schema, Type};
-use crate::avro_parquet::{ParquetColumns, parquet_schema};
+use crate::avro_parquet::{ParquetColumns, ParquetWriter};
 use crate::bloom::BloomType;
 use crate::error::{Error, Result};
 use crate::names::RequestedTime;
@@ -87,7 +83,7 @@ pub struct BaseFileWriter {
     meta: FileMeta,
     schema: Schema,
     columns: ParquetColumns,
-    writer: ArrowWriter<FileUpload>,
+    writer: ParquetWriter<FileUpload>,
     keys: Option<KeySummary>,
     with_nan: BTreeSet<String>,
     max_file_bytes: u64,
@@ -108,17 +104,13 @@ impl BaseFileWriter {
     ) -> Result<Self> {
         let path = target.path()?;
         let columns = ParquetColumns::new(schema, options.lists)?;
-        let arrow = ArrowWriterOptions::new()
-            .with_properties(properties(schema, options))
-            .with_skip_arrow_metadata(true)
-            .with_parquet_schema(parquet_schema(schema, options.lists)?);
         let has_meta = schema.fields().first().is_some_and(|field| field.name == meta_columns::COMMIT_TIME);
         let bloom = options.bloom.as_ref().filter(|_| has_meta);
         let keys = bloom.map(KeySummary::new).transpose()?;
         let upload = FileUpload::new(store, &path)?;
         let full_path = upload.path().to_owned();
-        let writer = ArrowWriter::try_new_with_options(upload, Arc::clone(columns.stored_schema()), arrow)
-            .map_err(|error| unwritten(error).in_file(full_path))?;
+        let writer = ParquetWriter::new(upload, &columns, properties(options), options.codec, options.block_bytes)
+            .map_err(|error| error.in_file(full_path))?;
         let meta = FileMeta {
             instant: target.instant.clone(),
             token: target.token,
@@ -161,7 +153,7 @@ impl BaseFileWriter {
             let part = stored.slice(start, len);
             add_nan_columns(self.schema.as_record()?, part.columns(), "", &mut self.with_nan);
             let written = self.writer.write(&part);
-            written.map_err(|error| self.writer.inner_mut().failure(unwritten(error)))?;
+            written.map_err(|error| self.writer.output().failure(unwritten(error)))?;
             self.rows = self.rows.saturating_add(len as u64);
             start += len;
         }
@@ -177,7 +169,7 @@ impl BaseFileWriter {
     /// Whether the file has reached its size: the next rows belong into another (`HoodieBaseParquetWriter.canWrite`).
     #[must_use]
     pub fn is_full(&self) -> bool {
-        let bytes = (self.writer.bytes_written() as u64).saturating_add(self.writer.in_progress_size() as u64);
+        let bytes = self.writer.estimated_bytes() as u64;
         let row = bytes.checked_div(self.rows).unwrap_or_default().max(1);
         self.rows > 0 && bytes > self.max_file_bytes.saturating_sub(row.saturating_mul(2))
     }
@@ -185,7 +177,7 @@ impl BaseFileWriter {
     /// Bytes of rows in memory, which wait for their row group to be complete.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
-        self.writer.memory_size()
+        self.writer.memory_bytes()
     }
 
     /// Writes the rows that are in memory, as a row group.
@@ -193,8 +185,8 @@ impl BaseFileWriter {
     /// # Errors
     /// Those of the store: the file cannot be finished then.
     pub fn end_row_group(&mut self) -> Result<()> {
-        let flushed = self.writer.flush();
-        flushed.map_err(|error| self.writer.inner_mut().failure(unwritten(error)))
+        let ended = self.writer.end_row_group();
+        ended.map_err(|error| self.writer.output().failure(unwritten(error)))
     }
 
     /// Completes the file and makes it visible.
@@ -210,29 +202,22 @@ impl BaseFileWriter {
             }
         };
         for (key, value) in footer(&self.schema, key_range.as_ref(), bloom.as_ref()) {
-            self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+            self.writer.add_metadata(key, value);
         }
         let finished = self.writer.finish();
-        let metadata = finished.map_err(|error| self.writer.inner_mut().failure(unwritten(error)))?;
-        let bytes = self.writer.inner_mut().finish()?;
+        let metadata = finished.map_err(|error| self.writer.output().failure(unwritten(error)))?;
+        let bytes = self.writer.output().finish()?;
         let columns = column_ranges(&self.schema, &metadata, &self.with_nan)?;
         Ok(WrittenBaseFile { path: self.path, rows: self.rows, bytes, key_range, bloom, columns })
     }
 }
 
-fn properties(schema: &Schema, options: &BaseFileOptions) -> WriterProperties {
-    let text = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
-    let about = vec![text("parquet.avro.schema", schema.json()), text("writer.model.name", "avro")];
+fn properties(options: &BaseFileOptions) -> WriterPropertiesBuilder {
     WriterProperties::builder()
-        .set_compression(options.codec.compression())
         .set_dictionary_enabled(options.dictionary)
         .set_data_page_size_limit(options.page_bytes)
         .set_dictionary_page_size_limit(options.page_bytes)
-        .set_max_row_group_row_count(None)
-        .set_max_row_group_bytes(Some(options.block_bytes))
         .set_statistics_truncate_length(Some(MAX_BOUND_BYTES))
-        .set_key_value_metadata(Some(about))
-        .build()
 }
 
 /// What the footer says of keys and vectors.
@@ -269,6 +254,8 @@ fn unwritten(error: ParquetError) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use arrow_array::cast::AsArray;
     use arrow_array::{ArrayRef, Decimal128Array, Float64Array, Int32Array, Int64Array, StringArray};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
