@@ -128,3 +128,18 @@ def test_arguments_are_checked(spark, tmp_path):
         mortice.spark.compact(spark, str(tmp_path / "trips"), schedule=1)
     with pytest.raises(InvalidArgumentError, match=r"hoodie\.compacton\.strategy"):
         mortice.spark.compact(spark, str(tmp_path / "trips"), options={"hoodie.compacton.strategy": "x"})
+
+
+@pytest.mark.parametrize("index", ["SIMPLE", "BLOOM"])
+def test_a_key_that_came_back_beside_a_compaction_is_found(spark, tmp_path, index):
+    path, options = str(tmp_path / "trips"), {"hoodie.index.type": index}
+    table = updated_table(path, 9, {**options, **SCHEDULE})
+    assert table.upsert(rows(("b", "x", 4, 20.0)), options).updates == 1
+    mortice.spark.compact(spark, path, schedule=False)
+    columns = "id string, city string, ts long, fare double"
+    changed = spark.createDataFrame([("b", "x", 5, 50.0), ("a", "x", 5, 51.0)], columns)
+    assert mortice.spark.write(changed, path, options=options).updates == 2
+    x = [row for row in content(mortice.Table(path)) if row["city"] == "x"]
+    assert [(row["id"], row["fare"]) for row in x] == [("a", 51.0), ("b", 50.0)]
+    mortice.spark.write(changed.where("id = 'b'"), path, operation="delete", options=options)
+    assert [row["id"] for row in content(mortice.Table(path))] == ["a", "c", "d"]

@@ -52,6 +52,28 @@ def test_a_compaction_moves_logs_into_base_files(tmp_path, options):
     assert table.compact(options=options) is None
 
 
+@pytest.mark.parametrize("index", ["SIMPLE", "BLOOM"])
+def test_a_key_that_came_back_beside_a_compaction_is_found(tmp_path, options, index):
+    version, options = options
+    options = {**options, "hoodie.index.type": index}
+    table = new_table(tmp_path / "trips", version)
+    table.upsert(FIRST, options)
+    table.delete(rows(("a", "x", 2, 0.0)), options)
+    table.upsert(rows(("b", "x", 2, 20.0)), {**options, **SCHEDULE})
+    # The base file has the key, and the compaction that is planned leaves it out.
+    assert table.upsert(rows(("a", "x", 3, 3.0)), options).updates == 1
+    table.compact(schedule=False, options=options)
+    assert "a" not in table.read_optimized().to_arrow()["id"].to_pylist()
+    assert table.upsert(rows(("a", "x", 4, 4.0), ("b", "x", 4, 40.0)), options).updates == 2
+    rest = [("b", "x", 4, 40.0), ("c", "y", 1, 3.0)]
+    assert content(table) == [("a", "x", 4, 4.0), *rest]
+    table.insert(rows(("a", "x", 5, 5.0)), {**options, "hoodie.datasource.insert.dup.policy": "drop"})
+    assert content(table) == [("a", "x", 4, 4.0), *rest]
+    table.delete(rows(("a", "x", 6, 0.0)), options)
+    assert content(table) == rest
+    assert table.verify(keys=True).findings == []
+
+
 def test_a_table_is_written_to_after_a_compaction(tmp_path, options):
     version, options = options
     table = updated_table(tmp_path / "trips", version, options)

@@ -12,7 +12,7 @@
 //! | `tagged` | file groups by row |
 //! | `indexed_rows` | rows with their keys and locations |
 //! | `incoming_keys` | the keys of rows, by hash |
-//! | `stored_keys` | keys of base files, streamed, with the numbers of their rows |
+//! | `stored_keys` | keys of file groups, streamed, with the numbers of their rows |
 //! | `simple` | keys of all base files |
 //! | `bloom` | base files that can hold a key, by their footers |
 //! | `bucket` | file groups by the hash of a key |

@@ -1,11 +1,13 @@
 //! The simple indexes: keys of rows joined with the keys of base files (`HoodieSimpleIndex`, `HoodieGlobalSimpleIndex`), and the
 //! bloom indexes, which leave out base files by their footers (`HoodieBloomIndex`, `HoodieGlobalBloomIndex`).
 //!
-//! Keys of logs are not read: writers with these indexes put new keys into base files.
+//! Writers with these indexes put new keys into base files. So keys of logs are not read, but of those that were begun while a
+//! compaction was pending ([`WriteView::base_files`]).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow_array::Array;
+use arrow_array::{Array, StringArray};
 
 use super::bloom;
 use super::incoming_keys::IncomingKeys;
@@ -17,10 +19,11 @@ use crate::keys::RowKeys;
 use crate::plan::{OpenTable, WriteView};
 use crate::storage::parallel;
 
-/// A row of a base file whose key is one of the rows'.
+/// A row of a file group whose key is one of the rows'.
 pub(super) struct Match {
     pub(super) row: u32,
-    pub(super) position: u64,
+    /// Its number in the base file; none of a row of a log.
+    pub(super) position: Option<u64>,
 }
 
 /// Finds the file groups of keys. `prune`: base files are left out by their footers.
@@ -60,21 +63,19 @@ fn matches_of(
 ) -> Result<Vec<Match>> {
     let mut found = Vec::new();
     let Some(partition) = incoming.partition(&slice.partition) else { return Ok(found) };
-    let Some(file) = stored.open(slice)? else { return Ok(found) };
-    if prune && !bloom::may_hold_any(file.as_ref(), incoming.keys(partition))? {
-        return Ok(found);
-    }
-    stored.read(file, |keys, first| {
-        if let Some(row) = (0..keys.len()).find(|row| keys.is_null(*row)) {
-            let position = first.saturating_add(row as u64);
-            return Err(Error::invalid_table(format!("row {position} of a base file has no record key")));
-        }
+    let mut take = |keys: &StringArray, first: Option<u64>| {
         let strings = (0..keys.len()).map(|row| keys.value(row));
         incoming.probe(partition, strings, |number, row| {
-            found.push(Match { row, position: first.saturating_add(number as u64) });
+            found.push(Match { row, position: first.map(|first| first.saturating_add(number as u64)) });
         });
         Ok(())
-    })?;
+    };
+    if let Some(file) = stored.open(slice)?
+        && (!prune || bloom::may_hold_any(file.as_ref(), incoming.keys(partition))?)
+    {
+        stored.read(file, &mut take)?;
+    }
+    stored.read_logs(slice, &mut take)?;
     Ok(found)
 }
 
@@ -84,22 +85,29 @@ pub(super) fn location_of(slice: &FileSlice) -> Location {
     Location { partition: slice.partition.clone(), file_id: slice.file_id.clone(), base_instant }
 }
 
-/// UnionTags rows whose keys are in a file group. Of several places of a key the first is its location.
+/// Tags rows whose keys are in a file group. Of several places of a key the first is its location. `matches`: those of the
+/// base file first.
 pub(super) fn add(tagged: &mut Tagged, location: Location, matches: Vec<Match>) -> Result<()> {
     if matches.is_empty() {
         return Ok(());
     }
     let group = u32::try_from(tagged.groups.len()).map_err(|_| Error::unsupported("4,294,967,296 file groups"))?;
     tagged.groups.push(location);
+    let has_logs = matches.iter().any(|found| found.position.is_none());
+    let mut found = BTreeSet::new();
     for Match { row, position } in matches {
+        // A key of a log is one more place of it only if it is not in the base file, or a log before.
+        if has_logs && !found.insert(row) && position.is_none() {
+            continue;
+        }
         let at = usize::try_from(row).unwrap_or(usize::MAX);
         let (Some(location), Some(known)) = (tagged.locations.get_mut(at), tagged.positions.get_mut(at)) else {
             return Err(Error::internal(format_args!("row {row} was tagged and is not there")));
         };
         if location.is_none() {
-            (*location, *known) = (Some(group), Some(position));
+            (*location, *known) = (Some(group), position);
         } else {
-            tagged.further.push(FurtherLocation { row, group, position: Some(position) });
+            tagged.further.push(FurtherLocation { row, group, position });
         }
     }
     Ok(())

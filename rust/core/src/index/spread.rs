@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, StringArray, UInt64Array};
+use arrow_array::{StringArray, UInt64Array};
 
 use super::incoming_keys::IncomingKeys;
 use super::options::BucketOptions;
@@ -17,35 +17,32 @@ use crate::keys::RowKeys;
 use crate::metadata_table::RECORD_INDEX;
 use crate::plan::{OpenTable, WriteView};
 
-/// Some keys of a base file.
+/// Some keys of a file group.
 #[derive(Debug, Clone)]
 pub struct StoredKeyBatch {
     /// The file group.
     pub location: Location,
     /// Keys.
     pub keys: StringArray,
-    /// The numbers of their rows.
+    /// The numbers of their rows in the base file; null for rows of logs.
     pub positions: UInt64Array,
 }
 
-/// Calls `each` with the keys of the base file of a slice, batch by batch, and the number of the first row of each.
+/// Calls `each` with the keys of the base file of a slice, batch by batch, and the number of the first row of each; then with those of
+/// its logs, without a number.
 ///
 /// # Errors
-/// Those of reading the file and of `each`; `InvalidTable` if a row has no key.
+/// Those of reading the files and of `each`; `InvalidTable` if a row has no key.
 pub fn read_stored_keys(
     table: &OpenTable,
     slice: &FileSlice,
-    mut each: impl FnMut(&StringArray, u64) -> Result<()>,
+    mut each: impl FnMut(&StringArray, Option<u64>) -> Result<()>,
 ) -> Result<()> {
     let stored = StoredKeys::new(table)?;
-    let Some(file) = stored.open(slice)? else { return Ok(()) };
-    stored.read(file, |keys, first| {
-        if let Some(at) = (0..keys.len()).find(|at| keys.is_null(*at)) {
-            let row = first.saturating_add(at as u64);
-            return Err(Error::invalid_table(format!("row {row} of a base file has no record key")));
-        }
-        each(keys, first)
-    })
+    if let Some(file) = stored.open(slice)? {
+        stored.read(file, &mut each)?;
+    }
+    stored.read_logs(slice, &mut each)
 }
 
 /// The file group of a slice.
@@ -74,9 +71,9 @@ pub fn tag_by_stored_keys(
             add(&mut tagged, finished, matches)?;
         }
         let (_, matches) = current.get_or_insert_with(|| (location, Vec::new()));
-        for (key, position) in keys.iter().zip(positions.values()) {
+        for (key, position) in keys.iter().zip(&positions) {
             let key = key.ok_or_else(|| Error::internal("a stored row without a key"))?;
-            matches.extend(incoming.rows(partition, key).map(|row| Match { row, position: *position }));
+            matches.extend(incoming.rows(partition, key).map(|row| Match { row, position }));
         }
     }
     if let Some((location, matches)) = current {

@@ -1,8 +1,8 @@
-//! Keys of base files, streamed: of each file the key column alone is read.
+//! Keys of file groups, streamed: of each base file the key column alone is read.
 
 use std::sync::Arc;
 
-use arrow_array::StringArray;
+use arrow_array::{Array, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::avro;
@@ -10,13 +10,17 @@ use crate::base_file;
 use crate::error::{Error, Result};
 use crate::file_group::{BaseFile, FileSlice};
 use crate::keys::{FieldPath, RecordKey};
+use crate::log::{BlockKind, BlockType, LogFile};
 use crate::names::meta_columns;
 use crate::plan::OpenTable;
 use crate::storage::KnownFile;
 
 const BATCH_ROWS: usize = 8192;
 
-/// Reads the keys of base files of a table.
+/// Takes keys, and the number of the first one's row in the base file; none for keys of a log.
+pub(super) type EachKeys<'a> = dyn FnMut(&StringArray, Option<u64>) -> Result<()> + 'a;
+
+/// Reads the keys of file groups of a table.
 pub(super) struct StoredKeys<'a> {
     table: &'a OpenTable,
     key: RecordKey,
@@ -55,16 +59,50 @@ impl<'a> StoredKeys<'a> {
     }
 
     /// Calls `each` with the keys of a base file, batch by batch, and the number of the first row of each.
-    pub(super) fn read(
-        &self,
-        file: Box<dyn base_file::BaseFile>,
-        mut each: impl FnMut(&StringArray, u64) -> Result<()>,
-    ) -> Result<()> {
+    ///
+    /// # Errors
+    /// `InvalidTable` if a row has no key; those of reading the file and of `each`.
+    pub(super) fn read(&self, file: Box<dyn base_file::BaseFile>, each: &mut EachKeys<'_>) -> Result<()> {
         let mut first = 0_u64;
         for batch in file.batches(&self.columns, BATCH_ROWS)? {
-            let batch = batch?;
-            each(&self.key.keys_of(&batch)?, first)?;
-            first = first.saturating_add(batch.num_rows() as u64);
+            let keys = self.key.keys_of(&batch?)?;
+            if let Some(row) = (0..keys.len()).find(|row| keys.is_null(*row)) {
+                let position = first.saturating_add(row as u64);
+                return Err(Error::invalid_table(format!("row {position} of a base file has no record key")));
+            }
+            each(&keys, Some(first))?;
+            first = first.saturating_add(keys.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the keys of all rows of the slice's logs, batch by batch. Rows that were deleted later, or whose write was
+    /// rolled back, are among them: a write of such a key is right in this file group, too.
+    ///
+    /// # Errors
+    /// As for [`Self::read`]; `CorruptLog` if a log is damaged.
+    pub(super) fn read_logs(&self, slice: &FileSlice, each: &mut EachKeys<'_>) -> Result<()> {
+        for file in &slice.log_files {
+            let known = KnownFile { len: file.len, etag: file.etag.clone(), may_have_grown: true };
+            let log = LogFile::new(self.table.storage.open_known(&file.path, &known)?);
+            for block in log.blocks(false) {
+                let block = block?;
+                let is_data = matches!(
+                    block.kind,
+                    BlockKind::Sound(BlockType::AvroData | BlockType::ParquetData | BlockType::HfileData)
+                );
+                if !is_data {
+                    continue;
+                }
+                for batch in log.record_batches(&block, BATCH_ROWS)?.1 {
+                    let keys = self.key.keys_of(&batch?)?;
+                    if keys.null_count() > 0 {
+                        let error = Error::invalid_table("a row of a log has no record key");
+                        return Err(error.in_file(self.table.storage.full_path(&file.path)));
+                    }
+                    each(&keys, None)?;
+                }
+            }
         }
         Ok(())
     }

@@ -14,6 +14,7 @@
 //! | `snapshot` | snapshots and read-optimized queries |
 //! | `file_slices` | the file slices of a query, and where they were listed |
 //! | `write_view` | the file slices that a writer works on |
+//! | `logs_beside_compaction` | of these the logs whose keys may be missing in base files |
 //! | `slices` | chooses them, and prunes them by the query's filters |
 //! | `lost_files` | refuses slices whose files were cleaned |
 //! | `partition_filter` | which partitions can hold a matching row, derived from their paths |
@@ -39,6 +40,7 @@ mod follow;
 mod incremental;
 mod known_schema;
 mod lister;
+mod logs_beside_compaction;
 mod lost_files;
 mod metadata;
 mod open_table;

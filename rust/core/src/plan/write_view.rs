@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::file_slices::SelectedSlices;
+use super::logs_beside_compaction::LogsBesideCompaction;
 use super::open_table::OpenTable;
 use super::query::ScanRequest;
 use super::query_kind::RowForm;
@@ -23,7 +24,9 @@ type InstantsByGroup = BTreeMap<String, BTreeMap<String, RequestedTime>>;
 /// What a writer has to know of file groups.
 #[derive(Debug, Clone, Default)]
 pub struct WriteView {
-    /// The newest base file of each file group that has one, as a slice without logs.
+    /// The newest base file of each file group that has one. Its logs are those that writers began while the compaction
+    /// that made it was pending: they found keys in the base file before it, and the compaction may have left out such
+    /// a key, deleted before, whose newest row is in a log.
     pub base_files: Vec<FileSlice>,
     /// The latest slice of each file group; with the slice before it, if it was begun by a pending compaction.
     pub slices: Vec<FileSlice>,
@@ -77,9 +80,14 @@ impl OpenTable {
         if view.query_instant().is_none() {
             return Ok(found);
         }
+        let beside = LogsBesideCompaction::new(self);
         for files in self.files_of_partitions(partitions)? {
-            found.base_files.extend(view.base_files(&files)?);
-            found.slices.extend(view.slices(&files)?);
+            let slices = view.slices(&files)?;
+            for mut base in view.base_files(&files)? {
+                base.log_files = beside.of(&base, &slices)?;
+                found.base_files.push(base);
+            }
+            found.slices.extend(slices);
         }
         Ok(found)
     }

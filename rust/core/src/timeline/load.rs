@@ -82,6 +82,21 @@ impl Timeline {
         Ok(Self::new(Arc::clone(storage), folder, config.layout(), archive, instants))
     }
 
+    /// Returns when the files of completed instants were written, by requested time. Names of layout 1 do not say when an instant was
+    /// completed. Files of which the storage reports no time are left out.
+    ///
+    /// # Errors
+    /// Those of listing the folder.
+    pub fn times_of_files(&self, config: &TableConfig) -> Result<BTreeMap<RequestedTime, CompletionTime>> {
+        let entries = self.storage.list(&self.folder)?.unwrap_or_default();
+        let completed = entries.iter().filter_map(|entry| {
+            let FolderEntry::File(status) = entry else { return None };
+            let instant = Self::parse_file_name(self.layout, &status.name).filter(Instant::is_completed)?;
+            Some((instant.requested_time, modification_time(status, config.timeline_zone).ok()?))
+        });
+        Ok(completed.collect())
+    }
+
     /// Returns the instant of a file name in the timeline folder, in the state that the file stands for; `None` for other files.
     #[must_use]
     pub fn parse_file_name(layout: TimelineLayout, name: &str) -> Option<Instant> {

@@ -50,9 +50,13 @@ impl KeysStage {
         read_stored_keys(&self.write.table, slice, |keys, first| {
             let targets: Vec<u32> =
                 keys.iter().flatten().map(|key| slots.slot_of(hasher.hash(key, &location.partition))).collect();
-            let positions: UInt64Array = (first..first.saturating_add(keys.len() as u64)).collect();
-            let columns: [(&str, ArrayRef); 2] = [(KEY, Arc::new(keys.clone())), (POSITION, Arc::new(positions))];
-            let batch = RecordBatch::try_from_iter(columns)
+            let positions = match first {
+                Some(first) => (first..first.saturating_add(keys.len() as u64)).collect(),
+                None => UInt64Array::new_null(keys.len()),
+            };
+            let columns: [(&str, ArrayRef, bool); 2] =
+                [(KEY, Arc::new(keys.clone()), false), (POSITION, Arc::new(positions), true)];
+            let batch = RecordBatch::try_from_iter_with_nullable(columns)
                 .map_err(|error| Error::internal("keys of a base file").caused_by(error))?;
             chunks.distribute(&batch, &targets, |slot| slots.address(slot, Some(&header)), output)
         })

@@ -1,0 +1,67 @@
+//! Logs that were begun while a compaction was pending.
+//!
+//! Their writers found keys in the base file before the compaction. If such a key had been deleted, the compaction leaves it out, and the
+//! log has its newest row: an index of base files alone does not find it, so that an upsert writes it a second time and a delete does
+//! not delete it. Hudi does so.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use super::open_table::OpenTable;
+use crate::config::TimelineLayout;
+use crate::error::Result;
+use crate::file_group::{FileSlice, LogFile};
+use crate::names::{CompletionTime, LogFileName, RequestedTime};
+use crate::timeline::Instant;
+
+pub(super) struct LogsBesideCompaction<'a> {
+    table: &'a OpenTable,
+    /// Up to table version 7, where names do not say when an instant was completed.
+    times_of_files: OnceCell<BTreeMap<RequestedTime, CompletionTime>>,
+}
+
+impl<'a> LogsBesideCompaction<'a> {
+    pub(super) const fn new(table: &'a OpenTable) -> Self {
+        Self { table, times_of_files: OnceCell::new() }
+    }
+
+    /// The logs of the slice of a base file that were begun while the compaction that made the file was pending. Up to table version
+    /// 7, where a log has blocks of several writes, those that can have such blocks. Of an archived compaction there are none.
+    ///
+    /// # Errors
+    /// Those of listing the timeline, up to table version 7.
+    pub(super) fn of(&self, base: &FileSlice, slices: &[FileSlice]) -> Result<Vec<LogFile>> {
+        let Some(file) = &base.base_file else { return Ok(Vec::new()) };
+        let is_same = |slice: &&FileSlice| slice.file_id == base.file_id && slice.base_file.as_ref() == Some(file);
+        let slice = slices.iter().find(is_same).filter(|slice| !slice.log_files.is_empty());
+        let (Some(slice), Some(completion)) = (slice, self.completion(&file.instant)?) else { return Ok(Vec::new()) };
+        let is_beside = |time: &RequestedTime| *time > file.instant && time.as_str() < completion.as_str();
+        let mut writes = self.table.timeline.instants().iter().filter(|instant| instant.is_completed_write());
+        if !writes.any(|instant| is_beside(&instant.requested_time)) {
+            return Ok(Vec::new());
+        }
+        let logs = slice.log_files.iter().filter(|log| match self.table.config.layout() {
+            TimelineLayout::V1 => true,
+            TimelineLayout::V2 => LogFileName::parse(&log.name).is_some_and(|name| is_beside(&name.instant)),
+        });
+        Ok(logs.cloned().collect())
+    }
+
+    /// When a write of the active timeline was completed.
+    fn completion(&self, instant: &RequestedTime) -> Result<Option<CompletionTime>> {
+        let timeline = &self.table.timeline;
+        let is_it = |one: &&Instant| one.requested_time == *instant && one.is_completed_write();
+        let Some(found) = timeline.instants().iter().find(is_it) else { return Ok(None) };
+        if found.completion_time.is_some() {
+            return Ok(found.completion_time.clone());
+        }
+        let times = match self.times_of_files.get() {
+            Some(times) => times,
+            None => {
+                let times = timeline.times_of_files(&self.table.config)?;
+                self.times_of_files.get_or_init(|| times)
+            }
+        };
+        Ok(times.get(instant).cloned())
+    }
+}
