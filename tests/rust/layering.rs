@@ -103,6 +103,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "metadata_upkeep",
         &[
             "progress",
+            "spill",
             "names",
             "storage",
             "avro",
@@ -123,6 +124,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "index",
         &[
+            "log",
             "names",
             "config",
             "storage",

@@ -35,13 +35,7 @@ pub(super) fn of_commit(
 /// What reading the file may fail with.
 pub(super) fn built(place: &dyn Storage, path: &str) -> Result<(String, String)> {
     let mut builder = BloomBuilder::new(&BloomOptions::default())?;
-    let mut failure = Ok(());
-    keys_of_base_file(place, path, &mut |key| {
-        if failure.is_ok() {
-            failure = builder.add(key.as_bytes());
-        }
-    })?;
-    failure?;
+    keys_of_base_file(place, path, &mut |key| builder.add(key.as_bytes()))?;
     let filter = builder.finish();
     Ok((filter.kind().name().to_owned(), filter.to_text()))
 }

@@ -10,6 +10,7 @@
 
 use bytes::Bytes;
 
+use super::group_records::GroupRecords;
 use super::metadata_folder::{MetadataFolder, NextLog, ROOT};
 use super::partition_kind::PartitionKind;
 use super::records::{PartitionRecords, Records};
@@ -17,7 +18,6 @@ use crate::commit::{Clock, WriteOperation};
 use crate::config::TimelineLayout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::writer::{BlockBytes, BlockHeader, DeleteColumns, PartitionPath, delete_block, hfile_block};
-use crate::metadata_table::shard;
 use crate::names::RequestedTime;
 use crate::storage::PutOutcome;
 use crate::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
@@ -31,13 +31,13 @@ use crate::write::{LogFileStatus, MarkerKind, WriteStatus, WrittenFile};
 pub(super) fn write_delta_commit(
     folder: &MetadataFolder,
     instant: &RequestedTime,
-    records: &Records,
+    records: Records,
     (clock, table): (&Clock, &Timeline),
 ) -> Result<()> {
     begin(folder, instant)?;
     let mut stats = Vec::new();
     for (kind, records) in records {
-        let written = write_partition(folder, *kind, records, instant)?;
+        let written = write_partition(folder, kind, records, instant)?;
         stats.push((kind.folder(), written));
     }
     complete(folder, instant, WriteOperation::UpsertPrepped, stats, (clock, table))
@@ -108,13 +108,14 @@ pub(super) fn heartbeat(instant: &RequestedTime) -> String {
 fn write_partition(
     folder: &MetadataFolder,
     kind: PartitionKind,
-    records: &PartitionRecords,
+    records: PartitionRecords,
     instant: &RequestedTime,
 ) -> Result<Vec<HoodieWriteStat>> {
     let logs = folder.next_logs(kind, instant)?;
-    let parts = by_group(records, logs.len())?;
+    let records = records.divided(logs.len())?;
     let mut stats = Vec::new();
-    for (log, part) in logs.iter().zip(parts) {
+    for (number, log) in (0..).zip(&logs) {
+        let part = records.group(number)?;
         if part.upserts.is_empty() && part.deletes.is_empty() {
             continue;
         }
@@ -123,28 +124,6 @@ fn write_partition(
         stats.extend(write_log(folder, kind, log, (instant, counts), &blocks)?);
     }
     Ok(stats)
-}
-
-/// The records of one file group.
-#[derive(Clone, Default)]
-struct GroupRecords<'a> {
-    upserts: Vec<(&'a str, &'a [u8])>,
-    deletes: Vec<&'a str>,
-}
-
-/// Records by the file groups of their keys, which are so many.
-fn by_group(records: &PartitionRecords, groups: usize) -> Result<Vec<GroupRecords<'_>>> {
-    let lost = || Error::internal("a record of the metadata table without a file group");
-    let count = u32::try_from(groups).map_err(|_| lost())?;
-    let group = |key: &str| usize::try_from(shard::number_of(key, count)).unwrap_or(usize::MAX);
-    let mut parts = vec![GroupRecords::default(); groups];
-    for (key, record) in &records.upserts {
-        parts.get_mut(group(key)).ok_or_else(lost)?.upserts.push((key, record));
-    }
-    for key in &records.deletes {
-        parts.get_mut(group(key)).ok_or_else(lost)?.deletes.push(key);
-    }
-    Ok(parts)
 }
 
 /// The blocks of a log file: records, then deletes.

@@ -18,8 +18,12 @@ const BATCH_ROWS: usize = 64 * 1024;
 /// Hands the record keys of a base file to `take`.
 ///
 /// # Errors
-/// `InvalidTable` for a row without a key; what reading the file may fail with.
-pub(super) fn keys_of_base_file(place: &dyn Storage, path: &str, take: &mut dyn FnMut(&str)) -> Result<()> {
+/// `InvalidTable` for a row without a key; what reading the file and `take` may fail with.
+pub(super) fn keys_of_base_file(
+    place: &dyn Storage,
+    path: &str,
+    take: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<()> {
     let in_file = |error: Error| error.in_file(place.full_path(path));
     let file = base_file::open(place.open(path)?)?;
     if !file.has_column(meta_columns::RECORD_KEY) {
@@ -30,7 +34,7 @@ pub(super) fn keys_of_base_file(place: &dyn Storage, path: &str, take: &mut dyn 
     let wanted = Arc::new(Schema::new(vec![Field::new(meta_columns::RECORD_KEY, DataType::Utf8, true)]));
     for batch in file.batches(&wanted, BATCH_ROWS)? {
         for key in keys(&batch?).map_err(in_file)?.iter() {
-            take(key.ok_or_else(|| in_file(Error::invalid_table("a row without a record key")))?);
+            take(key.ok_or_else(|| in_file(Error::invalid_table("a row without a record key")))?)?;
         }
     }
     Ok(())
@@ -46,12 +50,12 @@ pub(super) fn keys(batch: &RecordBatch) -> Result<StringArray> {
 /// A row that an update replaces (`-U`) leaves its key in the index, as in Hudi (`HoodieOperation.isUpdateBefore`).
 ///
 /// # Errors
-/// `CorruptLog` if the file is damaged; what reading the file may fail with.
+/// `CorruptLog` if the file is damaged; what reading the file and `take` may fail with.
 pub(super) fn deleted_keys_of_log(
     place: &dyn Storage,
     path: &str,
     instant: &RequestedTime,
-    take: &mut dyn FnMut(&str),
+    take: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
     let log = LogFile::new(place.open(path)?);
     for block in log.blocks(false) {
@@ -73,13 +77,13 @@ pub(super) fn deleted_keys_of_log(
         let deletes = log.deletes(&block)?;
         let keys = deletes.column_by_name("record_key").and_then(|keys| keys.as_string_opt::<i32>());
         let keys = keys.ok_or_else(|| Error::internal("deleted keys are not strings"))?;
-        keys.iter().flatten().for_each(&mut *take);
+        keys.iter().flatten().try_for_each(&mut *take)?;
     }
     Ok(())
 }
 
 /// Hands the keys of rows whose `_hoodie_operation` is a delete to `take`.
-fn take_deleted_rows(rows: &RecordBatch, take: &mut dyn FnMut(&str)) -> Result<()> {
+fn take_deleted_rows(rows: &RecordBatch, take: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
     let Some(operations) = rows.column_by_name(meta_columns::OPERATION) else { return Ok(()) };
     let strings = |column: Option<&ArrayRef>| column.and_then(|column| column.as_string_opt::<i32>()).cloned();
     let found = strings(Some(operations)).zip(strings(rows.column_by_name(meta_columns::RECORD_KEY)));
@@ -87,7 +91,7 @@ fn take_deleted_rows(rows: &RecordBatch, take: &mut dyn FnMut(&str)) -> Result<(
         found.ok_or_else(|| Error::internal("operations or keys of log records are not strings"))?;
     for (key, operation) in keys.iter().zip(&operations) {
         if let Some(key) = key.filter(|_| operation == Some("D")) {
-            take(key);
+            take(key)?;
         }
     }
     Ok(())

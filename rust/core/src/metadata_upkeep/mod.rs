@@ -19,7 +19,9 @@
 //! | `stored_statistics` | statistics that the metadata table has |
 //! | `partition_stats` | records of statistics of partitions |
 //! | `bloom_filters` | records of Bloom filters of base files |
+//! | `group_records` | records of one file group |
 //! | `record_index` | records of record keys' locations |
+//! | `key_locations` | these records, set aside in files, by file group |
 //! | `file_keys` | record keys of files, read from them |
 //! | `wanted_partitions` | which partitions options ask for |
 //! | `file_ranges` | ranges of columns of files that are there already |
@@ -46,7 +48,9 @@ mod drop_metadata_table;
 mod file_keys;
 mod file_ranges;
 mod files;
+mod group_records;
 mod indexed_columns;
+mod key_locations;
 mod listing_records;
 mod metadata_folder;
 mod new_metadata_table;

@@ -83,16 +83,15 @@ pub(super) fn add_partitions(
 ) -> Result<()> {
     let config = &table.config;
     let schema = RecordSchema::of_version(config.version);
-    let records = records_of_table(table, schema, wanted, choice)?;
+    let mut records = records_of_table(table, schema, wanted, choice)?;
     let clock = Clock::new(config);
     remove_stopped_inits(&MetadataFolder::open(store)?, config)?;
     let mut instants = init_instants(table, &MetadataFolder::open(store)?)?;
     for kind in wanted {
         let folder = MetadataFolder::open(store)?;
-        let none = PartitionRecords::default();
-        let records = records.get(kind).unwrap_or(&none);
+        let records = records.remove(kind).unwrap_or_default();
         let instant = instants.next().ok_or_else(|| Error::internal("no more init instants"))??;
-        let new = NewPartition { kind: *kind, file_groups: file_groups(*kind, records), records, instant };
+        let new = NewPartition { kind: *kind, file_groups: file_groups(*kind, &records), records, instant };
         new.write(&folder, (&clock, &table.timeline))?;
     }
     if config.layout() == TimelineLayout::V2 || choice.is_given() {
@@ -150,7 +149,7 @@ fn file_groups(kind: PartitionKind, records: &PartitionRecords) -> u32 {
         PartitionKind::ColumnStats => COLUMN_STATS_GROUPS,
         PartitionKind::BloomFilters => BLOOM_GROUPS,
         PartitionKind::RecordIndex => {
-            let expected = (records.upserts.len() as u64).saturating_mul(RECORD_GROWTH);
+            let expected = records.keys.count().saturating_mul(RECORD_GROWTH);
             let groups = u32::try_from(expected / RECORDS_OF_GROUP).unwrap_or(u32::MAX);
             groups.clamp(RECORD_INDEX_GROUPS.0, RECORD_INDEX_GROUPS.1)
         }

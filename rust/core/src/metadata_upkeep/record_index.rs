@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::commit_update::{CommitFile, CommitUpdate};
 use super::file_keys::{deleted_keys_of_log, keys, keys_of_base_file};
+use super::key_locations::KeyLocations;
 use super::metadata_folder::MetadataFolder;
 use super::record_bytes::{self, FileGroupId, KeyLocation};
 use super::record_schema::RecordSchema;
@@ -36,13 +37,11 @@ pub(super) fn of_commit(
     }
     for file in update.files()? {
         match &file.file.log {
-            Some(_) => add_log(folder, instant, &file, &mut records.deletes)?,
-            None => add_base_file(folder, table, instant, &file, &mut records)?,
+            Some(_) => add_log(folder, instant, &file, &mut records.keys)?,
+            None => add_base_file(folder, table, instant, &file, &mut records.keys)?,
         }
     }
-    delete_replaced(table, update.replaced, &mut records.deletes)?;
-    let PartitionRecords { upserts, deletes } = &mut records;
-    deletes.retain(|key| !upserts.contains_key(key));
+    delete_replaced(table, update.replaced, &mut records.keys)?;
     Ok(records)
 }
 
@@ -54,9 +53,9 @@ pub(super) fn of_table(schema: &RecordSchema, table: &OpenTable) -> Result<Parti
     let mut records = PartitionRecords::default();
     for (slice, batches) in table.record_keys(|_| true)? {
         let record = location(schema, table, (&slice.partition, &slice.file_id), &slice.base_instant)?;
+        let record = records.keys.add_record(record)?;
         for batch in &batches {
-            let keys = keys(batch)?;
-            records.upserts.extend(keys.iter().flatten().map(|key| (key.to_owned(), record.clone())));
+            keys(batch)?.iter().flatten().try_for_each(|key| records.keys.locate(key, record))?;
         }
     }
     Ok(records)
@@ -83,30 +82,29 @@ fn add_base_file(
     table: &OpenTable,
     instant: &RequestedTime,
     file: &CommitFile<'_>,
-    records: &mut PartitionRecords,
+    locations: &mut KeyLocations,
 ) -> Result<()> {
     let record = location(folder.schema(), table, (file.partition, &file.status.file_id), instant)?;
+    let record = locations.add_record(record)?;
     let mut before = BTreeSet::new();
     if let Some(previous) = &file.file.previous_base_file {
         let path = if file.partition.is_empty() { previous.clone() } else { format!("{}/{previous}", file.partition) };
         keys_of_base_file(folder.store().as_ref(), &path, &mut |key| {
             before.insert(key.to_owned());
+            Ok(())
         })?;
     }
     keys_of_base_file(folder.store().as_ref(), &file.file.path, &mut |key| {
-        if !before.remove(key) {
-            records.upserts.insert(key.to_owned(), record.clone());
-        }
+        if before.remove(key) { Ok(()) } else { locations.locate(key, record) }
     })?;
-    records.deletes.append(&mut before);
-    Ok(())
+    before.iter().try_for_each(|key| locations.delete(key))
 }
 
 fn add_log(
     folder: &MetadataFolder,
     instant: &RequestedTime,
     file: &CommitFile<'_>,
-    deletes: &mut BTreeSet<String>,
+    locations: &mut KeyLocations,
 ) -> Result<()> {
     if file.status.inserts > 0 {
         return Err(Error::unsupported(
@@ -114,15 +112,13 @@ fn add_log(
         )
         .in_file(folder.store().full_path(&file.file.path)));
     }
-    deleted_keys_of_log(folder.store().as_ref(), &file.file.path, instant, &mut |key| {
-        deletes.insert(key.to_owned());
-    })
+    deleted_keys_of_log(folder.store().as_ref(), &file.file.path, instant, &mut |key| locations.delete(key))
 }
 
 fn delete_replaced(
     table: &OpenTable,
     replaced: &BTreeMap<String, Vec<String>>,
-    deletes: &mut BTreeSet<String>,
+    locations: &mut KeyLocations,
 ) -> Result<()> {
     if replaced.values().all(Vec::is_empty) {
         return Ok(());
@@ -131,7 +127,7 @@ fn delete_replaced(
         |partition: &str, file_id: &String| replaced.get(partition).is_some_and(|groups| groups.contains(file_id));
     let slices = table.record_keys(|slice| is_replaced(&slice.partition, &slice.file_id))?;
     for batch in slices.iter().flat_map(|(_, batches)| batches) {
-        deletes.extend(keys(batch)?.iter().flatten().map(str::to_owned));
+        keys(batch)?.iter().flatten().try_for_each(|key| locations.delete(key))?;
     }
     Ok(())
 }

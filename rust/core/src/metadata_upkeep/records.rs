@@ -2,22 +2,62 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::group_records::GroupRecords;
+use super::key_locations::{DividedKeys, KeyLocations};
 use super::partition_kind::PartitionKind;
+use crate::error::{Error, Result};
+use crate::metadata_table::shard;
 
 /// Records of one partition.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub(super) struct PartitionRecords {
     /// Avro bytes by key, sorted as HFiles are.
     pub(super) upserts: BTreeMap<String, Vec<u8>>,
     /// Keys that are deleted; none of them is upserted.
     pub(super) deletes: BTreeSet<String>,
+    /// The records of the partition `record_index`, which has no others.
+    pub(super) keys: KeyLocations,
 }
 
 impl PartitionRecords {
     pub(super) fn is_empty(&self) -> bool {
-        self.upserts.is_empty() && self.deletes.is_empty()
+        self.upserts.is_empty() && self.deletes.is_empty() && self.keys.is_empty()
+    }
+
+    /// Divides the records among so many file groups, by their keys.
+    ///
+    /// # Errors
+    /// Those of setting keys aside.
+    pub(super) fn divided(self, groups: usize) -> Result<DividedRecords> {
+        let groups = u32::try_from(groups).map_err(|_| Error::internal("4,294,967,296 file groups of an index"))?;
+        Ok(DividedRecords { groups, keys: self.keys.divided(groups)?, upserts: self.upserts, deletes: self.deletes })
     }
 }
 
 /// Records by partition. Partitions without records are left out.
 pub(super) type Records = BTreeMap<PartitionKind, PartitionRecords>;
+
+/// Records of one partition, divided among its file groups.
+pub(super) struct DividedRecords {
+    groups: u32,
+    upserts: BTreeMap<String, Vec<u8>>,
+    deletes: BTreeSet<String>,
+    keys: DividedKeys,
+}
+
+impl DividedRecords {
+    /// The records of a file group.
+    ///
+    /// # Errors
+    /// `Internal` if keys that were set aside are lost.
+    pub(super) fn group(&self, number: u32) -> Result<GroupRecords<'_>> {
+        let is_of_group = |key: &str| shard::number_of(key, self.groups) == number;
+        let upserts = self.upserts.iter().filter(|(key, _)| is_of_group(key));
+        let mut records = GroupRecords {
+            upserts: upserts.map(|(key, record)| (key.as_str(), record.as_slice())).collect(),
+            deletes: self.deletes.iter().map(String::as_str).filter(|key| is_of_group(key)).collect(),
+        };
+        self.keys.add_group(number, &mut records)?;
+        Ok(records)
+    }
+}

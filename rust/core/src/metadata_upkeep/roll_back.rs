@@ -97,7 +97,7 @@ impl MetadataUpkeep {
         if !is_recorded {
             writer.delete_instant(rollback, Action::DeltaCommit)?;
             let records = records_of_rollback(&self.folder, touched);
-            write_delta_commit(&self.folder, rollback, &records, (&self.clock, &self.table.timeline))?;
+            write_delta_commit(&self.folder, rollback, records, (&self.clock, &self.table.timeline))?;
             self.clean_up(rollback)?;
         }
         if !has_failed {

@@ -238,7 +238,7 @@ impl MetadataUpkeep {
     pub fn write_commit(&self, instant: &RequestedTime, update: &CommitUpdate<'_>) -> Result<()> {
         let records = self.records_of(instant, update)?;
         let records: Records = records.into_iter().filter(|(_, records)| !records.is_empty()).collect();
-        write_delta_commit(&self.folder, instant, &records, (&self.clock, &self.table.timeline))
+        write_delta_commit(&self.folder, instant, records, (&self.clock, &self.table.timeline))
     }
 
     /// Removes the markers and the heartbeat of `instant`, after the instant was completed in the table.

@@ -3,6 +3,7 @@
 //! | file | job |
 //! |---|---|
 //! | `folder` | where such files are made: nameless, so that a process that dies leaves none behind |
+//! | `appended_bytes` | bytes that are appended to, in a file once there are many |
 //! | `kept_bytes` | bytes, kept as they are |
 //! | `batches` | record batches, written one after the other and read again in that order |
 //! | `row_memory` | how many bytes of rows are in memory |
@@ -11,6 +12,7 @@
 //! | `row_bytes` | bytes that rows take |
 //! | `shared_buffers` | columns of a batch that are those of another one |
 
+mod appended_bytes;
 mod batches;
 mod folder;
 mod kept_bytes;
@@ -20,6 +22,7 @@ mod row_bytes;
 mod row_memory;
 mod shared_buffers;
 
+pub use appended_bytes::AppendedBytes;
 pub use batches::{BatchReader, BatchWriter};
 pub use folder::SpillFolder;
 pub use row_batches::RowBatches;
