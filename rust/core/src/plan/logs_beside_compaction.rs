@@ -30,7 +30,7 @@ impl<'a> LogsBesideCompaction<'a> {
     ///
     /// # Errors
     /// Those of listing the timeline, up to table version 7.
-    pub(super) fn of(&self, base: &FileSlice, slices: &[FileSlice]) -> Result<Vec<LogFile>> {
+    pub(super) fn logs_of(&self, base: &FileSlice, slices: &[FileSlice]) -> Result<Vec<LogFile>> {
         let Some(file) = &base.base_file else { return Ok(Vec::new()) };
         let is_same = |slice: &&FileSlice| slice.file_id == base.file_id && slice.base_file.as_ref() == Some(file);
         let slice = slices.iter().find(is_same).filter(|slice| !slice.log_files.is_empty());

@@ -84,7 +84,7 @@ impl OpenTable {
         for files in self.files_of_partitions(partitions)? {
             let slices = view.slices(&files)?;
             for mut base in view.base_files(&files)? {
-                base.log_files = beside.of(&base, &slices)?;
+                base.log_files = beside.logs_of(&base, &slices)?;
                 found.base_files.push(base);
             }
             found.slices.extend(slices);
