@@ -12,7 +12,7 @@ use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::file_group::{FileSlice, LogFile};
 use crate::names::{CompletionTime, LogFileName, RequestedTime};
-use crate::timeline::Instant;
+use crate::timeline::{Action, Instant};
 
 pub(super) struct LogsBesideCompaction<'a> {
     table: &'a OpenTable,
@@ -47,10 +47,12 @@ impl<'a> LogsBesideCompaction<'a> {
         Ok(logs.cloned().collect())
     }
 
-    /// When a write of the active timeline was completed.
+    /// When a compaction of the active timeline was completed.
     fn completion(&self, instant: &RequestedTime) -> Result<Option<CompletionTime>> {
         let timeline = &self.table.timeline;
-        let is_it = |one: &&Instant| one.requested_time == *instant && one.is_completed_write();
+        // Of a merge-on-read table, compactions are completed as commits, and other writes of base files as delta commits.
+        let is_it =
+            |one: &&Instant| one.requested_time == *instant && one.action == Action::Commit && one.is_completed_write();
         let Some(found) = timeline.instants().iter().find(is_it) else { return Ok(None) };
         if found.completion_time.is_some() {
             return Ok(found.completion_time.clone());
