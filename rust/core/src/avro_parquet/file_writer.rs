@@ -27,7 +27,6 @@ pub struct ParquetWriter<W: Write + Send> {
     schema: SchemaRef,
     gzip: Option<Arc<GzipPages>>,
     row_group: Option<RowGroup>,
-    row_groups: usize,
     max_row_group_bytes: usize,
 }
 
@@ -63,7 +62,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         max_row_group_bytes: usize,
     ) -> crate::error::Result<Self> {
         let stored = parquet_schema(converter.schema(), converter.lists())?;
-        let gzip = (codec == ParquetCodec::Gzip).then(GzipPages::new).transpose()?.map(Arc::new);
+        let gzip = (codec == ParquetCodec::Gzip).then(|| Arc::new(GzipPages::new()));
         let text = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
         let about = vec![text("parquet.avro.schema", converter.schema().json()), text("writer.model.name", "avro")];
         let properties = properties
@@ -81,7 +80,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         if let Some(pages) = &gzip {
             columns = columns.with_page_store_factory(Arc::<GzipPages>::clone(pages));
         }
-        Ok(Self { file, columns, schema, gzip, row_group: None, row_groups: 0, max_row_group_bytes })
+        Ok(Self { file, columns, schema, gzip, row_group: None, max_row_group_bytes })
     }
 
     /// Adds converted rows.
@@ -92,10 +91,14 @@ impl<W: Write + Send> ParquetWriter<W> {
         if rows.num_rows() == 0 {
             return Ok(());
         }
-        if self.row_group.is_none() {
-            self.row_group = Some(self.begin_row_group()?);
-        }
-        let Some(group) = &mut self.row_group else { return Ok(()) };
+        let group = match &mut self.row_group {
+            Some(group) => group,
+            None => {
+                let columns = self.columns.create_column_writers(self.file.flushed_row_groups().len())?;
+                let chunks = self.gzip.as_ref().map(|pages| pages.take_begun()).unwrap_or_default();
+                self.row_group.insert(RowGroup { columns, chunks })
+            }
+        };
         let mut columns = group.columns.iter_mut();
         for (field, column) in self.schema.fields().iter().zip(rows.columns()) {
             for leaf in compute_leaves(field, column)? {
@@ -109,12 +112,6 @@ impl<W: Write + Send> ParquetWriter<W> {
             self.end_row_group()?;
         }
         Ok(())
-    }
-
-    fn begin_row_group(&mut self) -> Result<RowGroup> {
-        let columns = self.columns.create_column_writers(self.row_groups)?;
-        self.row_groups = self.row_groups.saturating_add(1);
-        Ok(RowGroup { columns, chunks: self.gzip.as_ref().map(|pages| pages.take_begun()).unwrap_or_default() })
     }
 
     /// Writes the rows that are in memory, as a row group.

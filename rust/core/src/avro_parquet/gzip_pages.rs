@@ -18,7 +18,6 @@ use crate::gzip::GzipCompressor;
 
 /// The stores of a file's column chunks.
 pub(super) struct GzipPages {
-    /// One for all columns: it has tables of some hundred kilobytes.
     compressor: Arc<Mutex<GzipCompressor>>,
     /// The chunks of the row group that is begun, in the order of its columns.
     begun: Mutex<Vec<Arc<GzipChunk>>>,
@@ -31,8 +30,8 @@ impl std::fmt::Debug for GzipPages {
 }
 
 impl GzipPages {
-    pub(super) fn new() -> crate::error::Result<Self> {
-        Ok(Self { compressor: Arc::new(Mutex::new(GzipCompressor::new()?)), begun: Mutex::default() })
+    pub(super) fn new() -> Self {
+        Self { compressor: Arc::new(Mutex::new(GzipCompressor::new())), begun: Mutex::default() }
     }
 
     /// The chunks whose writers were created since the last call.
@@ -53,7 +52,7 @@ impl PageStoreFactory for GzipPages {
 #[derive(Default)]
 pub(super) struct GzipChunk(Mutex<Pages>);
 
-#[derive(Default, Clone)]
+#[derive(Default)]
 struct Pages {
     dictionary: Option<Bytes>,
     data: Vec<Bytes>,

@@ -188,20 +188,13 @@ pub(super) fn write_log(
     status.previous_commit = Some(log.slice_instant.to_string());
     (status.writes, status.updates, status.deletes) = (upserts, upserts, deletes);
     status.file = Some(WrittenFile {
-        path,
-        bytes: length,
         log: Some(LogFileStatus {
             version: log.version,
             offset: 0,
             base_file: log.base_file.clone(),
             log_files: log.log_files.clone(),
         }),
-        compacted: None,
-        previous_base_file: None,
-        key_range: None,
-        bloom: None,
-        columns: Vec::new(),
-        changes: None,
+        ..WrittenFile::new(path, length)
     });
     Ok(status.to_write_stat())
 }

@@ -87,16 +87,6 @@ fn write_base_file(
     folder.store().put(&format!("{ROOT}/{path}"), &Bytes::from(bytes), None)?;
     let mut status = WriteStatus::new(kind.folder(), file_id);
     (status.writes, status.inserts) = (records.len() as u64, records.len() as u64);
-    status.file = Some(WrittenFile {
-        path,
-        bytes: length,
-        log: None,
-        compacted: None,
-        previous_base_file: None,
-        key_range: None,
-        bloom: None,
-        columns: Vec::new(),
-        changes: None,
-    });
+    status.file = Some(WrittenFile::new(path, length));
     Ok(status.to_write_stat())
 }

@@ -5,12 +5,12 @@
 //! not delete it. Hudi does so.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::open_table::OpenTable;
 use crate::config::TimelineLayout;
 use crate::error::Result;
-use crate::file_group::{FileSlice, LogFile};
+use crate::file_group::{BaseFile, FileSlice, LogFile};
 use crate::names::{CompletionTime, LogFileName, RequestedTime};
 use crate::timeline::{Action, Instant};
 
@@ -25,16 +25,27 @@ impl<'a> LogsBesideCompaction<'a> {
         Self { table, times_of_files: OnceCell::new() }
     }
 
-    /// The logs of the slice of a base file that were begun while the compaction that made the file was pending. Up to table version
-    /// 7, where a log has blocks of several writes, those that can have such blocks. Of an archived compaction there are none.
+    /// Adds to the slices of base files the logs of `slices` that were begun while the compaction that made the file was pending. Up to
+    /// table version 7, where a log has blocks of several writes, those that can have such blocks. Of an archived compaction there are
+    /// none.
     ///
     /// # Errors
     /// Those of listing the timeline, up to table version 7.
-    pub(super) fn logs_of(&self, base: &FileSlice, slices: &[FileSlice]) -> Result<Vec<LogFile>> {
-        let Some(file) = &base.base_file else { return Ok(Vec::new()) };
-        let is_same = |slice: &&FileSlice| slice.file_id == base.file_id && slice.base_file.as_ref() == Some(file);
-        let slice = slices.iter().find(is_same).filter(|slice| !slice.log_files.is_empty());
-        let (Some(slice), Some(completion)) = (slice, self.completion(&file.instant)?) else { return Ok(Vec::new()) };
+    pub(super) fn add_to(&self, base_files: &mut [FileSlice], slices: &[FileSlice]) -> Result<()> {
+        let with_logs = slices.iter().filter(|slice| !slice.log_files.is_empty());
+        let with_logs: HashMap<&str, &FileSlice> =
+            with_logs.filter_map(|slice| Some((slice.base_file.as_ref()?.path.as_str(), slice))).collect();
+        for base in base_files {
+            let file = base.base_file.as_ref();
+            if let Some((file, slice)) = file.and_then(|file| Some((file, with_logs.get(file.path.as_str())?))) {
+                base.log_files = self.logs_of(file, slice)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn logs_of(&self, file: &BaseFile, slice: &FileSlice) -> Result<Vec<LogFile>> {
+        let Some(completion) = self.completion(&file.instant)? else { return Ok(Vec::new()) };
         let is_beside = |time: &RequestedTime| *time > file.instant && time.as_str() < completion.as_str();
         let mut writes = self.table.timeline.instants().iter().filter(|instant| instant.is_completed_write());
         if !writes.any(|instant| is_beside(&instant.requested_time)) {

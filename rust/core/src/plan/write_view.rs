@@ -83,10 +83,9 @@ impl OpenTable {
         let beside = LogsBesideCompaction::new(self);
         for files in self.files_of_partitions(partitions)? {
             let slices = view.slices(&files)?;
-            for mut base in view.base_files(&files)? {
-                base.log_files = beside.logs_of(&base, &slices)?;
-                found.base_files.push(base);
-            }
+            let mut base_files = view.base_files(&files)?;
+            beside.add_to(&mut base_files, &slices)?;
+            found.base_files.extend(base_files);
             found.slices.extend(slices);
         }
         Ok(found)

@@ -193,15 +193,10 @@ impl CreateHandle {
         if writer.rows() > 0 {
             let written = writer.finish()?;
             status.file = Some(WrittenFile {
-                path: written.path,
-                bytes: written.bytes,
-                log: None,
-                compacted: None,
-                previous_base_file: None,
                 key_range: written.key_range,
                 bloom: written.bloom.map(|(kind, text)| (kind.name().to_owned(), text)),
                 columns: written.columns,
-                changes: None,
+                ..WrittenFile::new(written.path, written.bytes)
             });
         }
         status.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -64,6 +64,24 @@ pub struct WrittenFile {
     pub changes: Option<ChangeLogFile>,
 }
 
+impl WrittenFile {
+    /// A file of which nothing is known but its path and its length.
+    #[must_use]
+    pub const fn new(path: String, bytes: u64) -> Self {
+        Self {
+            path,
+            bytes,
+            log: None,
+            compacted: None,
+            previous_base_file: None,
+            key_range: None,
+            bloom: None,
+            columns: Vec::new(),
+            changes: None,
+        }
+    }
+}
+
 /// What the statistics of a log file have besides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -18,10 +18,16 @@ pub(super) const FILE_INFO: &[u8; 8] = b"FILEINF2";
 ///
 /// # Errors
 /// `InvalidArgument` for a block of 2 GiB or more.
-pub(super) fn append_block(out: &mut Vec<u8>, magic: &[u8; 8], payload: &[u8], previous: Option<u64>) -> Result<usize> {
+pub(super) fn append_block(
+    out: &mut Vec<u8>,
+    compressor: &mut GzipCompressor,
+    magic: &[u8; 8],
+    payload: &[u8],
+    previous: Option<u64>,
+) -> Result<usize> {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER]);
-    GzipCompressor::new()?.compress(payload, out)?;
+    compressor.compress(payload, out)?;
     let length = out.len().saturating_sub(start);
     let size = |bytes: usize| {
         i32::try_from(bytes)

@@ -4,6 +4,7 @@ use super::block::{DATA, FILE_INFO, META, ROOT_INDEX, append_block};
 use super::data_block::{append_cell, cell_len, stored_key};
 use super::protobuf_fields::{append_bytes, append_number, append_varint};
 use crate::error::{Error, Result};
+use crate::gzip::GzipCompressor;
 
 /// Bytes of a data block before it is compressed; a larger cell has a block of its own.
 const BLOCK: usize = 64 * 1024;
@@ -22,6 +23,7 @@ pub struct HFileWriter {
     bytes: Vec<u8>,
     /// Bytes that were taken before them.
     taken: u64,
+    compressor: GzipCompressor,
     block: Vec<u8>,
     first_key: Vec<u8>,
     last_key: Option<Vec<u8>>,
@@ -45,6 +47,7 @@ impl HFileWriter {
         Self {
             bytes: Vec::new(),
             taken: 0,
+            compressor: GzipCompressor::new(),
             block: Vec::new(),
             first_key: Vec::new(),
             last_key: None,
@@ -118,15 +121,15 @@ impl HFileWriter {
         meta_blocks.sort();
         for (name, content) in &meta_blocks {
             let offset = self.position();
-            let length = append_block(&mut self.bytes, META, content, None)?;
+            let length = append_block(&mut self.bytes, &mut self.compressor, META, content, None)?;
             append_index_entry(&mut meta_index, offset, length, name.as_bytes())?;
         }
         let load_on_open = self.position();
-        append_block(&mut self.bytes, ROOT_INDEX, &self.index, None)?;
-        append_block(&mut self.bytes, ROOT_INDEX, &meta_index, None)?;
+        append_block(&mut self.bytes, &mut self.compressor, ROOT_INDEX, &self.index, None)?;
+        append_block(&mut self.bytes, &mut self.compressor, ROOT_INDEX, &meta_index, None)?;
         let file_info = self.position();
         let info = self.file_info(&last_key);
-        append_block(&mut self.bytes, FILE_INFO, &info, None)?;
+        append_block(&mut self.bytes, &mut self.compressor, FILE_INFO, &info, None)?;
         let trailer = self.trailer(file_info, load_on_open, meta_blocks.len() as u64);
         self.bytes.extend(trailer?);
         Ok(self.bytes)
@@ -142,7 +145,7 @@ impl HFileWriter {
             return Ok(());
         }
         let offset = self.position();
-        let length = append_block(&mut self.bytes, DATA, &self.block, self.last_block)?;
+        let length = append_block(&mut self.bytes, &mut self.compressor, DATA, &self.block, self.last_block)?;
         append_index_entry(&mut self.index, offset, length, &stored_key(&self.first_key)?)?;
         self.last_block = Some(offset);
         self.blocks += 1;

@@ -58,15 +58,9 @@ impl LogFile {
     pub(super) fn finish(mut self, target: &LogTarget, before: &mut Vec<String>) -> Result<WriteStatus> {
         let bytes = self.upload.finish()?;
         self.status.file = Some(WrittenFile {
-            path: self.path,
-            bytes,
             log: Some(target.status(self.version, &self.name, before)),
-            compacted: None,
-            previous_base_file: None,
-            key_range: None,
-            bloom: None,
             columns: self.columns,
-            changes: None,
+            ..WrittenFile::new(self.path, bytes)
         });
         before.push(self.name);
         Ok(self.status)
