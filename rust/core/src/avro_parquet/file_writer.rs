@@ -8,14 +8,14 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves};
 use parquet::basic::Compression;
-use parquet::errors::{ParquetError, Result};
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
 use parquet::file::properties::WriterPropertiesBuilder;
 use parquet::file::writer::SerializedFileWriter;
 
 use super::gzip_pages::{GzipChunk, GzipPages};
 use super::{ParquetCodec, ParquetColumns, parquet_schema};
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// Bytes of a row group: parquet-mr's default.
 pub const ROW_GROUP_BYTES: usize = 128 << 20;
@@ -60,7 +60,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         properties: WriterPropertiesBuilder,
         codec: ParquetCodec,
         max_row_group_bytes: usize,
-    ) -> crate::error::Result<Self> {
+    ) -> Result<Self> {
         let stored = parquet_schema(converter.schema(), converter.lists())?;
         let gzip = (codec == ParquetCodec::Gzip).then(|| Arc::new(GzipPages::new()));
         let text = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
@@ -74,9 +74,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             .with_parquet_schema(stored);
         let schema = Arc::clone(converter.stored_schema());
         let writer = ArrowWriter::try_new_with_options(out, Arc::clone(&schema), options);
-        let (file, mut columns) = writer
-            .and_then(ArrowWriter::into_serialized_writer)
-            .map_err(|error| Error::invalid_argument("a parquet file cannot be written").caused_by(error))?;
+        let (file, mut columns) = writer.and_then(ArrowWriter::into_serialized_writer).map_err(unwritten)?;
         if let Some(pages) = &gzip {
             columns = columns.with_page_store_factory(Arc::<GzipPages>::clone(pages));
         }
@@ -86,8 +84,12 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Adds converted rows.
     ///
     /// # Errors
-    /// Those of the output, if a row group is complete.
+    /// Those of the output, if a row group is complete, as the cause of `InvalidArgument`.
     pub fn write(&mut self, rows: &RecordBatch) -> Result<()> {
+        self.encode(rows).map_err(unwritten)
+    }
+
+    fn encode(&mut self, rows: &RecordBatch) -> ParquetResult<()> {
         if rows.num_rows() == 0 {
             return Ok(());
         }
@@ -109,7 +111,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             }
         }
         if group.estimated_bytes() >= self.max_row_group_bytes {
-            self.end_row_group()?;
+            self.write_row_group()?;
         }
         Ok(())
     }
@@ -117,8 +119,12 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Writes the rows that are in memory, as a row group.
     ///
     /// # Errors
-    /// Those of the output.
+    /// As [`Self::write`].
     pub fn end_row_group(&mut self) -> Result<()> {
+        self.write_row_group().map_err(unwritten)
+    }
+
+    fn write_row_group(&mut self) -> ParquetResult<()> {
         let Some(group) = self.row_group.take() else { return Ok(()) };
         let mut out = self.file.next_row_group()?;
         let mut chunks = group.chunks.into_iter();
@@ -157,16 +163,28 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Completes the file. Nothing can be written afterwards.
     ///
     /// # Errors
-    /// Those of the output.
+    /// As [`Self::write`].
     pub fn finish(&mut self) -> Result<ParquetMetaData> {
         self.end_row_group()?;
-        self.file.finish()
+        self.file.finish().map_err(unwritten)
     }
 
     /// The output. What is written to it directly makes the file invalid.
     pub fn output(&mut self) -> &mut W {
         self.file.inner_mut()
     }
+}
+
+/// The error of our own that the parquet crate passed on, or that of the crate.
+fn unwritten(error: ParquetError) -> Error {
+    let error = match error {
+        ParquetError::External(cause) => match cause.downcast::<Error>() {
+            Ok(ours) => return *ours,
+            Err(cause) => ParquetError::External(cause),
+        },
+        other => other,
+    };
+    Error::invalid_argument("the rows cannot be written as parquet").caused_by(error)
 }
 
 #[cfg(test)]
@@ -181,6 +199,7 @@ mod tests {
     use parquet::file::properties::WriterProperties;
 
     use super::*;
+    use crate::ErrorKind;
     use crate::avro::Schema;
     use crate::avro_parquet::ListStructure;
 
@@ -327,5 +346,14 @@ mod tests {
     fn a_file_without_rows_has_no_row_group() {
         let (file, metadata) = written(ParquetCodec::Gzip, 1, &[rows(0)]);
         assert_eq!((metadata.num_row_groups(), read(&file, None).num_rows()), (0, 0));
+    }
+
+    #[test]
+    fn an_error_of_our_own_keeps_its_kind() {
+        let ours = unwritten(ParquetError::External(Box::new(Error::internal("a page is lost"))));
+        assert_eq!(ours.kind(), ErrorKind::Internal);
+        let theirs = unwritten(ParquetError::General("a level is missing".into()));
+        assert_eq!(theirs.kind(), ErrorKind::InvalidArgument);
+        assert!(theirs.to_string().contains("a level is missing"), "{theirs}");
     }
 }

@@ -14,6 +14,7 @@ use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::error::Error;
 use crate::gzip::GzipCompressor;
 
 /// The stores of a file's column chunks.
@@ -258,5 +259,5 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn internal(what: &str) -> ParquetError {
-    ParquetError::General(format!("internal error: {what}"))
+    ParquetError::External(Box::new(Error::internal(what)))
 }

@@ -6,14 +6,13 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema as ArrowSchema;
-use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::BlockHeader;
 use crate::avro::Schema;
 use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::log::layout::BlockType;
 
 /// Returns one block of the records, in order.
@@ -36,17 +35,13 @@ pub fn parquet_block(
     let mut writer = ParquetWriter::new(Vec::new(), &stored, WriterProperties::builder(), codec, ROW_GROUP_BYTES)?;
     for batch in batches {
         let batch = stored.convert(&batch?)?;
-        writer.write(&batch).map_err(unwritten)?;
+        writer.write(&batch)?;
         count += batch.num_rows();
     }
     header.check_positions(count)?;
-    writer.finish().map_err(unwritten)?;
+    writer.finish()?;
     block.content().extend_from_slice(writer.output());
     block.finish(Some(count as u64))
-}
-
-fn unwritten(error: ParquetError) -> Error {
-    Error::invalid_argument("the records cannot be written as parquet").caused_by(error)
 }
 
 #[cfg(test)]

@@ -154,6 +154,6 @@ impl HistoryWriter {
     }
 }
 
-fn unwritten(error: parquet::errors::ParquetError) -> Error {
+fn unwritten(error: Error) -> Error {
     Error::internal("the history cannot be written as parquet").caused_by(error)
 }

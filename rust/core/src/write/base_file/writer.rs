@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use arrow_array::RecordBatch;
-use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
 use super::key_summary::KeySummary;
@@ -12,7 +11,7 @@ use super::statistics::{add_nan_columns, column_ranges};
 use crate::avro::{Schema, Type};
 use crate::avro_parquet::{ParquetColumns, ParquetWriter};
 use crate::bloom::BloomType;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::names::RequestedTime;
 use crate::names::{BaseFileName, meta_columns};
 use crate::storage::FileStore;
@@ -153,7 +152,7 @@ impl BaseFileWriter {
             let part = stored.slice(start, len);
             add_nan_columns(self.schema.as_record()?, part.columns(), "", &mut self.with_nan);
             let written = self.writer.write(&part);
-            written.map_err(|error| self.writer.output().failure(unwritten(error)))?;
+            written.map_err(|error| self.writer.output().failure(error))?;
             self.rows = self.rows.saturating_add(len as u64);
             start += len;
         }
@@ -186,7 +185,7 @@ impl BaseFileWriter {
     /// Those of the store: the file cannot be finished then.
     pub fn end_row_group(&mut self) -> Result<()> {
         let ended = self.writer.end_row_group();
-        ended.map_err(|error| self.writer.output().failure(unwritten(error)))
+        ended.map_err(|error| self.writer.output().failure(error))
     }
 
     /// Completes the file and makes it visible.
@@ -205,7 +204,7 @@ impl BaseFileWriter {
             self.writer.add_metadata(key, value);
         }
         let finished = self.writer.finish();
-        let metadata = finished.map_err(|error| self.writer.output().failure(unwritten(error)))?;
+        let metadata = finished.map_err(|error| self.writer.output().failure(error))?;
         let bytes = self.writer.output().finish()?;
         let columns = column_ranges(&self.schema, &metadata, &self.with_nan)?;
         Ok(WrittenBaseFile { path: self.path, rows: self.rows, bytes, key_range, bloom, columns })
@@ -246,10 +245,6 @@ fn footer(
         entries.push(("hoodie.vector.columns", vectors));
     }
     entries
-}
-
-fn unwritten(error: ParquetError) -> Error {
-    Error::invalid_argument("the rows cannot be written as parquet").caused_by(error)
 }
 
 #[cfg(test)]
