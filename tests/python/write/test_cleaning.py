@@ -68,6 +68,20 @@ def content_at(table, instant):
     return sorted(tuple(row.values()) for row in table.snapshot(["id", "ts"], as_of=instant).to_arrow().to_pylist())
 
 
+def test_cleans_whose_plans_are_archived_are_read_from_their_completed_files(table):
+    [done] = table.clean(TWO)
+    at_earliest = content_at(table, done.earliest)
+    # As an archival leaves it that is killed before it deletes the completed file.
+    for state in ("requested", "inflight"):
+        [file] = pathlib.Path(table.uri, ".hoodie").rglob(f"{done.instant}.clean.{state}")
+        file.unlink()
+    table.refresh()
+    assert table.verify().findings == []
+    assert content_at(table, done.earliest) == at_earliest
+    with pytest.raises(FileCleanedError):
+        content_at(table, table.timeline[0].requested_time)
+
+
 def test_file_versions_are_kept_by_their_number(table):
     one = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "1"}
     expected = both(table)

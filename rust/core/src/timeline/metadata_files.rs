@@ -87,7 +87,7 @@ impl Timeline {
         let plan = self.read(instant, &name, service_plans::compaction);
         let is_lost = match &plan {
             Ok(operations) => operations.is_empty(),
-            Err(error) => error.kind() == ErrorKind::NotFound,
+            Err(error) => error.kind() == ErrorKind::FileCleaned,
         };
         if !is_lost || self.layout != TimelineLayout::V1 {
             return plan;
@@ -223,4 +223,32 @@ impl Timeline {
 /// Returns the name of the file with an instant's plan, for any state of the instant.
 fn requested_file(instant: &Instant) -> String {
     format!("{}.{}.requested", instant.requested_time, instant.action)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::layout_v1;
+    use crate::timeline::memory_storage::MemoryStorage;
+    use crate::timeline::metadata::{HoodieCompactionOperation, HoodieCompactionPlan, TimelineMetadata};
+
+    #[test]
+    fn plans_that_were_renamed_are_read_from_their_copies() {
+        let operation = HoodieCompactionOperation { file_id: Some("f".into()), ..Default::default() };
+        let plan = HoodieCompactionPlan { operations: Some(vec![operation]), ..Default::default() };
+        let plan = plan.to_avro().unwrap();
+        let name = "1.compaction.inflight";
+        let timeline = |files: &[(&str, &[u8])]| {
+            let storage = MemoryStorage::holding(files.iter().copied());
+            let instants = vec![layout_v1::parse(name).unwrap()];
+            Timeline::new(storage, ".hoodie".into(), TimelineLayout::V1, None, instants)
+        };
+        let copied =
+            timeline(&[(".hoodie/1.compaction.inflight", b""), (".hoodie/.aux/1.compaction.requested", &plan)]);
+        let [pending] = copied.pending_compactions().unwrap().try_into().unwrap();
+        assert_eq!(pending.operations.len(), 1);
+        let lost = timeline(&[(".hoodie/1.compaction.inflight", b"")]).pending_compactions().unwrap_err();
+        assert_eq!(lost.kind(), ErrorKind::FileCleaned);
+        assert!(lost.to_string().contains(".hoodie/1.compaction.requested"), "{lost}");
+    }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::instant::{Action, Instant};
-use super::service_plans;
+use super::service_plans::{self, FilesByPartition};
 use super::timeline::Timeline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
@@ -44,7 +44,7 @@ impl Timeline {
     /// The files that completed cleans after an instant have deleted. Earlier cleans kept its state: it had not been replaced yet.
     ///
     /// # Errors
-    /// Errors of reading plans.
+    /// Errors of reading cleans.
     pub fn files_of_cleans_after(&self, instant: &RequestedTime) -> Result<RemovedFiles> {
         let is_later =
             |one: &&Instant| one.action == Action::Clean && one.is_completed() && one.requested_time > *instant;
@@ -56,7 +56,7 @@ impl Timeline {
     /// The files that all cleans on the active timeline have deleted or are about to delete.
     ///
     /// # Errors
-    /// Errors of reading plans.
+    /// Errors of reading cleans.
     pub fn files_of_cleans(&self) -> Result<RemovedFiles> {
         self.files_of(self.instants().iter().filter(|one| one.action == Action::Clean))
     }
@@ -64,12 +64,26 @@ impl Timeline {
     fn files_of<'a>(&self, cleans: impl Iterator<Item = &'a Instant>) -> Result<RemovedFiles> {
         let mut removed = RemovedFiles::default();
         for clean in cleans {
-            for (partition, names) in self.read(clean, &plan_name(clean), service_plans::files_to_clean)? {
+            for (partition, names) in self.files_of_clean(clean)? {
                 let times = names.into_iter().map(|name| (name, clean.requested_time.clone()));
                 removed.0.entry(partition).or_default().extend(times);
             }
         }
         Ok(removed)
+    }
+
+    fn files_of_clean(&self, clean: &Instant) -> Result<FilesByPartition> {
+        let planned = self.read(clean, &plan_name(clean), service_plans::files_to_clean);
+        let is_lost = matches!(&planned, Err(error) if error.kind() == ErrorKind::FileCleaned);
+        if !is_lost || !clean.is_completed() {
+            return planned;
+        }
+        // Archival deletes the plan first. If it stops then, the completed file is left, which has the files as well.
+        match self.read_file(clean, &clean.file_name)?.filter(|bytes| !bytes.is_empty()) {
+            Some(bytes) => service_plans::cleaned_files(&bytes)
+                .map_err(|error| self.at_instant_file(error, clean, &clean.file_name)),
+            None => planned,
+        }
     }
 
     fn check_not_rolled_back(&self, now: &Timeline) -> Result<()> {

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::metadata::{
-    HoodieCleanMetadata, HoodieCleanerPlan, HoodieCompactionOperation, HoodieCompactionPlan,
-    HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, TimelineMetadata,
+    HoodieCleanMetadata, HoodieCleanPartitionMetadata, HoodieCleanerPlan, HoodieCompactionOperation,
+    HoodieCompactionPlan, HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata,
+    TimelineMetadata,
 };
 use crate::error::Result;
 use crate::names::RequestedTime;
@@ -82,6 +83,15 @@ pub(super) fn files_to_clean(bytes: &[u8]) -> Result<FilesByPartition> {
         files.entry(partition).or_default().extend(paths.map(file_name));
     }
     Ok(files)
+}
+
+/// Returns the files that a completed clean was to delete.
+pub(super) fn cleaned_files(bytes: &[u8]) -> Result<FilesByPartition> {
+    let clean: HoodieCleanMetadata = read(bytes)?;
+    let names = |cleaned: HoodieCleanPartitionMetadata| {
+        cleaned.delete_path_patterns.iter().map(|path| file_name(path)).collect()
+    };
+    Ok(clean.partition_metadata.into_iter().map(|(partition, cleaned)| (partition, names(cleaned))).collect())
 }
 
 /// Returns the files that a completed savepoint keeps.
