@@ -84,15 +84,14 @@ impl Timeline {
     /// plan became inflight by renaming its file, only the copy remains.
     fn compaction_plan(&self, instant: &Instant) -> Result<Vec<CompactionOperation>> {
         let name = requested_file(instant);
-        let plan = self.read(instant, &name, service_plans::compaction);
-        let is_lost = match &plan {
-            Ok(operations) => operations.is_empty(),
-            Err(error) => error.kind() == ErrorKind::FileCleaned,
-        };
-        if !is_lost || self.layout != TimelineLayout::V1 {
-            return plan;
+        let plan = self.read_if_stored(instant, &name, service_plans::compaction)?;
+        if plan.as_ref().is_none_or(Vec::is_empty) && self.layout == TimelineLayout::V1 {
+            let copy = self.read_if_stored(instant, &format!(".aux/{name}"), service_plans::compaction);
+            if let Ok(Some(copied)) = copy {
+                return Ok(copied);
+            }
         }
-        self.read(instant, &format!(".aux/{name}"), service_plans::compaction).or(plan)
+        plan.ok_or_else(|| self.missing_file(instant, &name))
     }
 
     /// Returns the pending clustering instants. In layout 1 these are replace commits, and only the plan distinguishes
@@ -166,15 +165,26 @@ impl Timeline {
     }
 
     pub(super) fn read<T>(&self, instant: &Instant, name: &str, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-        let missing = || {
-            let message = format!(
-                "the file of the {} is missing: it was archived or rolled back after the timeline was listed (open the table again), or the table was copied incompletely",
-                instant.action
-            );
-            self.at_instant_file(Error::new(ErrorKind::FileCleaned, message), instant, name)
-        };
-        let bytes = self.read_file(instant, name)?.ok_or_else(missing)?;
-        parse(&bytes).map_err(|error| self.at_instant_file(error, instant, name))
+        self.read_if_stored(instant, name, parse)?.ok_or_else(|| self.missing_file(instant, name))
+    }
+
+    /// Parses an instant's file. Returns `None` if it is missing.
+    pub(super) fn read_if_stored<T>(
+        &self,
+        instant: &Instant,
+        name: &str,
+        parse: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let parsed = self.read_file(instant, name)?.map(|bytes| parse(&bytes)).transpose();
+        parsed.map_err(|error| self.at_instant_file(error, instant, name))
+    }
+
+    pub(super) fn missing_file(&self, instant: &Instant, name: &str) -> Error {
+        let message = format!(
+            "the file of the {} is missing: it was archived or rolled back after the timeline was listed (open the table again), or the table was copied incompletely",
+            instant.action
+        );
+        self.at_instant_file(Error::new(ErrorKind::FileCleaned, message), instant, name)
     }
 
     /// Returns the bytes of an instant's file, `None` if it is missing.
@@ -221,7 +231,7 @@ impl Timeline {
 }
 
 /// Returns the name of the file with an instant's plan, for any state of the instant.
-fn requested_file(instant: &Instant) -> String {
+pub(super) fn requested_file(instant: &Instant) -> String {
     format!("{}.{}.requested", instant.requested_time, instant.action)
 }
 
@@ -237,10 +247,9 @@ mod tests {
         let operation = HoodieCompactionOperation { file_id: Some("f".into()), ..Default::default() };
         let plan = HoodieCompactionPlan { operations: Some(vec![operation]), ..Default::default() };
         let plan = plan.to_avro().unwrap();
-        let name = "1.compaction.inflight";
         let timeline = |files: &[(&str, &[u8])]| {
             let storage = MemoryStorage::holding(files.iter().copied());
-            let instants = vec![layout_v1::parse(name).unwrap()];
+            let instants = vec![layout_v1::parse("1.compaction.inflight").unwrap()];
             Timeline::new(storage, ".hoodie".into(), TimelineLayout::V1, None, instants)
         };
         let copied =

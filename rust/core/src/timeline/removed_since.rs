@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::instant::{Action, Instant};
+use super::metadata_files::requested_file;
 use super::service_plans::{self, FilesByPartition};
 use super::timeline::Timeline;
 use crate::error::{Error, ErrorKind, Result};
@@ -49,7 +50,7 @@ impl Timeline {
         let is_later =
             |one: &&Instant| one.action == Action::Clean && one.is_completed() && one.requested_time > *instant;
         let later = || self.instants().iter().filter(is_later);
-        self.prefetch(later().map(plan_name))?;
+        self.prefetch(later().map(requested_file))?;
         self.files_of(later())
     }
 
@@ -73,17 +74,16 @@ impl Timeline {
     }
 
     fn files_of_clean(&self, clean: &Instant) -> Result<FilesByPartition> {
-        let planned = self.read(clean, &plan_name(clean), service_plans::files_to_clean);
-        let is_lost = matches!(&planned, Err(error) if error.kind() == ErrorKind::FileCleaned);
-        if !is_lost || !clean.is_completed() {
-            return planned;
-        }
-        // Archival deletes the plan first. If it stops then, the completed file is left, which has the files as well.
-        match self.read_file(clean, &clean.file_name)?.filter(|bytes| !bytes.is_empty()) {
-            Some(bytes) => service_plans::cleaned_files(&bytes)
-                .map_err(|error| self.at_instant_file(error, clean, &clean.file_name)),
-            None => planned,
-        }
+        let name = requested_file(clean);
+        let planned = self.read_if_stored(clean, &name, service_plans::files_to_clean)?;
+        let files = match planned {
+            // Archival deletes the plan first. If it stops then, the completed file is left, which has the files as well.
+            None if clean.is_completed() => {
+                self.read_if_stored(clean, &clean.file_name, service_plans::cleaned_files)?.flatten()
+            }
+            planned => planned,
+        };
+        files.ok_or_else(|| self.missing_file(clean, &name))
     }
 
     fn check_not_rolled_back(&self, now: &Timeline) -> Result<()> {
@@ -113,10 +113,6 @@ impl Timeline {
         let message = "too many instants have been archived since the table was opened to know which of its files have been cleaned; open the table again";
         Err(Error::new(ErrorKind::FileCleaned, message).at_instant(&known.requested_time))
     }
-}
-
-fn plan_name(clean: &Instant) -> String {
-    format!("{}.{}.requested", clean.requested_time, clean.action)
 }
 
 #[cfg(test)]

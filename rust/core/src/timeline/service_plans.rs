@@ -85,13 +85,16 @@ pub(super) fn files_to_clean(bytes: &[u8]) -> Result<FilesByPartition> {
     Ok(files)
 }
 
-/// Returns the files that a completed clean was to delete.
-pub(super) fn cleaned_files(bytes: &[u8]) -> Result<FilesByPartition> {
-    let clean: HoodieCleanMetadata = read(bytes)?;
+/// Returns the files that a completed clean was to delete, `None` if its file is empty.
+pub(super) fn cleaned_files(bytes: &[u8]) -> Result<Option<FilesByPartition>> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let clean = HoodieCleanMetadata::from_avro(bytes)?;
     let names = |cleaned: HoodieCleanPartitionMetadata| {
         cleaned.delete_path_patterns.iter().map(|path| file_name(path)).collect()
     };
-    Ok(clean.partition_metadata.into_iter().map(|(partition, cleaned)| (partition, names(cleaned))).collect())
+    Ok(Some(clean.partition_metadata.into_iter().map(|(partition, cleaned)| (partition, names(cleaned))).collect()))
 }
 
 /// Returns the files that a completed savepoint keeps.
