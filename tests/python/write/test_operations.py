@@ -112,6 +112,23 @@ def test_bulk_inserts_into_bucketed_tables_name_the_index(tmp_path):
         table.bulk_insert(rows(("e", "x", 1, 5.0)), NO_METADATA)
 
 
+def test_a_random_file_id_that_looks_like_a_bucket_is_none(tmp_path):
+    table = new_table(tmp_path / "trips")
+    table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA)
+    (base_file,) = (tmp_path / "trips" / "x").glob("*.parquet")
+    base_file.rename(base_file.with_name("00072813" + base_file.name[8:]))
+    table.upsert(rows(("a", "x", 2, 2.0)), NO_METADATA)
+    assert content(table) == [("a", "x", 2, 2.0)]
+
+
+def test_a_partition_with_one_bucket_of_many_is_one_of_buckets(tmp_path):
+    table = new_table(tmp_path / "trips")
+    options = NO_METADATA | {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "90000"}
+    table.upsert(FIRST, options)
+    with pytest.raises(InvalidArgumentError, match="buckets"):
+        table.upsert(rows(("a", "x", 2, 2.0)), NO_METADATA)
+
+
 def test_keys_are_generated_for_bulk_inserts(tmp_path):
     table = new_table(tmp_path / "trips", record_key=None, ordering=None)
     table.bulk_insert(many(70_000), NO_METADATA)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 
-use super::layout_check::bucket_in;
+use super::layout_check::{bucket_in, is_like_bucket};
 use super::options::{BUCKETS, BucketOptions};
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
@@ -34,14 +34,24 @@ fn java_hash(text: &str) -> i32 {
 /// The id of a new file group of a bucket, without its last part: a random UUID that begins with the bucket's eight digits.
 #[must_use]
 pub fn new_bucket_prefix(bucket: u32) -> String {
-    let random = new_group_prefix();
+    let random = random_uuid();
     format!("{bucket:08}{}", random.get(8..).unwrap_or_default())
 }
 
-/// A random UUID: the id of a new file group without its last part (`FSUtils.createNewFileIdPfx`).
+/// A random UUID: the id of a new file group without its last part (`FSUtils.createNewFileIdPfx`), but none that begins like a bucket.
 #[must_use]
 pub fn new_group_prefix() -> String {
-    // Seeds of hash maps are random. Version 4, variant 1.
+    loop {
+        let id = random_uuid();
+        if !is_like_bucket(&id) {
+            return id;
+        }
+    }
+}
+
+/// A random UUID of version 4, variant 1.
+fn random_uuid() -> String {
+    // Seeds of hash maps are random.
     let random = || u128::from(RandomState::new().build_hasher().finish());
     let bits = (random() << 64 | random()) & !(0xF << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
     let text = format!("{bits:032x}");

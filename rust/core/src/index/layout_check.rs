@@ -6,13 +6,30 @@ use crate::error::{Error, Result};
 use crate::plan::{OpenTable, WriteView};
 
 const HASHING_METADATA: &str = ".hoodie/.bucket_index/consistent_hashing_metadata";
-/// Hudi's tables have some thousand buckets at most. Random ids look like smaller numbers once in 43,000 groups.
+/// Hudi's tables have some thousand buckets at most, 256 unless set. A random id begins with a smaller number once in 43,000 groups.
 const MOST_BUCKETS: u32 = 100_000;
+/// A table's only file group is no bucket if its number is this or more: one random id in 43,000 is too many to refuse the table for.
+/// One in 4,300,000 is below this.
+const MOST_BUCKETS_OF_ONE_GROUP: u32 = 1_000;
 
 /// The bucket that a file id begins with: eight digits.
 pub(super) fn bucket_in(file_id: &str) -> Option<u32> {
     let digits = file_id.split('-').next().filter(|digits| digits.len() == 8)?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}
+
+/// Whether the id of a file group may be that of a bucket.
+pub(super) fn is_like_bucket(file_id: &str) -> bool {
+    bucket_in(file_id).is_some_and(|bucket| bucket < MOST_BUCKETS)
+}
+
+/// Whether the file groups of a table, which have these ids, are buckets.
+fn are_buckets(file_ids: &[&str]) -> bool {
+    match file_ids {
+        [] => false,
+        [only] => bucket_in(only).is_some_and(|bucket| bucket < MOST_BUCKETS_OF_ONE_GROUP),
+        all => all.iter().all(|file_id| is_like_bucket(file_id)),
+    }
 }
 
 /// Checks the file groups of the partitions that are written to.
@@ -44,12 +61,36 @@ pub(super) fn check_buckets(table: &OpenTable, view: &WriteView, kind: IndexType
     if kind == IndexType::Bucket {
         return Ok(());
     }
-    let is_bucket = |file_id: &str| bucket_in(file_id).is_some_and(|bucket| bucket < MOST_BUCKETS);
-    if !view.slices.is_empty() && view.slices.iter().all(|slice| is_bucket(&slice.file_id)) {
+    // The only group of the partitions that are written to may have others in the rest of the table.
+    let rest = match view.slices.as_slice() {
+        [only] if is_like_bucket(&only.file_id) => Some(table.write_view(None)?),
+        _ => None,
+    };
+    let slices = &rest.as_ref().unwrap_or(view).slices;
+    if are_buckets(&slices.iter().map(|slice| slice.file_id.as_str()).collect::<Vec<_>>()) {
         return Err(with_table(Error::invalid_argument(format!(
             "the file groups of the table are buckets, but the index of this write is {}; set hoodie.index.type to BUCKET, and hoodie.bucket.index.num.buckets to the number of buckets in a partition",
             kind.name()
         ))));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn are(buckets: &[&str]) -> bool {
+        let ids: Vec<_> = buckets.iter().map(|digits| format!("{digits}-b9cf-48dc-8a4e-000000000000-0")).collect();
+        are_buckets(&ids.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn one_random_id_that_looks_like_a_bucket_is_none() {
+        assert!(!are(&[]));
+        assert!(are(&["00000255"]) && are(&["00000000"]));
+        assert!(!are(&["00072813"]), "a random id");
+        assert!(are(&["00072813", "00004095"]), "two are not random");
+        assert!(!are(&["00072813", "0004095a"]) && !are(&["00000001", "12345678"]));
+    }
 }
