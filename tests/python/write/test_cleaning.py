@@ -210,3 +210,23 @@ def test_wrong_options_are_refused_by_name(tmp_path, name, value):
     table.upsert(FIRST)
     with pytest.raises(InvalidArgumentError, match=name.replace(".", r"\.")):
         table.clean({name: value})
+
+
+@pytest.mark.parametrize("version", [6, 8, 9])
+def test_a_removed_partition_can_be_written_to_again(tmp_path, version):
+    compact = {"hoodie.metadata.compact.max.delta.commits": "1"}
+    table = new_table(tmp_path / "trips", version, "COPY_ON_WRITE")
+    table.upsert(FIRST, compact)
+    table.delete_partitions(["x"])
+    table.upsert(rows(("c", "y", 2, 3.5)), compact)
+    (clean,) = table.clean({"hoodie.clean.commits.retained": "1", "hoodie.metadata.compact.max.delta.commits": "100"})
+    assert not (tmp_path / "trips" / "x").exists()
+    logs = (tmp_path / "trips" / ".hoodie" / "metadata" / "files").glob(".files-*.log.*[0-9]")
+    log = mortice.LogFile(max(logs, key=lambda path: path.stat().st_mtime_ns))
+    (block,) = (block for block in log.blocks() if block.instant_time == clean.instant)
+    # There is no delete block, after which Hudi would list the old files again.
+    _, files = (dict(files) for files in log.records(block)["filesystemMetadata"].to_pylist())
+    assert [file["isDeleted"] for file in files.values()] == [True]
+    table.upsert(rows(("e", "x", 1, 5.0)))
+    assert not table.verify().findings
+    assert ("e", "x", 1, 5.0) in both(table)

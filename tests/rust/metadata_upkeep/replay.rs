@@ -154,3 +154,23 @@ fn commits_of_version_9_are_written_as_hudi_writes_them() {
 fn commits_of_version_6_are_written_as_hudi_writes_them() {
     assert!(check_table("h015_mdt_hfile") > 0);
 }
+
+/// A clean of Hudi's has deleted the key of the partition, over a base record with two files.
+#[test]
+fn a_removed_partition_that_is_written_to_again_has_its_old_files_as_deleted() {
+    let name = "h12_removed_partition";
+    check_listing(&TableCopy::new(name), name);
+    let commit = commits(&TableCopy::new(name)).pop().unwrap();
+    let (table, [theirs, ours]) = replayed(name, &commit);
+    let files = |records: &BTreeMap<String, PartitionRecords>| {
+        let Value::Object(files) = member(&records["files"].upserts["oslo"], "filesystemMetadata") else { panic!() };
+        let entry = |info: &Value<'static>| (member(info, "size").clone(), member(info, "isDeleted").clone());
+        files.iter().map(|(name, info)| (name.clone().into_owned(), entry(info))).collect::<BTreeMap<_, _>>()
+    };
+    let (theirs, ours) = (files(&theirs), files(&ours));
+    assert_eq!(theirs.len(), 1);
+    let added: BTreeMap<_, _> = ours.iter().filter(|(name, _)| !theirs.contains_key(*name)).collect();
+    assert!(added.len() == 2 && ours.len() == 3, "{ours:?}");
+    assert!(added.values().all(|entry| **entry == (Value::Int(0), Value::Boolean(true))), "{added:?}");
+    check_listing(&table, name);
+}

@@ -165,6 +165,7 @@ fn a_compaction_changes_nothing_that_readers_see() {
         ("h12_moved_partitions", vec!["files", "column_stats", "partition_stats"]),
         ("h11_record_index_move", vec!["files", "record_index"]),
         ("h015_mdt_hfile", vec!["files", "column_stats", "record_index"]),
+        ("h12_removed_partition", vec!["files"]),
     ] {
         let table = TableCopy::new(name);
         let before: Vec<Vec<String>> = partitions.iter().map(|partition| rows(&table, partition)).collect();

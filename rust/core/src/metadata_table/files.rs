@@ -9,7 +9,7 @@
 //! again, so the clean that removes one finds it in the logs, where both entries cancel out (`HoodieMetadataPayload`), and the entry of
 //! the base file stays. Hudi reads such a partition as empty, too (`BaseTableMetadata.fetchAllFilesInPartition`).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -70,6 +70,30 @@ impl MetadataTable {
         }
         let lists = self.lists(Some(&partitions.iter().cloned().collect()))?;
         Ok(listed(partitions, lists, left_out))
+    }
+
+    /// Returns the files that base records of these partitions list, and that logs have removed; by the names of the partitions in the
+    /// metadata table, as `partitions` are.
+    ///
+    /// # Errors
+    /// Errors of reading the metadata table.
+    pub fn removed_files(&self, partitions: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<String>>> {
+        let mut in_base = HashMap::new();
+        for batch in self.base_rows_of_keys(FILES, &[KEY, ENTRIES], partitions)? {
+            live_entries(&batch, &mut in_base)?;
+        }
+        in_base.retain(|_, files| !files.is_empty());
+        if in_base.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let listed = self.lists(Some(&in_base.keys().cloned().collect()))?;
+        let removed = in_base.into_iter().map(|(partition, files)| {
+            let listed = listed.get(&partition).into_iter().flatten();
+            let listed: HashSet<&str> = listed.map(|(name, _)| name.as_str()).collect();
+            let removed = files.into_iter().map(|(name, _)| name).filter(|name| !listed.contains(name.as_str()));
+            (partition, removed.collect())
+        });
+        Ok(removed.collect())
     }
 
     /// Returns the entries that are not deleted, by key; if keys are given, only theirs.

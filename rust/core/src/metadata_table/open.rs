@@ -33,6 +33,12 @@ pub trait MetadataRows: Send + Sync {
     /// # Errors
     /// Errors of planning and reading a snapshot.
     fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>>;
+
+    /// Returns the rows of these keys in the base files of a partition.
+    ///
+    /// # Errors
+    /// Errors of planning and reading them.
+    fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>>;
 }
 
 /// A metadata table that is complete up to the table's newest write.
@@ -87,6 +93,19 @@ impl MetadataTable {
     /// Errors of [`MetadataRows::rows`].
     pub fn rows_of_keys(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
         self.rows.rows(partition, columns, Some(keys))
+    }
+
+    /// Returns the rows that the given keys have in base files.
+    ///
+    /// # Errors
+    /// Errors of [`MetadataRows::base_rows`].
+    pub(super) fn base_rows_of_keys(
+        &self,
+        partition: &str,
+        columns: &[&str],
+        keys: &BTreeSet<String>,
+    ) -> Result<Vec<RecordBatch>> {
+        self.rows.base_rows(partition, columns, keys)
     }
 }
 

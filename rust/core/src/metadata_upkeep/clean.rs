@@ -2,7 +2,7 @@
 //!
 //! | partition | record |
 //! |---|---|
-//! | `files` | the deleted files of each partition, as deleted; a partition that is gone is deleted from the list, and its key |
+//! | `files` | the deleted files of each partition, as deleted; a partition that is gone is deleted from the list. Its key is not, as Hudi 1.x does it: see [`super::removed_partitions`] |
 //! | `column_stats`, `bloom_filters` | the keys of the files are deleted |
 
 use super::delta_commit::{delete_unfinished, write_delta_commit};
@@ -13,7 +13,6 @@ use super::partition_kind::PartitionKind;
 use super::records::{PartitionRecords, Records};
 use super::upkeep::MetadataUpkeep;
 use crate::commit::CleanedFiles;
-use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::metadata_table::{ColumnKeys, bloom_filter_key};
 use crate::names::{BaseFileName, RequestedTime};
@@ -39,10 +38,7 @@ impl MetadataUpkeep {
         let mut records = Records::new();
         for kind in &self.listed.known {
             let of_kind = match kind {
-                PartitionKind::Files => {
-                    let has_deleted_keys = self.folder.config.layout() == TimelineLayout::V2;
-                    of_clean(self.folder.schema(), cleaned, has_deleted_keys)
-                }
+                PartitionKind::Files => of_clean(self.folder.schema(), cleaned),
                 PartitionKind::ColumnStats => {
                     let schema = current_schema(&self.table)?;
                     let columns = self.definitions.columns(&self.table.config, &schema, &self.columns);

@@ -46,6 +46,15 @@ impl<'a> CommitUpdate<'a> {
         files.collect()
     }
 
+    /// The partitions all of whose new files begin file groups.
+    pub(super) fn partitions_of_new_groups(&self) -> BTreeSet<&'a str> {
+        let mut partitions = self.written_partitions();
+        for status in self.statuses.iter().filter(|status| status.previous_commit.is_some()) {
+            partitions.remove(status.partition.as_str());
+        }
+        partitions
+    }
+
     /// The partitions that have new files.
     pub(super) fn written_partitions(&self) -> BTreeSet<&'a str> {
         self.statuses.iter().filter(|status| status.file.is_some()).map(|status| status.partition.as_str()).collect()

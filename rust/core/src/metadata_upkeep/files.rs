@@ -6,16 +6,21 @@ use super::commit_update::CommitUpdate;
 use super::record_bytes::{self, FileEntry};
 use super::record_schema::RecordSchema;
 use super::records::PartitionRecords;
+use super::removed_partitions::mark_removed;
 use crate::commit::CleanedFiles;
 use crate::error::Result;
-use crate::metadata_table::{ALL_PARTITIONS, partition_name};
+use crate::metadata_table::{ALL_PARTITIONS, MetadataTable, partition_name};
 
 /// Entries by name.
 pub(super) type Entries = BTreeMap<String, FileEntry>;
 
 /// The list of the partitions that a commit wrote to, known ones among them, and the new files of each. Replaced file groups are
 /// listed until they are cleaned.
-pub(super) fn of_commit(schema: &RecordSchema, update: &CommitUpdate<'_>) -> Result<PartitionRecords> {
+pub(super) fn of_commit<'m>(
+    schema: &RecordSchema,
+    update: &CommitUpdate<'_>,
+    metadata: impl FnOnce() -> Result<&'m MetadataTable>,
+) -> Result<PartitionRecords> {
     let mut files: BTreeMap<String, Entries> = BTreeMap::new();
     for file in update.files()? {
         let entries = files.entry(partition_name(file.partition).to_owned()).or_default();
@@ -25,6 +30,13 @@ pub(super) fn of_commit(schema: &RecordSchema, update: &CommitUpdate<'_>) -> Res
             entries.insert(name.to_owned(), FileEntry::live(log.bytes));
         }
     }
+    // Only a partition without files may have been removed: its first ones are of new file groups.
+    let new = update.partitions_of_new_groups();
+    mark_removed(
+        &mut files,
+        new.into_iter().map(|partition| partition_name(partition).to_owned()).collect(),
+        metadata,
+    )?;
     Ok(of_listing(schema, &files))
 }
 
@@ -40,21 +52,17 @@ pub(super) fn of_listing(schema: &RecordSchema, files: &BTreeMap<String, Entries
     records
 }
 
-/// Files that a clean deleted. Partitions that are gone are deleted from the list; their keys are as well, if `has_deleted_keys`, as 1.x
-/// does it.
-pub(super) fn of_clean(schema: &RecordSchema, cleaned: &CleanedFiles, has_deleted_keys: bool) -> PartitionRecords {
-    let deleted = FileEntry { size: 0, is_deleted: true };
+/// Files that a clean deleted. Partitions that are gone are deleted from the list.
+pub(super) fn of_clean(schema: &RecordSchema, cleaned: &CleanedFiles) -> PartitionRecords {
     let mut records = PartitionRecords::default();
     let mut gone = Vec::new();
     for (partition, files) in &cleaned.partitions {
         let name = partition_name(partition);
         if files.is_deleted {
-            gone.push((name, deleted));
+            gone.push((name, FileEntry::DELETED));
         }
-        if files.is_deleted && has_deleted_keys {
-            records.deletes.insert(name.to_owned());
-        } else if !files.files.is_empty() {
-            let entries: Entries = files.files.iter().map(|file| (file.clone(), deleted)).collect();
+        if !files.files.is_empty() {
+            let entries: Entries = files.files.iter().map(|file| (file.clone(), FileEntry::DELETED)).collect();
             let entries = entries.iter().map(|(name, entry)| (name.as_str(), *entry));
             records.upserts.insert(name.to_owned(), record_bytes::files(schema, entries));
         }

@@ -15,6 +15,7 @@
 //! | `indexed_columns` | the columns that have statistics |
 //! | `commit_update` | what a commit changed |
 //! | `files` | records of the partition `files` |
+//! | `removed_partitions` | files that records of a partition that was removed still list |
 //! | `column_stats` | records of statistics of files |
 //! | `stored_statistics` | statistics that the metadata table has |
 //! | `partition_stats` | records of statistics of partitions |
@@ -61,6 +62,7 @@ mod record_bytes;
 mod record_index;
 mod record_schema;
 mod records;
+mod removed_partitions;
 mod roll_back;
 mod stored_statistics;
 mod upkeep;

@@ -19,6 +19,7 @@ use super::metadata_folder::{MetadataFolder, ROOT};
 use super::partition_kind::PartitionKind;
 use super::record_bytes::FileEntry;
 use super::records::{PartitionRecords, Records};
+use super::removed_partitions::mark_removed;
 use super::upkeep::MetadataUpkeep;
 use crate::commit::{RolledBackFiles, TimelineWriter};
 use crate::config::TimelineLayout;
@@ -96,7 +97,7 @@ impl MetadataUpkeep {
         });
         if !is_recorded {
             writer.delete_instant(rollback, Action::DeltaCommit)?;
-            let records = records_of_rollback(&self.folder, touched);
+            let records = self.records_of_rollback(touched)?;
             write_delta_commit(&self.folder, rollback, records, (&self.clock, &self.table.timeline))?;
             self.clean_up(rollback)?;
         }
@@ -116,6 +117,31 @@ impl MetadataUpkeep {
         self.complete_rollback((failed, &time), &found, appended, writer)?;
         writer.delete_instant(failed, Action::DeltaCommit)?;
         self.folder.markers(failed).remove()
+    }
+
+    /// The files of a rollback up to table version 7: logs with rollback blocks, those of the failed instant that stay, and those that
+    /// are gone.
+    fn records_of_rollback(&self, touched: &RolledBackFiles) -> Result<Records> {
+        let mut all: BTreeMap<String, Entries> = BTreeMap::new();
+        for (partition, files) in &touched.partitions {
+            let logs = files.failed_logs.iter().chain(&files.rollback_logs);
+            let mut entries: Entries = logs.map(|(name, length)| (name.clone(), FileEntry::live(*length))).collect();
+            // Earlier rollbacks have listed the logs of a slice that goes with the instant that began it.
+            let gone = files.deleted.iter().filter(|name| LogFileName::parse(name).is_some());
+            entries.extend(gone.map(|name| (name.clone(), FileEntry::DELETED)));
+            if !entries.is_empty() {
+                all.insert(partition_name(partition).to_owned(), entries);
+            }
+        }
+        if all.is_empty() {
+            return Ok(Records::new());
+        }
+        let partitions = all.keys().cloned().collect();
+        mark_removed(&mut all, partitions, || self.metadata_table())?;
+        let mut records: PartitionRecords = files::of_listing(self.folder.schema(), &all);
+        // The partitions are known, unless the failed instant alone wrote to them.
+        records.upserts.remove(ALL_PARTITIONS);
+        Ok(Records::from([(PartitionKind::Files, records)]))
     }
 
     /// Whether [`Self::roll_back`] of an instant, the table's newest write, leaves the metadata table as it was before it. Compactions,
@@ -338,27 +364,4 @@ fn wrote(place: &dyn Storage, path: &str, instant: &RequestedTime) -> Result<boo
         }
     }
     Ok(false)
-}
-
-/// The files of a rollback up to table version 7: logs with rollback blocks, those of the failed instant that stay, and those that are
-/// gone.
-fn records_of_rollback(folder: &MetadataFolder, touched: &RolledBackFiles) -> Records {
-    let mut all: BTreeMap<String, Entries> = BTreeMap::new();
-    for (partition, files) in &touched.partitions {
-        let logs = files.failed_logs.iter().chain(&files.rollback_logs);
-        let mut entries: Entries = logs.map(|(name, length)| (name.clone(), FileEntry::live(*length))).collect();
-        // Earlier rollbacks have listed the logs of a slice that goes with the instant that began it.
-        let gone = files.deleted.iter().filter(|name| LogFileName::parse(name).is_some());
-        entries.extend(gone.map(|name| (name.clone(), FileEntry::DELETED)));
-        if !entries.is_empty() {
-            all.insert(partition_name(partition).to_owned(), entries);
-        }
-    }
-    if all.is_empty() {
-        return Records::new();
-    }
-    let mut records: PartitionRecords = files::of_listing(folder.schema(), &all);
-    // The partitions are known, unless the failed instant alone wrote to them.
-    records.upserts.remove(ALL_PARTITIONS);
-    Records::from([(PartitionKind::Files, records)])
 }

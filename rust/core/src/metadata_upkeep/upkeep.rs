@@ -260,7 +260,7 @@ impl MetadataUpkeep {
         let columns = self.definitions.columns(&self.table.config, update.schema, &self.columns);
         let records = |kind: &PartitionKind| {
             let records = match kind {
-                PartitionKind::Files => files::of_commit(schema, update)?,
+                PartitionKind::Files => files::of_commit(schema, update, || self.metadata_table())?,
                 PartitionKind::ColumnStats => column_stats::of_commit(schema, &columns, update)?,
                 PartitionKind::PartitionStats => {
                     partition_stats::of_commit(schema, &columns, update, || self.metadata_table())?
@@ -275,7 +275,7 @@ impl MetadataUpkeep {
     }
 
     /// The metadata table as it is before the commit.
-    fn metadata_table(&self) -> Result<&MetadataTable> {
+    pub(super) fn metadata_table(&self) -> Result<&MetadataTable> {
         self.table.metadata_table().map_err(|error| {
             Error::new(error.kind(), "the metadata table cannot be read, and so not be maintained").caused_by(error)
         })

@@ -96,6 +96,27 @@ impl MetadataRows for MetadataTableRows {
     }
 
     fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>> {
+        self.read(columns, keys, || self.slices(partition, keys))
+    }
+
+    fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
+        self.read(columns, Some(keys), || {
+            let mut selected = self.slices(partition, Some(keys))?;
+            selected.slices.retain(|slice| slice.base_file.is_some());
+            selected.slices.iter_mut().for_each(|slice| slice.log_files.clear());
+            Ok(selected)
+        })
+    }
+}
+
+impl MetadataTableRows {
+    /// Reads the rows of slices; if keys are given, only those of the keys.
+    fn read(
+        &self,
+        columns: &[&str],
+        keys: Option<&BTreeSet<String>>,
+        slices: impl FnOnce() -> Result<SelectedSlices>,
+    ) -> Result<Vec<RecordBatch>> {
         let table = &self.table;
         let filter = match keys {
             Some(keys) => {
@@ -113,7 +134,7 @@ impl MetadataRows for MetadataTableRows {
             path_columns: PathColumns::default(),
             uses_record_index: false,
         };
-        let scan = table.scan(request, |_| self.slices(partition, keys))?;
+        let scan = table.scan(request, |_| slices())?;
         let threads = table.options.threads.unwrap_or_else(|| table.storage.requests_at_once());
         let read = |split: &Split| {
             let reader = SplitReader::new(split.clone(), SharedReport::default())?;
@@ -121,9 +142,7 @@ impl MetadataRows for MetadataTableRows {
         };
         Ok(parallel::map(&scan.splits, threads, read)?.into_iter().flatten().collect())
     }
-}
 
-impl MetadataTableRows {
     /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
     fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<SelectedSlices> {
         let table = &self.table;

@@ -3,7 +3,8 @@
 //! The merger gets two batches with the same number of rows: the older records of some keys, and the newer ones, with all columns of
 //! the table in its order. It returns the merged rows, and which of them are kept. The records of a key are merged from the oldest
 //! of the log to the newest, and the result over the base row: round by round, the first two records of every key, then the third,
-//! and so on. A delete removes what was before it, without a call of the merger; so does a row that is not kept.
+//! and so on. A delete removes what was before it, without a call of the merger; so does a row that is not kept. Rows that follow a
+//! delete in the log are merged over the base row nevertheless, unless the merger says otherwise ([`RowMerger::deletes_base`]).
 
 use std::sync::Arc;
 
@@ -27,6 +28,11 @@ pub trait RowMerger: Send + Sync {
     /// # Errors
     /// Errors of the merger.
     fn merge(&self, older: &RecordBatch, newer: &RecordBatch) -> Result<(RecordBatch, BooleanArray)>;
+
+    /// Whether a delete in the log removes the base row, so that rows that follow it are not merged over that.
+    fn deletes_base(&self) -> bool {
+        false
+    }
 }
 
 /// A fold by a merger of whole rows.
@@ -78,8 +84,12 @@ impl Fold for CustomFold {
             base.check(groups.len())?;
             pool.batches.push(base.batch.clone());
             let batch = pool.batches.len() - 1;
-            let older = base.rows.iter().map(|row| Some(MergedRow::Row((batch, *row)))).collect();
-            states = self.merged(older, states, &mut pool)?;
+            let rows = base.rows.iter().zip(groups.ranges());
+            let older = rows.map(|(row, of_key)| {
+                let is_deleted = records.get(of_key).is_some_and(|records| self.is_base_deleted(records));
+                (!is_deleted).then_some(MergedRow::Row((batch, *row)))
+            });
+            states = self.merged(older.collect(), states, &mut pool)?;
         }
         self.folded(&states, &pool)
     }
@@ -96,6 +106,11 @@ impl CustomFold {
         }
         let place = picks.next().ok_or_else(|| Error::internal("fewer rows were fetched than asked for"))?;
         Ok(if record.side.deleted == DeleteState::No { MergedRow::Row(place) } else { MergedRow::Deleted(Some(place)) })
+    }
+
+    /// Whether the log records of a key, as they were before they were merged, remove its base row.
+    fn is_base_deleted(&self, records: &[MergedRow]) -> bool {
+        self.merger.deletes_base() && records.iter().any(|record| matches!(record, MergedRow::Deleted(_)))
     }
 
     /// Merges the states of each key. If both are rows, the merger is called.

@@ -7,6 +7,9 @@
 //! | 4 Bloom filter, 5 record index, 7 secondary index | the newer record |
 //!
 //! Deletions stay because logs are merged among themselves first: the deleted entry may be in the base file.
+//!
+//! A key that is deleted in the log has no base record. Hudi merges a newer record over the base record nevertheless, and lists files
+//! again that are gone: its clean deletes the key of a partition that it removes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,6 +62,10 @@ impl RowMerger for MetadataMerger {
         let rows = RecordBatch::try_new_with_options(newer.schema(), columns.collect::<Result<_>>()?, &options);
         let keep = BooleanArray::from(vec![true; newer.num_rows()]);
         Ok((rows.map_err(misshapen)?, keep))
+    }
+
+    fn deletes_base(&self) -> bool {
+        true
     }
 }
 

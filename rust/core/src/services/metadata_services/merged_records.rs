@@ -166,8 +166,9 @@ impl MergedRecords {
         }
     }
 
-    /// The record of a key, of all its entries. Those of logs are merged among themselves first, as readers do it: a delete of a file
-    /// that an older log added, and that is in no base file, is remembered.
+    /// The record of a key, of all its entries, the base file's first. Those of logs are merged among themselves first, as readers do it:
+    /// a delete of a file that an older log added, and that is in no base file, is remembered. The delete of a key in a log removes the
+    /// base file's record, also if records follow.
     fn resolve<'a>(&'a self, entries: &'a [(usize, Entry)]) -> Result<Option<Cow<'a, [u8]>>> {
         let (mut base, mut logs) = (State::Missing, State::Missing);
         for (source, entry) in entries {
@@ -178,6 +179,9 @@ impl MergedRecords {
             if self.has_base && *source == 0 {
                 base = state;
             } else {
+                if *entry == Entry::Delete {
+                    base = State::Missing;
+                }
                 logs = self.merged(logs, state)?;
             }
         }
