@@ -7,6 +7,7 @@
 //! | `storage` | the trait of a storage, rooted at a table |
 //! | `parallel` | parallel requests |
 //! | `subfolder` | a subfolder as a storage of its own |
+//! | `wrapper` | a store around another one |
 //! | `requests` | counts of storage requests, by kind |
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `fetch_budget` | bytes that were fetched and are held, within a limit |
@@ -129,6 +130,7 @@ mod subfolder;
 #[cfg(feature = "object")]
 mod supplied_credentials;
 mod supplier;
+mod wrapper;
 
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
@@ -159,3 +161,4 @@ pub use source::{FileSource, ReadFrom};
 pub use storage::Storage;
 pub use subfolder::SubfolderStorage;
 pub use supplier::{CREDENTIALS, CredentialValues, CredentialsSupplier, set_credentials_supplier};
+pub use wrapper::StoreWrapper;

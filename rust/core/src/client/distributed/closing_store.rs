@@ -7,10 +7,7 @@ use bytes::Bytes;
 use crate::commit::OpenMark;
 use crate::error::{ErrorKind, Result};
 use crate::names::RequestedTime;
-use crate::storage::{
-    FileSource, FileStatus, FileStore, FileVersion, FolderEntry, KnownFile, PutOutcome, RenameOutcome, RequestCounters,
-    Storage, StoreUpload,
-};
+use crate::storage::{FileStore, FileVersion, PutOutcome, StoreUpload, StoreWrapper};
 
 const MARKERS: &str = ".hoodie/.temp/";
 
@@ -79,8 +76,12 @@ impl StoreUpload for ClosingUpload {
     }
 }
 
-impl FileStore for ClosingStore {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
+impl StoreWrapper for ClosingStore {
+    fn inner(&self) -> &Arc<dyn FileStore> {
+        &self.store
+    }
+
+    fn create(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         if path.starts_with(MARKERS) {
             self.attempt.mark.check()?;
             self.attempt.markers.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
@@ -88,79 +89,9 @@ impl FileStore for ClosingStore {
         self.store.put_if_absent(path, bytes)
     }
 
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
-        self.store.put(path, bytes, expected)
-    }
-
-    fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
-        self.store.get(path)
-    }
-
-    fn delete(&self, path: &str) -> Result<()> {
-        self.store.delete(path)
-    }
-
-    fn check_removable(&self, path: &str) -> Result<()> {
-        self.store.check_removable(path)
-    }
-
-    fn create_folder(&self, path: &str) -> Result<()> {
-        self.store.create_folder(path)
-    }
-
-    fn remove_empty_folders(&self, path: &str) -> Result<()> {
-        self.store.remove_empty_folders(path)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
-        self.store.rename(from, to)
-    }
-
-    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
+    fn start(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         let upload = self.store.upload(path)?;
         Ok(Box::new(ClosingUpload { upload, path: path.to_owned(), attempt: Arc::clone(&self.attempt) }))
-    }
-}
-
-impl Storage for ClosingStore {
-    fn root(&self) -> &str {
-        self.store.root()
-    }
-
-    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
-        self.store.list(folder)
-    }
-
-    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
-        self.store.open(path)
-    }
-
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
-        self.store.open_known(path, file)
-    }
-
-    fn len_of(&self, path: &str) -> Result<u64> {
-        self.store.len_of(path)
-    }
-
-    fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
-        self.store.list_recursively(folder)
-    }
-
-    fn is_remote(&self) -> bool {
-        self.store.is_remote()
-    }
-
-    fn requests_at_once(&self) -> usize {
-        self.store.requests_at_once()
-    }
-
-    fn requests(&self) -> Option<&Arc<RequestCounters>> {
-        self.store.requests()
-    }
-
-    fn full_path(&self, path: &str) -> String {
-        self.store.full_path(path)
     }
 }
 
