@@ -3,16 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::commit_update::CommitUpdate;
-use super::record_bytes::{self, FileEntry};
+use super::record_bytes::{self, Entries, FileEntry};
 use super::record_schema::RecordSchema;
 use super::records::PartitionRecords;
 use super::removed_partitions::mark_removed;
 use crate::commit::CleanedFiles;
 use crate::error::Result;
 use crate::metadata_table::{ALL_PARTITIONS, MetadataTable, partition_name};
-
-/// Entries by name.
-pub(super) type Entries = BTreeMap<String, FileEntry>;
 
 /// The list of the partitions that a commit wrote to, known ones among them, and the new files of each. Replaced file groups are
 /// listed until they are cleaned.

@@ -2,6 +2,8 @@
 //!
 //! A record has the five meta columns, its key, which are all empty, its type, and one member of several.
 
+use std::collections::BTreeMap;
+
 use super::record_schema::RecordSchema;
 use crate::avro::{write_bytes, write_long};
 
@@ -64,6 +66,9 @@ impl FileEntry {
         Self { size, is_deleted: false }
     }
 }
+
+/// Entries by name.
+pub(super) type Entries = BTreeMap<String, FileEntry>;
 
 /// The record of the key `__all_partitions__`.
 pub(super) fn partition_list<'a>(

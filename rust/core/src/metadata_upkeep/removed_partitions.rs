@@ -6,8 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::Entries;
-use super::record_bytes::FileEntry;
+use super::record_bytes::{Entries, FileEntry};
 use crate::error::Result;
 use crate::metadata_table::MetadataTable;
 

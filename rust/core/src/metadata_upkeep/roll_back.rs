@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::delta_commit::{heartbeat, write_delta_commit, write_log};
-use super::files::{self, Entries};
+use super::files;
 use super::metadata_folder::{MetadataFolder, ROOT};
 use super::partition_kind::PartitionKind;
-use super::record_bytes::FileEntry;
+use super::record_bytes::{Entries, FileEntry};
 use super::records::{PartitionRecords, Records};
 use super::removed_partitions::mark_removed;
 use super::upkeep::MetadataUpkeep;
