@@ -128,6 +128,28 @@ def test_a_damaged_metadata_table_is_built_again(table):
     assert table.verify().findings == []
 
 
+@pytest.mark.parametrize("version", [6, 8, 9])
+def test_writes_and_rollbacks_go_on_beside_a_damaged_metadata_table(tmp_path, version):
+    files_only = {"hoodie.metadata.index.column.stats.enable": "false"}
+    compact = files_only | {"hoodie.metadata.compact.max.delta.commits": "1"}
+    table = new_table(tmp_path / "trips", version)
+    for ts, options in ((1, compact), (2, compact), (3, files_only), (4, files_only)):
+        table.upsert(rows(("c", "y", ts, 1.0), ("a", "x", 1, 1.0)), options)
+    logs = (tmp_path / "trips" / ".hoodie" / "metadata" / "files").glob(".files-*.log.*[0-9]")
+    damaged = max(logs, key=lambda path: path.stat().st_mtime_ns)
+    damaged.write_bytes(damaged.read_bytes()[: damaged.stat().st_size // 2])
+    assert "unreadable_metadata_table" in [finding.kind for finding in table.verify().findings]
+    expected = both(table)
+    table.upsert(rows(("a", "x", 5, 5.0)), files_only)
+    table.rollback(table.timeline[-1].requested_time)
+    table.bulk_insert(rows(("n", "x", 1, 1.0)), files_only)
+    assert len(both(table)) == len(expected) + 1
+    table.rollback(table.timeline[-1].requested_time)
+    table.build_metadata(rebuild=True)
+    assert not table.verify().findings
+    assert both(table) == expected
+
+
 def test_a_metadata_table_is_deleted(table):
     table.build_metadata()
     expected = both(table)

@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::record_bytes::{Entries, FileEntry};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::metadata_table::MetadataTable;
 
-/// Adds to the entries of these partitions, by their names in the metadata table, the files that only base records still list.
+/// Adds to the entries of these partitions, by their names in the metadata table, the files that only base records still list. Nothing
+/// is added if the metadata table is damaged: up to table version 7 it can only be built again after the rollback of failed writes.
 ///
 /// # Errors
-/// What reading the metadata table may fail with.
+/// Those of the storage.
 pub(super) fn mark_removed<'m>(
     files: &mut BTreeMap<String, Entries>,
     partitions: BTreeSet<String>,
@@ -22,11 +23,21 @@ pub(super) fn mark_removed<'m>(
     if partitions.is_empty() {
         return Ok(());
     }
-    for (partition, removed) in metadata()?.removed_files(&partitions)? {
+    let removed = match metadata().and_then(|metadata| metadata.removed_files(&partitions)) {
+        Err(error) if is_damage(error.kind()) => return Ok(()),
+        removed => removed?,
+    };
+    for (partition, removed) in removed {
         let entries = files.entry(partition).or_default();
         for name in removed {
             entries.entry(name).or_insert(FileEntry::DELETED);
         }
     }
     Ok(())
+}
+
+/// Whether an error is one of the table's files, on which readers list storage instead, and no failure of the storage.
+fn is_damage(kind: ErrorKind) -> bool {
+    use ErrorKind::{CorruptLog, FileChanged, FileCleaned, InvalidTable, NotFound, Unsupported};
+    matches!(kind, CorruptLog | FileChanged | FileCleaned | InvalidTable | NotFound | Unsupported)
 }
