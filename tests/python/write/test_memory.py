@@ -1,11 +1,13 @@
 """Rows of a write that take more memory than they may: they are in temporary files, and the write is the same."""
 
+import contextlib
 import itertools
 import json
 import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -119,12 +121,27 @@ def test_a_folder_that_rows_cannot_be_written_to_ends_the_write(tmp_path):
     assert table.upsert(plain, options | {"hoodie.combine.before.upsert": "false"}).inserts == 100
 
 
+@contextlib.contextmanager
+def one_core() -> Iterator[None]:
+    """Has the processes that this thread starts run on one core."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
 def peak(table, rows, operation, options):
     """Returns by how many bytes the anonymous memory of a process grows as it writes a stream of rows."""
     command = [sys.executable, "-m", "support.write_memory", str(table), str(rows), operation, json.dumps(options)]
     tests = str(Path(__file__).parents[2])
     paths = os.pathsep.join([tests, str(Path(mortice.__file__).parents[1])])
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=True)
+    # Each core has a task with buffers of its own; how many of these are full at once depends on what else is running.
+    with one_core():
+        done = subprocess.run(
+            command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=True
+        )
     return int(done.stdout)
 
 
