@@ -151,9 +151,6 @@ impl Shared {
 /// # Errors
 /// Those of the store.
 pub fn delete_heartbeat(store: &dyn FileStore, instant: &RequestedTime) -> Result<()> {
-    if !store.is_remote() {
-        store.delete(&format!("{FOLDER}/.{instant}.crc"))?;
-    }
     store.delete(&format!("{FOLDER}/{instant}"))
 }
 

@@ -197,7 +197,7 @@ impl TimelineWriter {
         let mut files = self.files()?;
         files.retain(|file| archived.contains(&key(file)));
         files.sort_by_key(|file| (file.state == InstantState::Completed, file.requested_time.clone()));
-        files.iter().try_for_each(|file| self.delete_file(&file.file_name))
+        files.iter().try_for_each(|file| self.store.delete(&self.path(&file.file_name)))
     }
 
     /// Reads a file of an instant; none if there is no such file.
@@ -252,15 +252,7 @@ impl TimelineWriter {
         let mut files = self.files()?;
         files.retain(|instant| is_same(instant) && is_wanted(instant));
         files.sort_by_key(|instant| std::cmp::Reverse(instant.state));
-        files.iter().try_for_each(|instant| self.delete_file(&instant.file_name))
-    }
-
-    /// Deletes a file, after the checksum that Hadoop's local file system keeps beside it.
-    fn delete_file(&self, file_name: &str) -> Result<()> {
-        if !self.store.is_remote() {
-            self.store.delete(&self.path(&format!(".{file_name}.crc")))?;
-        }
-        self.store.delete(&self.path(file_name))
+        files.iter().try_for_each(|instant| self.store.delete(&self.path(&instant.file_name)))
     }
 
     fn create(&self, file_name: &str, time: &RequestedTime, content: &Bytes) -> Result<PutOutcome> {

@@ -14,8 +14,6 @@ use crate::storage::{FileStore, FileVersion, PutOutcome};
 
 const MAIN: &str = ".hoodie/hoodie.properties";
 const BACKUP: &str = ".hoodie/hoodie.properties.backup";
-/// Checksums of Hadoop's local file system: one that does not fit makes Hudi refuse the file, none is no harm.
-const CHECKSUM_FILE: &str = ".hoodie/.hoodie.properties.crc";
 const ATTEMPTS: usize = 8;
 
 /// Changes the properties and returns them as they are then. `change` is called again if another writer was faster.
@@ -35,7 +33,6 @@ pub fn update_properties(
             return Ok(old);
         }
         let content = Bytes::from(new.to_hudi_bytes(Utc::now())?);
-        store.delete(CHECKSUM_FILE)?;
         if replaced(store, &content, &version)? {
             return Ok(new);
         }
@@ -73,7 +70,6 @@ fn recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)> {
         }
         (None, Some((properties, _))) => {
             let content = Bytes::from(properties.to_bytes());
-            store.delete(CHECKSUM_FILE)?;
             store.put(MAIN, &content, None)?;
             store.delete(BACKUP)?;
             let (_, version) = store.get(MAIN)?;
@@ -122,10 +118,10 @@ mod tests {
     #[test]
     fn the_file_is_replaced_and_its_checksum_file_deleted() {
         let (folder, storage) = table();
-        std::fs::write(folder.path().join(CHECKSUM_FILE), b"crc").unwrap();
+        std::fs::write(folder.path().join(".hoodie/.hoodie.properties.crc"), b"crc").unwrap();
         update_properties(&storage, set).unwrap();
         assert_eq!(value(&storage, "b").as_deref(), Some("2"));
-        assert!(!folder.path().join(CHECKSUM_FILE).exists());
+        assert!(!folder.path().join(".hoodie/.hoodie.properties.crc").exists());
     }
 
     #[test]

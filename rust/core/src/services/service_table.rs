@@ -93,17 +93,11 @@ impl ServiceTable {
         files_of(self.storage.as_ref(), partition)
     }
 
-    /// Deletes a file, after the checksum that Hadoop's local file system keeps beside it. A file that is not there is no error.
+    /// Deletes a file. A file that is not there is no error.
     ///
     /// # Errors
     /// Those of the storage.
     pub(super) fn delete(&self, path: &str) -> Result<()> {
-        if !self.store.is_remote() {
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let checksum = format!(".{name}.crc");
-            let checksum = if folder.is_empty() { checksum } else { format!("{folder}/{checksum}") };
-            self.store.delete(&self.in_store(&checksum))?;
-        }
         self.store.delete(&self.in_store(path))
     }
 }

@@ -38,7 +38,7 @@ impl UndoFiles<'_> {
     pub(super) fn run(&self, undo: &Undo) -> Result<RolledBackFiles> {
         let mut done = RolledBackFiles::default();
         for path in &undo.deletions {
-            self.delete(path)?;
+            self.store.delete(&path.path())?;
             done.partitions.entry(path.partition.clone()).or_default().deleted.push(path.name.clone());
         }
         let markers = Markers::new(Arc::clone(self.store), self.instant).list()?;
@@ -52,14 +52,6 @@ impl UndoFiles<'_> {
             self.add_earlier_rollback_logs((undo, &markers), &mut listings, &mut done)?;
         }
         Ok(done)
-    }
-
-    fn delete(&self, path: &DataPath) -> Result<()> {
-        if !self.store.is_remote() {
-            let checksum = DataPath { name: format!(".{}.crc", path.name), ..path.clone() };
-            self.store.delete(&checksum.path())?;
-        }
-        self.store.delete(&path.path())
     }
 
     /// Deletes what writers that were killed left of files that they had not finished, `.NAME.RANDOM.tmp`. Object stores have none.

@@ -2,6 +2,9 @@
 //!
 //! A crash leaves at most a temporary file (`.NAME.….tmp`). A link is exclusive. A conditional replacement by version
 //! is made under a lock of the folder (`flock`), which all writers of this library take.
+//!
+//! Hadoop's local file system keeps a checksum beside each file that it writes (`.NAME.crc`), and refuses a file that does not fit it; one
+//! without a checksum is read. A checksum goes before its file is replaced or removed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -62,6 +65,7 @@ impl FileStore for LocalStorage {
 
     fn delete(&self, path: &str) -> Result<()> {
         let path = self.local_path(path);
+        remove_checksum_of(&path)?;
         match std::fs::remove_file(&path) {
             Ok(()) => sync_folder_of(&path),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -165,8 +169,21 @@ impl Staged {
     }
 
     fn replace(self, target: &Path) -> Result<()> {
+        remove_checksum_of(target)?;
         self.file.persist(target).map_err(|error| failed("could not write the file", error.error, target))?;
         sync_folder_of(target)
+    }
+}
+
+/// Removes the checksum that Hadoop keeps of a file, if there is one.
+fn remove_checksum_of(path: &Path) -> Result<()> {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match std::fs::remove_file(path.with_file_name(format!(".{name}.crc"))) {
+        Err(error) if !matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => {
+            Err(failed("could not remove the checksum of the file", error, path))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -376,6 +393,31 @@ mod tests {
         storage.remove_empty_folders("t").unwrap();
         assert!(!folder.path().join("t/2/c").exists());
         assert_eq!(names(&storage), ["t/2/file"]);
+    }
+
+    #[test]
+    fn checksums_of_hadoop_go_with_what_they_are_of() {
+        let (folder, storage) = store();
+        let hadoop_writes = |name: &str| {
+            std::fs::write(folder.path().join(name), "old").unwrap();
+            std::fs::write(folder.path().join(format!(".{name}.crc")), "crc").unwrap();
+        };
+        hadoop_writes("a");
+        storage.put("a", &"new".into(), None).unwrap();
+        hadoop_writes("b");
+        storage.upload("b").unwrap().finish().unwrap();
+        hadoop_writes("c");
+        storage.delete("c").unwrap();
+        assert_eq!(names(&storage), ["a", "b"]);
+        // Nothing was replaced.
+        hadoop_writes("a");
+        assert_eq!(storage.put("a", &"new".into(), Some(&FileVersion::default())).unwrap(), PutOutcome::Refused);
+        assert_eq!(storage.put_if_absent("a", &"new".into()).unwrap(), PutOutcome::Refused);
+        assert_eq!(names(&storage), [".a.crc", "a", "b"]);
+        std::fs::create_dir(folder.path().join(".b.crc")).unwrap();
+        storage.delete("b").unwrap();
+        storage.delete("b").unwrap();
+        assert_eq!(names(&storage), [".a.crc", "a"]);
     }
 
     #[test]

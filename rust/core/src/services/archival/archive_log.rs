@@ -32,25 +32,24 @@ pub(super) fn append(table: &ServiceTable, instants: &[Instant]) -> Result<()> {
             let (old, version) = table.store.get(&path)?;
             let content = Bytes::from([old.as_ref(), block.as_slice()].concat());
             let expected = table.store.compares_versions().then_some(&version);
-            if table.store.put(&path, &content, expected)? == PutOutcome::Refused {
-                return Err(occupied(&path));
-            }
-            delete_checksum(table, &folder, &name.name)
+            written_or_occupied(table.store.put(&path, &content, expected)?, &path)
         }
         newest => {
             let version = newest.map_or(0, |(name, _)| name.version).saturating_add(1);
             let path = format!("{folder}/.commits_.archive.{version}_{TOKEN}");
-            match table.store.put_if_absent(&path, &Bytes::from(block))? {
-                PutOutcome::Written(_) => Ok(()),
-                PutOutcome::Refused => Err(occupied(&path)),
-            }
+            written_or_occupied(table.store.put_if_absent(&path, &Bytes::from(block))?, &path)
         }
     }
 }
 
-fn occupied(path: &str) -> Error {
-    let message = "another writer archives the timeline at the same time";
-    Error::new(ErrorKind::AlreadyExists, message).in_file(path)
+fn written_or_occupied(outcome: PutOutcome, path: &str) -> Result<()> {
+    match outcome {
+        PutOutcome::Written(_) => Ok(()),
+        PutOutcome::Refused => {
+            let message = "another writer archives the timeline at the same time";
+            Err(Error::new(ErrorKind::AlreadyExists, message).in_file(path))
+        }
+    }
 }
 
 fn newest_file(table: &ServiceTable, folder: &str) -> Result<Option<(ArchiveFileName, u64)>> {
@@ -60,11 +59,6 @@ fn newest_file(table: &ServiceTable, folder: &str) -> Result<Option<(ArchiveFile
         FolderEntry::Folder(_) => None,
     });
     Ok(files.max_by_key(|(name, _)| name.version))
-}
-
-/// Hadoop's local file system would compare the new content with the checksum of the old one.
-fn delete_checksum(table: &ServiceTable, folder: &str, name: &str) -> Result<()> {
-    if table.store.is_remote() { Ok(()) } else { table.store.delete(&format!("{folder}/.{name}.crc")) }
 }
 
 fn block_of(writer: &TimelineWriter, instants: &[Instant], zone: TimelineZone) -> Result<Vec<u8>> {

@@ -70,12 +70,8 @@ pub(super) fn put_manifest(table: &ServiceTable, number: u64, files: Vec<History
     replace(table, "_version_", &Bytes::from(next.to_string()))
 }
 
-/// Writes a file whose checksum, if Hadoop's local file system has left one, would be wrong.
 fn replace(table: &ServiceTable, name: &str, content: &Bytes) -> Result<()> {
     let folder = table.in_store(&table.config.archive_folder);
-    if !table.store.is_remote() {
-        table.store.delete(&format!("{folder}/.{name}.crc"))?;
-    }
     table.store.put(&format!("{folder}/{name}"), content, None).map(drop)
 }
 

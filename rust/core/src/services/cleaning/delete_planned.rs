@@ -28,7 +28,7 @@ pub(super) fn delete_files(
     parallel::map(&paths, store.requests_at_once(), |path| store.check_removable(&path.path()))?;
     progress::begin(paths.len() as u64);
     parallel::map(&paths, store.requests_at_once(), |path| {
-        delete_file(store, path)?;
+        store.delete(&path.path())?;
         progress::advance(1);
         Ok(())
     })?;
@@ -37,14 +37,6 @@ pub(super) fn delete_files(
         done.partitions.entry(path.partition).or_default().files.push(path.name);
     }
     Ok(done)
-}
-
-fn delete_file(store: &Arc<dyn FileStore>, path: &DataPath) -> Result<()> {
-    if !store.is_remote() {
-        let checksum = DataPath { name: format!(".{}.crc", path.name), ..path.clone() };
-        store.delete(&checksum.path())?;
-    }
-    store.delete(&path.path())
 }
 
 /// Deletes partitions of a plan that have no data file any more. The caller holds the lock and has made sure that nobody writes.
