@@ -76,6 +76,33 @@ def test_a_metadata_table_is_built_as_its_dry_run_says(table):
     assert table.verify().findings == []
 
 
+def test_its_initialisation_may_be_archived_before_the_next_write(table):
+    """Services of the metadata table run before that write reaches it."""
+    table.build_metadata(add=["record_index", "bloom_filters"])
+    few = {
+        "hoodie.metadata.compact.max.delta.commits": "1",
+        "hoodie.keep.min.commits": "2",
+        "hoodie.keep.max.commits": "3",
+        "hoodie.clean.commits.retained": "1",
+    }
+    for number in range(4):
+        key = f"k{number}"
+        table.upsert(rows((key, "x", 1, 5.0)), few | NO_SMALL_FILES)
+        assert (key, "x", 1, 5.0) in both(table)
+    assert table.verify().findings == []
+
+
+def test_writes_drop_and_add_the_statistics_of_partitions(table):
+    table.build_metadata()
+    switch = "hoodie.metadata.index.partition.stats.enable"
+    table.upsert(rows(("e", "x", 1, 5.0)), NO_SMALL_FILES | {switch: "false"})
+    assert partitions(table) == [name for name in DEFAULT[table.version] if name != "partition_stats"]
+    table.upsert(rows(("f", "y", 1, 6.0)), NO_SMALL_FILES | {switch: "true"})
+    assert partitions(table) == DEFAULT[table.version]
+    assert len(filtered(table)) == 3
+    assert table.verify().findings == []
+
+
 @pytest.mark.parametrize("index", ["column_stats", "partition_stats", "record_index", "bloom_filters"])
 def test_an_index_is_added_and_dropped(table, index):
     if table.version == 6 and index == "partition_stats":

@@ -233,6 +233,7 @@ mod tests {
         let expected = ["files", "column_stats", "bloom_filters", "record_index", "partition_stats"];
         assert_eq!(wanted("9", "p", &all).unwrap(), expected);
         assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "false")]).unwrap(), ["files"]);
+        assert_eq!(wanted("9", "p", &[(PARTITION_STATS, "false")]).unwrap(), ["files", "column_stats"]);
         assert_eq!(wanted("6", "p", &[(COLUMN_STATS, "true")]).unwrap(), ["files", "column_stats"]);
         assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "yes")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
         assert!(!is_enabled(&BTreeMap::from([(ENABLE.to_owned(), "false".to_owned())])).unwrap());

@@ -106,6 +106,17 @@ mod tests {
     }
 
     #[test]
+    fn every_option_of_the_documentation_is_decided() {
+        let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/writing.md")).unwrap();
+        let code = text.split('`').skip(1).step_by(2).filter_map(|code| code.split('=').next());
+        let names: Vec<&str> = code.filter(|name| name.starts_with("hoodie.") && !name.ends_with('*')).collect();
+        assert!(names.len() > 70, "{}", names.len());
+        for name in names {
+            assert!(decision_for(name).unwrap().is_some(), "{name}");
+        }
+    }
+
+    #[test]
     fn options_are_found_by_older_names() {
         let name = |name: &str| decision_for(name).unwrap().map(|found| found.name);
         assert_eq!(name("hoodie.compaction.record.merger.strategy"), Some("hoodie.record.merge.strategy.id"));
