@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn short() -> LockValidity {
-        LockValidity { validity: Duration::from_millis(300), renewal: Duration::from_millis(50) }
+        LockValidity { validity: Duration::from_millis(1500), renewal: Duration::from_millis(50) }
     }
 
     fn file(folder: &tempfile::TempDir) -> LockFile {
@@ -249,7 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut held = lock(&folder, "a", short()).try_acquire().unwrap().unwrap();
         let first = file(&folder).valid_until;
-        std::thread::sleep(Duration::from_millis(1000));
+        std::thread::sleep(Duration::from_millis(2000));
         assert!(lock(&folder, "b", short()).try_acquire().unwrap().is_none());
         assert!(held.check().is_ok() && file(&folder).valid_until > first);
     }
@@ -270,7 +270,10 @@ mod tests {
         let other = LockFile { expired: false, valid_until: u64::MAX, owner: "b".to_owned() };
         let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
         storage.put(PATH, &serde_json::to_vec(&other).unwrap().into(), None).unwrap();
-        std::thread::sleep(Duration::from_millis(400));
+        let mut pauses = std::iter::repeat_n(Duration::from_millis(50), 1000);
+        while let (Ok(()), Some(pause)) = (held.check(), pauses.next()) {
+            std::thread::sleep(pause);
+        }
         assert!(held.check().unwrap_err().to_string().contains("lost"));
         held.release().unwrap();
         assert_eq!(file(&folder), other);
