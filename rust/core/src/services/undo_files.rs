@@ -86,8 +86,15 @@ impl UndoFiles<'_> {
         let logs = listings.logs(&slice.partition, &slice.file_id, &slice.base_instant)?;
         let failed = logs.iter().filter(|(name, _)| slice.logs.contains_key(&name.name));
         done.failed_logs.extend(failed.map(|(name, len)| (name.name.clone(), *len)));
-        let newest = logs.iter().map(|(name, _)| name.version).max().unwrap_or(0);
         let block = Bytes::copy_from_slice(rollback_block(self.rollback, self.instant)?.bytes());
+        let newest = logs.iter().max_by_key(|(name, _)| name.version);
+        if let Some((name, len)) = newest
+            && self.is_appended(&slice.partition, name, *len, &block)?
+        {
+            done.rollback_logs.insert(name.name.clone(), *len);
+            return Ok(());
+        }
+        let newest = newest.map_or(0, |(name, _)| name.version);
         let markers = Markers::new(Arc::clone(self.store), self.instant);
         for version in newest.saturating_add(1)..newest.saturating_add(VERSIONS) {
             let name = LogFileName::compose(&slice.file_id, &slice.base_instant, version, TOKEN)?.name;
@@ -102,6 +109,16 @@ impl UndoFiles<'_> {
         }
         let message = format!("no free version of a log file of file group {}", slice.file_id);
         Err(Error::internal(message).in_file(self.store.full_path(&slice.partition)))
+    }
+
+    /// Whether an attempt that was stopped has appended the block to the newest log file of a slice. The metadata table may have that file
+    /// already, and does not take another one from the same rollback.
+    fn is_appended(&self, partition: &str, newest: &LogFileName, len: u64, block: &Bytes) -> Result<bool> {
+        if newest.write_token.as_deref() != Some(TOKEN) || len != block.len() as u64 {
+            return Ok(false);
+        }
+        let path = DataPath { partition: partition.to_owned(), name: newest.name.clone() }.path();
+        Ok(self.store.get(&path)?.0 == *block)
     }
 
     /// Adds the log files with rollback blocks of attempts that failed: they have markers, and the plan does not name them.
