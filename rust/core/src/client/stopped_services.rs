@@ -11,8 +11,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::Schema;
 
 use super::{
-    CompactRequest, MetadataRequest, SavepointNote, VerifyOptions, WriteInput, build_metadata, create_savepoint,
-    log_compact, restore, rollback, verify, write,
+    CompactRequest, FindingKind, MetadataRequest, SavepointNote, VerifyOptions, VerifyReport, WriteInput,
+    build_metadata, create_savepoint, log_compact, restore, rollback, verify, write,
 };
 use crate::commit::{NewTable, WriteOperation, create_table};
 use crate::config::{ReadOptions, TableType, TableVersion};
@@ -20,6 +20,7 @@ use crate::error::Result;
 use crate::filter::Filter;
 use crate::names::RequestedTime;
 use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
+use crate::services::{Cleaning, TableAccess};
 use crate::storage::failing_store::FailingFolder;
 use crate::storage::{LocalStorage, StorageOptions};
 
@@ -129,6 +130,11 @@ impl Table {
         assert_eq!(self.rows(false), *expected, "{context}");
     }
 
+    fn verify(&self) -> VerifyReport {
+        let options = VerifyOptions { contents: true, ..VerifyOptions::default() };
+        verify(&self.uri(), &StorageOptions::new(), options).unwrap()
+    }
+
     /// Nothing is pending in the table or its metadata table, and nothing was left behind.
     pub(super) fn check_clean(&self, context: &str) {
         for root in ["", ".hoodie/metadata"] {
@@ -136,8 +142,7 @@ impl Table {
             let pending = pending_instants(&self.folder.path().join(root).join(below));
             assert!(pending.is_empty(), "{context}: pending below {root:?}: {pending:?}");
         }
-        let options = VerifyOptions { contents: true, ..VerifyOptions::default() };
-        let report = verify(&self.uri(), &StorageOptions::new(), options).unwrap();
+        let report = self.verify();
         assert!(report.findings.is_empty(), "{context}: {:?}", report.findings);
         let listed = self.partitions();
         for partition in ["files", "column_stats", "partition_stats", "record_index", "bloom_filters"] {
@@ -204,6 +209,9 @@ fn stop_everywhere(origin: &Table, service: &StoppedService<'_>, is_lost: bool) 
         let mut after = service.after.clone();
         assert_eq!(table.rows(true), table.rows(false), "{context}");
         if service.has_others {
+            let findings = table.verify().findings;
+            let differs = [FindingKind::StoredNotListed, FindingKind::ListedNotStored];
+            assert!(!findings.iter().any(|one| differs.contains(&one.kind)), "{context}: {findings:?}");
             table.check_rows(&after, &context);
             if stopped % 2 == 1 {
                 table.upsert(&[NEXT], service.others);
@@ -244,6 +252,23 @@ fn a_log_compaction_goes_on_wherever_it_was_stopped() {
             partitions,
             has_others: true,
         };
+        assert!(stop_everywhere(&table, &service, is_lost) > 10);
+    }
+}
+
+#[test]
+fn a_clean_goes_on_wherever_it_was_stopped() {
+    let keep = [("hoodie.clean.commits.retained", "1")];
+    let others = [("hoodie.clean.automatic", "false"), ("hoodie.parquet.small.file.limit", "0")];
+    let compacting = [others[0], ("hoodie.compact.inline", "true"), ("hoodie.compact.inline.max.delta.commits", "1")];
+    for (version, is_lost) in [(6, false), (9, false), (9, true)] {
+        let table = Table::new(version).with_logs(&compacting);
+        let (after, partitions) = (table.rows(false), table.partitions());
+        let run = |table: &Table| {
+            let (access, _) = TableAccess::open(&table.uri(), &StorageOptions::new(), &options(&keep), "clean")?;
+            Cleaning::new(&access)?.run(false).map(drop)
+        };
+        let service = StoppedService { name: "clean", run: &run, others: &others, after, partitions, has_others: true };
         assert!(stop_everywhere(&table, &service, is_lost) > 10);
     }
 }
@@ -336,7 +361,7 @@ fn is_rolled_back(table: &Table) -> bool {
 #[test]
 fn a_rollback_goes_on_wherever_it_was_stopped() {
     // The metadata table is built again where it got an index after the write.
-    for (version, is_kept, is_lost) in [(6, false, false), (9, true, true), (9, false, false)] {
+    for (version, is_kept, is_lost) in [(6, true, false), (6, false, false), (9, true, true), (9, false, false)] {
         let table = Table::new(version).with_logs(&[]);
         let after = table.rows(false);
         let undone = table.upsert(&[("a", "x", 5), ("d", "z", 1)], &[]);

@@ -62,6 +62,14 @@ impl Timeline {
         self.files_of(self.instants().iter().filter(|one| one.action == Action::Clean))
     }
 
+    /// The files that pending cleans are about to delete, and may have deleted.
+    ///
+    /// # Errors
+    /// Errors of reading plans.
+    pub fn files_of_pending_cleans(&self) -> Result<RemovedFiles> {
+        self.files_of(self.instants().iter().filter(|one| one.action == Action::Clean && !one.is_completed()))
+    }
+
     fn files_of<'a>(&self, cleans: impl Iterator<Item = &'a Instant>) -> Result<RemovedFiles> {
         let mut removed = RemovedFiles::default();
         for clean in cleans {

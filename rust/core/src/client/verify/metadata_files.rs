@@ -1,12 +1,18 @@
 //! The list of files in the metadata table, compared with the storage file by file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::findings::{Finding, FindingKind};
 use super::stored_files::{StoredFiles, joined};
+use crate::config::TimelineLayout;
+use crate::error::Result;
 use crate::file_group::PartitionFiles;
+use crate::metadata_table::pending;
 use crate::plan::OpenTable;
+use crate::storage::FileStore;
 use crate::timeline::Timeline;
+use crate::write::Markers;
 
 /// Where the metadata table is.
 const ROOT: &str = ".hoodie/metadata";
@@ -14,18 +20,51 @@ const ROOT: &str = ".hoodie/metadata";
 const PARTITIONS: &str = "hoodie.table.metadata.partitions";
 
 /// Compares them. Files of pending writes may be in either.
-pub(super) fn compare_with_metadata_table(table: &OpenTable, stored: &StoredFiles) -> Vec<Finding> {
+///
+/// # Errors
+/// Those of listing markers and of reading plans of cleans.
+pub(super) fn compare_with_metadata_table(
+    store: &Arc<dyn FileStore>,
+    table: &OpenTable,
+    stored: &StoredFiles,
+) -> Result<Vec<Finding>> {
     if !table.config.properties.list(&[PARTITIONS]).iter().any(|name| name == "files") {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let listed = table.metadata_table().map_err(|error| error.text().to_owned()).and_then(|metadata| {
         let listing = metadata.list(None);
         listing.map_err(|error| error.text().to_owned())
     });
     match listed {
-        Ok(listing) => differences(&table.timeline, &listing.files, stored),
-        Err(error) => vec![Finding::new(FindingKind::UnreadableMetadataTable, ROOT, error)],
+        Ok(listing) => {
+            let mut found = differences(&table.timeline, &listing.files, stored);
+            let cleaned = table.timeline.files_of_pending_cleans()?;
+            let begun = begun_files(store, table)?;
+            found.retain(|one| match one.kind {
+                FindingKind::StoredNotListed => !begun.contains(&one.path),
+                FindingKind::ListedNotStored => {
+                    let (partition, name) = one.path.rsplit_once('/').unwrap_or(("", &one.path));
+                    cleaned.by(partition, name).is_none()
+                }
+                _ => true,
+            });
+            Ok(found)
+        }
+        Err(error) => Ok(vec![Finding::new(FindingKind::UnreadableMetadataTable, ROOT, error)]),
     }
+}
+
+/// Files that pending instants have begun, by their markers, before table version 8: the names of log files have the time of another
+/// instant there.
+fn begun_files(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<BTreeSet<String>> {
+    let mut begun = BTreeSet::new();
+    if table.config.layout() == TimelineLayout::V2 {
+        return Ok(begun);
+    }
+    for instant in pending(&table.timeline) {
+        begun.extend(Markers::new(Arc::clone(store), &instant).list()?.into_iter().map(|marker| marker.data_path));
+    }
+    Ok(begun)
 }
 
 fn differences(timeline: &Timeline, listed: &[PartitionFiles], stored: &StoredFiles) -> Vec<Finding> {

@@ -72,7 +72,7 @@ pub(super) fn files_and_timeline(store: &Arc<dyn FileStore>, table: &OpenTable) 
     }
     report.findings.extend(orphans(table, &stored, &written));
     report.findings.extend(live_replaced_groups(table, &stored)?);
-    report.findings.extend(compare_with_metadata_table(table, &stored));
+    report.findings.extend(compare_with_metadata_table(store, table, &stored)?);
     report.findings.extend(leftovers(store, &table.timeline)?);
     report.findings.extend(written.findings);
     report.pending = table.timeline.pending_writes().map(ToString::to_string).collect();
