@@ -8,7 +8,6 @@ use super::stored_files::{StoredFiles, joined};
 use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::file_group::PartitionFiles;
-use crate::metadata_table::pending;
 use crate::plan::OpenTable;
 use crate::storage::FileStore;
 use crate::timeline::Timeline;
@@ -61,8 +60,9 @@ fn begun_files(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<BTreeSet
     if table.config.layout() == TimelineLayout::V2 {
         return Ok(begun);
     }
-    for instant in pending(&table.timeline) {
-        begun.extend(Markers::new(Arc::clone(store), &instant).list()?.into_iter().map(|marker| marker.data_path));
+    for instant in table.timeline.instants().iter().filter(|instant| !instant.is_completed()) {
+        let markers = Markers::new(Arc::clone(store), &instant.requested_time).list()?;
+        begun.extend(markers.into_iter().map(|marker| marker.data_path));
     }
     Ok(begun)
 }
