@@ -134,7 +134,7 @@ test-object-stores: setup ## faults, races and tables on S3 (moto, SeaweedFS), A
 	@$(PYTHON) tests/support/object_stores/hdfs.py >/dev/null || echo "left out: HDFS"
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --features hdfs --quiet >/dev/null
 	$(CARGO) build --quiet --package mortice --features hdfs --example file_store
-	$(CARGO) test --quiet --package mortice --features hdfs storage
+	$(CARGO) test --quiet --package mortice-storage --features hdfs
 	OBJECT_STORES=1 $(PYTEST) tests/python/object_stores tests/spark/test_object_stores.py tests/spark/test_hdfs_and_azure.py
 
 test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
@@ -155,7 +155,7 @@ fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be d
 	@if $(FUZZ_READY); then $(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5; else echo "left out: fuzzing needs the nightly toolchain and cargo-fuzz"; fi
 
 miri: check-tools ## run the tests of the code that is marked unsafe, and of what it relies on, in Miri (needs the nightly toolchain with Miri)
-	$(CARGO) +nightly miri test --package mortice --lib -- trusted:: avro::columns::sound_text avro::columns::slots merge::patch
+	$(CARGO) +nightly miri test --package mortice-base --package mortice-avro --package mortice-merge --lib -- trusted:: columns::sound_text columns::slots merge::patch
 
 lint: lint-rust lint-python lint-language ## check formatting, style, types and language, without changing anything
 

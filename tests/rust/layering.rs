@@ -1,4 +1,4 @@
-//! Imports go one way: formats → timeline → file groups → keys → merge plan → split → read → metadata_table → plan → write → table.
+//! Imports go one way, from formats up to the table: Cargo holds the crates to it, this test the modules.
 //!
 //! Modules are listed lowest first, each with the modules that it may import; every module may import `error`. An import of
 //! anything else, a module that is not listed, or a cycle within a module fails with its file and line.
@@ -7,6 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// The crates with the modules, lowest first. `avro` and `storage` are one module each, whose files are in the crate's root.
+const CRATES: &[&str] = &["base", "storage", "avro", "formats", "merge", "table", "write"];
+
+/// Crates that are one module.
+const ONE_MODULE: &[&str] = &["storage", "avro"];
 
 const MODULES: &[(&str, &[&str])] = &[
     ("error", &[]),
@@ -199,12 +205,21 @@ struct Import {
     to: Vec<String>,
 }
 
-fn source_files(folder: &Path) -> Vec<PathBuf> {
+/// A source file of a crate.
+struct SourceFile {
+    /// The crate, a name of [`CRATES`].
+    home: &'static str,
+    /// The path from the module on: `log/block.rs`, `storage/open.rs`.
+    path: PathBuf,
+    text: String,
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            files.extend(source_files(&path));
+            files.extend(files_below(&path));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);
         }
@@ -213,20 +228,55 @@ fn source_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// `crate::…` paths of a text, each to the end of its identifiers; groups in braces are taken apart.
-fn crate_paths(text: &str) -> Vec<(usize, Vec<String>)> {
+fn source_root(home: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(home).join("src")
+}
+
+fn source_files() -> Vec<SourceFile> {
+    let mut files = Vec::new();
+    for home in CRATES {
+        let root = source_root(home);
+        for file in files_below(&root) {
+            let below = file.strip_prefix(&root).unwrap();
+            let path = if ONE_MODULE.contains(home) { Path::new(home).join(below) } else { below.to_owned() };
+            files.push(SourceFile { home, path, text: std::fs::read_to_string(&file).unwrap() });
+        }
+    }
+    files
+}
+
+/// Code without comments that take whole lines.
+fn code_of(text: &str) -> String {
+    text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line }).collect::<Vec<_>>().join("\n")
+}
+
+/// The paths in a text that begin with `crate::` or with a crate of ours, each as a path of modules up to the end of its identifiers;
+/// groups in braces are taken apart.
+fn module_paths(text: &str, home: &str) -> Vec<(usize, Vec<String>)> {
+    let code = code_of(text);
+    let mut found = paths_after(&code, "crate::", home);
+    for other in CRATES {
+        found.extend(paths_after(&code, &format!("mortice_{other}::"), other));
+        if ONE_MODULE.contains(other) {
+            found.extend(paths_after(&code, &format!("mortice_{other} as "), other));
+        }
+    }
+    found
+}
+
+/// The paths after each occurrence of `prefix`, in which `home` is the crate.
+fn paths_after(code: &str, prefix: &str, home: &str) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
-    let code: String = text
-        .lines()
-        .map(|line| if line.trim_start().starts_with("//") { "" } else { line })
-        .collect::<Vec<_>>()
-        .join("\n");
-    for (at, _) in code.match_indices("crate::") {
+    for (at, _) in code.match_indices(prefix) {
         if code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '$') {
             continue;
         }
         let line = code[..at].matches('\n').count() + 1;
-        let rest = &code[at + "crate::".len()..];
+        let rest = &code[at + prefix.len()..];
+        let in_module = |path: Vec<String>| match ONE_MODULE.contains(&home) {
+            true => std::iter::once(home.to_owned()).chain(path).collect(),
+            false => path,
+        };
         if let Some(group) = rest.strip_prefix('{') {
             let mut depth = 0_usize;
             let end = group
@@ -238,9 +288,9 @@ fn crate_paths(text: &str) -> Vec<(usize, Vec<String>)> {
                     closes
                 })
                 .map_or(group.len(), |(at, _)| at);
-            found.extend(group[..end].split(',').map(|part| (line, identifiers(part.trim()))));
+            found.extend(group[..end].split(',').map(|part| (line, in_module(identifiers(part.trim())))));
         } else {
-            found.push((line, identifiers(rest)));
+            found.push((line, in_module(identifiers(rest))));
         }
     }
     found
@@ -258,14 +308,15 @@ fn heads(path: &str) -> Vec<String> {
     paths.into_iter().filter_map(|path| identifiers(path.trim()).first().cloned()).collect()
 }
 
-/// The imports of one file, which lies at `relative` below `src`.
-fn imports_of(relative: &Path, text: &str) -> Vec<Import> {
+/// The imports of a file, without those of its tests.
+fn imports_of(file: &SourceFile) -> Vec<Import> {
+    let without_ending = file.path.with_extension("");
     let from: Vec<String> =
-        relative.with_extension("").components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
-    let tests = text.find("#[cfg(test)]").unwrap_or(text.len());
-    crate_paths(&text[..tests])
+        without_ending.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    let tests = file.text.find("#[cfg(test)]").unwrap_or(file.text.len());
+    module_paths(&file.text[..tests], file.home)
         .into_iter()
-        .map(|(line, to)| Import { place: format!("{}:{line}", relative.display()), from: from.clone(), to })
+        .map(|(line, to)| Import { place: format!("{}:{line}", file.path.display()), from: from.clone(), to })
         .collect()
 }
 
@@ -273,10 +324,9 @@ fn imports_of(relative: &Path, text: &str) -> Vec<Import> {
 fn verdict(import: &Import) -> Option<String> {
     let (from, to) = (import.from.first()?.as_str(), import.to.first()?.as_str());
     let is_module = |name: &str| MODULES.iter().any(|(module, _)| *module == name);
-    // Macros and types that lib.rs exports at the root are the crate's interface, not a module's.
     if !is_module(to) {
         let at_root = ["Result", "Error", "ErrorKind"].contains(&to);
-        return (!at_root).then(|| format!("{}: {from} imports {to} from the crate's root", import.place));
+        return (!at_root).then(|| format!("{}: {from} imports {to} from a crate's root", import.place));
     }
     if from == to || to == "error" || from == "lib" {
         return None;
@@ -287,19 +337,11 @@ fn verdict(import: &Import) -> Option<String> {
     (!allowed.contains(&to)).then(|| format!("{}: {from} may not import {to}", import.place))
 }
 
-fn source_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
 #[test]
 fn modules_import_downwards_only() {
-    let root = source_root();
-    let mut wrong = Vec::new();
-    let mut imports = 0;
-    for path in source_files(&root) {
-        let relative = path.strip_prefix(&root).unwrap();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let found = imports_of(relative, &text);
+    let (mut wrong, mut imports) = (Vec::new(), 0);
+    for file in source_files() {
+        let found = imports_of(&file);
         imports += found.len();
         wrong.extend(found.iter().filter_map(verdict));
     }
@@ -318,54 +360,56 @@ fn the_list_itself_goes_downwards() {
 
 #[test]
 fn every_module_is_listed() {
-    let root = source_root();
     let listed: BTreeSet<&str> = MODULES.iter().map(|(module, _)| *module).collect();
-    for entry in std::fs::read_dir(&root).unwrap() {
-        let name = entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned();
-        assert!(name == "lib" || listed.contains(name.as_str()), "{name} is not listed");
+    for file in source_files() {
+        let module = file.path.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+        let module = module.trim_end_matches(".rs");
+        assert!(module == "lib" || listed.contains(module), "{module} is not listed");
     }
 }
 
 /// Files of a module import each other in one direction: `super::file` paths of a module have no cycle.
 #[test]
 fn files_within_a_module_have_no_cycle() {
-    let root = source_root();
+    let files = source_files();
+    let known: BTreeSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
     let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for path in source_files(&root) {
-        let relative = path.strip_prefix(&root).unwrap().with_extension("");
-        let name = relative.to_string_lossy().into_owned();
-        if name.ends_with("mod") || name == "lib" {
+    for file in &files {
+        let name = file.path.with_extension("").to_string_lossy().into_owned();
+        if name.ends_with("mod") || name.ends_with("lib") {
             continue;
         }
-        let folder = relative.parent().unwrap();
-        let text = std::fs::read_to_string(&path).unwrap();
+        let folder = file.path.parent().unwrap();
+        let text = &file.text;
         let tests = text.find("#[cfg(test)]").unwrap_or(text.len());
         for (at, _) in text[..tests].match_indices("super::") {
             if text[..at].ends_with("super::") {
                 continue;
             }
             for to in heads(&text[at + "super::".len()..tests]) {
-                if root.join(folder).join(&to).with_extension("rs").is_file() {
+                if known.contains(folder.join(&to).with_extension("rs").as_path()) {
                     arrows.entry(name.clone()).or_default().insert(folder.join(to).to_string_lossy().into_owned());
                 }
             }
         }
     }
+    assert!(arrows.len() > 50, "only {} files import another one: the search is broken", arrows.len());
     assert_no_cycle(&arrows);
 }
 
 /// Folders of a module import each other in one direction: `crate::module::folder` paths have no cycle.
 #[test]
 fn folders_within_a_module_have_no_cycle() {
-    let root = source_root();
+    let files = source_files();
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.path.parent()).collect();
     let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for path in source_files(&root) {
-        let text = std::fs::read_to_string(&path).unwrap();
-        for import in imports_of(path.strip_prefix(&root).unwrap(), &text) {
+    for file in &files {
+        for import in imports_of(file) {
             let ([module, folder, _, ..], [to_module, to_folder, ..]) = (&import.from[..], &import.to[..]) else {
                 continue;
             };
-            if module == to_module && folder != to_folder && root.join(module).join(to_folder).is_dir() {
+            let is_folder = folders.contains(Path::new(module).join(to_folder).as_path());
+            if module == to_module && folder != to_folder && is_folder {
                 let name = |folder: &str| format!("{module}/{folder}");
                 arrows.entry(name(folder)).or_default().insert(name(to_folder));
             }
@@ -391,12 +435,19 @@ fn assert_no_cycle(arrows: &BTreeMap<String, BTreeSet<String>>) {
 
 #[test]
 fn a_planted_import_is_found() {
-    let planted =
-        "use crate::error::Error;\n\nuse crate::{cursor::Cursor, table::Table};\nfn f() { crate::read::x() }\n";
-    let wrong: Vec<String> = imports_of(Path::new("log/block.rs"), planted).iter().filter_map(verdict).collect();
-    assert_eq!(wrong, ["log/block.rs:3: log may not import table", "log/block.rs:4: log may not import read"]);
-    let unlisted = imports_of(Path::new("helpers/x.rs"), "use crate::log::Block;");
-    assert!(verdict(&unlisted[0]).unwrap().contains("not listed"));
-    let root = imports_of(Path::new("log/block.rs"), "use crate::Table;");
-    assert!(verdict(&root[0]).unwrap().contains("root"));
+    let planted = |home: &'static str, path: &str, text: &str| -> Vec<String> {
+        let file = SourceFile { home, path: path.into(), text: text.to_owned() };
+        imports_of(&file).iter().filter_map(verdict).collect()
+    };
+    let text = "use mortice_base::error::Error;\n\nuse mortice_base::{cursor::Cursor, names::X};\nfn f() { crate::filter::x() }\n";
+    assert_eq!(
+        planted("formats", "orc/x.rs", text),
+        ["orc/x.rs:4: orc may not import filter", "orc/x.rs:3: orc may not import names"]
+    );
+    assert_eq!(
+        planted("avro", "avro/x.rs", "use crate::Y;\nuse mortice_storage as storage;"),
+        ["avro/x.rs:2: avro may not import storage"]
+    );
+    assert!(planted("formats", "helpers/x.rs", "use crate::log::Block;")[0].contains("not listed"));
+    assert!(planted("table", "plan/x.rs", "use crate::Table;")[0].contains("root"));
 }

@@ -1,0 +1,163 @@
+//! For tests: a store that stops working at one of its changes, as the process or the disk may.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::{
+    FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage, StoreUpload,
+};
+use mortice_base::error::{Error, ErrorKind, Result};
+
+/// A store whose changes fail from one of them on.
+pub struct FailingStore {
+    inner: LocalStorage,
+    failure: InjectedFailure,
+    is_remote: bool,
+}
+
+#[derive(Clone)]
+struct InjectedFailure {
+    changes: Arc<AtomicUsize>,
+    limit: usize,
+    is_lost: bool,
+}
+
+impl InjectedFailure {
+    fn change<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        let number = self.changes.fetch_add(1, Ordering::SeqCst);
+        if number < self.limit {
+            return change();
+        }
+        if number == self.limit && self.is_lost {
+            change()?;
+        }
+        Err(Error::new(ErrorKind::Unreachable, format!("change {number} failed")))
+    }
+}
+
+impl FailingStore {
+    /// The first `limit` changes succeed. With `is_lost`, the next one takes place none the less: its answer is lost.
+    pub fn new(inner: LocalStorage, limit: usize, is_lost: bool) -> Self {
+        Self { inner, failure: InjectedFailure { changes: Arc::default(), limit, is_lost }, is_remote: false }
+    }
+
+    /// The same, over a network.
+    pub fn remote(self) -> Self {
+        Self { is_remote: true, ..self }
+    }
+
+    /// Changes that were asked for.
+    pub fn changes(&self) -> usize {
+        self.failure.changes.load(Ordering::SeqCst)
+    }
+}
+
+/// Folders whose stores fail when they are opened by their URI.
+static FAILING: Mutex<BTreeMap<String, InjectedFailure>> = Mutex::new(BTreeMap::new());
+
+/// All stores of a folder that are opened by its URI, while this is held, stop working together, as those of one process.
+pub struct FailingFolder {
+    uri: String,
+    failure: InjectedFailure,
+}
+
+impl FailingFolder {
+    /// As for [`FailingStore::new`].
+    pub fn new(uri: &str, limit: usize, is_lost: bool) -> Self {
+        let failure = InjectedFailure { changes: Arc::default(), limit, is_lost };
+        FAILING.lock().unwrap_or_else(PoisonError::into_inner).insert(uri.to_owned(), failure.clone());
+        Self { uri: uri.to_owned(), failure }
+    }
+
+    /// Changes that were asked for.
+    pub fn changes(&self) -> usize {
+        self.failure.changes.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for FailingFolder {
+    fn drop(&mut self) {
+        FAILING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.uri);
+    }
+}
+
+/// The store of a folder that is failing.
+pub fn opened(uri: &str) -> Option<Arc<dyn FileStore>> {
+    let failure = FAILING.lock().unwrap_or_else(PoisonError::into_inner).get(uri)?.clone();
+    Some(Arc::new(FailingStore { inner: LocalStorage::new(uri, true), failure, is_remote: false }))
+}
+
+impl Storage for FailingStore {
+    fn root(&self) -> &str {
+        self.inner.root()
+    }
+
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
+        self.inner.list(folder)
+    }
+
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
+        self.inner.open(path)
+    }
+
+    fn is_remote(&self) -> bool {
+        self.is_remote
+    }
+}
+
+impl FileStore for FailingStore {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
+        self.failure.change(|| self.inner.put_if_absent(path, bytes))
+    }
+
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
+        self.failure.change(|| self.inner.put(path, bytes, expected))
+    }
+
+    fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
+        self.inner.get(path)
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        self.failure.change(|| self.inner.delete(path))
+    }
+
+    fn check_removable(&self, path: &str) -> Result<()> {
+        self.inner.check_removable(path)
+    }
+
+    fn create_folder(&self, path: &str) -> Result<()> {
+        self.failure.change(|| self.inner.create_folder(path))
+    }
+
+    fn remove_empty_folders(&self, path: &str) -> Result<()> {
+        self.failure.change(|| self.inner.remove_empty_folders(path))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
+        self.failure.change(|| self.inner.rename(from, to))
+    }
+
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
+        Ok(Box::new(FailingUpload { inner: self.inner.upload(path)?, failure: self.failure.clone() }))
+    }
+}
+
+struct FailingUpload {
+    inner: Box<dyn StoreUpload>,
+    failure: InjectedFailure,
+}
+
+impl StoreUpload for FailingUpload {
+    fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.inner.write(bytes)
+    }
+
+    fn finish(self: Box<Self>) -> Result<FileVersion> {
+        let Self { inner, failure } = *self;
+        failure.change(|| inner.finish())
+    }
+}

@@ -1,0 +1,122 @@
+//! Whole files, written at once: created exclusively, or replaced, optionally only if they have a known version.
+//!
+//! After a lost response it is unknown whether a file was written. It is then read back and compared, so that a
+//! successful write is never reported as that of another writer: the contents of two writers must differ (a commit has
+//! its instant).
+
+use bytes::Bytes;
+
+use super::Storage;
+use mortice_base::error::Result;
+
+/// The version of a file's content in its storage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileVersion {
+    /// `ETag`.
+    pub etag: Option<String>,
+    /// The generation on Google Cloud Storage, the version id on S3 buckets with versions.
+    pub version: Option<String>,
+}
+
+/// The result of a conditional write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PutOutcome {
+    /// The file has the content.
+    Written(FileVersion),
+    /// The condition is not satisfied: the file exists, or it has another version or does not exist. Nothing was
+    /// written.
+    Refused,
+}
+
+/// The result of a rename.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RenameOutcome {
+    /// The file has the new name only.
+    Done,
+    /// A file with the new name exists. Nothing was changed.
+    Exists,
+    /// The storage cannot rename.
+    Unable,
+}
+
+/// A large file that is written in parts. It is invisible until it is finished, and discarded if this is dropped
+/// before.
+pub trait StoreUpload: Send {
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    fn write(&mut self, bytes: Bytes) -> Result<()>;
+
+    /// Makes the file visible and durable; an existing file with that name is replaced.
+    ///
+    /// # Errors
+    /// Errors of the storage; it is then unknown whether the file exists.
+    fn finish(self: Box<Self>) -> Result<FileVersion>;
+}
+
+/// A storage whose files are written whole.
+pub trait FileStore: Storage {
+    /// Creates a file, durable once this has returned. Of several concurrent writers one succeeds.
+    ///
+    /// # Errors
+    /// Errors of the storage, if it is unknown whether the file was created.
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome>;
+
+    /// Writes a file, durable once this has returned. With `expected`, only if the file exists and has that version.
+    ///
+    /// # Errors
+    /// Errors of the storage, if it is unknown whether the file was written.
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome>;
+
+    /// Returns true if [`Self::put`] can compare versions. HDFS cannot.
+    fn compares_versions(&self) -> bool {
+        true
+    }
+
+    /// Reads a file with its version.
+    ///
+    /// # Errors
+    /// [`mortice_base::ErrorKind::NotFound`] if it does not exist.
+    fn get(&self, path: &str) -> Result<(Bytes, FileVersion)>;
+
+    /// Removes a file. A missing file is not an error.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    fn delete(&self, path: &str) -> Result<()>;
+
+    /// Makes sure that [`Self::delete`] of this path would remove a file of the table: a regular file that no symbolic link leads out of
+    /// the root. A file that is not there is no error. Stores without links have nothing to check.
+    ///
+    /// # Errors
+    /// `InvalidTable` if it would not; errors of the storage.
+    fn check_removable(&self, _path: &str) -> Result<()> {
+        Ok(())
+    }
+
+    /// Creates a folder and its parents, on storage that has folders.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    fn create_folder(&self, path: &str) -> Result<()>;
+
+    /// Removes a folder and those below it that hold no file, on storage that has folders. Folders with files stay, and one that is
+    /// not there is no error.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn remove_empty_folders(&self, path: &str) -> Result<()>;
+
+    /// Renames a file, unless there is one of the new name.
+    ///
+    /// # Errors
+    /// [`mortice_base::ErrorKind::NotFound`] if the file does not exist.
+    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome>;
+
+    /// Starts a large file.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>>;
+}

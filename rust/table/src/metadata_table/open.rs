@@ -1,0 +1,272 @@
+//! The metadata table of a table.
+//!
+//! The metadata table commits before the table does, with the same instant. So a record is valid if its instant is
+//! completed on the metadata table's timeline and not pending on the table's. Instants that were rolled back are valid,
+//! as is the rollback that undoes them (`HoodieTableMetadataUtil.getValidInstantTimestamps`).
+
+use std::collections::BTreeSet;
+
+use arrow_array::RecordBatch;
+
+use crate::timeline::{Action, Instant, Timeline};
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+
+/// The key column of records.
+pub const KEY: &str = "key";
+
+/// The requested time of the initialisation of the partition `files`, from table version 8 on.
+const INIT_TIME: &str = "00000000000000000";
+/// The requested times of initialisations begin so on tables without commits, and on all tables from version 8 on.
+const NO_TIME: &str = "00000000000000";
+/// What the requested time of that initialisation has after the time of the last completed instant, before.
+const INIT_SUFFIX: &str = "010";
+
+/// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
+pub trait MetadataRows: Send + Sync {
+    /// Returns the timeline of the metadata table.
+    fn timeline(&self) -> &Timeline;
+
+    /// Returns the rows of a partition with the given columns; if keys are given, only those of the keys.
+    ///
+    /// # Errors
+    /// Errors of planning and reading a snapshot.
+    fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>>;
+
+    /// Returns the rows of these keys in the base files of a partition.
+    ///
+    /// # Errors
+    /// Errors of planning and reading them.
+    fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>>;
+}
+
+/// A metadata table that is complete up to the table's newest write.
+pub struct MetadataTable {
+    rows: Box<dyn MetadataRows>,
+    schema: avro::Schema,
+    is_ahead: bool,
+    is_newer: bool,
+}
+
+impl MetadataTable {
+    /// Returns the metadata table of the table with this timeline.
+    ///
+    /// # Errors
+    /// `InvalidTable` if the metadata table is behind the table's newest write.
+    pub fn new(rows: Box<dyn MetadataRows>, schema: avro::Schema, table: &Timeline) -> Result<Self> {
+        check_newest(table, rows.timeline())?;
+        let is_ahead = is_ahead(table, rows.timeline());
+        let is_newer = is_newer(table, rows.timeline());
+        Ok(Self { rows, schema, is_ahead, is_newer })
+    }
+
+    /// Returns true if it has writes that were not completed when the table's timeline was read: its indexes may
+    /// contain them.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.is_ahead
+    }
+
+    /// Returns true if it has writes that the table's timeline, as it was read, does not have: records of pending instants are left
+    /// out of rows, those of unknown ones are not.
+    pub(super) fn is_newer(&self) -> bool {
+        self.is_newer
+    }
+
+    /// Its records' schema.
+    #[must_use]
+    pub fn schema(&self) -> &avro::Schema {
+        &self.schema
+    }
+
+    /// Returns the rows of one of its partitions, with the given columns.
+    ///
+    /// # Errors
+    /// Errors of [`MetadataRows::rows`].
+    pub fn rows(&self, partition: &str, columns: &[&str]) -> Result<Vec<RecordBatch>> {
+        self.rows.rows(partition, columns, None)
+    }
+
+    /// Returns the rows of the given keys.
+    ///
+    /// # Errors
+    /// Errors of [`MetadataRows::rows`].
+    pub fn rows_of_keys(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
+        self.rows.rows(partition, columns, Some(keys))
+    }
+
+    /// Returns the rows that the given keys have in base files.
+    ///
+    /// # Errors
+    /// Errors of [`MetadataRows::base_rows`].
+    pub(super) fn base_rows_of_keys(
+        &self,
+        partition: &str,
+        columns: &[&str],
+        keys: &BTreeSet<String>,
+    ) -> Result<Vec<RecordBatch>> {
+        self.rows.base_rows(partition, columns, keys)
+    }
+}
+
+fn is_ahead(table: &Timeline, metadata: &Timeline) -> bool {
+    let pending = pending(table);
+    is_newer(table, metadata) || delta_commits(metadata).any(|write| pending.contains(write))
+}
+
+fn is_newer(table: &Timeline, metadata: &Timeline) -> bool {
+    let newest = table.instants().iter().map(|instant| instant.requested_time.as_str()).max();
+    let times = delta_commits(metadata).filter_map(time_on_table);
+    times.filter(|time| Some(*time) > newest).any(|time| !is_in_restore(table, time))
+}
+
+/// Returns true if a completed restore was running at this time. Hudi's restore ends with such a commit to the
+/// metadata table, which brings it in line with the files (`HoodieBackedTableMetadataWriter.update(HoodieRestoreMetadata)`).
+fn is_in_restore(table: &Timeline, time: &str) -> bool {
+    let restores = table.instants().iter().filter(|instant| instant.action == Action::Restore);
+    let mut ends = restores.filter_map(|restore| Some((&restore.requested_time, restore.completion_time.as_ref()?)));
+    ends.any(|(from, until)| from.as_str() < time && time <= until.as_str())
+}
+
+fn delta_commits(metadata: &Timeline) -> impl Iterator<Item = &RequestedTime> {
+    let writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
+    writes.map(|write| &write.requested_time)
+}
+
+/// Returns the time of the table's timeline that a write to the metadata table belongs to; `None` for an initialisation that belongs
+/// to no time.
+fn time_on_table(write: &RequestedTime) -> Option<&str> {
+    let time = write.as_str();
+    // Times of initialisations count from zero; before table version 8, others have the time of a commit and a suffix.
+    (!time.starts_with(NO_TIME)).then(|| time.get(..INIT_TIME.len()).unwrap_or(time))
+}
+
+/// Whether a requested time of the metadata table's timeline is that of a partition's initialisation: a number counted from zero, or,
+/// before table version 8, the time of a commit with a number from 010 on behind it (`HoodieTableMetadataUtil.createIndexInitTimestamp`).
+#[must_use]
+pub fn is_init_instant(time: &RequestedTime) -> bool {
+    let time = time.as_str();
+    let is_numbered = |suffix: &str| suffix.len() == INIT_SUFFIX.len() && suffix >= INIT_SUFFIX;
+    time.starts_with(NO_TIME) || time.get(INIT_TIME.len()..).is_some_and(is_numbered)
+}
+
+/// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which takes the
+/// metadata table's partitions out of the table's properties; the check costs nothing.
+///
+/// The initialisation that has the newest write may be archived: services of the metadata table run before the next write reaches it.
+fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
+    let Some(newest) = table.completed_writes().next_back() else { return Ok(()) };
+    if has_write(metadata, newest) || metadata.archived()?.iter().any(|instant| has(instant, newest)) {
+        return Ok(());
+    }
+    Err(Error::invalid_table("the metadata table is behind the data timeline: the table's newest write is missing")
+        .at_instant(&newest.requested_time))
+}
+
+/// Whether the active timeline of the metadata table has a completed write of the table, or the listing that it was built from.
+#[must_use]
+pub fn has_write(metadata: &Timeline, write: &Instant) -> bool {
+    metadata.completed_writes().any(|instant| has(instant, write))
+}
+
+fn has(instant: &Instant, write: &Instant) -> bool {
+    instant.is_completed_write() && (instant.requested_time == write.requested_time || lists(instant, write))
+}
+
+/// Whether an instant of the metadata table is the initialisation of its list of files, from a listing that has those of `write`.
+fn lists(instant: &Instant, write: &Instant) -> bool {
+    let time = instant.requested_time.as_str();
+    match (&instant.completion_time, &write.completion_time) {
+        (Some(completed), Some(written)) => time == INIT_TIME && completed > written,
+        _ => time.strip_suffix(INIT_SUFFIX).is_some_and(|last| last >= write.requested_time.as_str()),
+    }
+}
+
+/// The requested times of pending instants of any action.
+#[must_use]
+pub fn pending(timeline: &Timeline) -> BTreeSet<RequestedTime> {
+    let completed: BTreeSet<&RequestedTime> = timeline
+        .instants()
+        .iter()
+        .filter(|instant| instant.is_completed())
+        .map(|instant| &instant.requested_time)
+        .collect();
+    let times = timeline.instants().iter().map(|instant| &instant.requested_time);
+    times.filter(|time| !completed.contains(time)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::timeline;
+
+    #[test]
+    fn initialisations_are_not_ahead_of_the_table() {
+        for (table, metadata, expected) in [
+            (vec![], vec!["00000000000000000.deltacommit", "00000000000000002.deltacommit"], false),
+            (vec![], vec!["20240101000000000.deltacommit"], true),
+            (
+                vec!["20240101000000000.deltacommit"],
+                vec!["00000000000000001.deltacommit", "20240101000000000010.deltacommit"],
+                false,
+            ),
+            (vec!["20240101000000000.deltacommit"], vec!["20240101000000001.deltacommit"], true),
+            (vec!["20240101000000000.inflight"], vec!["20240101000000000.deltacommit"], true),
+            // The commit at the end of a restore of Hudi, and one after it.
+            (
+                vec!["20240101000000100_20240101000000900.restore"],
+                vec!["20240101000000500_20240101000000600.deltacommit"],
+                false,
+            ),
+            (
+                vec!["20240101000000100_20240101000000900.restore"],
+                vec!["20240101000000901_20240101000000902.deltacommit"],
+                true,
+            ),
+        ] {
+            assert_eq!(is_ahead(&timeline(&table), &timeline(&metadata)), expected, "{table:?} {metadata:?}");
+        }
+    }
+
+    #[test]
+    fn initialisations_are_known_by_their_times() {
+        for (time, expected) in [
+            ("00000000000000002", true),
+            ("00000000000000010", true),
+            ("20240101000000000010", true),
+            ("20240101000000000012", true),
+            ("20240101000000000001", false),
+            ("20240101000000000006", false),
+            ("20240101000000000", false),
+        ] {
+            assert_eq!(is_init_instant(&RequestedTime::from(time)), expected, "{time}");
+        }
+    }
+
+    #[test]
+    fn what_is_pending_of_any_action() {
+        let of = timeline(&["1.deltacommit", "2.clean.inflight", "3.commit", "3.compaction.requested", "4.inflight"]);
+        assert_eq!(Vec::from_iter(pending(&of)), ["2", "4"]);
+    }
+
+    #[test]
+    fn a_metadata_table_without_the_newest_write_is_not_believed() {
+        let table = timeline(&["1.deltacommit", "2.deltacommit", "3.deltacommit.inflight", "4.clean"]);
+        assert!(check_newest(&table, &timeline(&["0.deltacommit", "2.deltacommit"])).is_ok());
+        for metadata in [&["1.deltacommit"][..], &["2.deltacommit.inflight"], &[]] {
+            assert!(check_newest(&table, &timeline(metadata)).is_err());
+        }
+        assert!(check_newest(&timeline(&["3.deltacommit.inflight"]), &timeline(&[])).is_ok());
+    }
+
+    #[test]
+    fn an_initialisation_has_the_writes_that_were_completed_before_it() {
+        let old = timeline(&["20240101000000000.deltacommit", "20240102000000000.commit"]);
+        assert!(check_newest(&old, &timeline(&["20240102000000000010.deltacommit"])).is_ok());
+        assert!(check_newest(&old, &timeline(&["20240101000000000010.deltacommit"])).is_err());
+        let new = timeline(&["20240102000000000_20240102000001000.deltacommit"]);
+        let initialised = |completed| timeline(&[&format!("00000000000000000_{completed}.deltacommit")]);
+        assert!(check_newest(&new, &initialised("20240102000001001")).is_ok());
+        assert!(check_newest(&new, &initialised("20240102000000999")).is_err());
+    }
+}
