@@ -12,12 +12,3 @@ pub mod filter;
 pub mod hfile;
 pub mod log;
 pub mod orc;
-
-#[allow(unused_imports)]
-use mortice_avro as avro;
-#[allow(unused_imports)]
-use mortice_base::{
-    Error, ErrorKind, cursor, edit_distance, error, gzip, names, progress, protobuf, trusted, zone_rules,
-};
-#[allow(unused_imports)]
-use mortice_storage as storage;

@@ -7,8 +7,8 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema as ArrowSchema;
 use arrow_select::concat::concat_batches;
 
-use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, Encoder, Schema, arrow_schema};
-use crate::error::{Error, Result};
+use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, Encoder, Schema, arrow_schema};
+use mortice_base::error::{Error, Result};
 
 /// Rows that are brought into their Avro form at a time.
 const ROWS: usize = 8192;

@@ -2,7 +2,7 @@
 
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// How pages are compressed. Hudi's default is gzip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

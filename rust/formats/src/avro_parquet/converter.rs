@@ -10,8 +10,8 @@ use super::avro_rows::through_avro;
 use super::direct::direct;
 use super::lists::ListStructure;
 use super::stored::{stored, stored_schema};
-use crate::avro::{ArrowMapping, Encoder, Field, Schema, arrow_schema};
-use crate::error::{Error, Result};
+use mortice_avro::{ArrowMapping, Encoder, Field, Schema, arrow_schema};
+use mortice_base::error::{Error, Result};
 
 /// Converts batches to the columns that a parquet file of a record schema stores. Columns are matched to fields by name.
 ///

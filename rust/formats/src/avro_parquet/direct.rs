@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, new_null_ar
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::avro::{Decimal, Record, Type};
+use mortice_avro::{Decimal, Record, Type};
 
 /// A column as `target`, which is the Arrow type of `ty` in files.
 pub(super) fn direct(ty: &Type, column: &ArrayRef, target: &DataType) -> Option<ArrayRef> {

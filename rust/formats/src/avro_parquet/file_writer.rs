@@ -15,7 +15,7 @@ use parquet::file::writer::SerializedFileWriter;
 
 use super::gzip_pages::{GzipChunk, GzipPages};
 use super::{ParquetCodec, ParquetColumns, parquet_schema};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Bytes of a row group: parquet-mr's default.
 pub const ROW_GROUP_BYTES: usize = 128 << 20;
@@ -199,9 +199,9 @@ mod tests {
     use parquet::file::properties::WriterProperties;
 
     use super::*;
-    use crate::ErrorKind;
-    use crate::avro::Schema;
     use crate::avro_parquet::ListStructure;
+    use mortice_avro::Schema;
+    use mortice_base::ErrorKind;
 
     const SCHEMA: &str = r#"{"type":"record","name":"t","fields":[{"name":"key","type":"string"},
         {"name":"few","type":["null","string"]},{"name":"n","type":["null","int"]},{"name":"x","type":"double"},

@@ -14,8 +14,8 @@ use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-use crate::error::Error;
-use crate::gzip::GzipCompressor;
+use mortice_base::error::Error;
+use mortice_base::gzip::GzipCompressor;
 
 /// The stores of a file's column chunks.
 pub(super) struct GzipPages {

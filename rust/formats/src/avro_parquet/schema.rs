@@ -20,8 +20,8 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::{SchemaDescriptor, Type as ParquetType, TypePtr};
 
 use super::lists::ListStructure;
-use crate::avro::{Field, Schema, Type, Vector};
-use crate::error::{Error, Result};
+use mortice_avro::{Field, Schema, Type, Vector};
+use mortice_base::error::{Error, Result};
 
 /// The parquet schema of a record schema.
 ///
@@ -213,7 +213,7 @@ mod tests {
         {
             let nested = format!(r#"{{"name":"a","type":{{"type":"array","items":{ty}}}}}"#);
             let error = printed(&nested).unwrap_err();
-            assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+            assert_eq!(error.kind(), mortice_base::ErrorKind::Unsupported);
             assert!(error.to_string().contains("a.element") && error.to_string().contains(word), "{error}");
         }
     }

@@ -13,8 +13,8 @@ use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef};
 
 use super::lists::ListStructure;
-use crate::avro::{ArrowMapping, Decimal, Record, Schema, Type, arrow_schema, shortest};
-use crate::error::{Error, Result};
+use mortice_avro::{ArrowMapping, Decimal, Record, Schema, Type, arrow_schema, shortest};
+use mortice_base::error::{Error, Result};
 
 /// The columns' types in the parquet file.
 pub(super) fn stored_schema(schema: &Schema, lists: ListStructure) -> Result<SchemaRef> {

@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 
 use super::reader::BaseBatches;
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// The batches that `read_next` returns, up to the first `None` or error. After that it is not called again.
 pub fn batches_until_end(mut read_next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static) -> BaseBatches {
@@ -25,7 +25,7 @@ mod tests {
     use arrow_schema::Schema;
 
     use super::*;
-    use crate::error::Error;
+    use mortice_base::error::Error;
 
     #[test]
     fn nothing_follows_an_error() {

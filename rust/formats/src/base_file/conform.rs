@@ -30,8 +30,8 @@ use arrow_array::{
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
 
-use crate::avro::{self, HUDI_TYPE, LogicalRecord, TYPED_VALUE, VectorShape, are_vectors, shredded_variant};
-use crate::error::{Error, Result};
+use mortice_avro::{self as avro, HUDI_TYPE, LogicalRecord, TYPED_VALUE, VectorShape, are_vectors, shredded_variant};
+use mortice_base::error::{Error, Result};
 
 /// The type to read a column as, so that conforming it loses nothing: INT96 times, which would overflow in nanoseconds, are
 /// read in microseconds.

@@ -15,11 +15,11 @@ use arrow_schema::{DataType, SchemaRef};
 use super::conform::conform_field;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
-use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
-use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
 use crate::hfile::{Cell, Cells, HFile};
-use crate::storage::FileSource;
+use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
+use mortice_base::error::{Error, Result};
+use mortice_storage::FileSource;
 
 /// The field that a writer leaves blank (`HoodieAvroHFileReaderImplBase.KEY_FIELD_NAME`), independent of the table's key fields.
 const KEY_FIELD: &str = "key";

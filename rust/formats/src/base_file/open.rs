@@ -6,8 +6,8 @@ use super::hfile::HFileBase;
 use super::orc::OrcBase;
 use super::parquet::ParquetFile;
 use super::reader::BaseFile;
-use crate::error::{Error, Result};
-use crate::storage::FileSource;
+use mortice_base::error::{Error, Result};
+use mortice_storage::FileSource;
 
 /// Opens a base file by its name's extension; formats that this release does not read are refused by name.
 pub fn open(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {

@@ -11,10 +11,10 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use super::conform::{conform, conformed};
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
-use crate::error::Result;
 use crate::filter::{BoundFilter, ColumnBounds};
 use crate::orc::{ColumnStatistics, OrcFile, StatisticsRange};
-use crate::storage::FileSource;
+use mortice_base::error::Result;
+use mortice_storage::FileSource;
 
 /// The name under which Hudi's writer leaves the Avro schema (`HoodieOrcConfig.AVRO_SCHEMA_METADATA_KEY`).
 const AVRO_SCHEMA: &str = "orc.avro.schema";

@@ -16,7 +16,7 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use crate::gzip::{MAX_RATIO, inflate_member, inflate_stream};
+use mortice_base::gzip::{MAX_RATIO, inflate_member, inflate_stream};
 
 /// The most bytes of a page: its length is a signed integer of 32 bits in its header.
 const MAX_PAGE: usize = i32::MAX as usize;

@@ -26,9 +26,9 @@ use super::pages::ColumnPages;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use super::statistics::bounds;
-use crate::error::{Error, Result};
 use crate::filter::{BoundFilter, ColumnBounds};
-use crate::storage::FileSource;
+use mortice_base::error::{Error, Result};
+use mortice_storage::FileSource;
 
 /// The key under which Avro writers leave their schema.
 const AVRO_SCHEMA: &str = "parquet.avro.schema";

@@ -5,8 +5,8 @@ use std::ops::Range;
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, SchemaRef};
 
-use crate::error::Result;
 use crate::filter::{BoundFilter, ColumnBounds};
+use mortice_base::error::Result;
 
 /// Record batches of a base file, in the file's order.
 pub type BaseBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -57,11 +57,11 @@ pub trait BaseFile: Send {
     /// The rows that are left, by their numbers in the file: ranges in order.
     fn kept_rows(&self) -> Vec<Range<u64>>;
 
-    /// Leaves out all rows but these of the file, given as [`BaseFile::kept_rows`] gives them. [`crate::ErrorKind::Unsupported`] where the
+    /// Leaves out all rows but these of the file, given as [`BaseFile::kept_rows`] gives them. [`mortice_base::ErrorKind::Unsupported`] where the
     /// format has no numbers of rows.
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()>;
 
     /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types. Columns
-    /// that the file has not are null. [`crate::ErrorKind::Unsupported`] where the file's type cannot become the wanted one.
+    /// that the file has not are null. [`mortice_base::ErrorKind::Unsupported`] where the file's type cannot become the wanted one.
     fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches>;
 }

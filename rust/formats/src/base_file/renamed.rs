@@ -9,9 +9,9 @@ use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, RecordBatch
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 
 use super::reader::{BaseBatches, BaseFile};
-use crate::error::{Error, Result};
 use crate::filter::{BoundFilter, ColumnBounds};
-use crate::names::FieldNames;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::FieldNames;
 
 /// The file with its columns under the table's names.
 #[must_use]

@@ -20,11 +20,11 @@ use arrow_select::take::take;
 use super::batches::batches_until_end;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
-use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
-use crate::names::meta_columns;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
 
-/// The skeleton and its source, as one file. `path_values` are those of the partition columns. [`crate::ErrorKind::InvalidTable`] where
+/// The skeleton and its source, as one file. `path_values` are those of the partition columns. [`mortice_base::ErrorKind::InvalidTable`] where
 /// they do not have the same number of rows: the source was changed since.
 pub fn stitched(
     skeleton: Box<dyn BaseFile>,

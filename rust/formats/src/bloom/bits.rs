@@ -1,7 +1,7 @@
 //! One row of bits.
 
-use crate::cursor::Cursor;
-use crate::error::Result;
+use mortice_base::cursor::Cursor;
+use mortice_base::error::Result;
 
 /// Bits in bytes, the lowest bit of a byte first.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use super::bits::Bits;
 use super::filter::{BloomFilter, BloomType};
 use super::hash::{HashKind, Hashing};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// The size of a filter; the defaults are Hudi's.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -225,7 +225,7 @@ mod tests {
             BloomOptions { error_rate: f64::NAN, ..default },
             BloomOptions { entries: u32::MAX, ..default },
         ] {
-            assert_eq!(BloomBuilder::new(&options).unwrap_err().kind(), crate::ErrorKind::InvalidArgument);
+            assert_eq!(BloomBuilder::new(&options).unwrap_err().kind(), mortice_base::ErrorKind::InvalidArgument);
         }
         assert!(BloomBuilder::new(&default).unwrap().add(b"").is_err());
     }

@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::bits::Bits;
 use super::hash::{HashKind, Hashing};
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// The version in a header. A positive number in its place is the number of hashes of an older layout.
 const VERSION: i32 = -1;
@@ -64,7 +64,8 @@ impl BloomFilter {
     /// # Errors
     /// `InvalidTable` if the text is no such filter.
     pub fn parse(text: &str, kind: BloomType) -> Result<Self> {
-        let damaged = |error: Error| error.with_kind(crate::ErrorKind::InvalidTable).with_offset_in("the Bloom filter");
+        let damaged =
+            |error: Error| error.with_kind(mortice_base::ErrorKind::InvalidTable).with_offset_in("the Bloom filter");
         let bytes = STANDARD
             .decode(text.trim_ascii())
             .map_err(|error| Error::invalid_table("invalid Bloom filter: not base64").caused_by(error))?;
@@ -178,7 +179,7 @@ mod tests {
             ([header(1, 1, 8), vec![0, 0]].concat(), "1 bytes follow its end"),
         ] {
             let error = parse(&bytes, BloomType::Simple);
-            assert_eq!(error.kind(), crate::ErrorKind::InvalidTable, "{error}");
+            assert_eq!(error.kind(), mortice_base::ErrorKind::InvalidTable, "{error}");
             assert!(error.to_string().contains(word), "{error}");
         }
         let rows = |rows: i32, row: Vec<u8>| {

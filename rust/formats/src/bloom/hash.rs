@@ -2,7 +2,7 @@
 //!
 //! A key's hashes are chained: each is computed with the one before as its seed, the first with 0.
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Hash functions by their code in the filter's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

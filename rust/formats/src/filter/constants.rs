@@ -4,7 +4,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 
 use super::evaluate::BoundFilter;
 use super::expr::{Filter, Term};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 impl Filter {
     /// Returns the filter that remains for rows in which the columns of `constants` have the values of its only row. `None` if no
@@ -83,6 +83,6 @@ mod tests {
             assert_eq!(remaining(vec![list]), None);
         }
         let misfit = Filter::any_of(vec![vec![term("day", Operator::Eq, &["x"])]]).with_constants(&constants());
-        assert_eq!(misfit.unwrap_err().kind(), crate::ErrorKind::InvalidArgument);
+        assert_eq!(misfit.unwrap_err().kind(), mortice_base::ErrorKind::InvalidArgument);
     }
 }

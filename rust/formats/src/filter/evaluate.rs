@@ -19,7 +19,7 @@ use arrow_select::filter::{filter_record_batch, prep_null_mask_filter};
 
 use super::expr::{Filter, Operator, Term};
 use super::literal::array_of;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// A filter whose columns exist and whose literals are of their types.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub(super) struct BoundTerm {
 }
 
 impl BoundFilter {
-    /// Binds to a schema. [`crate::ErrorKind::InvalidArgument`] for unknown or nested columns and for literals that are not
+    /// Binds to a schema. [`mortice_base::ErrorKind::InvalidArgument`] for unknown or nested columns and for literals that are not
     /// exactly values of their column's type.
     pub fn bind(filter: &Filter, schema: &Schema) -> Result<Self> {
         let bound = |all: &Vec<Term>| all.iter().map(|term| BoundTerm::bind(term, schema)).collect::<Result<Vec<_>>>();
@@ -306,7 +306,7 @@ mod tests {
             (Arc::new(Float64Array::from(vec![1.0])) as ArrayRef, Literal::Int((1 << 53) + 1)),
         ] {
             let error = fits(array, literal.clone()).unwrap_err();
-            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument, "{literal}");
+            assert_eq!(error.kind(), mortice_base::ErrorKind::InvalidArgument, "{literal}");
         }
     }
 

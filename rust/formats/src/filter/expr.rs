@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// A value to compare with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

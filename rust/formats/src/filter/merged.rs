@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::evaluate::{BoundFilter, BoundTerm};
 use super::prune::{ColumnBounds, and};
-use crate::error::Result;
+use mortice_base::error::Result;
 
 impl BoundFilter {
     /// Which of several groups of files can give a row that passes. `bounds` are those of a column, by its ordinal, in all files, and

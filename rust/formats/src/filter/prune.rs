@@ -26,7 +26,7 @@ use arrow_schema::{DataType, SortOptions};
 
 use super::evaluate::{BoundFilter, BoundTerm, canonical, failed};
 use super::expr::Operator;
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// What is known of the values of one column in each of several stretches of rows; null where it is not known.
 #[derive(Debug, Clone)]

@@ -14,8 +14,8 @@
 use bytes::Bytes;
 
 use super::codec::Codec;
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// Bytes of a block's header.
 pub(super) const HEADER: usize = 33;

@@ -13,8 +13,8 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::index::{KEY_AROUND_ROW, before_and_after, has_low_bits};
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// The kind of a cell that holds a value (`KeyValue.Type.Put`).
 const PUT: u8 = 4;
@@ -168,7 +168,7 @@ fn place(key_at: usize, key_len: usize, value_at: usize, value_len: usize) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use mortice_base::error::ErrorKind;
 
     /// A cell of that kind, with a family if it is to have one.
     fn cell(row: &[u8], family: &[u8], kind: u8, value: &[u8]) -> Vec<u8> {

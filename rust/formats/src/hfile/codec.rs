@@ -5,8 +5,8 @@
 use bytes::Bytes;
 use libdeflater::Decompressor;
 
-use crate::error::{Error, Result};
-use crate::gzip::{MAX_RATIO, inflate_member, inflate_stream};
+use mortice_base::error::{Error, Result};
+use mortice_base::gzip::{MAX_RATIO, inflate_member, inflate_stream};
 
 /// Bytes that one block may decompress to. Hudi asks for blocks of 1 MiB; a block is longer only where one record is.
 const MAX_DECOMPRESSED: usize = 1 << 30;
@@ -104,7 +104,7 @@ mod tests {
     use flate2::write::GzEncoder;
 
     use super::*;
-    use crate::error::ErrorKind;
+    use mortice_base::error::ErrorKind;
 
     fn compressed(bytes: &[u8]) -> Bytes {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());

@@ -9,7 +9,7 @@ use super::fetch::TailSource;
 use super::index::{BlockIndexEntry, root};
 use super::search_keys::SearchKeys;
 use super::trailer::Trailer;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// What it takes to find a data block and to read it.
 pub(super) struct DataBlocks {

@@ -8,7 +8,7 @@ use super::codec::Codec;
 use super::fetch::TailSource;
 use super::index::{BlockIndexEntry, before_and_after, below_root};
 use super::search_keys::SearchKeys;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// What is needed to read an index block, and what is looked for.
 pub(super) struct IndexDescent<'a> {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::trailer::TRAILER;
-use crate::error::{Error, Result};
-use crate::storage::FileSource;
+use mortice_base::error::{Error, Result};
+use mortice_storage::FileSource;
 
 /// A source, and its last bytes: a window, but not less than the trailer.
 pub(super) struct TailSource {

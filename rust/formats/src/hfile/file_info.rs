@@ -7,9 +7,9 @@
 
 use bytes::Bytes;
 
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
-use crate::protobuf::{FieldValue, delimited, fields};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
+use mortice_base::protobuf::{FieldValue, delimited, fields};
 
 const MAGIC: &[u8; 4] = b"PBUF";
 /// The value of `KEY_VALUE_VERSION` under which each cell ends in a sequence number (`HFileWriterImpl`).
@@ -97,7 +97,7 @@ fn entry(pair: &[u8]) -> Result<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use mortice_base::error::ErrorKind;
 
     fn info(entries: &[(&str, &[u8])]) -> Bytes {
         let mut message = Vec::new();

@@ -16,8 +16,8 @@
 use bytes::Bytes;
 
 use super::block::HEADER;
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// Bytes around a row in a cell's key: its length (2), that of the family (1), timestamp (8), kind (1).
 pub(super) const KEY_AROUND_ROW: usize = 12;
@@ -200,7 +200,7 @@ fn vint(cursor: &mut Cursor<'_>) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use mortice_base::error::ErrorKind;
 
     const LIMIT: u64 = 10_000;
 

@@ -12,8 +12,8 @@ use super::scan::HFileScan;
 use super::search_keys::SearchKeys;
 use super::seek::HFileSeek;
 use super::trailer::Trailer;
-use crate::error::Result;
-use crate::storage::FileSource;
+use mortice_base::error::Result;
+use mortice_storage::FileSource;
 
 /// An HFile: keys in the order of their unsigned bytes, each with a value.
 ///
@@ -24,7 +24,7 @@ pub struct HFile {
 }
 
 impl HFile {
-    /// Reads the trailer, the root index and the file info of a whole base file, or of a [`crate::storage::SectionSource`] of a log.
+    /// Reads the trailer, the root index and the file info of a whole base file, or of a [`mortice_storage::SectionSource`] of a log.
     ///
     /// # Errors
     /// `CorruptLog` where the bytes contradict themselves; `Unsupported`, by name, for other codecs than GZ and NONE, encryption, other

@@ -6,7 +6,7 @@ use std::vec::IntoIter;
 use super::cell::{Cell, CellMatch, Cells};
 use super::data_blocks::DataBlocks;
 use super::index::{BlockIndexEntry, before_and_after};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// The data blocks of a file, each read when it is asked for. After an error there is nothing more.
 pub struct HFileScan {

@@ -7,7 +7,7 @@ use super::cell::Cells;
 use super::data_blocks::DataBlocks;
 use super::index::BlockIndexEntry;
 use super::search_keys::{Matcher, SearchKeys};
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing more.
 pub struct HFileSeek {

@@ -14,9 +14,9 @@
 //! HBase writes minor version 3, Hudi's own writer 0. Layout: HBase's `FixedFileTrailer`, `HFile.proto`.
 
 use super::codec::Codec;
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
-use crate::protobuf::{FieldValue, delimited, fields};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
+use mortice_base::protobuf::{FieldValue, delimited, fields};
 
 /// Bytes of the trailer.
 pub(super) const TRAILER: u64 = 4096;
@@ -150,7 +150,7 @@ fn version(bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use mortice_base::error::ErrorKind;
 
     /// A trailer of these fields, each a varint, and of these bytes.
     fn trailer(numbers: &[(u8, u64)], strings: &[(u8, &[u8])]) -> Vec<u8> {

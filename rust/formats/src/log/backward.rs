@@ -11,9 +11,9 @@ use std::sync::Arc;
 use super::block::Block;
 use super::forward::ForwardScan;
 use super::layout::{BEFORE_SIZE, LEAST_SIZE, MAGIC};
-use crate::cursor::Cursor;
-use crate::error::Result;
-use crate::storage::FileSource;
+use mortice_base::cursor::Cursor;
+use mortice_base::error::Result;
+use mortice_storage::FileSource;
 
 /// Returns the blocks of a file, last first.
 pub fn backward(source: Arc<dyn FileSource>) -> Box<dyn Iterator<Item = Result<Block>> + Send> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::header::Header;
 use super::layout::{BlockType, HeaderKey};
-use crate::error::Error;
+use mortice_base::error::Error;
 
 /// A block, valid or corrupt.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use super::block::{Block, BlockKind};
 use super::content::delete;
 use super::content::deleted::{DeletedKeys, StoredOrdering};
 use super::layout::BlockType;
-use crate::error::{Error, ErrorKind, Result};
-use crate::storage::FileSource;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_storage::FileSource;
 
 /// Returns `record_key`, `partition_path`, `ordering_value` as a string, and `ordering_type`; the last two are null for
 /// deletes without an ordering value.

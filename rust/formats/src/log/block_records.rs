@@ -12,11 +12,11 @@ use bytes::Bytes;
 use super::block::{Block, BlockKind};
 use super::content::{avro_data, hfile_data, parquet_data};
 use super::layout::{BlockType, HeaderKey};
-use crate::avro::{self, ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
-use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::names::meta_columns;
-use crate::storage::FileSource;
+use mortice_avro::{self as avro, ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_storage::FileSource;
 
 /// Returns the first two numbers of an Avro, CDC or delete block's content; `None` if it is too short.
 pub(super) fn head(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<(i32, i32)>> {

@@ -14,9 +14,9 @@ use super::block::{Block, BlockDamage, BlockKind, DamageEffect};
 use super::header::Header;
 use super::layout::{BEFORE_SIZE, BlockType, LEAST_SIZE, LOG_FORMAT_VERSION, MAGIC};
 use super::window::SourceWindow;
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
-use crate::storage::FileSource;
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
+use mortice_storage::FileSource;
 
 /// The number of bytes searched at a time for the next magic.
 const SEARCH: u64 = 1 << 20;
@@ -283,7 +283,7 @@ mod tests {
 
     use super::*;
     use crate::log::backward;
-    use crate::storage::MemoryFile;
+    use mortice_storage::MemoryFile;
 
     /// A delete block with one header entry and this content.
     fn block(content: &[u8]) -> Vec<u8> {

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use super::layout::HeaderKey;
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
 
 /// A block's header, with values as bytes of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use super::positions::positions;
 use super::record_batches::RecordBatches;
 use super::{block_deletes, block_records};
 use crate::base_file::BaseBatches;
-use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::storage::{self, FileSource, StorageOptions};
+use mortice_base::error::{Error, Result};
+use mortice_storage::{self as storage, FileSource, StorageOptions};
 
 /// An open log file.
 #[derive(Clone)]

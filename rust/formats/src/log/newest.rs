@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::backward::backward;
 use super::block::BlockKind;
 use super::layout::{BlockType, HeaderKey};
-use crate::error::Result;
-use crate::names::RequestedTime;
-use crate::storage::FileSource;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_storage::FileSource;
 
 /// Returns the schema of the last data block of a valid instant, as JSON. Schemas of partial updates, which have some
 /// of the columns only, and those in headers of delete blocks are skipped

@@ -18,8 +18,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 const COOKIE: u32 = 12346;
 const COOKIE_WITH_RUNS: u32 = 12347;

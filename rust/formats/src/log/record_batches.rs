@@ -11,12 +11,12 @@ use super::block_records;
 use super::content::avro_data::RecordFrames;
 use super::content::parquet_data;
 use super::layout::BlockType;
-use crate::avro::{self, ArrowMapping, Datum, Decoder, Schema};
 use crate::base_file::BaseBatches;
-use crate::error::Result;
 use crate::filter::KeyFilter;
-use crate::names::FieldNames;
-use crate::storage::FileSource;
+use mortice_avro::{self as avro, ArrowMapping, Datum, Decoder, Schema};
+use mortice_base::error::Result;
+use mortice_base::names::FieldNames;
+use mortice_storage::FileSource;
 
 /// Batches of the records of a block, in order. Offsets of errors are relative to the block's content. Ends after an
 /// error.

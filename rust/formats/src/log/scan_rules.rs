@@ -5,8 +5,8 @@
 //! | order of blocks | by block (V1); by instant (V2) if configured | the same | by instant |
 //! | the first block later than the query's instant | ends the scan, also a command block | is skipped | is skipped |
 
-use crate::names::RequestedTime;
-use crate::names::instant_range::InstantRange;
+use mortice_base::names::RequestedTime;
+use mortice_base::names::instant_range::InstantRange;
 
 /// The order in which blocks are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

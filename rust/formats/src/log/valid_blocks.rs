@@ -15,8 +15,8 @@ use std::collections::{HashMap, HashSet};
 use super::block::{Block, BlockKind};
 use super::layout::{BlockType, HeaderKey};
 use super::scan_rules::{LaterBlocks, ScanOrder, ScanRules};
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
 
 /// A block of a slice, with the ordinal of its file.
 #[derive(Debug, Clone)]
@@ -214,7 +214,7 @@ mod tests {
 
     use super::*;
     use crate::log::{BlockDamage, DamageEffect, Header};
-    use crate::names::instant_range::InstantRange;
+    use mortice_base::names::instant_range::InstantRange;
 
     const COMMITTED: &dyn Fn(&RequestedTime) -> bool = &|instant| !instant.as_str().starts_with('0');
 
@@ -384,7 +384,7 @@ mod tests {
             let mut unnamed = block(0, "1");
             unnamed.header = header(entries);
             let error = ValidBlocks::new(hudi_1_x("9")).add(0, unnamed).unwrap_err();
-            assert!(error.kind() == crate::ErrorKind::CorruptLog && error.to_string().contains(word), "{error}");
+            assert!(error.kind() == mortice_base::ErrorKind::CorruptLog && error.to_string().contains(word), "{error}");
         }
         let error = ValidBlocks::new(hudi_1_x("9")).add(0, block(0, "Rx")).unwrap_err();
         assert!(error.to_string().contains("target \"x\""), "{error}");

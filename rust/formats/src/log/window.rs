@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
-use crate::storage::FileSource;
+use mortice_base::error::{Error, Result};
+use mortice_storage::FileSource;
 
 /// The range of a source that was fetched last.
 pub(super) struct SourceWindow {

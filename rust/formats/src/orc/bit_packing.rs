@@ -1,7 +1,7 @@
 //! Numbers of some bits each, side by side, from the highest bit of the first byte on. After the last, the rest of its byte is blank.
 
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// Appends the next `count` numbers of `width` bits, 1 to 64.
 pub(super) fn unpack(cursor: &mut Cursor<'_>, width: u32, count: usize, into: &mut Vec<u64>) -> Result<()> {

@@ -10,7 +10,7 @@
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
 use super::stream::Stream;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Bytes in runs.
 #[derive(Debug, Default)]

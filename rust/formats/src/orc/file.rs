@@ -10,8 +10,8 @@ use super::column::{self, StripeColumn};
 use super::statistics::ColumnStatistics;
 use super::stripe::Stripe;
 use super::tail::OrcTail;
-use crate::error::{Error, ErrorKind, Result};
-use crate::storage::FileSource;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_storage::FileSource;
 
 /// An open ORC file.
 pub struct OrcFile {

@@ -2,7 +2,7 @@
 
 use super::stream::Stream;
 use super::{int_runs_v1, int_runs_v2};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Which form runs have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@
 //! Numbers are varints, zig-zag where they have a sign.
 
 use super::stream::zigzag;
-use crate::cursor::Cursor;
-use crate::error::Result;
+use mortice_base::cursor::Cursor;
+use mortice_base::error::Result;
 
 /// Appends the numbers of the next run.
 pub(super) fn run(cursor: &mut Cursor<'_>, signed: bool, into: &mut Vec<i64>) -> Result<()> {

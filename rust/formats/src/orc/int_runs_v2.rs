@@ -12,8 +12,8 @@
 use super::bit_packing::{closest_width, unpack, width_of};
 use super::int_runs_v1::number;
 use super::stream::zigzag;
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// Appends the numbers of the next run; `spare` is room for packed ones.
 pub(super) fn run(cursor: &mut Cursor<'_>, signed: bool, spare: &mut Vec<u64>, into: &mut Vec<i64>) -> Result<()> {

@@ -1,8 +1,8 @@
 //! What an ORC file says of the values of a column in one stripe.
 
 use super::stream::zigzag;
-use crate::error::Result;
-use crate::protobuf::{FieldValue, fields};
+use mortice_base::error::Result;
+use mortice_base::protobuf::{FieldValue, fields};
 
 /// A lower and an upper bound.
 #[derive(Debug, Clone, PartialEq)]

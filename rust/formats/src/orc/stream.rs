@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// A stream's bytes.
 #[derive(Debug, Clone, Default)]

@@ -17,9 +17,9 @@ use super::int_runs::{IntRuns, RunVersion};
 use super::stream::Stream;
 use super::tail::StripeInformation;
 use super::zone;
-use crate::error::{Error, Result};
-use crate::protobuf::{FieldValue, fields};
-use crate::storage::FileSource;
+use mortice_base::error::{Error, Result};
+use mortice_base::protobuf::{FieldValue, fields};
+use mortice_storage::FileSource;
 
 /// The streams that are read, by their numbers.
 pub(super) mod kind {

@@ -17,9 +17,9 @@ use bytes::Bytes;
 use super::compression::Compression;
 use super::statistics::ColumnStatistics;
 use super::types::{FooterType, OrcType};
-use crate::error::{Error, Result};
-use crate::protobuf::{FieldValue, fields};
-use crate::storage::FileSource;
+use mortice_base::error::{Error, Result};
+use mortice_base::protobuf::{FieldValue, fields};
+use mortice_storage::FileSource;
 
 const MAGIC: &[u8] = b"ORC";
 /// As long as a postscript can be, its length included.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
-use crate::protobuf::{FieldValue, fields};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
+use mortice_base::protobuf::{FieldValue, fields};
 
 /// Deeper nesting than this no table has; recursion ends there.
 const DEEPEST: usize = 64;
@@ -218,9 +218,9 @@ mod tests {
             vec![listed(10, &[], &[])],
             (0..100).map(|at| listed(10, &[at + 1], &[])).collect(),
         ] {
-            assert_eq!(OrcType::tree(&types).unwrap_err().kind(), crate::ErrorKind::InvalidTable);
+            assert_eq!(OrcType::tree(&types).unwrap_err().kind(), mortice_base::ErrorKind::InvalidTable);
         }
         let error = OrcType::tree(&[listed(12, &[1], &["a"]), listed(13, &[], &[])]).unwrap_err();
-        assert!(error.kind() == crate::ErrorKind::Unsupported && error.to_string().contains("union"));
+        assert!(error.kind() == mortice_base::ErrorKind::Unsupported && error.to_string().contains("union"));
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::table_config::{ordering_fields, payload_class};
 use super::{MergeSemantics, Properties, TableVersion, merge_inference, payload};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 const PROPERTY: &str = "hoodie.record.merge.property.";
 
@@ -200,7 +200,7 @@ fn payload_delete_marker(mode: &MergeMode) -> Option<DeleteMarker> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     fn merge_config(version: &str, lines: &str) -> Result<MergeConfig> {
         let text = format!("hoodie.table.version={version}\n{lines}");

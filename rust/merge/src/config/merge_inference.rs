@@ -11,7 +11,7 @@
 
 use super::table_config::{ordering_fields, payload_class};
 use super::{CustomMerge, MergeMode, Properties, TableVersion, TimelineLayout, payload};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 const COMMIT_TIME: &str = "ce9acb64-bde0-424c-9b91-f6ebba25356d";
 const EVENT_TIME: &str = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5";
@@ -111,7 +111,7 @@ fn by_strategy(id: &str) -> MergeMode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     const LATEST: &str = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload";
     const DEFAULT: &str = "org.apache.hudi.common.model.DefaultHoodieRecordPayload";

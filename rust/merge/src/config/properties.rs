@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Properties by key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Properties {
     /// Parses the text.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidTable`] where a `\u` is not followed by four hexadecimal digits, with the line.
+    /// [`mortice_base::ErrorKind::InvalidTable`] where a `\u` is not followed by four hexadecimal digits, with the line.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let (text, _) = decoded(bytes);
         let entries = logical_lines(&text).iter().filter_map(|line| line.entry().transpose()).collect::<Result<_>>()?;
@@ -215,7 +215,7 @@ mod tests {
         for wrong in [r"a=\u12", r"a=\u12g4", r"\uxxxx=1", r"a=\u+123"] {
             assert_eq!(
                 Properties::parse(wrong.as_bytes()).unwrap_err().kind(),
-                crate::ErrorKind::InvalidTable,
+                mortice_base::ErrorKind::InvalidTable,
                 "{wrong}"
             );
         }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::properties::{Properties, decoded, logical_lines};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 pub(super) const NAME: &str = "hoodie.table.name";
 pub(super) const DATABASE: &str = "hoodie.database.name";
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), expected);
         let again = PropertiesFile::parse(expected.as_bytes()).unwrap();
         assert_eq!((again.get("a b"), again.properties()), (Some(" x=\t😀"), file.properties()));
-        assert_eq!(file.update_checksum().unwrap_err().kind(), crate::ErrorKind::InvalidTable);
+        assert_eq!(file.update_checksum().unwrap_err().kind(), mortice_base::ErrorKind::InvalidTable);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::Properties;
 use super::properties_file::{CHECKSUM, DATABASE, NAME, table_checksum};
-use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{self, Storage, StorageOptions};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_storage::{self as storage, Storage, StorageOptions};
 
 const FOLDER: &str = ".hoodie";
 const MAIN: &str = ".hoodie/hoodie.properties";

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::property_files;
 use super::{MergeConfig, MergeSemantics, Properties, TableVersion, TimelineLayout};
-use crate::error::{Error, Result};
-use crate::storage::Storage;
+use mortice_base::error::{Error, Result};
+use mortice_storage::Storage;
 
 /// Whether updates go to logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -310,7 +310,7 @@ fn flag(properties: &Properties, key: &str, default: bool) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     fn table_config(text: &str) -> Result<TableConfig> {
         let config = TableConfig::from_properties(Properties::parse(text.as_bytes())?)?;

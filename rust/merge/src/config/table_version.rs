@@ -15,7 +15,7 @@
 use std::fmt;
 
 use super::Properties;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// A supported table version, 0 to 9.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -104,7 +104,7 @@ impl fmt::Display for TableVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     fn parse(version: &str, layout: &str) -> Result<TableVersion> {
         let entries = [("hoodie.table.version", version), ("hoodie.timeline.layout.version", layout)];

@@ -3,9 +3,9 @@
 use arrow_array::RecordBatch;
 
 use super::key_columns::KeyColumns;
-use crate::error::Result;
 use crate::merge::engine::BaseKeys;
 use crate::merge::{BaseRows, OrderingColumn};
+use mortice_base::error::Result;
 
 impl BaseKeys for KeyColumns {
     fn keys(&self, rows: &RecordBatch, first: u64) -> Result<BaseRows> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::config::{TableConfig, option_values};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 const CLASS: &str = "hoodie.datasource.write.keygenerator.class";
 const TYPE: &str = "hoodie.datasource.write.keygenerator.type";
@@ -23,8 +23,8 @@ pub(super) enum RowGenerator {
 }
 
 impl RowGenerator {
-    /// Decides for a table. [`crate::ErrorKind::Unsupported`], by name, for generators of the user's own and of Spark SQL;
-    /// [`crate::ErrorKind::InvalidArgument`] if the options name another one than the table.
+    /// Decides for a table. [`mortice_base::ErrorKind::Unsupported`], by name, for generators of the user's own and of Spark SQL;
+    /// [`mortice_base::ErrorKind::InvalidArgument`] if the options name another one than the table.
     pub(super) fn choose(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
         let option = [CLASS, TYPE].iter().find_map(|name| {
             let value = options.get(*name).map(|value| value.trim()).filter(|value| !value.is_empty())?;

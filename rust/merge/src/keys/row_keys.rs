@@ -15,8 +15,8 @@ use super::row_generator::RowGenerator;
 use super::row_partitions::{RowPartitions, checked_type, missing};
 use super::row_text;
 use crate::config::{TableConfig, option_values};
-use crate::error::{Error, Result};
-use crate::names::{RequestedTime, meta_columns};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{RequestedTime, meta_columns};
 
 const CONSISTENT: &str = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled";
 
@@ -282,8 +282,8 @@ mod tests {
     use arrow_array::{ArrayRef, Date32Array, Int64Array};
 
     use super::*;
-    use crate::ErrorKind;
     use crate::config::Properties;
+    use mortice_base::ErrorKind;
 
     fn config(lines: &str) -> TableConfig {
         let text = format!("hoodie.table.name=t\nhoodie.record.merge.mode=COMMIT_TIME_ORDERING\n{lines}\n");

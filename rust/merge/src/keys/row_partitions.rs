@@ -14,7 +14,7 @@ use super::row_generator::{RowGenerator, kinds_of, partition_kinds};
 use super::row_text;
 use super::row_times::RowTimes;
 use crate::config::TableConfig;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 const FIELDS_OPTION: &str = "hoodie.datasource.write.partitionpath.field";
 const CONSISTENT: &str = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled";
@@ -39,7 +39,7 @@ struct PathPart {
 }
 
 impl RowPartitions {
-    /// Of a table whose rows have these columns. [`crate::ErrorKind::InvalidArgument`] if one is missing.
+    /// Of a table whose rows have these columns. [`mortice_base::ErrorKind::InvalidArgument`] if one is missing.
     pub(super) fn new(
         config: &TableConfig,
         generator: RowGenerator,
@@ -159,7 +159,7 @@ impl RowPartitions {
     }
 }
 
-/// The type of a field. [`crate::ErrorKind::InvalidArgument`] if the rows do not have it.
+/// The type of a field. [`mortice_base::ErrorKind::InvalidArgument`] if the rows do not have it.
 pub(super) fn checked_type<'a>(field: &FieldPath, schema: &'a Schema) -> Result<&'a arrow_schema::DataType> {
     field.type_in(schema).ok_or_else(|| {
         let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();

@@ -22,10 +22,10 @@ use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::{DataType, TimeUnit};
 use chrono::{DateTime, Local, NaiveDateTime};
 
-use crate::avro;
-use crate::error::{Error, Result};
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
 
-/// Refuses types that cannot be in a key or partition path. [`crate::ErrorKind::Unsupported`], with the column's name.
+/// Refuses types that cannot be in a key or partition path. [`mortice_base::ErrorKind::Unsupported`], with the column's name.
 pub(super) fn check_type(name: &str, kind: &DataType) -> Result<()> {
     let remedy = match kind {
         DataType::Boolean

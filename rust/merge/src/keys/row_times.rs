@@ -13,7 +13,7 @@ use super::row_text;
 use super::time_pattern::TimePattern;
 use super::time_zone::TimeZone;
 use crate::config::TableConfig;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 const PREFIXES: [&str; 2] = ["hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased."];
 const DATE_FORMAT: &str = "hoodie.keygen.timebased.input.dateformat";

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, Datelike, NaiveDate, Timelike};
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// A pattern, compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ struct Fields {
 }
 
 impl TimePattern {
-    /// Compiles `pattern`; `option` is named in errors. [`crate::ErrorKind::Unsupported`] for other letters.
+    /// Compiles `pattern`; `option` is named in errors. [`mortice_base::ErrorKind::Unsupported`] for other letters.
     pub(super) fn new(option: &str, pattern: &str) -> Result<Self> {
         let mut items: Vec<Item> = Vec::new();
         let mut letters = pattern.chars().peekable();

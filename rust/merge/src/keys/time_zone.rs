@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crate::zone_rules::ZoneRules;
+use mortice_base::zone_rules::ZoneRules;
 
 /// Days in seconds: no two transitions are closer, and no offset is larger.
 const MARGIN: i64 = 86_400;

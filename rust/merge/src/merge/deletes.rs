@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Scalar, StringArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Columns that may mark a row as deleted; null never does.
 #[derive(Debug, Clone, Default)]

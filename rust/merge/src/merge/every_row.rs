@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 use super::input::{LogBatch, LogKind, LogSink, RowRef};
 use super::outcome::MergeOutcome;
-use crate::error::{Error, Result};
-use crate::filter::KeyFilter;
+use mortice_base::error::{Error, Result};
+use mortice_formats::filter::KeyFilter;
 
 /// The rows of a log.
 #[derive(Default)]

@@ -11,8 +11,8 @@ use super::key_index::{AHEAD, KeyHash, KeyIndex};
 use super::orderings::{OrderingFlags, OrderingValues};
 use super::record_groups::{GroupRecord, RecordGroups};
 use super::rules::{DeleteState, MergeSide};
-use crate::error::{Error, Result};
-use crate::filter::KeyFilter;
+use mortice_base::error::{Error, Result};
+use mortice_formats::filter::KeyFilter;
 
 /// No record before this one.
 const NONE: u32 = u32::MAX;

@@ -5,8 +5,8 @@ use arrow_array::Array;
 use super::input::{LogBatch, LogKind, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex, KeyRange};
 use super::rules::{DeleteState, MergeSide};
-use crate::error::{Error, Result};
-use crate::filter::KeyFilter;
+use mortice_base::error::{Error, Result};
+use mortice_formats::filter::KeyFilter;
 
 /// One record of a batch, its key found in the index.
 pub(super) struct IncomingRecord<'a> {

@@ -5,8 +5,8 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::ordering::OrderingColumn;
-use crate::error::{Error, Result};
-use crate::filter::KeyFilter;
+use mortice_base::error::{Error, Result};
+use mortice_formats::filter::KeyFilter;
 
 /// A reference to a log record: its source, and its place there. What a place is depends on the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

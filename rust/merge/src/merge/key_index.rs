@@ -17,8 +17,8 @@ use super::input::RowRef;
 use super::key_table::KeyTable;
 use super::orderings::{OrderingFlags, OrderingValues};
 use super::rules::{DeleteState, MergeSide};
-use crate::error::{Error, Result};
-use crate::trusted::prefetch;
+use mortice_base::error::{Error, Result};
+use mortice_base::trusted::prefetch;
 
 /// The record of one key.
 #[derive(Debug, Clone, Copy)]

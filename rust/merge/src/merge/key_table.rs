@@ -11,7 +11,7 @@
 //! Most base rows have no entry. A blocked Bloom filter excludes 19 in 20 of them: each key sets three bits of one word, at most ten
 //! keys a word on average. It takes a tenth of the memory of the table, and so may stay in a smaller cache.
 
-use crate::trusted::prefetch;
+use mortice_base::trusted::prefetch;
 
 /// Entries of a bucket.
 const WAYS: usize = 12;

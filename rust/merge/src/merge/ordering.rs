@@ -27,7 +27,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// One ordering value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub enum OrderingColumn {
 }
 
 impl OrderingColumn {
-    /// The values of a column of the table; [`crate::ErrorKind::Unsupported`] for types that have no order in Hudi.
+    /// The values of a column of the table; [`mortice_base::ErrorKind::Unsupported`] for types that have no order in Hudi.
     pub fn from_array(array: &ArrayRef) -> Result<Self> {
         Ok(match array.data_type() {
             DataType::Boolean => {

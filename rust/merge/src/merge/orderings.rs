@@ -3,8 +3,8 @@
 
 use super::ordering::OrderingValue;
 use super::rules::MergeSide;
-use crate::error::{Error, Result};
-use crate::trusted::prefetch;
+use mortice_base::error::{Error, Result};
+use mortice_base::trusted::prefetch;
 
 /// What is stored of an ordering value beside the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use arrow_select::interleave::interleave;
 use super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::outcome::MergeOutcome;
 use super::patch::{RowPatch, patched};
-use crate::error::{Error, Result};
-use crate::names::meta_columns;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
 
 /// What is done with deleted rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, Offs
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::interleave::interleave;
 
-use crate::trusted::strings;
+use mortice_base::trusted::strings;
 
 /// A row that another one replaces.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::input::{FetchedRows, RecordFetcher, RowRef};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Batches of records: [`RowRef::source`] is the ordinal of the batch, [`RowRef::at`] the row in it.
 pub struct RecordBatches {

@@ -24,7 +24,7 @@ use super::ordering::OrderingValue;
 use super::orderings::{OrderingFlags, OrderingValues};
 use super::outcome::MergeOutcome;
 use super::rules::{DeleteState, MergeSide};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Log records by key.
 #[derive(Default)]

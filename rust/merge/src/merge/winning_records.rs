@@ -14,8 +14,8 @@ use super::key_index::{AHEAD, KeyHash, KeyIndex};
 use super::ordering::{OrderingColumn, OrderingValue};
 use super::outcome::MergeOutcome;
 use super::rules::{DeleteState, RecordMergeRules};
-use crate::error::{Error, Result};
-use crate::filter::KeyFilter;
+use mortice_base::error::{Error, Result};
+use mortice_formats::filter::KeyFilter;
 
 /// The winning log record of each key.
 pub struct WinningRecords {

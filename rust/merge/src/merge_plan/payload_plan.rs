@@ -4,10 +4,10 @@ use super::field_absence::FieldAbsence;
 use super::fold_plan::FoldPlan;
 use super::plan::MergePlan;
 use crate::config::{MergeSemantics, payload};
-use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
 use crate::merge::fold::{FoldRules, PayloadFold};
 use crate::merge::{OverBase, RecordMergeRules};
+use mortice_base::error::{Error, Result};
 
 /// The marker of columns that Debezium left out (`PostgresDebeziumAvroPayload`).
 const UNAVAILABLE: &str = "__debezium_unavailable_value";

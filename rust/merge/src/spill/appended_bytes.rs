@@ -6,7 +6,7 @@ use std::io::Write;
 use bytes::Bytes;
 
 use super::folder::SpillFolder;
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// Bytes that are held in memory, and written at a time.
 const HELD: usize = 4 << 20;

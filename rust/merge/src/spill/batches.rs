@@ -11,7 +11,7 @@ use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, Schema};
 
 use super::folder::SpillFolder;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Writes batches of one schema.
 pub struct BatchWriter {

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Where files are set aside.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::folder::SpillFolder;
-use crate::error::Result;
-use crate::storage::{FileSource, MappedFile};
+use mortice_base::error::Result;
+use mortice_storage::{FileSource, MappedFile};
 
 /// Bytes copied at a time.
 const WINDOW: u64 = 4 << 20;
@@ -53,7 +53,7 @@ impl SpillFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::MemoryFile;
+    use mortice_storage::MemoryFile;
 
     #[test]
     fn what_is_kept_comes_back() {

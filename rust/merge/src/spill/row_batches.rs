@@ -10,7 +10,7 @@ use arrow_select::take::take;
 
 use super::row_bytes::row_bytes;
 use super::row_memory::RowMemory;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Rows that follow each other in one batch are a stretch of their own from this many on: a slice of the batch, not a copy.
 const LONG_STRETCH: usize = 1024;

@@ -12,7 +12,7 @@ use super::row_batches::RowBatches;
 use super::row_bytes::slice_bytes;
 use super::row_memory::RowMemory;
 use super::shared_buffers::SharedBuffers;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Rows of a batch that is made of rows by number.
 const CHUNK_ROWS: usize = 1 << 16;

@@ -1,7 +1,7 @@
 //! A block: its header, then its payload compressed with gzip; no checksums.
 
-use crate::error::{Error, Result};
-use crate::gzip::GzipCompressor;
+use mortice_base::error::{Error, Result};
+use mortice_base::gzip::GzipCompressor;
 
 const HEADER: usize = 33;
 const NO_PREVIOUS_BLOCK: i64 = -1;

@@ -1,6 +1,6 @@
 //! Cells of a data block: keys with an empty column, the latest timestamp and the type put, and their values.
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// What a cell has beside its key and its value: two lengths, and the sequence number at the end.
 const AROUND_CELL: usize = 4 + 4 + 1;

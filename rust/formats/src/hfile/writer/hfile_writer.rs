@@ -3,8 +3,8 @@
 use super::block::{DATA, FILE_INFO, META, ROOT_INDEX, append_block};
 use super::data_block::{append_cell, cell_len, stored_key};
 use super::protobuf_fields::{append_bytes, append_number, append_varint};
-use crate::error::{Error, Result};
-use crate::gzip::GzipCompressor;
+use mortice_base::error::{Error, Result};
+use mortice_base::gzip::GzipCompressor;
 
 /// Bytes of a data block before it is compressed; a larger cell has a block of its own.
 const BLOCK: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! Writes fields of protobuf messages; [`crate::protobuf`] reads them.
+//! Writes fields of protobuf messages; [`mortice_base::protobuf`] reads them.
 
 const NUMBER: u64 = 0;
 const BYTES: u64 = 2;

@@ -10,10 +10,10 @@
 
 use std::ops::Deref;
 
-use crate::avro::Datum;
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
-use crate::trusted::prefetch;
+use mortice_avro::Datum;
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
+use mortice_base::trusted::prefetch;
 
 /// The positions of the records of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]

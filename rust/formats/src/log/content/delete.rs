@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::avro_data::head;
 use super::deleted::DeletedKeys;
 use super::{delete_avro, kryo};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Returns the deleted keys of a block; an empty content has none.
 pub fn deletes(content: &Bytes) -> Result<DeletedKeys> {
@@ -241,7 +241,7 @@ mod tests {
             assert!(matches!(ordered(&value).unwrap(), StoredOrdering::Text(place) if place.len() == 2), "{value:?}");
         }
         let error = ordered(&named("com.acme.Sequence", &[])).unwrap_err();
-        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+        assert_eq!(error.kind(), mortice_base::ErrorKind::Unsupported);
         assert!(error.to_string().contains("com.acme.Sequence"));
     }
 
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(real[end - 5..], [5, 1, 0x82, b'd', 0]);
         for (byte, why) in [(3, "object 1: it is not a string"), (0x7f, "object 125: it is not a string")] {
             let error = changed(5, byte);
-            assert_eq!(error.kind(), crate::ErrorKind::CorruptLog);
+            assert_eq!(error.kind(), mortice_base::ErrorKind::CorruptLog);
             assert!(error.to_string().contains(why), "{error}");
             assert_eq!(error.location().offset, Some(end as u64 - 4));
         }
@@ -286,7 +286,7 @@ mod tests {
             ordered(&named("java.math.BigInteger", &count))
         };
         assert!(kryo(&[0x7f; 16]).is_ok());
-        assert_eq!(kryo(&[]).unwrap_err().kind(), crate::ErrorKind::CorruptLog);
-        assert_eq!(kryo(&[0; 17]).unwrap_err().kind(), crate::ErrorKind::Unsupported);
+        assert_eq!(kryo(&[]).unwrap_err().kind(), mortice_base::ErrorKind::CorruptLog);
+        assert_eq!(kryo(&[0; 17]).unwrap_err().kind(), mortice_base::ErrorKind::Unsupported);
     }
 }

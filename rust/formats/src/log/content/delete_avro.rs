@@ -15,8 +15,8 @@
 use std::ops::Range;
 
 use super::deleted::{DeletedKey, StoredOrdering, twos_complement};
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// The scale of all decimals, fixed in readers and writers.
 pub const DECIMAL_SCALE: i8 = 15;

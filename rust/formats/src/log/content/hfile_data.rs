@@ -17,11 +17,11 @@ use arrow_array::{Array, UInt64Array};
 use bytes::Bytes;
 
 use super::avro_data;
-use crate::avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema, Type};
-use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::hfile::{Cell, Cells, HFile};
-use crate::storage::{FileSource, SectionSource};
+use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema, Type};
+use mortice_base::error::{Error, Result};
+use mortice_storage::{FileSource, SectionSource};
 
 /// The log block version of converted contents; readers ignore it.
 const VERSION: i32 = 3;

@@ -9,9 +9,9 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 
 use crate::base_file::{self, BaseBatches, BaseFile};
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::FieldNames;
-use crate::storage::{FileSource, SectionSource};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::FieldNames;
+use mortice_storage::{FileSource, SectionSource};
 
 /// Returns the record count of a block; reads only the footer.
 pub fn record_count(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<u64> {

@@ -9,9 +9,9 @@ use arrow_schema::Schema as ArrowSchema;
 
 use super::block_bytes::{BlockBuilder, BlockBytes, BlockFrame};
 use super::block_header::{BlockHeader, write_len};
-use crate::avro::{Encoder, Schema};
-use crate::error::{Error, Result};
 use crate::log::layout::BlockType;
+use mortice_avro::{Encoder, Schema};
+use mortice_base::error::{Error, Result};
 
 const LOG_BLOCK_VERSION: i32 = 3;
 /// The offset of the record count in the content.
@@ -138,7 +138,7 @@ mod tests {
     use arrow_array::{Int32Array, StringArray};
 
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     const SCHEMA: &str = r#"{"type":"record","name":"r","fields":[{"name":"k","type":"string"},{"name":"v","type":["null","int"],"default":null}]}"#;
 

@@ -4,8 +4,8 @@
 //! before it serializes the content, so that a failure leaves a single magic; here it leaves nothing.
 
 use super::block_header::BlockHeader;
-use crate::error::{Error, Result};
 use crate::log::layout::{BEFORE_SIZE, BlockType, LOG_FORMAT_VERSION, MAGIC};
+use mortice_base::error::{Error, Result};
 
 /// Java counts a block's bytes in an int, whose maximum it treats as an overflow.
 const LIMIT: usize = i32::MAX as usize;
@@ -159,7 +159,7 @@ mod tests {
         // Zeroed pages are not touched: the memory is reserved, not used.
         block.bytes = vec![0; LIMIT - BEHIND_CONTENT];
         let error = block.finish(Some(1)).unwrap_err();
-        assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
+        assert_eq!(error.kind(), mortice_base::ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("AVRO_DATA_BLOCK of 2147483647 bytes"), "{error}");
     }
 }

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
 use crate::log::layout::HeaderKey;
 use crate::log::positions::{encode_positions, positions};
-use crate::names::RequestedTime;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
 
 /// Keys that a caller may add; the others are derived from the block.
 const EXTRAS: [HeaderKey; 5] = [
@@ -215,7 +215,7 @@ mod tests {
         assert!(two.check_positions(2).is_ok());
         assert!(BlockHeader::new(&"001".into()).check_positions(7).is_ok());
         for (header, records) in [(&two, 1), (&two, 3), (&of("3,5"), 2)] {
-            assert_eq!(header.check_positions(records).unwrap_err().kind(), crate::ErrorKind::InvalidArgument);
+            assert_eq!(header.check_positions(records).unwrap_err().kind(), mortice_base::ErrorKind::InvalidArgument);
         }
     }
 
@@ -233,7 +233,7 @@ mod tests {
             (&[("BLOCK_IDENTIFIER", "0,x")], "such as 0,1"),
         ] {
             let error = extras(entries).unwrap_err();
-            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
+            assert_eq!(error.kind(), mortice_base::ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }
     }

@@ -3,9 +3,9 @@
 
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::BlockHeader;
-use crate::error::Result;
 use crate::log::layout::{BlockType, HeaderKey};
-use crate::names::RequestedTime;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
 
 /// The ordinal of `ROLLBACK_BLOCK`, as a string.
 const ROLLBACK: &str = "0";

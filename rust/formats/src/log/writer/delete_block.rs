@@ -19,9 +19,9 @@ use arrow_schema::{DataType, SchemaRef};
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::{BlockHeader, write_len};
 use super::ordering_columns::OrderingColumn;
-use crate::avro::{write_bytes, write_long};
-use crate::error::{Error, Result};
 use crate::log::layout::BlockType;
+use mortice_avro::{write_bytes, write_long};
+use mortice_base::error::{Error, Result};
 
 const LOG_BLOCK_VERSION: i32 = 3;
 const INT_ZERO: [u8; 2] = [2 << 1, 0];
@@ -194,9 +194,9 @@ mod tests {
     use arrow_buffer::i256;
 
     use super::*;
-    use crate::ErrorKind;
     use crate::log::content::delete::deletes;
     use crate::log::content::deleted::{DeletedKey, StoredOrdering};
+    use mortice_base::ErrorKind;
 
     fn deleted(content: &[u8]) -> Result<Vec<DeletedKey>> {
         Ok(deletes(&bytes::Bytes::copy_from_slice(content))?.deleted)

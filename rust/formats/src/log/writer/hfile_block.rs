@@ -4,9 +4,9 @@ use chrono::Utc;
 
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::BlockHeader;
-use crate::error::Result;
 use crate::hfile::HFileWriter;
 use crate::log::layout::BlockType;
+use mortice_base::error::Result;
 
 /// A block of records that are encoded by `schema`, Avro JSON, each under its key: in the order of the keys' bytes, each key once. The
 /// field of the key is empty in the records, since readers put the key there.
@@ -35,11 +35,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::avro::Schema;
     use crate::filter::KeyFilter;
     use crate::log::ForwardScan;
     use crate::log::content::hfile_data::as_avro;
-    use crate::storage::{FileSource, MemoryFile};
+    use mortice_avro::Schema;
+    use mortice_storage::{FileSource, MemoryFile};
 
     const SCHEMA: &str =
         r#"{"type":"record","name":"r","fields":[{"name":"key","type":"string"},{"name":"n","type":"int"}]}"#;

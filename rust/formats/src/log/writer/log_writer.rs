@@ -16,11 +16,11 @@ use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
 
 use super::block_bytes::BlockBytes;
-use crate::cursor::Cursor;
-use crate::error::{Error, ErrorKind, Result};
 use crate::log::layout::MAGIC;
-use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Appendable, FileSink, FileSource, FolderEntry, WritableStorage};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_storage::{Appendable, FileSink, FileSource, FolderEntry, WritableStorage};
 
 /// Hudi's default size limit of a log file (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
 const DEFAULT_MAX_FILE_BYTES: u64 = 512 * 1024 * 1024;
@@ -278,7 +278,7 @@ mod tests {
     use super::super::rollback_block;
     use super::*;
     use crate::log::{BlockKind, BlockType, LogFile};
-    use crate::storage::{LocalStorage, Storage, StorageOptions};
+    use mortice_storage::{LocalStorage, Storage, StorageOptions};
 
     struct LogFolder(PathBuf);
 

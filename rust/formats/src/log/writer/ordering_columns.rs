@@ -27,9 +27,9 @@ use arrow_buffer::i256;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::avro::{shortest, write_bytes, write_long};
-use crate::error::{Error, Result};
 use crate::log::content::delete_avro::DECIMAL_SCALE;
+use mortice_avro::{shortest, write_bytes, write_long};
+use mortice_base::error::{Error, Result};
 
 /// The digits of Hudi's decimal wrapper: precision 30, scale 15.
 const DECIMAL_DIGITS: u32 = 30;

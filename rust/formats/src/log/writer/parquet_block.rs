@@ -10,15 +10,15 @@ use parquet::file::properties::WriterProperties;
 
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::BlockHeader;
-use crate::avro::Schema;
 use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES};
-use crate::error::Result;
 use crate::log::layout::BlockType;
+use mortice_avro::Schema;
+use mortice_base::error::Result;
 
 /// Returns one block of the records, in order.
 ///
 /// # Errors
-/// `InvalidArgument` for records that do not fit the schema (see [`crate::avro::Encoder`]); `Unsupported`, with the
+/// `InvalidArgument` for records that do not fit the schema (see [`mortice_avro::Encoder`]); `Unsupported`, with the
 /// field, for types that Parquet cannot represent; `InvalidArgument` for a block of 2 GiB or more.
 pub fn parquet_block(
     columns: &ArrowSchema,
@@ -53,7 +53,7 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     fn block(schema: &str, batch: &RecordBatch, codec: ParquetCodec) -> Result<BlockBytes> {
         let schema = Schema::parse(schema)?;

@@ -7,9 +7,9 @@ use super::avro_block::avro_blocks;
 use super::block_bytes::BlockBytes;
 use super::block_header::BlockHeader;
 use super::parquet_block::parquet_block;
-use crate::avro::Schema;
 use crate::avro_parquet::ParquetCodec;
-use crate::error::{Error, Result};
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
 
 /// The format of written records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn record_blocks(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     #[test]
     fn what_is_not_written_is_refused_by_name() {

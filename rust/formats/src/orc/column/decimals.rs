@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Decimal128Array};
 
 use super::values::ValueReader;
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 use crate::orc::stream::Stream;
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// Decimals, brought to the column's scale.
 pub(super) struct DecimalValues {

@@ -8,8 +8,8 @@ use arrow_schema::{DataType, Field, Fields};
 use super::present::StripeColumn;
 use super::strings::{end_of, offsets};
 use super::values::ValueReader;
-use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
+use mortice_base::error::{Error, Result};
 
 /// Structs: their children, side by side.
 pub(super) struct StructValues {

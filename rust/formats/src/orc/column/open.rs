@@ -7,10 +7,10 @@ use super::scalars::{BooleanValues, ByteValues, FloatValues, IntValues};
 use super::strings::{DictionaryTexts, TextValues};
 use super::timestamps::TimestampValues;
 use super::values::ValueReader;
-use crate::error::{Error, Result};
 use crate::orc::byte_runs::BitRuns;
 use crate::orc::stripe::{Stripe, kind};
 use crate::orc::types::{OrcKind, OrcType};
+use mortice_base::error::{Error, Result};
 
 /// The column of a type, with those below it.
 pub(in crate::orc) fn open(stripe: &Stripe, kind: &OrcType) -> Result<StripeColumn> {

@@ -6,8 +6,8 @@ use arrow_schema::DataType;
 use arrow_select::take::take;
 
 use super::values::ValueReader;
-use crate::error::{Error, Result};
 use crate::orc::byte_runs::BitRuns;
+use mortice_base::error::{Error, Result};
 
 /// A column of a stripe.
 pub(in crate::orc) struct StripeColumn {

@@ -7,11 +7,11 @@ use arrow_array::{
 };
 
 use super::values::ValueReader;
-use crate::error::{Error, Result};
 use crate::orc::byte_runs::{BitRuns, ByteRuns};
 use crate::orc::int_runs::IntRuns;
 use crate::orc::stream::Stream;
 use crate::orc::types::OrcKind;
+use mortice_base::error::{Error, Result};
 
 /// Booleans: bits.
 pub(super) struct BooleanValues(BitRuns);

@@ -7,11 +7,11 @@ use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_select::take::{TakeOptions, take};
 
 use super::values::ValueReader;
-use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 use crate::orc::stream::Stream;
 use crate::orc::stripe::{Stripe, kind};
 use crate::orc::types::{OrcKind, OrcType};
+use mortice_base::error::{Error, Result};
 
 /// Bytes one after the other, and how many belong to each.
 pub(super) struct TextValues {

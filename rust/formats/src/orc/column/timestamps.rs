@@ -8,11 +8,11 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, TimestampMicrosecondArray};
 
 use super::values::ValueReader;
-use crate::error::{Error, Result};
 use crate::orc::int_runs::IntRuns;
 use crate::orc::stripe::{Stripe, kind};
 use crate::orc::types::{OrcKind, OrcType};
 use crate::orc::zone;
+use mortice_base::error::{Error, Result};
 
 /// Times in microseconds from 1970 in UTC.
 pub(super) struct TimestampValues {

@@ -2,7 +2,7 @@
 
 use arrow_array::ArrayRef;
 
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// Values of one kind, read on from where the last read ended.
 pub(super) trait ValueReader: Send {

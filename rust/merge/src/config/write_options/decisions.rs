@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Options of Hudi 1.2.0, with their decisions.
 const TABLE: &str = include_str!("decisions.tsv");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::agreement::contradicted;
 use super::decisions::{OptionDecision, OptionHandling, decision_for, decisions};
 use crate::config::TableConfig;
-use crate::edit_distance::edit_distance;
-use crate::error::{Error, Result};
+use mortice_base::edit_distance::edit_distance;
+use mortice_base::error::{Error, Result};
 
 /// Options that Hudi passes to Hadoop, Spark or a metrics system, under names that are no fixed list.
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];

@@ -9,7 +9,7 @@ use super::super::ordering::OrderingColumn;
 use super::super::outcome::MergeOutcome;
 use super::super::record_groups::RecordGroups;
 use super::batch_outcomes::BatchOutcomes;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Reads keys and ordering values of base rows. Each method is called at most once for a batch, and only if the merge needs it.
 pub trait BaseKeys {

@@ -7,7 +7,7 @@ use super::super::fold::FoldedRows;
 use super::super::input::RecordFetcher;
 use super::super::outcome::MergeOutcome;
 use super::super::output::{DeletedRows, apply_outcomes, fetch_rows};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// The outcomes of base rows that do not stay.
 pub struct BatchOutcomes {

@@ -9,8 +9,8 @@ use super::super::input::{LogBatch, LogSink};
 use super::super::ordering::OrderingColumn;
 use super::super::record_groups::RecordGroups;
 use super::super::winning_records::WinningRecords;
-use crate::error::Result;
-use crate::filter::KeyFilter;
+use mortice_base::error::Result;
+use mortice_formats::filter::KeyFilter;
 
 /// Log records by key. Records are added in commit order ([`LogSink`]).
 pub enum BuildSide {

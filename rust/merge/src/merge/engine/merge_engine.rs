@@ -15,7 +15,7 @@ use super::base_batch::{BaseBatch, row_in_batch};
 use super::batch_outcomes::{BatchOutcomes, RowChanges};
 use super::build_side::BuildSide;
 use super::merge_counts::MergeCounts;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// What the passes of a merge have spilled, read again in the order of base rows.
 pub trait SpilledGroups: Send {
@@ -279,9 +279,9 @@ mod tests {
     use super::super::MergeCounts;
     use super::super::base_batch::BaseKeys;
     use super::*;
-    use crate::filter::KeyFilter;
     use crate::merge::fold::{CustomFold, RowMerger};
     use crate::merge::{GroupedRecords, LogBatch, LogKind, LogSink, RecordBatches, RecordMergeRules};
+    use mortice_formats::filter::KeyFilter;
 
     /// Key, ordering value, value.
     type Row = (u8, i64, i64);

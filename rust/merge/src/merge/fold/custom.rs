@@ -19,7 +19,7 @@ use super::super::record_groups::{GroupRecord, RecordGroups};
 use super::super::rules::DeleteState;
 use super::folded_rows::FoldedRows;
 use super::folder::{Fold, FoldBase, FoldResult};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Merges records of one key (`HoodieRecordMerger`), many keys at once.
 pub trait RowMerger: Send + Sync {

@@ -13,7 +13,7 @@ use super::super::input::{FetchedRows, RecordFetcher, RowRef};
 use super::super::outcome::MergeOutcome;
 use super::super::output::{DeletedRows, PlacedRows, apply_outcomes};
 use super::super::patch::{RowPatch, patched_column};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Rows that a fold has made, by ordinal ([`RowRef::at`]).
 pub enum FoldedRows {

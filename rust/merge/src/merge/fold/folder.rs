@@ -17,7 +17,7 @@ use super::absence::Absence;
 use super::folded_rows::{FoldedRows, PickedRows, RowPick};
 use super::missing::MissingColumns;
 use super::rules::{FoldRules, MergeStep, OverlayResult};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// A fold by rules: what it must know of the projected columns.
 pub struct RuleFold {

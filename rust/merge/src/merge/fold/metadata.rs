@@ -23,7 +23,7 @@ use arrow_select::interleave::interleave;
 
 use super::custom::RowMerger;
 use super::metadata_bounds::{BoundsPairs, misshapen};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// The field with the type of a record.
 pub const TYPE: &str = "type";
@@ -244,7 +244,7 @@ mod tests {
     use arrow_schema::{Field, Fields, Schema};
 
     use super::*;
-    use crate::error::ErrorKind;
+    use mortice_base::error::ErrorKind;
 
     type Files<'a> = &'a [(&'a str, i64, bool)];
 

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::{ArrowError, SortOptions};
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Older and newer bounds, row by row.
 pub(super) struct BoundsPairs<'a> {

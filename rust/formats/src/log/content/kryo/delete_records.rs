@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::super::deleted::{DeletedKey, DeletedKeys, StoredOrdering};
 use super::input::{Class, Input, Object, Reference};
 use super::ordering::{self, Utf8Fields};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// The keys of version 1. Hudi gives such deletes the ordering value `Integer` 0, which means none.
 pub(in super::super) fn keys(data: &[u8]) -> Result<DeletedKeys> {

@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
 
 /// A class, as written before an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
 use super::super::deleted::{DeletedKey, StoredOrdering, twos_complement};
 use super::input::{Class, Input, Object, Reference};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 const DAY_MILLIS: i64 = 86_400_000;
 /// A `java.sql.Date` is midnight in the time zone of its writer. From -10:00 (Hawaii) to +13:00 (New Zealand in summer)
