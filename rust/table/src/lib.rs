@@ -15,16 +15,3 @@ pub mod table;
 pub mod timeline;
 
 pub use table::Table;
-
-#[allow(unused_imports)]
-use mortice_avro as avro;
-#[allow(unused_imports)]
-use mortice_base::{
-    Error, ErrorKind, cursor, edit_distance, error, gzip, names, progress, protobuf, trusted, zone_rules,
-};
-#[allow(unused_imports)]
-use mortice_formats::{avro_parquet, base_file, bloom, filter, hfile, log, orc};
-#[allow(unused_imports)]
-use mortice_merge::{config, keys, merge, merge_plan, spill};
-#[allow(unused_imports)]
-use mortice_storage as storage;

@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 use super::index::{BootstrapIndex, IndexedFile};
-use crate::config::TableConfig;
-use crate::error::{Error, Result};
 use crate::file_group::{BootstrapSource, FileSlice};
-use crate::keys::partition_path;
-use crate::names::instant_time;
-use crate::storage::Storage;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::instant_time;
+use mortice_merge::config::TableConfig;
+use mortice_merge::keys::partition_path;
+use mortice_storage::Storage;
 
 /// Tells each slice with a skeleton its source. Of a table without skeletons nothing is read.
 ///

@@ -16,11 +16,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, StructArray};
 
-use crate::avro::{ArrowMapping, Container};
-use crate::config::TableConfig;
-use crate::error::{Error, ErrorKind, Result};
-use crate::hfile::HFile;
-use crate::storage::Storage;
+use mortice_avro::{ArrowMapping, Container};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_formats::hfile::HFile;
+use mortice_merge::config::TableConfig;
+use mortice_storage::Storage;
 
 const FILE: &str =
     ".hoodie/.aux/.bootstrap/.partitions/00000000-0000-0000-0000-000000000000-0_1-0-1_00000000000001.hfile";

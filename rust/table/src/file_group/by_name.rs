@@ -6,7 +6,7 @@
 
 use super::file_slice::Slices;
 use super::partition_files::{ListedBase, ListedLog};
-use crate::names::RequestedTime;
+use mortice_base::names::RequestedTime;
 
 /// Builds the slices of one file group. The view selects among them.
 pub(super) fn build(

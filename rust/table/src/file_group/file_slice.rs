@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::partition_files::{ListedBase, ListedLog};
-use crate::names::RequestedTime;
+use mortice_base::names::RequestedTime;
 
 /// The files that are merged to read one file group as of an instant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

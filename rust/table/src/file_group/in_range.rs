@@ -18,9 +18,9 @@ use super::file_slice::{FileSlice, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::view::{ByGroup, FileSystemView, instant_of_group, pending_compactions};
 use super::{by_completion, by_name};
-use crate::config::{TableConfig, TimelineLayout};
-use crate::error::Result;
 use crate::timeline::{ReplacedFileGroup, Timeline};
+use mortice_base::error::Result;
+use mortice_merge::config::{TableConfig, TimelineLayout};
 
 impl<'a> FileSystemView<'a> {
     /// Returns the view of an incremental query. `replaced` are the file groups that commits of the range have

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 
 /// The data files of one partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

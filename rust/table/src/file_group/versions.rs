@@ -3,9 +3,9 @@
 use super::partition_files::PartitionFiles;
 use super::view::{FileSystemView, instant_of_group};
 use super::{by_completion, by_name};
-use crate::config::TimelineLayout;
-use crate::error::Result;
-use crate::names::RequestedTime;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::TimelineLayout;
 
 /// A file group with its slices.
 #[derive(Debug, Clone, PartialEq, Eq)]

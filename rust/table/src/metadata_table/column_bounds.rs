@@ -26,8 +26,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::avro::{self, Type};
-use crate::filter::ColumnBounds;
+use mortice_avro::{self as avro, Type};
+use mortice_formats::filter::ColumnBounds;
 
 /// The statistics of one column of one file.
 #[derive(Debug, Clone, PartialEq)]

@@ -24,10 +24,10 @@ use arrow_schema::{DataType, Schema};
 use super::column_bounds::{FileStats, Wrappers, bounds, is_reliable};
 use super::index_key::ColumnKeys;
 use super::open::{KEY, MetadataTable};
-use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
-use crate::filter::{BoundFilter, Filter};
-use crate::names::meta_columns;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_formats::filter::{BoundFilter, Filter};
 
 /// The partition of the metadata table with column bounds.
 pub const COLUMN_STATS: &str = "column_stats";

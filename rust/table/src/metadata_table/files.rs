@@ -16,8 +16,8 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 
 use super::open::{KEY, MetadataTable};
-use crate::error::{Error, Result};
 use crate::file_group::PartitionFiles;
+use mortice_base::error::{Error, Result};
 
 /// The partition of the metadata table with file listings.
 pub const FILES: &str = "files";

@@ -16,8 +16,8 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch, StructArray};
 
 use super::open::{KEY, MetadataTable};
-use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
+use mortice_base::error::{Error, Result};
 
 /// The partition of the metadata table with the index.
 pub const RECORD_INDEX: &str = "record_index";

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::columns::marking;
 use super::open_table::OpenTable;
 use super::path_columns::RowKind;
-use crate::avro;
-use crate::config::TimelineLayout;
-use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
-use crate::filter::Filter;
-use crate::names::RequestedTime;
 use crate::read::{ChangedRows, LogContents, SharedReport, SplitReader, log_contents};
 use crate::split::{DeleteOutput, Query, Split};
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_formats::filter::Filter;
+use mortice_merge::config::TimelineLayout;
 
 impl OpenTable {
     /// Reads all rows of the base file of a slice, unmerged, with the columns of `schema`, meta columns included. Columns that the file

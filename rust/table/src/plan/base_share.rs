@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use arrow_schema::{DataType, Field};
 
-use crate::avro::{self, ArrowMapping};
-use crate::error::Result;
-use crate::names::meta_columns;
 use crate::split::Query;
+use mortice_avro::{self as avro, ArrowMapping};
+use mortice_base::error::Result;
+use mortice_base::names::meta_columns;
 
 /// Bytes of a value of variable size, as Spark estimates it (`StringType.defaultSize`).
 const UNKNOWN: u64 = 20;

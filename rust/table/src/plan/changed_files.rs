@@ -13,9 +13,9 @@
 use std::collections::BTreeMap;
 
 use super::written_files::reported_len;
-use crate::error::{Error, Result};
-use crate::names::{LogFileName, RequestedTime};
 use crate::timeline::{CommitMetadata, Instant, Timeline, TimelineRange, WriteStat};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{LogFileName, RequestedTime};
 
 /// The operations that change rows (`WriteOperationType.yieldChanges`). The prepped ones are used by writers that have
 /// looked up record keys themselves.
@@ -174,8 +174,8 @@ fn change_kind(stat: WriteStat, operation: &str) -> Result<Option<ChangeKind>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
     use crate::timeline::{Action, InstantState, MetadataPart};
+    use mortice_base::ErrorKind;
 
     fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<FoundChange>> {
         let json = format!(

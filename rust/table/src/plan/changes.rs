@@ -13,13 +13,13 @@ use super::query_kind::{CommitBounds, RowForm};
 use super::query_options::QueryOptions;
 use super::query_plan::changes_schema;
 use super::scan::Scan;
-use crate::config::{CdcMode, TimelineLayout};
-use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::files_of;
 use crate::file_group::{BaseFile, FileSlice, FileSystemView, LogFile, PartitionFiles};
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::split::{ChangeSource, FileGroupChange, Query, Split};
 use crate::timeline::TimelineRange;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_merge::config::{CdcMode, TimelineLayout};
 
 impl OpenTable {
     /// Plans a query of the changes that the commits of a range made: one row for each change, with the row before and

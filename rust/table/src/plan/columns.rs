@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::avro::{self, ArrowMapping};
-use crate::error::{Error, Result};
-use crate::names::meta_columns;
 use crate::split::DeleteOutput;
+use mortice_avro::{self as avro, ArrowMapping};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
 
 /// Returns the schema of rows with deletes: all columns are nullable, and one marks deletes.
 pub(super) fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, DeleteOutput)> {

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::Error;
 use crate::file_group::FileSlice;
 use crate::split::CommitRange;
 use crate::timeline::InstantFilter;
+use mortice_base::error::Error;
 
 /// The slices that a query reads.
 #[derive(Default)]

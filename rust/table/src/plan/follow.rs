@@ -18,10 +18,10 @@ use super::query_kind::{FullScanFallback, IncrementalRange, IncrementalRows};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
 use super::written_files::{SkippedWrites, WrittenFiles};
-use crate::config::TimelineLayout;
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::TimelinePosition;
 use crate::timeline::{self, MetadataPart, Timeline, TimelineRange};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::TimelinePosition;
+use mortice_merge::config::TimelineLayout;
 
 /// The number of commits whose metadata is in memory at once.
 const AT_ONCE: usize = 256;

@@ -2,8 +2,8 @@
 
 use arrow_schema::SchemaRef;
 
-use crate::names::RequestedTime;
 use crate::schema::table_schema::TableSchema;
+use mortice_base::names::RequestedTime;
 
 /// A table's schema at an instant, cached: a query needs it more than once.
 #[derive(Clone)]

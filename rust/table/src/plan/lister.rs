@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use super::file_slices::ListingSource;
 use super::metadata;
 use super::partition_filter::PartitionFilter;
-use crate::config::{ReadOptions, TableConfig};
-use crate::error::{Error, Result};
 use crate::file_group::{PartitionFiles, list_where};
 use crate::metadata_table::{FILES, MetadataTable, PartitionListing};
-use crate::storage::{Storage, StorageOptions};
 use crate::timeline::Timeline;
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::{ReadOptions, TableConfig};
+use mortice_storage::{Storage, StorageOptions};
 
 /// A table whose files are listed.
 pub(super) struct Lister<'a> {

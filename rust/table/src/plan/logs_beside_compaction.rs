@@ -8,11 +8,11 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 use super::open_table::OpenTable;
-use crate::config::TimelineLayout;
-use crate::error::Result;
 use crate::file_group::{BaseFile, FileSlice, LogFile};
-use crate::names::{CompletionTime, LogFileName, RequestedTime};
 use crate::timeline::{Action, Instant};
+use mortice_base::error::Result;
+use mortice_base::names::{CompletionTime, LogFileName, RequestedTime};
+use mortice_merge::config::TimelineLayout;
 
 pub(super) struct LogsBesideCompaction<'a> {
     table: &'a OpenTable,

@@ -12,10 +12,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
-use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{FileSlice, PartitionFiles};
-use crate::names::RequestedTime;
 use crate::timeline::{RemovedFiles, Timeline, TimelineRange};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
 
 /// The files that were put back into a listing.
 pub(super) struct LostFiles<'a> {

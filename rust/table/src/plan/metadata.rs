@@ -10,17 +10,17 @@ use super::open_table::OpenTable;
 use super::query::ScanRequest;
 use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
-use crate::config::{MergeSemantics, OnCorrupt, ReadOptions};
-use crate::error::{Error, Result};
 use crate::file_group::{FileSystemView, files_of};
-use crate::filter::{Filter, Literal, Operator, Term};
 use crate::metadata_table::{KEY, MetadataRows, MetadataTable, pending, shard};
-use crate::names::RequestedTime;
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{PathColumns, Split};
-use crate::storage::{Storage, StorageOptions, SubfolderStorage, parallel};
 use crate::timeline::Timeline;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_formats::filter::{Filter, Literal, Operator, Term};
+use mortice_merge::config::{MergeSemantics, OnCorrupt, ReadOptions};
+use mortice_storage::{Storage, StorageOptions, SubfolderStorage, parallel};
 
 /// The folder of the metadata table, relative to the table.
 const FOLDER: &str = ".hoodie/metadata";

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 
-use crate::config::TableConfig;
-use crate::error::Result;
-use crate::filter::{BoundFilter, ColumnBounds, Filter, Literal, Operator, Term};
-use crate::keys::{PartitionPart, PathValue, bounds_of, path_time};
-use crate::names::meta_columns;
+use mortice_base::error::Result;
+use mortice_base::names::meta_columns;
+use mortice_formats::filter::{BoundFilter, ColumnBounds, Filter, Literal, Operator, Term};
+use mortice_merge::config::TableConfig;
+use mortice_merge::keys::{PartitionPart, PathValue, bounds_of, path_time};
 
 /// A filter, restricted to what partition paths can answer.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ enum ValueSource {
 }
 
 impl PartitionFilter {
-    /// Returns the filter of a table with these columns. [`crate::ErrorKind::InvalidArgument`] for a filter that does not
+    /// Returns the filter of a table with these columns. [`mortice_base::ErrorKind::InvalidArgument`] for a filter that does not
     /// fit them.
     pub(super) fn new(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
         BoundFilter::bind(filter, types)?;
@@ -262,8 +262,8 @@ mod tests {
     use arrow_schema::{Field, TimeUnit};
 
     use super::*;
-    use crate::config::Properties;
-    use crate::keys::partition_path::NULL as NULL_PARTITION;
+    use mortice_merge::config::Properties;
+    use mortice_merge::keys::partition_path::NULL as NULL_PARTITION;
 
     fn config(fields: &str, lines: &str) -> TableConfig {
         let text =

@@ -40,8 +40,8 @@
 //! all of them return the values of the path.
 
 use super::open_table::OpenTable;
-use crate::config::{MergeSemantics, TableType};
 use crate::split::PathColumns;
+use mortice_merge::config::{MergeSemantics, TableType};
 
 /// The kind of rows of a query.
 #[derive(Clone, Copy, PartialEq, Eq)]

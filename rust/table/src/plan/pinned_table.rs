@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::metadata;
 use super::open_table::OpenTable;
-use crate::config::{Properties, ReadOptions, TableConfig};
-use crate::error::{Error, Result};
-use crate::names::CompletionTime;
-use crate::storage::{self, Storage, StorageOptions};
 use crate::timeline::{Instant, Timeline};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::CompletionTime;
+use mortice_merge::config::{Properties, ReadOptions, TableConfig};
+use mortice_storage::{self as storage, Storage, StorageOptions};
 
 /// Earlier than every write: how times of initialisations of the metadata table begin.
 const BEFORE_ALL: &str = "00000000000000";

@@ -1,7 +1,7 @@
 //! The options that all kinds of queries have.
 
-use crate::filter::Filter;
 use crate::split::MergerHandle;
+use mortice_formats::filter::Filter;
 
 /// The options that all kinds of queries have.
 #[derive(Debug, Clone, Default)]

@@ -19,10 +19,10 @@ use super::query_kind::{IncrementalRange, QueryKind, RowForm};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
 use super::written_files::WrittenFiles;
-use crate::error::Result;
-use crate::filter::BoundFilter;
-use crate::names::RequestedTime;
 use crate::split::change_schema;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_formats::filter::BoundFilter;
 
 /// A query of a table that is not planned yet. Its table is fixed: the schema and the scan use the same timeline.
 pub struct QueryPlan {

@@ -7,12 +7,12 @@ use arrow_array::RecordBatch;
 use super::open_table::OpenTable;
 use super::query_kind::SnapshotRows;
 use super::query_options::QueryOptions;
-use crate::error::Result;
 use crate::file_group::FileSlice;
-use crate::names::meta_columns;
 use crate::read::{SharedReport, SplitReader};
 use crate::split::Split;
-use crate::storage::parallel;
+use mortice_base::error::Result;
+use mortice_base::names::meta_columns;
+use mortice_storage::parallel;
 
 impl OpenTable {
     /// The file slices that are wanted, with their record keys, merged as of the latest commit, in batches of one column.

@@ -7,11 +7,11 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::base_share::base_share;
 use super::file_slices::{ListingSource, PartitionCounts};
-use crate::error::Result;
-use crate::names::{RequestedTime, TimelinePosition, meta_columns};
 use crate::read::Stream;
 use crate::split::{DeleteOutput, Query, Split, divided};
 use crate::timeline::TimelineRange;
+use mortice_base::error::Result;
+use mortice_base::names::{RequestedTime, TimelinePosition, meta_columns};
 
 /// A planned query: its splits are fixed.
 pub struct Scan {

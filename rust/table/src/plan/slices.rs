@@ -10,12 +10,12 @@ use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
 use super::query_options::QueryOptions;
 use crate::bootstrap;
-use crate::config::TimelineLayout;
-use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles};
-use crate::filter::{Filter, KeyFilter};
 use crate::metadata_table::{COLUMN_STATS, DataSkipping, MetadataTable, RECORD_INDEX};
-use crate::names::{RequestedTime, meta_columns};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{RequestedTime, meta_columns};
+use mortice_formats::filter::{Filter, KeyFilter};
+use mortice_merge::config::TimelineLayout;
 
 impl OpenTable {
     /// Returns the slices that a view selects in each selected partition, and the valid instants.

@@ -6,11 +6,11 @@ use super::query::ScanRequest;
 use super::query_kind::{RowForm, SnapshotRows};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use crate::config::MergeSemantics;
-use crate::error::Result;
 use crate::file_group::{FileSlice, FileSystemView};
-use crate::filter::Filter;
-use crate::names::RequestedTime;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_formats::filter::Filter;
+use mortice_merge::config::MergeSemantics;
 
 impl OpenTable {
     /// Returns true if columns are identified by ids, not by names, at an instant or now (schema on read).

@@ -11,12 +11,12 @@ use super::query::ScanRequest;
 use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles, files_of};
 use crate::metadata_table::{FILES, MetadataTable};
-use crate::names::RequestedTime;
 use crate::split::PathColumns;
-use crate::storage::parallel;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::parallel;
 
 /// An instant for a file group, by partition and file id.
 type InstantsByGroup = BTreeMap<String, BTreeMap<String, RequestedTime>>;

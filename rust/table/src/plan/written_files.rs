@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::config::TimelineLayout;
-use crate::error::Result;
 use crate::file_group::PartitionFiles;
-use crate::names::instant_range::InstantRange;
-use crate::names::{RequestedTime, TimelinePosition};
 use crate::split::CommitRange;
-use crate::storage::{FolderEntry, Storage, parallel};
 use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Timeline, TimelineRange};
+use mortice_base::error::Result;
+use mortice_base::names::instant_range::InstantRange;
+use mortice_base::names::{RequestedTime, TimelinePosition};
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::{FolderEntry, Storage, parallel};
 
 /// Writes that an incremental query may skip, by their operation and not by their action: a `commit` can be a bulk
 /// insert.
@@ -213,8 +213,8 @@ fn name_of(entry: &FolderEntry) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::timeline::{Action, InstantState, MetadataPart};
+    use mortice_base::error::Error;
 
     fn write(time: &str) -> Instant {
         Instant {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::logs::log_blocks::{known_base, known_log};
-use crate::avro::Schema;
-use crate::base_file;
-use crate::error::Result;
 use crate::file_group::{BaseFile, FileSlice};
-use crate::log;
-use crate::storage::{FileSource, PrefixSource, Storage};
 use crate::timeline::InstantFilter;
+use mortice_avro::Schema;
+use mortice_base::error::Result;
+use mortice_formats::base_file;
+use mortice_formats::log;
+use mortice_storage::{FileSource, PrefixSource, Storage};
 
 /// Returns true if the newest base file or the newest log has a column.
 pub fn has_column(slices: &[FileSlice], instants: &InstantFilter, storage: &dyn Storage, name: &str) -> Result<bool> {

@@ -2,10 +2,10 @@
 
 use super::logs::log_blocks::scan;
 use super::report::SharedReport;
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
 use crate::split::Split;
-use crate::storage::Storage;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::Storage;
 
 /// The valid log blocks of a slice, in the order in which they are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

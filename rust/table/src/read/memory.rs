@@ -17,10 +17,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 
-use crate::config::ReadOptions;
-use crate::error::Result;
-use crate::spill::{BatchWriter, SpillFolder};
-use crate::storage::{FetchBudget, FileSource, ReservedBytes};
+use mortice_base::error::Result;
+use mortice_merge::config::ReadOptions;
+use mortice_merge::spill::{BatchWriter, SpillFolder};
+use mortice_storage::{FetchBudget, FileSource, ReservedBytes};
 
 /// The memory of one slice.
 pub(super) struct SliceMemory {

@@ -4,8 +4,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{Builder, JoinHandle};
 
-use crate::error::{Error, Result};
-use crate::storage::{CancelToken, POLL, check_cancelled};
+use mortice_base::error::{Error, Result};
+use mortice_storage::{CancelToken, POLL, check_cancelled};
 
 /// Threads of one process, which are joined on drop. The owner must first release the resources that they wait for.
 pub(super) struct ReaderThreads {

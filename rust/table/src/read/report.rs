@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::storage::{RequestCounters, RequestCounts};
+use mortice_storage::{RequestCounters, RequestCounts};
 
 /// A skipped range of a log file.
 #[derive(Debug, Clone, PartialEq, Eq)]

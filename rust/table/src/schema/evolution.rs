@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::internal_schema::InternalSchema;
-use crate::avro::{self, Field, Record, Type};
-use crate::error::Result;
-use crate::names::{FieldNames, RequestedTime};
-use crate::storage::{FolderEntry, Storage};
 use crate::timeline::{MetadataPart, Timeline};
+use mortice_avro::{self as avro, Field, Record, Type};
+use mortice_base::error::Result;
+use mortice_base::names::{FieldNames, RequestedTime};
+use mortice_storage::{FolderEntry, Storage};
 
 /// Under this key commits keep their schema.
 pub(super) const LATEST_SCHEMA: &str = "latest_schema";

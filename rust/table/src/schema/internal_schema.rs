@@ -13,9 +13,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::internal_types::leaf;
-use crate::avro::{self, Field, Record, Type};
-use crate::error::{Error, Result};
-use crate::names::{FieldNames, meta_columns};
+use mortice_avro::{self as avro, Field, Record, Type};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{FieldNames, meta_columns};
 
 /// A version of a table's schema.
 #[derive(Debug, Clone, PartialEq)]

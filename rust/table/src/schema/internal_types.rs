@@ -10,8 +10,8 @@
 //! | `vector[n, e, FIXED_BYTES]` | vector of n elements of the type e (FLOAT, DOUBLE, INT8); since 1.2 |
 //! | `decimal(p, s)`, `decimal_bytes(p, s)`, `decimal_fixed(p, s)[n]` | decimal; the last two since 1.1 |
 
-use crate::avro::{Decimal, Fixed, Type, Vector, VectorElement, VectorShape};
-use crate::error::{Error, Result};
+use mortice_avro::{Decimal, Fixed, Type, Vector, VectorElement, VectorShape};
+use mortice_base::error::{Error, Result};
 
 /// The type that a word names. `path` is the field's, for its fixed types and for messages.
 pub(super) fn leaf(word: &str, path: &str) -> Result<Type> {

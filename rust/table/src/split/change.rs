@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema};
 use serde::{Deserialize, Serialize};
 
-use crate::config::CdcMode;
 use crate::file_group::{FileSlice, LogFile};
-use crate::names::RequestedTime;
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::CdcMode;
 
 /// The operation: `i`, `u` or `d`.
 pub const OPERATION: &str = "op";

@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::change::{ChangeSource, FileGroupChange, change_schema};
 use super::part::SlicePart;
-use crate::avro::{self, ArrowMapping};
-use crate::config::{MergeConfig, ReadOptions};
-use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
-use crate::filter::Filter;
-use crate::merge::fold::RowMerger;
-use crate::names::instant_range::InstantRange;
-use crate::names::{FieldNames, RequestedTime};
 use crate::schema::SchemaEvolution;
-use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
+use mortice_avro::{self as avro, ArrowMapping};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::instant_range::InstantRange;
+use mortice_base::names::{FieldNames, RequestedTime};
+use mortice_formats::filter::Filter;
+use mortice_merge::config::{MergeConfig, ReadOptions};
+use mortice_merge::merge::fold::RowMerger;
+use mortice_storage::StorageOptions;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

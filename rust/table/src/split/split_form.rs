@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use super::change::FileGroupChange;
 use super::part::SlicePart;
 use super::split::{Query, Split};
-use crate::error::{Error, Result};
 use crate::file_group::{BaseFile, BootstrapSource, FileSlice, LogFile};
-use crate::names::RequestedTime;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
 
 /// The number of the format. It changes with every change that another release cannot read or would read differently.
 const FORM: u32 = 12;
@@ -281,7 +281,7 @@ mod tests {
             ("", "not a split"),
         ] {
             let error = Split::from_bytes(bytes.as_bytes()).unwrap_err();
-            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
+            assert_eq!(error.kind(), mortice_base::ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(says), "{error}");
         }
     }

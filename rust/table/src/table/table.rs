@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use crate::config::{MergeConfig, MergeSemantics, ReadOptions, TableConfig};
-use crate::error::Result;
 use crate::file_group::FileSlice;
-use crate::filter::Filter;
-use crate::names::TimelinePosition;
 use crate::plan::{Follower, OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows, StartPosition};
-use crate::storage::{RequestCounts, Storage, StorageOptions};
 use crate::timeline::Timeline;
+use mortice_base::error::Result;
+use mortice_base::names::TimelinePosition;
+use mortice_formats::filter::Filter;
+use mortice_merge::config::{MergeConfig, MergeSemantics, ReadOptions, TableConfig};
+use mortice_storage::{RequestCounts, Storage, StorageOptions};
 
 /// A Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
 pub struct Table(Arc<OpenTable>);
@@ -20,7 +20,7 @@ impl Table {
     /// Opens the table at a path or URI.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::NotFound`] if there is none, [`crate::ErrorKind::Unsupported`] for tables that this release cannot read.
+    /// [`mortice_base::ErrorKind::NotFound`] if there is none, [`mortice_base::ErrorKind::Unsupported`] for tables that this release cannot read.
     pub fn open(uri: &str, storage_options: &StorageOptions, options: ReadOptions) -> Result<Self> {
         OpenTable::open(uri, storage_options, options).map(Self::from)
     }

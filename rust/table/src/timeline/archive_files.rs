@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use super::instant::{Action, Instant};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
-use crate::config::TimelineLayout;
-use crate::error::Result;
-use crate::names::RequestedTime;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::TimelineLayout;
 
 pub use super::history_v2::{HistoryFile, history_batches, history_files, manifest_files};
 

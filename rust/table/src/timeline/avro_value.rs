@@ -11,8 +11,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{DataType, FieldRef};
 use serde_json::Value as Json;
 
-use crate::avro::{ArrowMapping, Container};
-use crate::error::{Error, Result};
+use mortice_avro::{ArrowMapping, Container};
+use mortice_base::error::{Error, Result};
 
 /// The first bytes of an Avro container.
 const MAGIC: &[u8] = b"Obj\x01";

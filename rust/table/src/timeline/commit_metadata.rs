@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::avro_value::{AvroRecord, MetadataValue, is_container};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// The operation of writers that do not store one.
 const UNKNOWN: &str = "UNKNOWN";
@@ -186,7 +186,7 @@ fn write_stat(stat: MetadataValue<'_>) -> Result<WriteStat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     #[test]
     fn json_of_layout_1() {

@@ -12,8 +12,8 @@ use serde_json::Value as Json;
 
 use super::instant::Instant;
 use super::timeline::{CompactedLogs, Timeline};
-use crate::error::Result;
-use crate::names::RequestedTime;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
 
 impl Timeline {
     /// Returns true if a write is archived although an instant that was requested no later is still active.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::names::{CompletionTime, RequestedTime};
+use mortice_base::names::{CompletionTime, RequestedTime};
 
 /// The action of an instant. A pending and a completed action can have two names: a compaction completes as a commit, a
 /// log compaction as a delta commit, clustering as a replace commit.

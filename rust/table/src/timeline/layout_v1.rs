@@ -8,7 +8,7 @@
 //! from the start. Other names are not instants.
 
 use super::instant::{Action, Instant, InstantState};
-use crate::names::RequestedTime;
+use mortice_base::names::RequestedTime;
 
 /// Parses a file name. Returns `None` if it is not the name of an instant.
 #[must_use]

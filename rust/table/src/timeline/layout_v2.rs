@@ -10,7 +10,7 @@
 
 use super::instant::{Instant, InstantState};
 use super::layout_v1::action_and_state;
-use crate::names::{CompletionTime, RequestedTime};
+use mortice_base::names::{CompletionTime, RequestedTime};
 
 /// Parses a file name. Returns `None` if it is not the name of an instant. If a completed instant has no completion
 /// time in its name, the caller sets it.

@@ -2,8 +2,8 @@
 
 use super::commit_metadata::CommitMetadata;
 use super::instant::Instant;
-use crate::error::Result;
-use crate::names::TimelinePosition;
+use mortice_base::error::Result;
+use mortice_base::names::TimelinePosition;
 
 /// Name of a `begin` before all instants (`START_COMMIT_EARLIEST`).
 const EARLIEST: &str = "earliest";
@@ -41,7 +41,7 @@ impl TimelineRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     fn range(begin: &str, end: &str) -> TimelineRange {
         TimelineRange { begin: Some(begin.into()), end: Some(end.into()) }

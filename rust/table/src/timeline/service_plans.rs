@@ -8,8 +8,8 @@ use super::metadata::{
     HoodieCompactionPlan, HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata,
     TimelineMetadata,
 };
-use crate::error::Result;
-use crate::names::RequestedTime;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
 
 /// One file group that a compaction is to merge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -118,7 +118,7 @@ fn file_name(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     /// A container of one record, given as its Avro bytes.
     fn container(name: &str, fields: &str, datum: &[u8]) -> Vec<u8> {

@@ -12,10 +12,10 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
 
 use super::merge_base::MergeBase;
-use crate::error::{Error, Result};
-use crate::keys::KeyColumns;
-use crate::merge::WinningRecords;
 use crate::read::columns::projection::Projection;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::KeyColumns;
+use mortice_merge::merge::WinningRecords;
 
 /// Returns true if log records win over all base rows, so that the ordering column need not be read unless it is
 /// projected. Ordering values of the records are then ignored.

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use crate::base_file::BaseFile;
-use crate::error::Result;
-use crate::merge::HashRange;
 use crate::split::SlicePart;
+use mortice_base::error::Result;
+use mortice_formats::base_file::BaseFile;
+use mortice_merge::merge::HashRange;
 
 /// A segment of a base file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

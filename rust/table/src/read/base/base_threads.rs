@@ -14,9 +14,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::base_file::{BaseBatches, batches_until_end};
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_formats::base_file::{BaseBatches, batches_until_end};
 
 /// The number of batches that wait for the consumer, per thread; another one is being decoded meanwhile.
 const AHEAD: usize = 1;

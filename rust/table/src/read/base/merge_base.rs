@@ -4,9 +4,9 @@ use arrow_array::ArrayRef;
 use arrow_schema::{Field, SchemaRef};
 
 use super::base_segments::{BaseSegment, BaseSegments};
-use crate::base_file::BaseBatches;
-use crate::error::Result;
-use crate::names::RequestedTime;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_formats::base_file::BaseBatches;
 
 /// Rows that can be read repeatedly, in the same order.
 pub(in crate::read) trait MergeBase: Send + Sync {

@@ -16,12 +16,12 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 
-use crate::base_file::BaseBatches;
-use crate::error::Error;
-use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
-use crate::names::RequestedTime;
 use crate::read::logs::log_blocks::LogBlocks;
-use crate::storage::FileSource;
+use mortice_base::error::Error;
+use mortice_base::names::RequestedTime;
+use mortice_formats::base_file::BaseBatches;
+use mortice_formats::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
+use mortice_storage::FileSource;
 
 /// Returns true if records can be merged by row number with the base file that this instant wrote.
 pub(in crate::read) fn are_known(blocks: &LogBlocks, base_instant: Option<&RequestedTime>) -> bool {

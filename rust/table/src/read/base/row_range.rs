@@ -7,11 +7,11 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::Schema;
 use arrow_select::filter::filter_record_batch;
 
-use crate::error::{Error, Result};
-use crate::filter::{BoundFilter, Filter, Literal, Operator, Term};
-use crate::names::instant_range::InstantRange;
-use crate::names::{RequestedTime, meta_columns};
 use crate::split::Query;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::instant_range::InstantRange;
+use mortice_base::names::{RequestedTime, meta_columns};
+use mortice_formats::filter::{BoundFilter, Filter, Literal, Operator, Term};
 
 /// The predicate on commit times.
 pub(in crate::read) struct RowRange(Option<InstantRange>);

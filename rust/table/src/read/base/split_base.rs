@@ -10,15 +10,15 @@ use super::base_threads;
 use super::merge_base::MergeBase;
 use super::row_numbers;
 use super::row_range::RowRange;
-use crate::base_file::{self, BaseBatches, BaseFile};
-use crate::error::{Error, ErrorKind, Result};
 use crate::file_group;
-use crate::filter::BoundFilter;
-use crate::keys::without_row_numbers;
-use crate::names::RequestedTime;
 use crate::read::logs::log_blocks::{known_base, open_planned};
 use crate::split::{Query, Split};
-use crate::storage::{self, Storage};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_formats::base_file::{self, BaseBatches, BaseFile};
+use mortice_formats::filter::BoundFilter;
+use mortice_merge::keys::without_row_numbers;
+use mortice_storage::{self as storage, Storage};
 
 /// The number of additional threads of a read, and the memory in bytes for the batches that they decode ahead.
 #[derive(Debug, Clone, Copy, Default)]

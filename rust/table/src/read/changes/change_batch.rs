@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, new_null_array};
 use arrow_schema::DataType;
 
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
 use crate::split::change_schema;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
 
 /// The operation on a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,19 +18,19 @@ use bytes::Bytes;
 
 use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::image_text::ImageFormat;
-use crate::avro::{self, ArrowMapping, Datum, DecodeProgram, Decoder, Field, Type};
-use crate::config::CdcMode;
-use crate::error::{Error, Result};
 use crate::file_group::LogFile;
-use crate::filter::{Filter, Literal, Operator, Term};
-use crate::log::content::avro_data;
-use crate::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
-use crate::names::meta_columns;
 use crate::read::logs::log_blocks::{note, open_log};
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
-use crate::storage::{self, FileSource, PrefixSource, Storage};
+use mortice_avro::{self as avro, ArrowMapping, Datum, DecodeProgram, Decoder, Field, Type};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_formats::filter::{Filter, Literal, Operator, Term};
+use mortice_formats::log::content::avro_data;
+use mortice_formats::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
+use mortice_merge::config::CdcMode;
+use mortice_storage::{self as storage, FileSource, PrefixSource, Storage};
 
 const RECORD_KEY: &str = "record_key";
 /// The string of an image if the record has no value.

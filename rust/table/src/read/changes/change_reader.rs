@@ -9,15 +9,15 @@ use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::change_logs::{ChangeLogs, KnownImages};
 use super::image_text::ImageFormat;
 use super::log_changes::LogChanges;
-use crate::avro::{self, ArrowMapping};
-use crate::config::{CdcMode, MergeSemantics};
-use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
-use crate::filter::Filter;
 use crate::read::columns::projection::Projection;
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::{ChangeSource, FileGroupChange, Query, Split, change_schema};
+use mortice_avro::{self as avro, ArrowMapping};
+use mortice_base::error::{Error, Result};
+use mortice_formats::filter::Filter;
+use mortice_merge::config::{CdcMode, MergeSemantics};
 
 /// Reads the changes of a split in batches. Ends after an error.
 pub(in crate::read) struct ChangeReader {

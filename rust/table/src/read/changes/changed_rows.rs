@@ -6,12 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use crate::avro::{self, ArrowMapping};
-use crate::base_file::BaseBatches;
-use crate::error::Result;
 use crate::file_group::FileSlice;
-use crate::merge::engine::RowChanges;
-use crate::names::RequestedTime;
 use crate::read::base::base_segments::{BaseSegment, BaseSegments};
 use crate::read::base::merge_base::MergeBase;
 use crate::read::columns::constant_columns::RowQuery;
@@ -23,7 +18,12 @@ use crate::read::slice::file_slice::SliceReader;
 use crate::read::slice::merge_input::MergeInput;
 use crate::read::slice::slice_merge::SliceMerge;
 use crate::split::{Query, Split};
-use crate::storage;
+use mortice_avro::{self as avro, ArrowMapping};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_formats::base_file::BaseBatches;
+use mortice_merge::merge::engine::RowChanges;
+use mortice_storage as storage;
 
 /// Some rows that change.
 pub enum RowsChanged {

@@ -29,8 +29,8 @@ use arrow_schema::{DataType, TimeUnit};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::avro::{self, Field, Type, shortest};
-use crate::error::{Error, ErrorKind, Result};
+use mortice_avro::{self as avro, Field, Type, shortest};
+use mortice_base::error::{Error, ErrorKind, Result};
 
 /// The maximum size of a string column, given by Arrow's offsets.
 const MOST_BYTES: usize = i32::MAX as usize;

@@ -18,14 +18,14 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::changed_rows::{ChangedRows, MergeLimit, RowsChanged};
 use super::image_text::ImageFormat;
-use crate::avro;
-use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, LogFile};
-use crate::merge::engine::RowChanges;
-use crate::names::RequestedTime;
-use crate::names::instant_range::InstantRange;
 use crate::read::report::SharedReport;
 use crate::split::{CommitRange, Query, Split};
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_base::names::instant_range::InstantRange;
+use mortice_merge::merge::engine::RowChanges;
 
 /// The remaining changes of a log, as images.
 pub(in crate::read) struct LogChanges {

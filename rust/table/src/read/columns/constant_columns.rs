@@ -8,9 +8,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array}
 use arrow_schema::SchemaRef;
 use arrow_select::take::take;
 
-use crate::error::{Error, Result};
-use crate::filter::Filter;
 use crate::split::Query;
+use mortice_base::error::{Error, Result};
+use mortice_formats::filter::Filter;
 
 /// The input of the read of a slice with constant columns.
 pub(in crate::read) struct RowQuery {
@@ -132,6 +132,6 @@ mod tests {
     fn a_column_that_was_not_read_is_an_error() {
         let mut columns = ConstantColumns::new(&constants(), output(&["area", "a"]));
         let rows = RecordBatch::new_empty(output(&[]));
-        assert_eq!(columns.insert_into(rows).unwrap_err().kind(), crate::ErrorKind::Internal);
+        assert_eq!(columns.insert_into(rows).unwrap_err().kind(), mortice_base::ErrorKind::Internal);
     }
 }

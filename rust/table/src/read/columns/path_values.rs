@@ -14,10 +14,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use crate::base_file;
-use crate::error::{Error, Result};
-use crate::keys::partition_path;
 use crate::split::{PathColumns, Query};
+use mortice_base::error::{Error, Result};
+use mortice_formats::base_file;
+use mortice_merge::keys::partition_path;
 
 /// The values of one partition.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(in crate::read) struct PathValues {
 }
 
 impl PathValues {
-    /// Returns the values of a query in the partition at a path. [`crate::ErrorKind::Unsupported`] if neither rows nor the
+    /// Returns the values of a query in the partition at a path. [`mortice_base::ErrorKind::Unsupported`] if neither rows nor the
     /// path have the values.
     pub(in crate::read) fn from_path(query: &Query, partition: &str) -> Result<Self> {
         let PathColumns { in_path, taken, as_they_stand, alone, .. } = &query.path_columns;

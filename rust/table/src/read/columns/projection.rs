@@ -11,9 +11,9 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::error::{Error, Result};
-use crate::filter::{BoundFilter, Filter};
-use crate::keys::with_row_numbers;
+use mortice_base::error::{Error, Result};
+use mortice_formats::filter::{BoundFilter, Filter};
+use mortice_merge::keys::with_row_numbers;
 
 /// The columns of a read.
 #[derive(Debug)]

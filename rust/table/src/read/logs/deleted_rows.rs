@@ -15,10 +15,10 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBatchOpti
 use arrow_schema::{DataType, Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
 
-use crate::error::{Error, Result};
-use crate::keys::KeyColumns;
-use crate::log::content::deleted::{DeletedKey, DeletedKeys};
-use crate::names::meta_columns;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_formats::log::content::deleted::{DeletedKey, DeletedKeys};
+use mortice_merge::keys::KeyColumns;
 
 /// Converts deleted keys to rows.
 #[derive(Debug, Clone)]

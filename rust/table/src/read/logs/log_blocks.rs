@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::config::{LogScan, MergeSemantics, OnCorrupt};
-use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{BaseFile, LogFile};
-use crate::log::{BlockKind, BlockRef, ForwardScan, ScanControl, ScanOrder, ScanRules, ValidBlocks};
-use crate::names::{LogFileName, RequestedTime};
 use crate::read::report::{CorruptRange, SharedReport};
 use crate::split::{Query, Split};
-use crate::storage::{FileSource, KnownFile, PrefixSource, Storage};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_formats::log::{BlockKind, BlockRef, ForwardScan, ScanControl, ScanOrder, ScanRules, ValidBlocks};
+use mortice_merge::config::{LogScan, MergeSemantics, OnCorrupt};
+use mortice_storage::{FileSource, KnownFile, PrefixSource, Storage};
 
 /// The open log files of a slice, and the valid blocks, oldest first.
 pub(in crate::read) struct LogBlocks {
@@ -91,7 +91,7 @@ pub(in crate::read) fn open_planned(
 }
 
 pub(in crate::read) fn note(
-    block: &crate::log::Block,
+    block: &mortice_formats::log::Block,
     path: &str,
     on_corrupt: OnCorrupt,
     report: &SharedReport,

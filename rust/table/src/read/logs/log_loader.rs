@@ -13,20 +13,20 @@ use super::deleted_rows::DeletedKeyRows;
 use super::log_blocks::LogBlocks;
 use super::log_records::LogRecords;
 use super::log_source::{BlockLocation, LogSource, ParquetBlock, RowSource};
-use crate::avro::{self, ArrowMapping, DecodeProgram, Decoder, RequestedColumn};
-use crate::error::{Error, Result};
-use crate::keys::KeyColumns;
-use crate::keys::RecordKey;
-use crate::log::content::avro_data::RecordFrames;
-use crate::log::content::deleted::DeletedKeys;
-use crate::log::content::{delete, hfile_data};
-use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
-use crate::merge::{LogBatch, LogKind, LogSink};
-use crate::names::{FieldNames, meta_columns};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use crate::schema::{SchemaEvolution, in_tables_names};
-use crate::storage::FileSource;
+use mortice_avro::{self as avro, ArrowMapping, DecodeProgram, Decoder, RequestedColumn};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{FieldNames, meta_columns};
+use mortice_formats::log::content::avro_data::RecordFrames;
+use mortice_formats::log::content::deleted::DeletedKeys;
+use mortice_formats::log::content::{delete, hfile_data};
+use mortice_formats::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
+use mortice_merge::keys::KeyColumns;
+use mortice_merge::keys::RecordKey;
+use mortice_merge::merge::{LogBatch, LogKind, LogSink};
+use mortice_storage::FileSource;
 
 /// The number of records whose keys are decoded at a time: few enough for their bytes to stay cached until the keys are
 /// probed.

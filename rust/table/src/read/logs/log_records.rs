@@ -8,13 +8,13 @@ use bytes::Bytes;
 
 use super::deleted_rows::deleted_rows;
 use super::log_source::{LogSource, ParquetBlock, RowSource};
-use crate::avro::{DecodeProgram, Decoder};
-use crate::error::{Error, Result};
-use crate::log::content::avro_data;
-use crate::merge::fold::MissingColumns;
-use crate::merge::{FetchedRows, RecordFetcher, RowRef};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
+use mortice_avro::{DecodeProgram, Decoder};
+use mortice_base::error::{Error, Result};
+use mortice_formats::log::content::avro_data;
+use mortice_merge::merge::fold::MissingColumns;
+use mortice_merge::merge::{FetchedRows, RecordFetcher, RowRef};
 
 /// The blocks of a slice, from which records can be fetched. Sources are in the order of the merge.
 pub(in crate::read) struct LogRecords {

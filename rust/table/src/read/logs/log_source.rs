@@ -7,12 +7,12 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
-use crate::log::content::parquet_data;
-use crate::log::{Block, BlockRef};
-use crate::names::FieldNames;
 use crate::read::memory::SliceMemory;
-use crate::storage::FileSource;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::FieldNames;
+use mortice_formats::log::content::parquet_data;
+use mortice_formats::log::{Block, BlockRef};
+use mortice_storage::FileSource;
 
 /// The number of rows of a Parquet block that are decoded at a time, as one source of the merge.
 pub(in crate::read) const PARQUET_ROWS: usize = 64 * 1024;
@@ -92,7 +92,7 @@ impl ParquetBlock {
     }
 
     /// Returns batches of the columns `wanted`, with the same boundaries in each read of the block.
-    pub(in crate::read) fn batches(&self, wanted: &SchemaRef) -> Result<crate::base_file::BaseBatches> {
+    pub(in crate::read) fn batches(&self, wanted: &SchemaRef) -> Result<mortice_formats::base_file::BaseBatches> {
         parquet_data::batches(&self.file, &self.content, wanted, &self.names, PARQUET_ROWS)
     }
 

@@ -8,13 +8,13 @@ use super::deleted_rows::DeletedKeyRows;
 use super::log_blocks::LogBlocks;
 use super::log_loader::LogLoader;
 use super::log_records::LogRecords;
-use crate::avro;
-use crate::error::Result;
-use crate::keys::KeyColumns;
-use crate::merge::{EveryRow, MergeOutcome};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use crate::schema::SchemaEvolution;
+use mortice_avro as avro;
+use mortice_base::error::Result;
+use mortice_merge::keys::KeyColumns;
+use mortice_merge::merge::{EveryRow, MergeOutcome};
 
 /// The size of contents that are loaded at a time, unless a block is larger.
 const AT_ONCE: u64 = 8 << 20;

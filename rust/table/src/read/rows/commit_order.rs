@@ -6,8 +6,8 @@ use arrow_array::{Array, RecordBatch};
 use arrow_select::interleave::interleave_record_batch;
 
 use super::row_columns::{as_type, table_type};
-use crate::error::{Error, Result};
-use crate::merge::OrderingColumn;
+use mortice_base::error::{Error, Result};
+use mortice_merge::merge::OrderingColumn;
 
 /// A row of a sorted batch.
 const ROWS: usize = 64 * 1024;

@@ -14,17 +14,17 @@ use bytes::Bytes;
 
 use super::commit_order::in_commit_order;
 use super::row_columns::{RowColumns, as_type, avro_schema, conformed, in_table_types, marks_deletes, named};
-use crate::avro;
-use crate::config::{MergeConfig, MergeSemantics, Properties, TableConfig};
-use crate::error::{Error, ErrorKind, Result};
-use crate::filter::{Filter, KeyFilter};
-use crate::keys::{KeyBatch, KeyColumns, LogKeys};
-use crate::merge::engine::{BaseBatch, MergeEngine};
-use crate::merge::fold::{Fold, MissingColumns};
-use crate::merge::{DeletedRows, LogBatch, LogKind, LogSink, RecordBatches};
-use crate::merge_plan::{FoldColumns, MergePlan};
 use crate::read::columns::projection::Projection;
 use crate::split::MergerHandle;
+use mortice_avro as avro;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_formats::filter::{Filter, KeyFilter};
+use mortice_merge::config::{MergeConfig, MergeSemantics, Properties, TableConfig};
+use mortice_merge::keys::{KeyBatch, KeyColumns, LogKeys};
+use mortice_merge::merge::engine::{BaseBatch, MergeEngine};
+use mortice_merge::merge::fold::{Fold, MissingColumns};
+use mortice_merge::merge::{DeletedRows, LogBatch, LogKind, LogSink, RecordBatches};
+use mortice_merge::merge_plan::{FoldColumns, MergePlan};
 
 /// The number of rows that are inserted at a time.
 const INSERTS: usize = 64 * 1024;
@@ -258,7 +258,7 @@ mod tests {
     use arrow_array::{ArrayRef, BooleanArray, Int64Array, LargeStringArray, StringArray};
 
     use super::*;
-    use crate::names::meta_columns;
+    use mortice_base::names::meta_columns;
 
     type Row = (&'static str, Option<i64>, Option<&'static str>);
 

@@ -21,9 +21,9 @@
 //! base row, it has null there.
 
 use super::slice_merge::SliceMerge;
-use crate::filter::{BoundFilter, Operator};
-use crate::names::meta_columns;
 use crate::read::columns::projection::Projection;
+use mortice_base::names::meta_columns;
+use mortice_formats::filter::{BoundFilter, Operator};
 
 /// Returns the part of the filter that may be applied to base rows. `merge` is `None` if there are no valid log blocks.
 /// `key_field` is the column that stored record keys are equal to. Values of `path_columns` come from the path, not

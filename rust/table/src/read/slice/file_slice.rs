@@ -12,9 +12,6 @@ use super::base_filter::base_filter;
 use super::merge_input::MergeInput;
 use super::slice_files;
 use super::slice_merge::SliceMerge;
-use crate::avro::{self, ArrowMapping};
-use crate::base_file::BaseBatches;
-use crate::error::Result;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::base::row_range::RowRange;
 use crate::read::base::split_base::{ReadThreads, SplitBase};
@@ -24,7 +21,10 @@ use crate::read::columns::projection::{Projection, select};
 use crate::read::logs::log_blocks::scan;
 use crate::read::report::SharedReport;
 use crate::split::Split;
-use crate::storage::{self, FileSource, Storage};
+use mortice_avro::{self as avro, ArrowMapping};
+use mortice_base::error::Result;
+use mortice_formats::base_file::BaseBatches;
+use mortice_storage::{self as storage, FileSource, Storage};
 
 /// The share of the memory limit for the first requests of a slice: half of the fetch budget, as those of the next
 /// slice are sent at the same time.

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use super::merge_columns::MergeColumns;
 use super::merge_input::MergeInput;
 use super::spilled_merge::SpilledMerge;
-use crate::base_file::BaseBatches;
-use crate::error::Result;
-use crate::merge::engine::{BuildSide, MergeEngine};
-use crate::merge::{DeletedRows, HashRange};
-use crate::merge_plan::{FoldColumns, MergePlan};
 use crate::read::base::base_segments::BaseSegment;
 use crate::read::logs::deleted_rows::DeletedKeyRows;
 use crate::read::logs::log_loader::LogLoader;
 use crate::read::logs::log_records::LogRecords;
 use crate::read::logs::unmerged::UnmergedRows;
 use crate::read::memory::SliceMemory;
+use mortice_base::error::Result;
+use mortice_formats::base_file::BaseBatches;
+use mortice_merge::merge::engine::{BuildSide, MergeEngine};
+use mortice_merge::merge::{DeletedRows, HashRange};
+use mortice_merge::merge_plan::{FoldColumns, MergePlan};
 
 /// The log rows of a slice.
 pub(super) enum LogRows {

@@ -3,14 +3,14 @@
 use arrow_schema::{Schema, SchemaRef};
 
 use super::merge_input::MergeInput;
-use crate::error::Result;
-use crate::filter::KeyFilter;
-use crate::keys::{KeyColumns, with_row_numbers};
-use crate::merge::DeletedRows;
-use crate::merge_plan::MergePlan;
 use crate::read::base::row_range::RowRange;
 use crate::read::columns::projection::{Projection, select};
 use crate::split::{DeleteOutput, Query};
+use mortice_base::error::Result;
+use mortice_formats::filter::KeyFilter;
+use mortice_merge::keys::{KeyColumns, with_row_numbers};
+use mortice_merge::merge::DeletedRows;
+use mortice_merge::merge_plan::MergePlan;
 
 /// The columns that a merge reads, and the keys and rows that it needs.
 pub(super) struct MergeColumns {

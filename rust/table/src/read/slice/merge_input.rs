@@ -4,13 +4,6 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::avro;
-use crate::config::MergeSemantics;
-use crate::error::Result;
-use crate::keys::KeyColumns;
-use crate::merge::EveryRow;
-use crate::merge_plan::MergePlan;
-use crate::names::meta_columns;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::base::row_numbers;
 use crate::read::columns::constant_columns::RowQuery;
@@ -19,6 +12,13 @@ use crate::read::logs::log_blocks::LogBlocks;
 use crate::read::logs::unmerged::UnmergedRows;
 use crate::read::report::SharedReport;
 use crate::split::{DeleteOutput, MergerHandle, Query};
+use mortice_avro as avro;
+use mortice_base::error::Result;
+use mortice_base::names::meta_columns;
+use mortice_merge::config::MergeSemantics;
+use mortice_merge::keys::KeyColumns;
+use mortice_merge::merge::EveryRow;
+use mortice_merge::merge_plan::MergePlan;
 
 /// The input of the merge of one slice.
 pub(in crate::read) struct MergeInput<'a> {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
 use crate::read::logs::log_blocks::{known_base, known_log};
 use crate::split::Split;
-use crate::storage::{FileSource, KnownFile, ReadFrom, Storage};
+use mortice_base::error::Result;
+use mortice_storage::{FileSource, KnownFile, ReadFrom, Storage};
 
 /// The maximum number of bytes that the first request for a file fetches.
 const FIRST: u64 = 8 << 20;

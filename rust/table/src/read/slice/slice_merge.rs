@@ -1,5 +1,5 @@
 //! The merge of one slice: its logs are indexed, base rows merged batch by batch, then the log rows that no base row
-//! matched are inserted. The merge itself is [`crate::merge::engine`]; this module reads its input.
+//! matched are inserted. The merge itself is [`mortice_merge::merge::engine`]; this module reads its input.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use arrow_schema::SchemaRef;
 use super::log_index::{LogRows, read_logs};
 use super::merge_columns::MergeColumns;
 use super::merge_input::MergeInput;
-use crate::error::Result;
-use crate::keys::{KeyColumns, RecordKey};
-use crate::merge::engine::{BaseBatch, MergeCounts, RowChanges};
-use crate::merge::{BaseRows, DeletedRows, HashRange, fetch_rows};
 use crate::read::base::base_bounds::beats_base;
 use crate::read::base::base_segments::BaseSegment;
 use crate::read::base::merge_base::MergeBase;
 use crate::read::columns::projection::Projection;
 use crate::read::logs::log_records::{LogRecords, RowFetcher};
 use crate::read::memory::SliceMemory;
+use mortice_base::error::Result;
+use mortice_merge::keys::{KeyColumns, RecordKey};
+use mortice_merge::merge::engine::{BaseBatch, MergeCounts, RowChanges};
+use mortice_merge::merge::{BaseRows, DeletedRows, HashRange, fetch_rows};
 
 /// A slice whose logs are indexed.
 pub(in crate::read) struct SliceMerge {

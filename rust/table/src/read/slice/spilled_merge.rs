@@ -12,14 +12,14 @@ use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
 
-use crate::base_file::BaseBatches;
-use crate::error::Result;
-use crate::keys::KeyColumns;
-use crate::merge::RecordGroups;
-use crate::merge::engine::{BuildSide, SpilledGroups};
 use crate::read::base::base_segments::{BaseSegment, BaseSegments};
 use crate::read::memory::SliceMemory;
-use crate::spill::{BatchReader, BatchWriter};
+use mortice_base::error::Result;
+use mortice_formats::base_file::BaseBatches;
+use mortice_merge::keys::KeyColumns;
+use mortice_merge::merge::RecordGroups;
+use mortice_merge::merge::engine::{BuildSide, SpilledGroups};
+use mortice_merge::spill::{BatchReader, BatchWriter};
 
 /// The number of groups that are written at a time.
 const GROUPS: usize = 8 * 1024;

@@ -15,10 +15,10 @@ use arrow_schema::SchemaRef;
 
 use super::ahead::WaitingBytes;
 use super::split_reader::SplitReader;
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
 use crate::read::report::{ReadReport, SharedReport};
 use crate::split::Split;
+use mortice_base::error::{Error, ErrorKind, Result};
 
 /// The number of batches that a split's reader may be ahead of the consumer.
 const AHEAD: usize = 2;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use crate::error::Result;
 use crate::read::changes::change_reader::ChangeReader;
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::Split;
-use crate::storage::Storage;
+use mortice_base::error::Result;
+use mortice_storage::Storage;
 
 /// Reads a split in batches. Ends after an error.
 pub struct SplitReader {

@@ -7,9 +7,9 @@ use super::{
     HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan, HoodieReplaceCommitMetadata,
     HoodieRequestedReplaceMetadata, HoodieRollbackMetadata, TimelineMetadata,
 };
-use crate::avro::{Schema, UnknownMembers, Value, encode_value};
-use crate::error::Result;
 use crate::timeline::{Action, Instant, InstantState};
+use mortice_avro::{Schema, UnknownMembers, Value, encode_value};
+use mortice_base::error::Result;
 
 /// The schema of entries.
 pub const ARCHIVED_ENTRY_SCHEMA: &str = include_str!("schemas/HoodieArchivedMetaEntry.avsc");

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::ordered_map::OrderedMap;
-use crate::avro::Value;
-use crate::error::Error;
+use mortice_avro::Value;
+use mortice_base::error::Error;
 
 /// A value that is not of the type that a field has, with the path to it.
 #[derive(Debug)]

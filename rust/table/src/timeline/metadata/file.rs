@@ -10,8 +10,8 @@ use md5::{Digest as _, Md5};
 
 use super::field::MetadataField;
 use super::json;
-use crate::avro::{Container, ContainerHeader, Schema, UnknownMembers, Value, decode_value, encode_value};
-use crate::error::{Error, Result};
+use mortice_avro::{Container, ContainerHeader, Schema, UnknownMembers, Value, decode_value, encode_value};
+use mortice_base::error::{Error, Result};
 
 /// The first bytes of an Avro container. JSON begins with a brace.
 const AVRO_MAGIC: &[u8] = b"Obj\x01";
@@ -155,8 +155,8 @@ pub(super) use metadata;
 #[cfg(test)]
 mod tests {
     use super::super::*;
-    use crate::avro::{ContainerHeader, Schema, UnknownMembers, Value, decode_value, encode_value};
-    use crate::error::ErrorKind;
+    use mortice_avro::{ContainerHeader, Schema, UnknownMembers, Value, decode_value, encode_value};
+    use mortice_base::error::ErrorKind;
 
     const COMMIT: &str = r#"{
   "newest" : [ 1.5, { } ],

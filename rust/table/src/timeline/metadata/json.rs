@@ -9,8 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
-use crate::avro::{Value, write_double};
-use crate::error::{Error, Result};
+use mortice_avro::{Value, write_double};
+use mortice_base::error::{Error, Result};
 
 /// Parses JSON text. Nesting beyond 128 levels is an error.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value<'_>> {
@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn text_that_is_not_json_is_refused() {
         for wrong in ["", "{", "{\"a\":1}x", "{a:1}", "\u{feff}{}", "{\"a\":01}"] {
-            assert_eq!(parse(wrong.as_bytes()).unwrap_err().kind(), crate::ErrorKind::InvalidTable, "{wrong}");
+            assert_eq!(parse(wrong.as_bytes()).unwrap_err().kind(), mortice_base::ErrorKind::InvalidTable, "{wrong}");
         }
         let deep = "[".repeat(100_000);
-        assert_eq!(parse(deep.as_bytes()).unwrap_err().kind(), crate::ErrorKind::InvalidTable);
+        assert_eq!(parse(deep.as_bytes()).unwrap_err().kind(), mortice_base::ErrorKind::InvalidTable);
     }
 }
