@@ -9,10 +9,10 @@ use super::assignment::{Assignment, GroupTask, TaskKind};
 use super::options::{AssignOptions, PlaceInserts};
 use super::task_plan::{InsertClass, PlannedTask, RowCounts, TaskPlan, plan_tasks};
 use super::updates::{Placed, Updates, of_tagged};
-use crate::error::{Error, Result};
 use crate::index::{Tagged, bucket_of};
-use crate::keys::RowKeys;
-use crate::plan::OpenTable;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
+use mortice_table::plan::OpenTable;
 
 /// Assigns rows to file groups.
 ///

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::file_group::FileSlice;
 use crate::write::LogNaming;
+use mortice_table::file_group::FileSlice;
 
 /// The tasks of a write.
 #[derive(Debug, Clone, Default)]

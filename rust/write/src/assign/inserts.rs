@@ -1,7 +1,7 @@
 //! Rows with new keys: how many go to each small file, and how many to each new file group.
 
 use super::options::AssignOptions;
-use crate::file_group::FileSlice;
+use mortice_table::file_group::FileSlice;
 
 /// Where some of a partition's new rows go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

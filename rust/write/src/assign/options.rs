@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::option_values::{boolean, number, positive};
-use crate::error::{Error, Result};
 use crate::index::{BucketOptions, IndexOptions};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values::{boolean, number, positive};
 
 /// Where rows with new keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

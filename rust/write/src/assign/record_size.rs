@@ -1,9 +1,9 @@
 //! Bytes of a row, estimated from the base files of earlier commits (`AverageRecordSizeEstimator`).
 
 use super::options::AssignOptions;
-use crate::error::Result;
-use crate::names::BaseFileName;
-use crate::timeline::{Action, MetadataPart, Timeline};
+use mortice_base::error::Result;
+use mortice_base::names::BaseFileName;
+use mortice_table::timeline::{Action, MetadataPart, Timeline};
 
 /// Commits that are looked at.
 const COMMITS: usize = 5;

@@ -4,9 +4,9 @@
 //! group is rewritten, as new keys have to be in base files. Groups under pending compaction or clustering take none.
 
 use super::options::AssignOptions;
-use crate::config::TableType;
-use crate::file_group::FileSlice;
-use crate::plan::WriteView;
+use mortice_merge::config::TableType;
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::WriteView;
 
 /// The slices of a partition that take new rows, in the order in which they are filled.
 pub(super) fn of_partition<'v>(

@@ -7,10 +7,10 @@ use super::inserts::{Bin, distribute};
 use super::options::{AssignOptions, PlaceInserts};
 use super::updates::{log_naming, slice_of};
 use super::{record_size, small_files};
-use crate::config::TableType;
-use crate::error::Result;
 use crate::index::{new_bucket_prefix, new_group_prefix};
-use crate::plan::{OpenTable, WriteView};
+use mortice_base::error::Result;
+use mortice_merge::config::TableType;
+use mortice_table::plan::{OpenTable, WriteView};
 
 /// New rows that may go to the same file groups: those of a partition and, under a bucket index, of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{TableConfig, TableType, TimelineLayout};
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
 use crate::index::Tagged;
-use crate::names::LogFileName;
-use crate::plan::WriteView;
 use crate::write::{LogNaming, SliceNames};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::LogFileName;
+use mortice_merge::config::{TableConfig, TableType, TimelineLayout};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::WriteView;
 
 /// A row, and the number of its key's row in the base file.
 pub(super) type Placed = (u32, Option<u64>);

@@ -17,13 +17,13 @@
 use std::collections::BTreeSet;
 
 use super::timeline_writer::TimelineWriter;
-use crate::config::{TableConfig, TableType, TimelineLayout};
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::RequestedTime;
-use crate::timeline::metadata::{
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{TableConfig, TableType, TimelineLayout};
+use mortice_table::timeline::metadata::{
     HoodieCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRollbackPlan, TimelineMetadata,
 };
-use crate::timeline::{Action, Instant, MetadataPart, Timeline};
+use mortice_table::timeline::{Action, Instant, MetadataPart, Timeline};
 
 /// File groups that an error names; of more it names the first.
 const NAMED: usize = 5;
@@ -207,9 +207,9 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::config::Properties;
-    use crate::storage::{FileStore, LocalStorage, Storage};
-    use crate::timeline::metadata::{
+    use mortice_merge::config::Properties;
+    use mortice_storage::{FileStore, LocalStorage, Storage};
+    use mortice_table::timeline::metadata::{
         HoodieClusteringGroup, HoodieClusteringPlan, HoodieCompactionOperation, HoodieCompactionPlan,
         HoodieInstantInfo, HoodieSliceInfo,
     };

@@ -5,9 +5,9 @@ use bytes::Bytes;
 use chrono::Utc;
 
 use super::NewTable;
-use crate::config::TimelineLayout;
-use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{FileStore, PutOutcome};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::{FileStore, PutOutcome};
 
 const PROPERTIES: &str = ".hoodie/hoodie.properties";
 

@@ -11,8 +11,8 @@ use bytes::Bytes;
 
 use super::lock::{HeldLock, TableLock};
 use super::unique_name::unique_name;
-use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{FileStore, FolderEntry, PutOutcome};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_storage::{FileStore, FolderEntry, PutOutcome};
 
 const NAME: &str = "lock";
 
@@ -145,7 +145,7 @@ impl Drop for HeldFileLock {
 mod tests {
     use super::*;
     use crate::commit::lock::{LockWait, acquire};
-    use crate::storage::LocalStorage;
+    use mortice_storage::LocalStorage;
 
     fn lock(folder: &tempfile::TempDir, expiry: Option<Duration>) -> FileSystemLock {
         let store = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::RequestedTime;
-use crate::storage::{FileStore, FolderEntry};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::{FileStore, FolderEntry};
 
 const FOLDER: &str = ".hoodie/.heartbeat";
 
@@ -195,7 +195,7 @@ impl Heartbeats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalStorage;
+    use mortice_storage::LocalStorage;
 
     fn store(folder: &tempfile::TempDir) -> Arc<dyn FileStore> {
         Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true))

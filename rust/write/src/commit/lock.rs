@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{POLL, check_cancelled};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_storage::{POLL, check_cancelled};
 
 /// How long to wait for a lock (`hoodie.write.lock.wait_time_ms` and its siblings, with Hudi's defaults).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

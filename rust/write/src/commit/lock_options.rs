@@ -9,8 +9,8 @@ use super::heartbeat::HeartbeatOptions;
 use super::lock::{HeldLock, LockWait, TableLock, acquire};
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
-use crate::error::{Error, Result};
-use crate::storage::{FileStore, StorageOptions, open_file_store};
+use mortice_base::error::{Error, Result};
+use mortice_storage::{FileStore, StorageOptions, open_file_store};
 
 const MODE: &str = "hoodie.write.concurrency.mode";
 const PROVIDER: &str = "hoodie.write.lock.provider";
@@ -223,8 +223,8 @@ fn millis(options: &BTreeMap<String, String>, name: &str, default: u64) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
-    use crate::storage::LocalStorage;
+    use mortice_base::ErrorKind;
+    use mortice_storage::LocalStorage;
 
     fn concurrency(options: &[(&str, &str)]) -> Result<Concurrency> {
         let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true));

@@ -15,10 +15,10 @@ use arrow_schema::Schema;
 
 use super::new_table_options::{MergeChoice, check_key_generator, check_options, merge_choice};
 use super::writable_tables::check_writable;
-use crate::avro;
-use crate::config::{PropertiesFile, TableConfig, TableType, TableVersion};
-use crate::error::{Error, Result};
-use crate::names::meta_columns as meta;
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns as meta;
+use mortice_merge::config::{PropertiesFile, TableConfig, TableType, TableVersion};
 
 const EVENT_TIME_STRATEGY: &str = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5";
 const COMMIT_TIME_STRATEGY: &str = "ce9acb64-bde0-424c-9b91-f6ebba25356d";

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::new_table::NewTable;
-use crate::config::{TableType, TableVersion, table_properties};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::{TableType, TableVersion, table_properties};
 
 const NAME: &str = "hoodie.table.name";
 const TYPE: &str = "hoodie.table.type";

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::TableVersion;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::TableVersion;
 
 /// Properties that are stored as they are given.
 const STORED: &[&str] = &[

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::RequestedTime;
-use crate::storage::{FileStore, FolderEntry};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::{FileStore, FolderEntry};
 
 const FOLDER: &str = ".hoodie/.aux/open_writes";
 
@@ -81,7 +81,7 @@ impl OpenMark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalStorage;
+    use mortice_storage::LocalStorage;
 
     #[test]
     fn a_write_is_open_between_its_beginning_and_its_end() {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{TableConfig, TableType, TimelineLayout};
-use crate::timeline::Action;
+use mortice_merge::config::{TableConfig, TableType, TimelineLayout};
+use mortice_table::timeline::Action;
 
 /// An operation that writes data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ impl fmt::Display for WriteOperation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Properties;
+    use mortice_merge::config::Properties;
 
     fn table(version: &str, table_type: &str) -> TableConfig {
         let entries =

@@ -17,8 +17,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::lock::{HeldLock, TableLock};
-use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{FileStore, FileVersion, PutOutcome};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_storage::{FileStore, FileVersion, PutOutcome};
 
 const PATH: &str = ".hoodie/.locks/table_lock.json";
 const CLOCK_DRIFT: Duration = Duration::from_millis(500);
@@ -216,7 +216,7 @@ fn now() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalStorage;
+    use mortice_storage::LocalStorage;
 
     fn lock(folder: &tempfile::TempDir, owner: &str, validity: LockValidity) -> StorageLock {
         let store = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));

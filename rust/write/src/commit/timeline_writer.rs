@@ -14,12 +14,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::config::{TableConfig, TimelineLayout};
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::{FileStatus, FileStore, FolderEntry, PutOutcome};
-use crate::timeline::metadata::TimelineMetadata;
-use crate::timeline::{Action, Instant, InstantState, Timeline};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{CompletionTime, RequestedTime};
+use mortice_merge::config::{TableConfig, TimelineLayout};
+use mortice_storage::{FileStatus, FileStore, FolderEntry, PutOutcome};
+use mortice_table::timeline::metadata::TimelineMetadata;
+use mortice_table::timeline::{Action, Instant, InstantState, Timeline};
 
 /// Attempts to create a completed file after an answer was lost.
 const ATTEMPTS: usize = 3;
@@ -316,9 +316,9 @@ fn pending_name(time: &RequestedTime, action: Action, state: InstantState) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Properties;
-    use crate::storage::{LocalStorage, Storage};
-    use crate::timeline::metadata::HoodieCommitMetadata;
+    use mortice_merge::config::Properties;
+    use mortice_storage::{LocalStorage, Storage};
+    use mortice_table::timeline::metadata::HoodieCommitMetadata;
 
     struct Table {
         folder: tempfile::TempDir,

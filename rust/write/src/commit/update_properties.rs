@@ -8,9 +8,9 @@
 use bytes::Bytes;
 use chrono::Utc;
 
-use crate::config::PropertiesFile;
-use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{FileStore, FileVersion, PutOutcome};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_merge::config::PropertiesFile;
+use mortice_storage::{FileStore, FileVersion, PutOutcome};
 
 const MAIN: &str = ".hoodie/hoodie.properties";
 const BACKUP: &str = ".hoodie/hoodie.properties.backup";
@@ -95,7 +95,7 @@ fn whole(store: &dyn FileStore, path: &str) -> Result<Option<(PropertiesFile, Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalStorage;
+    use mortice_storage::LocalStorage;
 
     const WHOLE: &[u8] = b"#by hand\nhoodie.table.name=t\nhoodie.table.checksum=498511606\nb=1\n";
 

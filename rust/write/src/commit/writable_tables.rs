@@ -1,7 +1,7 @@
 //! Tables that can be created and read, but not written to.
 
-use crate::config::TableConfig;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::TableConfig;
 
 /// Refuses tables whose files this release does not write as Hudi does.
 ///
@@ -33,8 +33,8 @@ mod tests {
     use arrow_schema::{DataType, Field, Schema};
 
     use crate::commit::NewTable;
-    use crate::config::{TableType, TableVersion};
-    use crate::error::{ErrorKind, Result};
+    use mortice_base::error::{ErrorKind, Result};
+    use mortice_merge::config::{TableType, TableVersion};
 
     fn created(properties: &[(&str, &str)]) -> Result<()> {
         let properties: BTreeMap<String, String> =

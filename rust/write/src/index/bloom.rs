@@ -1,8 +1,8 @@
 //! What the footer of a base file says of its keys: the least, the greatest, and a Bloom filter (`HoodieBloomIndexCheckFunction`).
 
-use crate::base_file::BaseFile;
-use crate::bloom::{BloomFilter, BloomType};
-use crate::error::Result;
+use mortice_base::error::Result;
+use mortice_formats::base_file::BaseFile;
+use mortice_formats::bloom::{BloomFilter, BloomType};
 
 const LEAST: &str = "hoodie_min_record_key";
 const GREATEST: &str = "hoodie_max_record_key";

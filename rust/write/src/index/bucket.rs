@@ -12,9 +12,9 @@ use super::layout_check::{bucket_in, is_like_bucket};
 use super::options::{BUCKETS, BucketOptions};
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
-use crate::error::{Error, Result};
-use crate::keys::RowKeys;
-use crate::plan::{OpenTable, WriteView};
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
+use mortice_table::plan::{OpenTable, WriteView};
 
 /// The bucket of a record key.
 #[must_use]

@@ -6,9 +6,9 @@ use std::hash::BuildHasher;
 use arrow_array::{Array, StringArray};
 use foldhash::fast::FixedState;
 
-use crate::error::{Error, Result};
-use crate::keys::RowKeys;
-use crate::merge::KeyTable;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
+use mortice_merge::merge::KeyTable;
 
 /// No further row of the key.
 const NONE: u32 = u32::MAX;

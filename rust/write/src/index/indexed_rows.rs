@@ -6,9 +6,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch, StringArray};
 
 use super::tagged::Tagged;
-use crate::error::{Error, Result};
-use crate::keys::RowKeys;
-use crate::spill::RowBatches;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
+use mortice_merge::spill::RowBatches;
 
 /// Rows that are written: no two have the same key and partition, unless the input had.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! Refuses an index that the table's file groups contradict: its keys would not be found, and every update would add a row.
 
 use super::options::IndexType;
-use crate::config::TableType;
-use crate::error::{Error, Result};
-use crate::plan::{OpenTable, WriteView};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::TableType;
+use mortice_table::plan::{OpenTable, WriteView};
 
 const HASHING_METADATA: &str = ".hoodie/.bucket_index/consistent_hashing_metadata";
 /// Hudi's tables have some thousand buckets at most, 256 unless set. A random id begins with a smaller number once in 43,000 groups.

@@ -10,12 +10,12 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::indexed_rows::{ByKey, IndexedRows, strings};
 use super::stored_rows::StoredRows;
-use crate::error::{Error, Result};
-use crate::keys::RowKeyReader;
-use crate::names::meta_columns;
-use crate::plan::OpenTable;
-use crate::read::{RowsMerge, RowsMergeOptions};
-use crate::spill::{RowBatches, RowBatchesBuilder};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::keys::RowKeyReader;
+use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
+use mortice_table::plan::OpenTable;
+use mortice_table::read::{RowsMerge, RowsMergeOptions};
 
 /// Which of two rows won: it is merged as any column is.
 const IS_INCOMING: &str = "_mortice_is_incoming";

@@ -23,11 +23,11 @@ use super::merged_rows::MergedRows;
 use super::options::{IndexOptions, IndexType};
 use super::stored_rows::StoredRows;
 use super::tagged::{FurtherLocation, Tagged};
-use crate::config::{MergeMode, TableType};
-use crate::error::{Error, Result};
-use crate::keys::RowKeys;
-use crate::plan::OpenTable;
-use crate::spill::RowBatches;
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::{MergeMode, TableType};
+use mortice_merge::keys::RowKeys;
+use mortice_merge::spill::RowBatches;
+use mortice_table::plan::OpenTable;
 
 /// What becomes of one row: the row of one of the sources, its key, and where it goes.
 struct Outcome<'a> {

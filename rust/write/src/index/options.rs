@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{TableConfig, option_values};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::{TableConfig, option_values};
 
 const TYPE: &str = "hoodie.index.type";
 const CLASS: &str = "hoodie.index.class";
@@ -175,8 +175,8 @@ impl BucketOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
-    use crate::config::Properties;
+    use mortice_base::ErrorKind;
+    use mortice_merge::config::Properties;
 
     fn config(lines: &str) -> TableConfig {
         let text = format!(

@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::options::{IndexOptions, IndexType};
 use super::tagged::{FurtherLocation, Tagged};
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::keys::{RecordKey, RowKeys};
-use crate::plan::{OpenTable, QueryOptions};
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::{RecordKey, RowKeys};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::{OpenTable, QueryOptions};
 
 /// Returns, for each row, whether its key is in the table.
 ///

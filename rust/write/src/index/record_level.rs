@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::incoming_keys::{IncomingKeys, partitions_of};
 use super::simple::location_of;
 use super::tagged::{FurtherLocation, Location, Tagged};
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::keys::RowKeys;
-use crate::metadata_table::MetadataTable;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::keys::RowKeys;
+use mortice_table::file_group::FileSlice;
+use mortice_table::metadata_table::MetadataTable;
+use mortice_table::plan::OpenTable;
 
 /// More keys than these are not looked up one by one: the index is read through.
 const MOST_LOOK_UPS: usize = 100_000;

@@ -13,11 +13,11 @@ use super::bloom;
 use super::incoming_keys::IncomingKeys;
 use super::stored_keys::StoredKeys;
 use super::tagged::{FurtherLocation, Location, Tagged};
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::keys::RowKeys;
-use crate::plan::{OpenTable, WriteView};
-use crate::storage::parallel;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
+use mortice_storage::parallel;
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::{OpenTable, WriteView};
 
 /// A row of a file group whose key is one of the rows'.
 pub(super) struct Match {

@@ -11,11 +11,11 @@ use super::simple::{Match, add, location_of};
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
 use super::{bucket, record_level};
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::keys::RowKeys;
-use crate::metadata_table::RECORD_INDEX;
-use crate::plan::{OpenTable, WriteView};
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
+use mortice_table::file_group::FileSlice;
+use mortice_table::metadata_table::RECORD_INDEX;
+use mortice_table::plan::{OpenTable, WriteView};
 
 /// Some keys of a file group.
 #[derive(Debug, Clone)]

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use arrow_array::{Array, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use crate::avro;
-use crate::base_file;
-use crate::error::{Error, Result};
-use crate::file_group::{BaseFile, FileSlice};
-use crate::keys::{FieldPath, RecordKey};
-use crate::log::{BlockKind, BlockType, LogFile};
-use crate::names::meta_columns;
-use crate::plan::OpenTable;
-use crate::storage::KnownFile;
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_formats::base_file;
+use mortice_formats::log::{BlockKind, BlockType, LogFile};
+use mortice_merge::keys::{FieldPath, RecordKey};
+use mortice_storage::KnownFile;
+use mortice_table::file_group::{BaseFile, FileSlice};
+use mortice_table::plan::OpenTable;
 
 const BATCH_ROWS: usize = 8192;
 

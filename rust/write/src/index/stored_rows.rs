@@ -8,12 +8,12 @@ use arrow_schema::{Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
 
 use super::indexed_rows::{ByKey, IndexedRows, strings};
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::filter::{Filter, Literal, Operator, Term};
-use crate::names::meta_columns;
-use crate::plan::{OpenTable, QueryOptions};
-use crate::spill::{RowBatches, RowBatchesBuilder};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_formats::filter::{Filter, Literal, Operator, Term};
+use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::{OpenTable, QueryOptions};
 
 /// More keys than these are not looked up by a filter.
 const MOST_LOOK_UPS: usize = 100_000;

@@ -9,10 +9,10 @@ use super::incoming_keys::partitions_of;
 use super::options::{IndexOptions, IndexType};
 use super::tagged::Tagged;
 use super::{bucket, layout_check, record_level, simple};
-use crate::error::{Error, Result};
-use crate::keys::RowKeys;
-use crate::metadata_table::RECORD_INDEX;
-use crate::plan::{OpenTable, WriteView};
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
+use mortice_table::metadata_table::RECORD_INDEX;
+use mortice_table::plan::{OpenTable, WriteView};
 
 /// How keys are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::names::RequestedTime;
-use crate::plan::WriteView;
+use mortice_base::names::RequestedTime;
+use mortice_table::plan::WriteView;
 
 /// Where the keys of rows are.
 #[derive(Debug, Clone, Default)]

@@ -2,9 +2,9 @@
 
 use chrono::Utc;
 
-use crate::bloom::{BloomBuilder, BloomOptions};
-use crate::error::Result;
-use crate::hfile::HFileWriter;
+use mortice_base::error::Result;
+use mortice_formats::bloom::{BloomBuilder, BloomOptions};
+use mortice_formats::hfile::HFileWriter;
 
 /// Keys of the filter: it grows with more.
 const BLOOM_ENTRIES: u32 = 10_000;

@@ -5,11 +5,11 @@ use super::file_keys::keys_of_base_file;
 use super::metadata_folder::MetadataFolder;
 use super::record_bytes;
 use super::records::PartitionRecords;
-use crate::bloom::{BloomBuilder, BloomOptions};
-use crate::error::Result;
-use crate::metadata_table::bloom_filter_key;
-use crate::names::RequestedTime;
-use crate::storage::Storage;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_formats::bloom::{BloomBuilder, BloomOptions};
+use mortice_storage::Storage;
+use mortice_table::metadata_table::bloom_filter_key;
 
 /// The records of a commit's base files. Of a file whose footer has no filter, one is built from its keys.
 pub(super) fn of_commit(

@@ -10,10 +10,10 @@ use super::indexed_columns::{ColumnChoice, IndexDefinitions, undefine_indexes};
 use super::new_metadata_table::{add_partitions, current_schema};
 use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::wanted_partitions::{PartitionChanges, partition_changes};
-use crate::config::TimelineLayout;
-use crate::error::Result;
-use crate::plan::OpenTable;
-use crate::storage::FileStore;
+use mortice_base::error::Result;
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::FileStore;
+use mortice_table::plan::OpenTable;
 
 /// What [`change_partitions`] would do.
 ///

@@ -13,10 +13,10 @@ use super::partition_kind::PartitionKind;
 use super::records::{PartitionRecords, Records};
 use super::upkeep::MetadataUpkeep;
 use crate::commit::CleanedFiles;
-use crate::error::Result;
-use crate::metadata_table::{ColumnKeys, bloom_filter_key};
-use crate::names::{BaseFileName, RequestedTime};
-use crate::timeline::{Action, InstantState};
+use mortice_base::error::Result;
+use mortice_base::names::{BaseFileName, RequestedTime};
+use mortice_table::metadata_table::{ColumnKeys, bloom_filter_key};
+use mortice_table::timeline::{Action, InstantState};
 
 impl MetadataUpkeep {
     /// Writes and completes the metadata table's delta commit of the clean `instant`, before the clean is completed in the table. It can

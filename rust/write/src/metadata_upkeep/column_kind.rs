@@ -11,8 +11,8 @@
 //! | record, array, map, enum | none | none |
 
 use super::record_bytes::{WrappedValue, Wrapper};
-use crate::avro::Type;
 use crate::write::ColumnValue;
+use mortice_avro::Type;
 
 /// Digits after the point of the wrapper of decimals, and its digits in all.
 const WRAPPED_SCALE: u32 = 15;
@@ -231,7 +231,7 @@ fn number(bytes: &[u8]) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::avro::Schema;
+    use mortice_avro::Schema;
 
     fn kind(ty: &str) -> Option<ColumnKind> {
         ColumnKind::of_type(Schema::parse(ty).unwrap().root(), IndexVersion::V1)

@@ -6,9 +6,9 @@ use super::indexed_columns::IndexedColumns;
 use super::record_bytes::{self, StatisticsRecord};
 use super::record_schema::RecordSchema;
 use super::records::PartitionRecords;
-use crate::error::{Error, Result};
-use crate::metadata_table::ColumnKeys;
 use crate::write::ColumnRange;
+use mortice_base::error::{Error, Result};
+use mortice_table::metadata_table::ColumnKeys;
 
 /// The records of a commit's files.
 pub(super) fn of_commit(

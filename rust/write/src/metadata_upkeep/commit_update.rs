@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::avro;
 use crate::commit::WriteOperation;
-use crate::error::{Error, Result};
 use crate::write::{WriteStatus, WrittenFile};
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
 
 /// What a commit wrote and replaced.
 #[derive(Debug, Clone, Copy)]

@@ -15,14 +15,14 @@ use super::metadata_folder::{MetadataFolder, NextLog, ROOT};
 use super::partition_kind::PartitionKind;
 use super::records::{PartitionRecords, Records};
 use crate::commit::{Clock, WriteOperation};
-use crate::config::TimelineLayout;
-use crate::error::{Error, ErrorKind, Result};
-use crate::log::writer::{BlockBytes, BlockHeader, DeleteColumns, PartitionPath, delete_block, hfile_block};
-use crate::names::RequestedTime;
-use crate::storage::PutOutcome;
-use crate::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
-use crate::timeline::{Action, Timeline};
 use crate::write::{LogFileStatus, MarkerKind, WriteStatus, WrittenFile};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_formats::log::writer::{BlockBytes, BlockHeader, DeleteColumns, PartitionPath, delete_block, hfile_block};
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::PutOutcome;
+use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
+use mortice_table::timeline::{Action, Timeline};
 
 /// Writes and completes a delta commit. `table` is the timeline of the data table, `clock` its clock.
 ///

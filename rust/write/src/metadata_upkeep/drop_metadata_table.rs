@@ -8,9 +8,9 @@ use super::indexed_columns::undefine_indexes;
 use super::metadata_folder::ROOT;
 use super::partition_kind::{COMPLETED, INFLIGHT, ListedPartitions, TO_REBUILD};
 use crate::commit::update_properties;
-use crate::config::{Properties, PropertiesFile};
-use crate::error::Result;
-use crate::storage::FileStore;
+use mortice_base::error::Result;
+use mortice_merge::config::{Properties, PropertiesFile};
+use mortice_storage::FileStore;
 
 /// Deletes the metadata table of a table with these properties. With `is_rebuilt` they name its partitions until it is built again; a
 /// deletion that was stopped may have left the name of others. Returns true if the table's properties were changed.

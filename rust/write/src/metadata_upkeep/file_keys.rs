@@ -6,12 +6,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
-use crate::base_file;
-use crate::error::{Error, Result};
-use crate::filter::KeyFilter;
-use crate::log::{BlockKind, BlockType, HeaderKey, LogFile};
-use crate::names::{RequestedTime, meta_columns};
-use crate::storage::Storage;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{RequestedTime, meta_columns};
+use mortice_formats::base_file;
+use mortice_formats::filter::KeyFilter;
+use mortice_formats::log::{BlockKind, BlockType, HeaderKey, LogFile};
+use mortice_storage::Storage;
 
 const BATCH_ROWS: usize = 64 * 1024;
 

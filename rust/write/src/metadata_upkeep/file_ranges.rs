@@ -8,11 +8,11 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Schema, TimeUnit};
 
-use crate::base_file::{self, BaseFile};
-use crate::error::Result;
-use crate::filter::ColumnBounds;
-use crate::storage::Storage;
 use crate::write::{ColumnRange, ColumnValue};
+use mortice_base::error::Result;
+use mortice_formats::base_file::{self, BaseFile};
+use mortice_formats::filter::ColumnBounds;
+use mortice_storage::Storage;
 
 /// The ranges of those top-level columns that the file has.
 ///

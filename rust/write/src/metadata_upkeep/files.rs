@@ -8,8 +8,8 @@ use super::record_schema::RecordSchema;
 use super::records::PartitionRecords;
 use super::removed_partitions::mark_removed;
 use crate::commit::CleanedFiles;
-use crate::error::Result;
-use crate::metadata_table::{ALL_PARTITIONS, MetadataTable, partition_name};
+use mortice_base::error::Result;
+use mortice_table::metadata_table::{ALL_PARTITIONS, MetadataTable, partition_name};
 
 /// The list of the partitions that a commit wrote to, known ones among them, and the new files of each. Replaced file groups are
 /// listed until they are cleaned.

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::column_kind::{ColumnKind, IndexVersion};
-use crate::avro::{Schema, Type};
-use crate::config::TableConfig;
-use crate::config::option_values::positive;
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::meta_columns;
-use crate::storage::FileStore;
+use mortice_avro::{Schema, Type};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::config::TableConfig;
+use mortice_merge::config::option_values::positive;
+use mortice_storage::FileStore;
 
 /// The definitions of a table's indexes.
 pub(super) const DEFINITIONS: &str = ".hoodie/.index_defs/index.json";

@@ -6,9 +6,9 @@
 use bytes::Bytes;
 
 use super::group_records::GroupRecords;
-use crate::error::{Error, Result};
-use crate::metadata_table::shard;
-use crate::spill::{AppendedBytes, SpillFolder};
+use mortice_base::error::{Error, Result};
+use mortice_merge::spill::{AppendedBytes, SpillFolder};
+use mortice_table::metadata_table::shard;
 
 /// In place of a record's number: the key is deleted.
 const DELETED: u32 = u32::MAX;

@@ -13,14 +13,14 @@ use super::indexed_columns::IndexedColumns;
 use super::record_bytes::{self, Entries, FileEntry};
 use super::record_schema::RecordSchema;
 use super::records::PartitionRecords;
-use crate::avro;
-use crate::error::Result;
-use crate::file_group::{PartitionFiles, list_table};
-use crate::metadata_table::{ColumnKeys, bloom_filter_key, partition_name};
-use crate::plan::OpenTable;
-use crate::progress;
-use crate::storage::{Storage, parallel};
 use crate::write::ColumnRange;
+use mortice_avro as avro;
+use mortice_base::error::Result;
+use mortice_base::progress;
+use mortice_storage::{Storage, parallel};
+use mortice_table::file_group::{PartitionFiles, list_table};
+use mortice_table::metadata_table::{ColumnKeys, bloom_filter_key, partition_name};
+use mortice_table::plan::OpenTable;
 
 /// The completed files of a table.
 pub(super) struct TableListing {

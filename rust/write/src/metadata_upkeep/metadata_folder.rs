@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::partition_kind::PartitionKind;
 use super::record_schema::RecordSchema;
 use crate::commit::TimelineWriter;
-use crate::config::{TableConfig, TimelineLayout};
-use crate::error::{Error, Result};
-use crate::file_group::{FileSystemView, PartitionFiles, files_of};
-use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{FileStore, Storage, SubfolderStorage};
-use crate::timeline::Timeline;
 use crate::write::Markers;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_merge::config::{TableConfig, TimelineLayout};
+use mortice_storage::{FileStore, Storage, SubfolderStorage};
+use mortice_table::file_group::{FileSystemView, PartitionFiles, files_of};
+use mortice_table::timeline::Timeline;
 
 /// Where it is, relative to the table.
 pub const ROOT: &str = ".hoodie/metadata";
@@ -109,7 +109,7 @@ impl MetadataFolder {
             view.slices(files)?.into_iter().map(|slice| (slice.file_id.clone(), slice)).collect();
         let pending = self.timeline.pending_compactions()?;
         let compaction_of = |id: &str| {
-            let has = |one: &&crate::timeline::PendingCompaction| {
+            let has = |one: &&mortice_table::timeline::PendingCompaction| {
                 one.operations.iter().any(|operation| operation.partition == files.partition && operation.file_id == id)
             };
             pending.iter().rfind(has).map(|one| one.instant.clone())

@@ -19,15 +19,15 @@ use super::record_index;
 use super::record_schema::RecordSchema;
 use super::records::{PartitionRecords, Records};
 use super::wanted_partitions::wanted_partitions;
-use crate::avro::Schema;
 use crate::commit::{Clock, update_properties};
-use crate::config::{PropertiesFile, TableConfig, TimelineLayout};
-use crate::error::{Error, Result};
-use crate::metadata_table::is_init_instant;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
-use crate::storage::FileStore;
-use crate::timeline::Action;
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{PropertiesFile, TableConfig, TimelineLayout};
+use mortice_storage::FileStore;
+use mortice_table::metadata_table::is_init_instant;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Action;
 
 /// File groups of the index of column statistics, and of that of Bloom filters.
 const COLUMN_STATS_GROUPS: u32 = 2;

@@ -13,13 +13,13 @@ use super::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
 use super::partition_kind::PartitionKind;
 use super::records::PartitionRecords;
 use crate::commit::{Clock, WriteOperation};
-use crate::error::{Error, ErrorKind, Result};
-use crate::log::writer::BlockHeader;
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::PutOutcome;
-use crate::timeline::metadata::HoodieWriteStat;
-use crate::timeline::{Action, Timeline};
 use crate::write::{WriteStatus, WrittenFile};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_formats::log::writer::BlockHeader;
+use mortice_storage::PutOutcome;
+use mortice_table::timeline::metadata::HoodieWriteStat;
+use mortice_table::timeline::{Action, Timeline};
 
 /// A partition that is to be written.
 pub(super) struct NewPartition {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::Properties;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::Properties;
 
 /// The property that names the partitions that are complete.
 pub(super) const COMPLETED: &str = "hoodie.table.metadata.partitions";
@@ -140,7 +140,7 @@ impl ListedPartitions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use mortice_base::ErrorKind;
 
     fn listed(completed: &str, inflight: &str) -> ListedPartitions {
         ListedPartitions::of_properties(&[(COMPLETED, completed), (INFLIGHT, inflight)].into_iter().collect())

@@ -22,9 +22,9 @@ use super::record_schema::RecordSchema;
 use super::records::PartitionRecords;
 use super::stored_statistics::{StoredBound, StoredStatistics, stored_statistics};
 use crate::commit::WriteOperation;
-use crate::error::Result;
-use crate::metadata_table::{ColumnKeys, MetadataTable, partition_name};
 use crate::write::ColumnRange;
+use mortice_base::error::Result;
+use mortice_table::metadata_table::{ColumnKeys, MetadataTable, partition_name};
 
 /// The records of a commit. `metadata` opens the metadata table as it is before the commit.
 pub(super) fn of_commit<'m>(

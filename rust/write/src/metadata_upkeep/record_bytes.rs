@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::record_schema::RecordSchema;
-use crate::avro::{write_bytes, write_long};
+use mortice_avro::{write_bytes, write_long};
 
 /// Members of a record, by their order in the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,8 +280,8 @@ fn write_count(count: u64, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::avro::{Schema, Value, decode_value};
     use crate::metadata_upkeep::record_schema::{OF_0_15, OF_1_2};
+    use mortice_avro::{Schema, Value, decode_value};
 
     /// The members of a record that are not null, besides its type.
     fn decoded(schema: &RecordSchema, bytes: &[u8]) -> (i64, Vec<(String, Value<'static>)>) {

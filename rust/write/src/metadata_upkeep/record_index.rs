@@ -20,9 +20,9 @@ use super::record_bytes::{self, FileGroupId, KeyLocation};
 use super::record_schema::RecordSchema;
 use super::records::PartitionRecords;
 use crate::commit::{WriteOperation, epoch_millis};
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_table::plan::OpenTable;
 
 /// The records of a commit.
 pub(super) fn of_commit(

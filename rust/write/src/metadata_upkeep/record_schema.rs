@@ -8,7 +8,7 @@
 //! Hudi resolves records by the schema in their file, so metadata tables of version 6 get the schema of 0.15, which all releases from
 //! 0.14 on read, and others that of 1.2. The files in `schemas/` are Hudi's (Apache License 2.0).
 
-use crate::config::{TableVersion, TimelineLayout};
+use mortice_merge::config::{TableVersion, TimelineLayout};
 
 /// A pair of schema strings.
 #[derive(Debug, PartialEq, Eq)]

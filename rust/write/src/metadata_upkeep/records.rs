@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::group_records::GroupRecords;
 use super::key_locations::{DividedKeys, KeyLocations};
 use super::partition_kind::PartitionKind;
-use crate::error::{Error, Result};
-use crate::metadata_table::shard;
+use mortice_base::error::{Error, Result};
+use mortice_table::metadata_table::shard;
 
 /// Records of one partition.
 #[derive(Default)]

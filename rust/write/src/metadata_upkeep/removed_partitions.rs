@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::record_bytes::{Entries, FileEntry};
-use crate::error::{ErrorKind, Result};
-use crate::metadata_table::MetadataTable;
+use mortice_base::error::{ErrorKind, Result};
+use mortice_table::metadata_table::MetadataTable;
 
 /// Adds to the entries of these partitions, by their names in the metadata table, the files that only base records still list. Nothing
 /// is added if the metadata table is damaged: up to table version 7 it can only be built again after the rollback of failed writes.

@@ -22,18 +22,18 @@ use super::records::{PartitionRecords, Records};
 use super::removed_partitions::mark_removed;
 use super::upkeep::MetadataUpkeep;
 use crate::commit::{RolledBackFiles, TimelineWriter};
-use crate::config::TimelineLayout;
-use crate::error::{Error, Result};
-use crate::log::LogFile;
-use crate::log::writer::rollback_block;
-use crate::metadata_table::{ALL_PARTITIONS, has_write, partition_name};
-use crate::names::{LogFileName, RequestedTime};
-use crate::storage::Storage;
-use crate::timeline::metadata::{
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_formats::log::LogFile;
+use mortice_formats::log::writer::rollback_block;
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::Storage;
+use mortice_table::metadata_table::{ALL_PARTITIONS, has_write, partition_name};
+use mortice_table::timeline::metadata::{
     HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan,
     HoodieRollbackRequest, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, Instant, InstantState};
+use mortice_table::timeline::{Action, Instant, InstantState};
 
 /// The suffix of rollbacks in metadata tables up to version 7 (`HoodieTableMetadataUtil.OperationSuffix`).
 const ROLLBACK_SUFFIX: &str = "006";
@@ -257,7 +257,7 @@ impl MetadataUpkeep {
         mut appended: BTreeMap<String, BTreeMap<String, u64>>,
         writer: &TimelineWriter,
     ) -> Result<()> {
-        let is_done = |file: &crate::timeline::Instant| {
+        let is_done = |file: &mortice_table::timeline::Instant| {
             file.requested_time == *rollback && file.action == Action::Rollback && file.state == InstantState::Completed
         };
         if writer.files()?.iter().any(is_done) {

@@ -10,9 +10,9 @@ use arrow_schema::DataType;
 use super::column_kind::twos_complement;
 use super::partition_kind::PartitionKind;
 use super::record_bytes::{WrappedValue, Wrapper};
-use crate::avro::{Schema, Type};
-use crate::error::{Error, Result};
-use crate::metadata_table::{KEY, MetadataTable};
+use mortice_avro::{Schema, Type};
+use mortice_base::error::{Error, Result};
+use mortice_table::metadata_table::{KEY, MetadataTable};
 
 const STATISTICS: &str = "ColumnStatsMetadata";
 

@@ -15,13 +15,13 @@ use super::records::{PartitionRecords, Records};
 use super::wanted_partitions::{drops_unsupported, index_options, is_enabled, options_for, options_with};
 use super::{bloom_filters, column_stats, files, partition_stats, record_index};
 use crate::commit::Clock;
-use crate::config::TimelineLayout;
-use crate::error::{Error, Result};
-use crate::metadata_table::MetadataTable;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
-use crate::storage::FileStore;
-use crate::timeline::Timeline;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::FileStore;
+use mortice_table::metadata_table::MetadataTable;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Timeline;
 
 const PROPERTIES: &str = ".hoodie/hoodie.properties";
 

@@ -15,8 +15,8 @@
 use std::collections::BTreeMap;
 
 use super::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind};
-use crate::config::{TableConfig, TimelineLayout};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::{TableConfig, TimelineLayout};
 
 type Options = BTreeMap<String, String>;
 
@@ -206,8 +206,8 @@ fn flag(options: &Options, key: &str) -> Result<Option<bool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
-    use crate::config::Properties;
+    use mortice_base::ErrorKind;
+    use mortice_merge::config::Properties;
 
     fn wanted(version: &str, partition: &str, options: &[(&str, &str)]) -> Result<Vec<&'static str>> {
         let entries = [

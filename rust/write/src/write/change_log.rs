@@ -19,14 +19,14 @@ use super::base_file::BaseFileTarget;
 use super::file_upload::FileUpload;
 use super::markers::{MarkerKind, Markers};
 use super::meta_columns::strings;
-use crate::avro::{Encoder, Field, Schema, Type};
-use crate::config::CdcMode;
-use crate::error::{Error, Result};
-use crate::log::BlockType;
-use crate::log::writer::{BlockHeader, avro_block_frame};
-use crate::names::{LogFileName, RequestedTime, meta_columns};
-use crate::split::{AFTER, BEFORE, COMMIT, OPERATION};
-use crate::storage::FileStore;
+use mortice_avro::{Encoder, Field, Schema, Type};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{LogFileName, RequestedTime, meta_columns};
+use mortice_formats::log::BlockType;
+use mortice_formats::log::writer::{BlockHeader, avro_block_frame};
+use mortice_merge::config::CdcMode;
+use mortice_storage::FileStore;
+use mortice_table::split::{AFTER, BEFORE, COMMIT, OPERATION};
 
 const RECORD_KEY: &str = "record_key";
 /// Hudi's default of `hoodie.logfile.data.block.max.size`.

@@ -13,14 +13,14 @@ use super::meta_columns::MetaColumns;
 use super::partition_metadata::create_partition_metadata;
 use super::write_status::{CompactedLogs, WriteStatus, WrittenFile};
 use super::write_token::WriteToken;
-use crate::avro::Schema;
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::merge::engine::RowChanges;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
-use crate::read::{ReadReport, RowsChanged, SharedReport};
-use crate::storage::{FileStore, check_cancelled};
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::merge::engine::RowChanges;
+use mortice_storage::{FileStore, check_cancelled};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::OpenTable;
+use mortice_table::read::{ReadReport, RowsChanged, SharedReport};
 
 /// What is compacted.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,10 +13,10 @@ use super::partition_metadata::create_partition_metadata;
 use super::row_errors::write_accepted;
 use super::write_status::{WriteStatus, WrittenFile};
 use super::write_token::WriteToken;
-use crate::avro::Schema;
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
-use crate::storage::FileStore;
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::FileStore;
 
 /// Which files are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,8 +214,8 @@ mod tests {
     use arrow_array::{ArrayRef, Int32Array, StringArray};
 
     use super::*;
-    use crate::names::meta_columns;
-    use crate::storage::{LocalStorage, Storage};
+    use mortice_base::names::meta_columns;
+    use mortice_storage::{LocalStorage, Storage};
 
     fn handle(
         folder: &tempfile::TempDir,

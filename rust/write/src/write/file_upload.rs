@@ -4,8 +4,8 @@ use std::io::{Error as IoError, Write};
 
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
-use crate::storage::{FileStore, StoreUpload};
+use mortice_base::error::{Error, Result};
+use mortice_storage::{FileStore, StoreUpload};
 
 /// Bytes that are collected before they are handed to the store.
 const PIECE: usize = 1 << 20;

@@ -16,16 +16,16 @@ use super::log_append::{AppendHandle, AppendOptions, LogNaming, LogRows, LogTarg
 use super::meta_columns::MetaColumns;
 use super::write_status::{CompactedLogs, WriteStatus};
 use super::write_token::WriteToken;
-use crate::avro::Schema;
-use crate::config::MergeMode;
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::keys::FieldPath;
-use crate::log::writer::{DeleteColumns, PartitionPath};
-use crate::names::{RequestedTime, meta_columns};
-use crate::plan::OpenTable;
-use crate::read::{LogContents, ReadReport, SharedReport};
-use crate::storage::{FileStore, check_cancelled};
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{RequestedTime, meta_columns};
+use mortice_formats::log::writer::{DeleteColumns, PartitionPath};
+use mortice_merge::config::MergeMode;
+use mortice_merge::keys::FieldPath;
+use mortice_storage::{FileStore, check_cancelled};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::OpenTable;
+use mortice_table::read::{LogContents, ReadReport, SharedReport};
 
 /// The mark of a deleted row in `_hoodie_operation`.
 const DELETE: &str = "D";

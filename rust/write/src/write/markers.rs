@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
-use crate::storage::FileStore;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::FileStore;
 
 const TEMP: &str = ".hoodie/.temp";
 const EXTENSION: &str = ".marker.";
@@ -168,8 +168,8 @@ fn is_side_file(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalStorage;
-    use crate::storage::Storage;
+    use mortice_storage::LocalStorage;
+    use mortice_storage::Storage;
 
     struct Table(tempfile::TempDir);
 
@@ -224,7 +224,7 @@ mod tests {
         let found: Vec<String> = markers.list().unwrap().into_iter().map(|marker| marker.data_path).collect();
         assert_eq!(found, ["a/x.parquet", "a/y.parquet", "z.parquet"]);
         table.put(".hoodie/.temp/001/MARKERS1", "a/x.parquet.marker.CRE");
-        assert_eq!(markers.list().unwrap_err().kind(), crate::ErrorKind::InvalidTable);
+        assert_eq!(markers.list().unwrap_err().kind(), mortice_base::ErrorKind::InvalidTable);
         markers.remove().unwrap();
         table.put(".hoodie/.temp/001/a/unknown", "");
         assert!(markers.list().unwrap_err().to_string().contains("a/unknown"));

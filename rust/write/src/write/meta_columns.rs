@@ -8,9 +8,9 @@ use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, Str
 use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema};
 
 use super::write_token::WriteToken;
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
-use crate::names::meta_columns;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_base::names::meta_columns;
 
 /// Where the meta columns of rows come from.
 #[derive(Debug, Clone, Copy)]

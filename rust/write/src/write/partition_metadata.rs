@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use crate::error::{ErrorKind, Result};
-use crate::names::RequestedTime;
-use crate::storage::FileStore;
+use mortice_base::error::{ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::FileStore;
 
 const NAME: &str = ".hoodie_partition_metadata";
 
@@ -30,7 +30,7 @@ pub fn create_partition_metadata(table: &dyn FileStore, partition: &str, instant
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalStorage;
+    use mortice_storage::LocalStorage;
 
     #[test]
     fn the_first_writer_makes_the_partition() {

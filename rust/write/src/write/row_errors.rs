@@ -1,7 +1,7 @@
 //! Rows that are refused, separated from the others (`hoodie.datasource.write.streaming.ignore.failed.batch`,
 //! `hoodie.write.ignore.failed`).
 
-use crate::error::{Error, ErrorKind, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 
 /// Calls `write` with stretches of `0..rows` (start, length) so that all rows are written that can be, and `refused` with each of the
 /// others. `write` writes all rows of a stretch, or none of them and fails with `InvalidArgument`.

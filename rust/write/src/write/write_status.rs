@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::change_log::ChangeLogFile;
 use super::column_range::ColumnRange;
-use crate::error::{Error, Result};
-use crate::timeline::metadata::{HoodieRuntimeStats, HoodieWriteStat};
+use mortice_base::error::{Error, Result};
+use mortice_table::timeline::metadata::{HoodieRuntimeStats, HoodieWriteStat};
 
 /// The version of the serialised form. A driver refuses others: all processes of a job have one release of this library.
 const VERSION: u32 = 2;

@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 
 use arrow_array::{Array, StringArray};
 
-use crate::bloom::{BloomBuilder, BloomFilter, BloomOptions};
-use crate::error::Result;
+use mortice_base::error::Result;
+use mortice_formats::bloom::{BloomBuilder, BloomFilter, BloomOptions};
 
 /// What is known of the keys written so far.
 pub(super) struct KeySummary {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::avro_parquet::{ListStructure, ParquetCodec};
-use crate::bloom::{BloomOptions, BloomType};
-use crate::config::option_values::{boolean, number, positive};
-use crate::error::Result;
+use mortice_base::error::Result;
+use mortice_formats::avro_parquet::{ListStructure, ParquetCodec};
+use mortice_formats::bloom::{BloomOptions, BloomType};
+use mortice_merge::config::option_values::{boolean, number, positive};
 
 /// Options of base files; the defaults are Hudi's.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,9 +12,9 @@ use arrow_schema::DataType;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::statistics::Statistics;
 
-use crate::avro::{Record, Schema, Type};
-use crate::error::{Error, Result};
 use crate::write::column_range::{ColumnRange, ColumnValue};
+use mortice_avro::{Record, Schema, Type};
+use mortice_base::error::{Error, Result};
 
 /// Adds the columns that have NaN, fields of structs among them.
 pub(super) fn add_nan_columns(record: &Record, columns: &[ArrayRef], path: &str, found: &mut BTreeSet<String>) {

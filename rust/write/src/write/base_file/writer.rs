@@ -8,17 +8,17 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use super::key_summary::KeySummary;
 use super::options::BaseFileOptions;
 use super::statistics::{add_nan_columns, column_ranges};
-use crate::avro::{Schema, Type};
-use crate::avro_parquet::{ParquetColumns, ParquetWriter};
-use crate::bloom::BloomType;
-use crate::error::Result;
-use crate::names::RequestedTime;
-use crate::names::{BaseFileName, meta_columns};
-use crate::storage::FileStore;
 use crate::write::column_range::ColumnRange;
 use crate::write::file_upload::FileUpload;
 use crate::write::meta_columns::{FileMeta, MetaColumns, strings};
 use crate::write::write_token::WriteToken;
+use mortice_avro::{Schema, Type};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_base::names::{BaseFileName, meta_columns};
+use mortice_formats::avro_parquet::{ParquetColumns, ParquetWriter};
+use mortice_formats::bloom::BloomType;
+use mortice_storage::FileStore;
 
 /// Rows that are encoded before the size of the row group and of the file is looked at.
 const ROWS: usize = 8192;
@@ -256,9 +256,9 @@ mod tests {
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     use super::*;
-    use crate::bloom::BloomFilter;
-    use crate::storage::LocalStorage;
     use crate::write::column_range::ColumnValue;
+    use mortice_formats::bloom::BloomFilter;
+    use mortice_storage::LocalStorage;
 
     const SCHEMA: &str = r#"{"type":"record","name":"t_record","namespace":"hoodie.t","fields":[
         {"name":"id","type":["null","string"],"default":null},
@@ -464,7 +464,7 @@ mod tests {
         let folder = Folder::new();
         let mut writer = folder.writer(|options| {
             options.max_file_bytes = 20_000;
-            options.codec = crate::avro_parquet::ParquetCodec::Uncompressed;
+            options.codec = mortice_formats::avro_parquet::ParquetCodec::Uncompressed;
         });
         let ids: Vec<String> = (0..20_000).map(|number| format!("key {number}")).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();

@@ -7,9 +7,9 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::avro::{Record, Schema, Type};
-use crate::error::Result;
 use crate::write::column_range::{ColumnRange, ColumnValue};
+use mortice_avro::{Record, Schema, Type};
+use mortice_base::error::Result;
 
 /// The ranges of all columns, fields of structs among them; lists and maps have none.
 pub(super) fn column_ranges(schema: &Schema, rows: &RecordBatch) -> Result<Vec<ColumnRange>> {

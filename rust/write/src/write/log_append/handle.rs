@@ -10,18 +10,18 @@ use super::log_file::LogFile;
 use super::options::{AppendOptions, LogFormat};
 use super::pending::{Pending, order_by, with_positions};
 use super::target::LogTarget;
-use crate::avro::{Encoder, Schema};
-use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns};
-use crate::error::{Error, Result};
-use crate::log::BlockType;
-use crate::log::writer::{BlockHeader, DeleteColumns, avro_block_frame, delete_block, parquet_block};
-use crate::names::RequestedTime;
-use crate::spill::row_bytes;
-use crate::storage::FileStore;
 use crate::write::markers::Markers;
 use crate::write::meta_columns::{FileMeta, MetaColumns};
 use crate::write::partition_metadata::create_partition_metadata;
 use crate::write::write_status::WriteStatus;
+use mortice_avro::{Encoder, Schema};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_formats::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns};
+use mortice_formats::log::BlockType;
+use mortice_formats::log::writer::{BlockHeader, DeleteColumns, avro_block_frame, delete_block, parquet_block};
+use mortice_merge::spill::row_bytes;
+use mortice_storage::FileStore;
 
 /// Rows that are encoded at a time.
 const ROWS: usize = 4096;
@@ -368,13 +368,13 @@ mod tests {
 
     use super::super::target::LogNaming;
     use super::*;
-    use crate::filter::KeyFilter;
-    use crate::log::writer::PartitionPath;
-    use crate::log::{BlockKind, LogFile};
-    use crate::names::meta_columns;
-    use crate::storage::LocalStorage;
     use crate::write::column_range::ColumnValue;
     use crate::write::{MarkerKind, WriteToken};
+    use mortice_base::names::meta_columns;
+    use mortice_formats::filter::KeyFilter;
+    use mortice_formats::log::writer::PartitionPath;
+    use mortice_formats::log::{BlockKind, LogFile};
+    use mortice_storage::LocalStorage;
 
     struct Table(tempfile::TempDir);
 
@@ -400,7 +400,7 @@ mod tests {
         fn blocks(&self, status: &WriteStatus) -> Vec<(BlockType, Vec<String>, Option<Vec<u64>>)> {
             let path = self.0.path().join(&status.file.as_ref().unwrap().path);
             let file = LogFile::open(&path.to_string_lossy(), &Default::default(), true).unwrap();
-            let read = |block: Result<crate::log::Block>| {
+            let read = |block: Result<mortice_formats::log::Block>| {
                 let block = block.unwrap();
                 let BlockKind::Sound(kind) = block.kind else { panic!("a corrupt block") };
                 let (rows, column) = match kind {

@@ -1,11 +1,11 @@
 //! One log file that is written.
 
-use crate::error::Result;
-use crate::storage::FileStore;
 use crate::write::column_range::ColumnRange;
 use crate::write::file_upload::FileUpload;
 use crate::write::markers::Markers;
 use crate::write::write_status::{WriteStatus, WrittenFile};
+use mortice_base::error::Result;
+use mortice_storage::FileStore;
 
 use super::pending::add_columns;
 use super::target::LogTarget;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::avro_parquet::ParquetCodec;
-use crate::config::option_values::positive;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_formats::avro_parquet::ParquetCodec;
+use mortice_merge::config::option_values::positive;
 
 /// The format of data blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

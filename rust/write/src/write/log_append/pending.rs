@@ -4,10 +4,10 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
-use crate::error::{Error, Result};
-use crate::log::writer::BlockHeader;
-use crate::names::RequestedTime;
 use crate::write::column_range::ColumnRange;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_formats::log::writer::BlockHeader;
 
 /// Records of the next block, in one of two forms, and what is counted of them.
 #[derive(Default)]

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::names::{LogFileName, RequestedTime};
 use crate::write::markers::MarkerKind;
 use crate::write::write_status::LogFileStatus;
 use crate::write::write_token::WriteToken;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{LogFileName, RequestedTime};
 
 /// The file group and the attempt that writes to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,22 +10,22 @@ use super::incoming::{IncomingRecords, nullable};
 use super::merged_rows::{MergeRows, MergeRules};
 use super::new_meta::{WrittenRows, with_new_meta};
 use super::target::MergeTarget;
-use crate::avro::{ArrowMapping, Schema, arrow_schema};
-use crate::config::CdcMode;
-use crate::error::{Error, Result};
-use crate::merge::engine::MergeCounts;
-use crate::names::meta_columns;
-use crate::plan::OpenTable;
-use crate::read::SplitReader;
-use crate::spill::RowMemory;
-use crate::split::MergerHandle;
-use crate::storage::FileStore;
 use crate::write::base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter, WrittenBaseFile};
 use crate::write::change_log::{BLOCK_BYTES, ChangeLog, ChangeLogFile};
 use crate::write::markers::{MarkerKind, Markers};
 use crate::write::meta_columns::MetaColumns;
 use crate::write::partition_metadata::create_partition_metadata;
 use crate::write::write_status::{WriteStatus, WrittenFile};
+use mortice_avro::{ArrowMapping, Schema, arrow_schema};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::config::CdcMode;
+use mortice_merge::merge::engine::MergeCounts;
+use mortice_merge::spill::RowMemory;
+use mortice_storage::FileStore;
+use mortice_table::plan::OpenTable;
+use mortice_table::read::SplitReader;
+use mortice_table::split::MergerHandle;
 
 /// Rewrites the base file of a slice with the records of a commit, merged by the table's rules.
 ///

@@ -10,10 +10,10 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::{filter, filter_record_batch};
 
-use crate::error::{Error, Result};
-use crate::names::meta_columns;
-use crate::spill::{RowBatchesBuilder, RowMemory};
 use crate::write::meta_columns::check_keys;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::spill::{RowBatchesBuilder, RowMemory};
 
 /// A batch of records.
 pub(super) enum Incoming {

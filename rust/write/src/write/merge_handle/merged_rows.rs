@@ -9,19 +9,19 @@ use bytes::Bytes;
 
 use super::incoming::{Incoming, in_types};
 use super::new_meta::WrittenRows;
-use crate::avro::Schema;
-use crate::config::{MergeConfig, MergeSemantics};
-use crate::error::{Error, Result};
-use crate::filter::KeyFilter;
-use crate::keys::{KeyBatch, KeyColumns, LogKeys, RecordKey};
-use crate::merge::engine::{BaseBatch, BatchOutcomes, BuildSide, MergeCounts, MergeEngine};
-use crate::merge::fold::MissingColumns;
-use crate::merge::{DeletedRows, LogBatch, LogKind, LogSink, MergeOutcome, OrderingColumn, RecordBatches};
-use crate::merge_plan::{FoldColumns, MergePlan};
-use crate::names::meta_columns;
-use crate::split::MergerHandle;
-use crate::storage::check_cancelled;
 use crate::write::change_log::{ChangeLog, Changes};
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_formats::filter::KeyFilter;
+use mortice_merge::config::{MergeConfig, MergeSemantics};
+use mortice_merge::keys::{KeyBatch, KeyColumns, LogKeys, RecordKey};
+use mortice_merge::merge::engine::{BaseBatch, BatchOutcomes, BuildSide, MergeCounts, MergeEngine};
+use mortice_merge::merge::fold::MissingColumns;
+use mortice_merge::merge::{DeletedRows, LogBatch, LogKind, LogSink, MergeOutcome, OrderingColumn, RecordBatches};
+use mortice_merge::merge_plan::{FoldColumns, MergePlan};
+use mortice_storage::check_cancelled;
+use mortice_table::split::MergerHandle;
 
 /// Rows that are inserted at a time.
 const INSERTS: usize = 8192;

@@ -6,9 +6,9 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 
-use crate::error::{Error, Result};
-use crate::names::meta_columns;
 use crate::write::base_file::BaseFileTarget;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
 
 /// The rows of a batch that the commit wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]

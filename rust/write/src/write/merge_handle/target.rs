@@ -1,10 +1,10 @@
 //! Which base file is replaced.
 
-use crate::error::{Error, Result};
-use crate::file_group::{BaseFile, FileSlice};
-use crate::names::RequestedTime;
 use crate::write::base_file::BaseFileTarget;
 use crate::write::write_token::WriteToken;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_table::file_group::{BaseFile, FileSlice};
 
 /// The base file that is rewritten, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]

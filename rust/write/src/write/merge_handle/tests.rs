@@ -7,21 +7,21 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
 
 use super::{MergeHandle, MergeTarget};
-use crate::avro::Schema;
-use crate::config::ReadOptions;
-use crate::error::{ErrorKind, Result};
-use crate::file_group::{FileSlice, LogFile};
-use crate::filter::Filter;
-use crate::merge::fold::RowMerger;
-use crate::names::meta_columns;
-use crate::plan::OpenTable;
-use crate::split::MergerHandle;
-use crate::storage::{FileStore, LocalStorage, StorageOptions};
-use crate::timeline::metadata::{HoodieCommitMetadata, OrderedMap, TimelineMetadata};
 use crate::write::write_token::WriteToken;
 use crate::write::{
     BaseFileOptions, CreateHandle, CreateTarget, Marker, MarkerKind, Markers, MetaColumns, WriteStatus,
 };
+use mortice_avro::Schema;
+use mortice_base::error::{ErrorKind, Result};
+use mortice_base::names::meta_columns;
+use mortice_formats::filter::Filter;
+use mortice_merge::config::ReadOptions;
+use mortice_merge::merge::fold::RowMerger;
+use mortice_storage::{FileStore, LocalStorage, StorageOptions};
+use mortice_table::file_group::{FileSlice, LogFile};
+use mortice_table::plan::OpenTable;
+use mortice_table::split::MergerHandle;
+use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap, TimelineMetadata};
 
 const FIELDS: &str = r#"{"name":"id","type":"string"},{"name":"ts","type":"long"},
     {"name":"x","type":["null","string"],"default":null},
@@ -433,7 +433,7 @@ fn what_cannot_be_merged_is_refused_and_leaves_no_file() {
     assert!(table.handle_of(FileSlice { base_file: None, ..slice }).is_err());
     let (data, keys) = rows(&[row("a", 6, "x"), row("b", 6, "x")]);
     let mut handle = table.handle().unwrap();
-    let is_refused = |error: crate::Error, word: &str| {
+    let is_refused = |error: mortice_base::Error, word: &str| {
         assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(word), "{error}");
     };
     is_refused(handle.add(&data, &StringArray::from(vec![Some("a"), None]), None).unwrap_err(), "row 1");
