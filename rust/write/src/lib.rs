@@ -12,18 +12,3 @@ pub mod index;
 pub mod metadata_upkeep;
 pub mod services;
 pub mod write;
-
-#[allow(unused_imports)]
-use mortice_avro as avro;
-#[allow(unused_imports)]
-use mortice_base::{
-    Error, ErrorKind, cursor, edit_distance, error, gzip, names, progress, protobuf, trusted, zone_rules,
-};
-#[allow(unused_imports)]
-use mortice_formats::{avro_parquet, base_file, bloom, filter, hfile, log, orc};
-#[allow(unused_imports)]
-use mortice_merge::{config, keys, merge, merge_plan, spill};
-#[allow(unused_imports)]
-use mortice_storage as storage;
-#[allow(unused_imports)]
-use mortice_table::{bootstrap, file_group, metadata_table, plan, read, schema, split, table, timeline};

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::transaction::{ServiceTarget, check_version};
-use crate::config::{ReadOptions, WriteOptions};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_group::list_table;
 use crate::metadata_upkeep::{METADATA_ROOT, MetadataUpkeep, PlannedPartitions};
-use crate::plan::OpenTable;
-use crate::storage::{FileStore, StorageOptions, open_file_store};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_merge::config::{ReadOptions, WriteOptions};
+use mortice_storage::{FileStore, StorageOptions, open_file_store};
+use mortice_table::file_group::list_table;
+use mortice_table::plan::OpenTable;
 
 const ENABLE: &str = "hoodie.metadata.enable";
 

@@ -9,13 +9,13 @@ use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::operations::is_delete;
-use crate::avro;
-use crate::config::MergeSemantics;
-use crate::error::{Error, Result};
-use crate::names::meta_columns;
-use crate::plan::OpenTable;
-use crate::read::{RowsMerge, RowsMergeOptions};
-use crate::spill::{RowBatches, RowBatchesBuilder};
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::config::MergeSemantics;
+use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
+use mortice_table::plan::OpenTable;
+use mortice_table::read::{RowsMerge, RowsMergeOptions};
 
 /// Columns that are added while rows are combined.
 const KEY: &str = "_mortice_key";

@@ -12,8 +12,8 @@ use arrow_array::{
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 
-use crate::error::{Error, Result};
-use crate::trusted::with_short_offsets;
+use mortice_base::error::{Error, Result};
+use mortice_base::trusted::with_short_offsets;
 
 /// The columns of a schema, from a batch. Nullable columns that the batch lacks are null.
 ///

@@ -7,11 +7,11 @@ use arrow_schema::Schema;
 use super::schema::{check_new_columns, without_meta_columns};
 use super::write::check_supported;
 use crate::commit::{NewTable, WriteOperation, create_table, update_properties};
-use crate::config::{PropertiesFile, ReadOptions, TableConfig, WriteOptions};
-use crate::error::{ErrorKind, Result};
 use crate::index::IndexOptions;
-use crate::plan::OpenTable;
-use crate::storage::{StorageOptions, open_file_store};
+use mortice_base::error::{ErrorKind, Result};
+use mortice_merge::config::{PropertiesFile, ReadOptions, TableConfig, WriteOptions};
+use mortice_storage::{StorageOptions, open_file_store};
+use mortice_table::plan::OpenTable;
 
 /// The property with the schema of a table without commits. Hudi's `DataFrame` writes do not set it.
 const CREATE_SCHEMA: &str = "hoodie.table.create.schema";

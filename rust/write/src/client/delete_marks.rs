@@ -3,11 +3,11 @@
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 
 use super::row_source::RowSource;
-use crate::avro::{ArrowMapping, arrow_schema};
-use crate::config::MergeSemantics;
-use crate::error::{Error, Result};
-use crate::keys::KeyColumns;
-use crate::names::meta_columns;
+use mortice_avro::{ArrowMapping, arrow_schema};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::config::MergeSemantics;
+use mortice_merge::keys::KeyColumns;
 
 /// Finds rows that are marked as deletes.
 pub(super) struct DeleteMarks {

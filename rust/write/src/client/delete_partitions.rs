@@ -9,11 +9,11 @@ use super::transaction::ServiceTarget;
 use super::write::{WriteResult, check_supported, user_metadata};
 use super::{CommitExtra, RefusedRows, Transaction};
 use crate::commit::WriteOperation;
-use crate::config::{ReadOptions, WriteOptions};
-use crate::error::{Error, Result};
-use crate::plan::OpenTable;
-use crate::storage::StorageOptions;
-use crate::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::{ReadOptions, WriteOptions};
+use mortice_storage::StorageOptions;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
 
 /// Deletes partitions of a table.
 ///

@@ -11,13 +11,13 @@ use super::input_rows::{read_input, row_memory};
 use super::transaction::ServiceTarget;
 use super::write::{WriteResult, Written, check_supported, committed, plan, written};
 use crate::commit::WriteOperation;
-use crate::config::{ReadOptions, WriteOptions};
-use crate::error::Result;
-use crate::filter::Filter;
-use crate::keys::FieldPath;
-use crate::names::meta_columns;
-use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
-use crate::storage::StorageOptions;
+use mortice_base::error::Result;
+use mortice_base::names::meta_columns;
+use mortice_formats::filter::Filter;
+use mortice_merge::config::{ReadOptions, WriteOptions};
+use mortice_merge::keys::FieldPath;
+use mortice_storage::StorageOptions;
+use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 
 /// Deletes the rows of a snapshot that a filter selects.
 ///

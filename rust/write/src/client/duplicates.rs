@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 
 use crate::commit::WriteOperation;
-use crate::config::option_values;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
 
 const POLICY: &str = "hoodie.datasource.insert.dup.policy";
 const DROP: &str = "hoodie.datasource.write.insert.drop.duplicates";
@@ -109,7 +109,7 @@ pub(super) fn combines_by_default(options: &Options) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use mortice_base::error::ErrorKind;
 
     fn options(given: &[(&str, &str)]) -> Options {
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

@@ -7,8 +7,8 @@ use arrow_schema::{DataType, Fields};
 use serde_json::Value;
 
 use super::conform::holds;
-use crate::avro::{self, Field, Record, Type};
-use crate::error::{Error, Result};
+use mortice_avro::{self as avro, Field, Record, Type};
+use mortice_base::error::{Error, Result};
 
 /// Nullable columns and fields of the table that rows do not have are null.
 pub(super) const FILL_MISSING: &str = "hoodie.write.set.null.for.missing.columns";

@@ -9,10 +9,10 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
 
 use super::conform::{Rules, ValuePlace};
 use super::evolve::FILL_MISSING;
-use crate::config::{Properties, TableConfig, option_values};
-use crate::error::{Error, Result};
-use crate::filter::{BoundFilter, Filter};
-use crate::keys::{RowKeyReader, RowKeys};
+use mortice_base::error::{Error, Result};
+use mortice_formats::filter::{BoundFilter, Filter};
+use mortice_merge::config::{Properties, TableConfig, option_values};
+use mortice_merge::keys::{RowKeyReader, RowKeys};
 
 /// The columns of a batch that a table has, in the types of the table; the others as they are.
 ///
@@ -127,7 +127,7 @@ mod tests {
     use arrow_schema::Fields;
 
     use super::*;
-    use crate::filter::{Literal, Operator, Term};
+    use mortice_formats::filter::{Literal, Operator, Term};
 
     fn one(name: &str, array: ArrayRef) -> RecordBatch {
         RecordBatch::try_from_iter([(name, array)]).unwrap()
@@ -164,7 +164,7 @@ mod tests {
         ] {
             let error = converted(array, to).unwrap_err();
             assert!(
-                error.kind() == crate::ErrorKind::InvalidArgument && error.to_string().contains("\"c\""),
+                error.kind() == mortice_base::ErrorKind::InvalidArgument && error.to_string().contains("\"c\""),
                 "{error}"
             );
         }

@@ -11,17 +11,17 @@ use super::{
     ClusteringSteps, CompactRequest, FindingKind, SavepointNote, VerifyOptions, WriteInput, cluster, compact,
     create_savepoint, delete_savepoint, log_compact, repair, restore, verify, write,
 };
-use crate::ErrorKind;
 use crate::commit::{NewTable, WriteOperation, create_table};
-use crate::config::{ReadOptions, TableType, TableVersion};
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
-use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
 use crate::services::{Archival, ArchivalResult, CleanResult, Cleaning, TableAccess};
-use crate::storage::failing_store::FailingFolder;
-use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions, open_file_store};
-use crate::timeline::Action;
-use crate::timeline::metadata::{HoodieCleanMetadata, TimelineMetadata};
+use mortice_base::ErrorKind;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{ReadOptions, TableType, TableVersion};
+use mortice_storage::failing_store::FailingFolder;
+use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions, open_file_store};
+use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
+use mortice_table::timeline::Action;
+use mortice_table::timeline::metadata::{HoodieCleanMetadata, TimelineMetadata};
 
 type Options = BTreeMap<String, String>;
 type Row = (&'static str, &'static str, i64);

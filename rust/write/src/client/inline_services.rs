@@ -3,14 +3,14 @@
 use super::clustering::cluster_inline;
 use super::compaction::{execute_pending, log_compact_pending, schedule};
 use super::transaction::ServiceTarget;
-use crate::config::{ReadOptions, TableConfig, TableType};
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
 use crate::services::{
     Archival, COMPACTION_COMMITS, Cleaning, InlineServices, InlineStep, TableAccess, TableCompactions,
 };
-use crate::storage::open_file_store;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{ReadOptions, TableConfig, TableType};
+use mortice_storage::open_file_store;
+use mortice_table::plan::OpenTable;
 
 /// Runs the services that options ask for, after the write `instant` was committed. Returns a warning for each that failed, if options
 /// say that these do not fail the write.

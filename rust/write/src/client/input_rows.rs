@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::config::option_values;
-use crate::error::{Error, Result};
-use crate::spill::{RowBatches, RowBatchesBuilder, RowMemory, SpillFolder, row_bytes};
-use crate::storage::check_cancelled;
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
+use mortice_merge::spill::{RowBatches, RowBatchesBuilder, RowMemory, SpillFolder, row_bytes};
+use mortice_storage::check_cancelled;
 
 /// Bytes of rows that wait in memory, unless an option says otherwise.
 const LIMIT: usize = 128 << 20;

@@ -6,8 +6,8 @@
 use arrow_array::{Array, UInt32Array};
 
 use super::prepare::{Preparation, Prepared, taken};
-use crate::error::Result;
 use crate::index::Tagged;
+use mortice_base::error::Result;
 
 /// The rows of keys that the table has, and behind them those of new keys, combined.
 ///

@@ -10,14 +10,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::schema::WriteSchema;
-use crate::avro::Schema;
 use crate::commit::WriteOperation;
-use crate::config::{MergeMode, TableType, option_values};
-use crate::error::{Error, Result};
 use crate::index::IndexOptions;
-use crate::keys::FieldPath;
-use crate::names::meta_columns;
-use crate::plan::OpenTable;
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::config::{MergeMode, TableType, option_values};
+use mortice_merge::keys::FieldPath;
+use mortice_table::plan::OpenTable;
 
 /// The columns that a merge has changed, joined by commas.
 const COLUMNS: &str = "mortice.write.columns.updated";

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Transaction;
-use crate::config::option_values;
-use crate::error::{Error, Result};
 use crate::index::Tagged;
-use crate::names::RequestedTime;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::option_values;
 
 const STRATEGY: &str = "hoodie.clustering.updates.strategy";
 const ROLL_BACK: &str = "hoodie.clustering.rollback.pending.replacecommit.on.conflict";

@@ -18,12 +18,12 @@ use super::refused_rows::{RefusedRows, ignores_failed};
 use super::row_source::RowSource;
 use super::schema::{DELETES_KEY, UPDATES_KEY};
 use crate::commit::WriteOperation;
-use crate::config::option_values;
-use crate::error::{Error, Result};
 use crate::index::IncomingKeys;
-use crate::keys::RowKeys;
-use crate::names::RequestedTime;
-use crate::spill::RowBatches;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::option_values;
+use mortice_merge::keys::RowKeys;
+use mortice_merge::spill::RowBatches;
 
 /// Rows that are ready to be written.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@
 use super::prepare::Prepared;
 use crate::assign::{GroupTask, TaskKind};
 use crate::commit::WriteOperation;
-use crate::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
+use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
 
 /// What a task is about to do.
 pub(super) struct TaskProfile<'a> {

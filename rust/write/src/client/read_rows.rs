@@ -14,12 +14,12 @@ use super::refused_rows::{ReadRows, RefusedRows};
 use super::required::check_required;
 use super::row_source::RowSource;
 use super::schema::DELETES_KEY;
-use crate::avro_parquet::{ListStructure, ParquetColumns};
-use crate::error::{Error, Result};
-use crate::keys::{RowKeyReader, RowKeys};
-use crate::names::{RequestedTime, meta_columns};
-use crate::spill::{RowBatches, RowBatchesBuilder};
-use crate::storage::check_cancelled;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{RequestedTime, meta_columns};
+use mortice_formats::avro_parquet::{ListStructure, ParquetColumns};
+use mortice_merge::keys::{RowKeyReader, RowKeys};
+use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
+use mortice_storage::check_cancelled;
 
 /// Rows with all columns, and their keys.
 pub(super) struct FullRows<'a> {

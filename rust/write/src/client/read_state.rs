@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::plan::OpenTable;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_table::plan::OpenTable;
 
 /// The commits of the table that rows were read from, by requested time.
 const COMMITS_READ: &str = "mortice.write.commits.read";

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use arrow_array::RecordBatch;
 
-use crate::config::option_values;
-use crate::error::Result;
 use crate::write::{RowError, write_accepted};
+use mortice_base::error::Result;
+use mortice_merge::config::option_values;
 
 const IGNORE_FAILED: &str = "hoodie.write.ignore.failed";
 /// Rows whose errors are kept; more are counted.

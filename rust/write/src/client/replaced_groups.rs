@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commit::WriteOperation;
-use crate::error::{Error, Result};
-use crate::plan::{OpenTable, WriteView};
+use mortice_base::error::{Error, Result};
+use mortice_table::plan::{OpenTable, WriteView};
 
 /// Partitions that `insert_overwrite` replaces, whether or not rows are written to them.
 const STATIC_PARTITIONS: &str = "hoodie.static.overwrite.partition.paths";

@@ -4,8 +4,8 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
-use crate::avro::{Schema, Type};
-use crate::error::{Error, Result};
+use mortice_avro::{Schema, Type};
+use mortice_base::error::{Error, Result};
 
 /// The row that a value of a nested array belongs to; none if a value around it is null.
 type RowOf<'a> = &'a dyn Fn(usize) -> Option<usize>;

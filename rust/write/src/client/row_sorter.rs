@@ -8,8 +8,8 @@ use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions}
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
 
-use crate::error::{Error, Result};
-use crate::spill::{BatchReader, BatchWriter, SpillFolder};
+use mortice_base::error::{Error, Result};
+use mortice_merge::spill::{BatchReader, BatchWriter, SpillFolder};
 
 /// Rows of a batch of a run, and of the result.
 const BATCH_ROWS: usize = 8192;

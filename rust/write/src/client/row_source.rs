@@ -6,11 +6,11 @@ use arrow_array::{Array, RecordBatch};
 
 use super::conform::conformed_fields;
 use super::schema::WriteSchema;
-use crate::config::MergeMode;
-use crate::error::{Error, Result};
-use crate::keys::{FieldPath, RowKeyReader};
-use crate::names::meta_columns;
-use crate::plan::OpenTable;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::config::MergeMode;
+use mortice_merge::keys::{FieldPath, RowKeyReader};
+use mortice_table::plan::OpenTable;
 
 /// What rows are read for.
 #[derive(Clone, Copy)]

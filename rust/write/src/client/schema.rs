@@ -9,13 +9,13 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use super::conform::conformed;
 use super::evolve::{ColumnEvolution, FILL_MISSING};
 use super::operations::stores_operations;
-use crate::avro::{self, ArrowMapping, Schema, Type};
-use crate::config::option_values;
-use crate::error::{Error, Result};
-use crate::keys::FieldPath;
-use crate::names::meta_columns;
-use crate::plan::OpenTable;
-use crate::schema::table_schema;
+use mortice_avro::{self as avro, ArrowMapping, Schema, Type};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::config::option_values;
+use mortice_merge::keys::FieldPath;
+use mortice_table::plan::OpenTable;
+use mortice_table::schema::table_schema;
 
 /// The same, and columns whose types are narrower than the table's, which are written in any case.
 const RECONCILE: &str = "hoodie.datasource.write.reconcile.schema";

@@ -13,14 +13,14 @@ use super::{
     clustering_preview, compact, delete_partitions, log_compact, planned_compactions, planned_log_compactions,
     rollback, verify,
 };
-use crate::ErrorKind;
 use crate::commit::WriteOperation;
-use crate::config::ReadOptions;
-use crate::error::Result;
-use crate::plan::OpenTable;
 use crate::services::{CleanResult, Cleaning, TableAccess};
-use crate::storage::StorageOptions;
-use crate::timeline::Action;
+use mortice_base::ErrorKind;
+use mortice_base::error::Result;
+use mortice_merge::config::ReadOptions;
+use mortice_storage::StorageOptions;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Action;
 
 const NO_SERVICES: [(&str, &str); 3] = [
     ("hoodie.clean.automatic", "false"),

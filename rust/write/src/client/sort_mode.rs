@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 const SORT_MODE: &str = "hoodie.bulkinsert.sort.mode";
 

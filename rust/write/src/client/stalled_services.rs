@@ -19,13 +19,13 @@ use super::{
 };
 use crate::assign::log_naming;
 use crate::commit::WriteOperation;
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::{LocalStorage, Storage, StorageOptions};
-use crate::timeline::metadata::HoodieCommitMetadata;
 use crate::write::{
     AppendHandle, AppendOptions, LogRows, LogTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
 };
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_storage::{LocalStorage, Storage, StorageOptions};
+use mortice_table::timeline::metadata::HoodieCommitMetadata;
 
 const SHARED: [(&str, &str); 4] = [
     ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),

@@ -15,14 +15,14 @@ use super::{
     build_metadata, create_savepoint, log_compact, restore, rollback, verify, write,
 };
 use crate::commit::{NewTable, WriteOperation, create_table};
-use crate::config::{ReadOptions, TableType, TableVersion};
-use crate::error::Result;
-use crate::filter::Filter;
-use crate::names::RequestedTime;
-use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
 use crate::services::{Cleaning, TableAccess};
-use crate::storage::failing_store::FailingFolder;
-use crate::storage::{LocalStorage, StorageOptions};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_formats::filter::Filter;
+use mortice_merge::config::{ReadOptions, TableType, TableVersion};
+use mortice_storage::failing_store::FailingFolder;
+use mortice_storage::{LocalStorage, StorageOptions};
+use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 
 pub(super) type Options = BTreeMap<String, String>;
 pub(super) type Row = (&'static str, &'static str, i64);
@@ -372,7 +372,7 @@ fn a_rollback_goes_on_wherever_it_was_stopped() {
             let done = rollback(&table.uri(), &StorageOptions::new(), undone.as_str(), &Options::new(), false);
             match done {
                 // Nothing is left of it but, maybe, a metadata table to build.
-                Err(error) if error.kind() == crate::ErrorKind::InvalidArgument => {
+                Err(error) if error.kind() == mortice_base::ErrorKind::InvalidArgument => {
                     change_metadata(table, &MetadataRequest::default())
                 }
                 done => done.map(drop),

@@ -16,19 +16,19 @@ use super::partial_update::{columns_of, partial_schema};
 use super::prepare::{Prepared, taken_flags, taken_texts};
 use super::schema::WriteSchema;
 use crate::assign::{GroupTask, TaskKind};
-use crate::avro;
 use crate::commit::WriteOperation;
-use crate::config::{MergeMode, TableType, option_values};
-use crate::error::{Error, Result};
-use crate::keys::FieldPath;
-use crate::log::writer::{DeleteColumns, PartitionPath};
-use crate::names::{RequestedTime, meta_columns};
-use crate::plan::OpenTable;
-use crate::storage::{FileStore, check_cancelled, parallel};
 use crate::write::{
     AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget,
     MergeHandle, MergeTarget, MetaColumns, WriteStatus, WriteToken,
 };
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{RequestedTime, meta_columns};
+use mortice_formats::log::writer::{DeleteColumns, PartitionPath};
+use mortice_merge::config::{MergeMode, TableType, option_values};
+use mortice_merge::keys::FieldPath;
+use mortice_storage::{FileStore, check_cancelled, parallel};
+use mortice_table::plan::OpenTable;
 
 const KEY: &str = "record_key";
 /// Rows that are handed over at a time. Between them a write can be interrupted.

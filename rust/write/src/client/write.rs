@@ -23,17 +23,17 @@ use super::tasks::{TaskOptions, TaskRunner};
 use super::transaction::ServiceTarget;
 use super::{CommitExtra, Committed, Transaction};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
-use crate::avro;
 use crate::commit::WriteOperation;
 pub(super) use crate::commit::check_writable as check_supported;
-use crate::config::{ReadOptions, WriteOptions, is_commit_metadata};
-use crate::error::{Error, Result};
 use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, present_keys, tag};
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
-use crate::spill::RowBatches;
-use crate::storage::StorageOptions;
 use crate::write::WriteStatus;
+use mortice_avro as avro;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{ReadOptions, WriteOptions, is_commit_metadata};
+use mortice_merge::spill::RowBatches;
+use mortice_storage::StorageOptions;
+use mortice_table::plan::OpenTable;
 
 /// What a write did.
 #[derive(Debug, Clone)]

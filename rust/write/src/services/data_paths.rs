@@ -3,9 +3,9 @@
 //! A plan may come from another writer, and its paths are deleted. So only those are accepted that are in a partition of the table and
 //! have the name of a data file of the instant that is rolled back.
 
-use crate::error::{Error, Result};
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::Storage;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_storage::Storage;
 
 /// A data file: its partition, `""` for a table without partitions, and its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,7 +97,7 @@ pub(super) fn plan_path(store: &dyn Storage, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalStorage;
+    use mortice_storage::LocalStorage;
 
     #[test]
     fn paths_are_in_partitions() {
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!((path.partition.as_str(), path.path().as_str()), ("p/q=1", "p/q=1/f-0_0-1-2_7.parquet"));
         assert_eq!(DataPath::parse("f-0_0-1-2_7.parquet").unwrap().partition, "");
         for wrong in ["../f", "p/../f", "/etc/passwd", "p//f", "p/", ".hoodie/hoodie.properties", "p/..", "", "./f"] {
-            assert_eq!(DataPath::parse(wrong).unwrap_err().kind(), crate::ErrorKind::InvalidTable, "{wrong}");
+            assert_eq!(DataPath::parse(wrong).unwrap_err().kind(), mortice_base::ErrorKind::InvalidTable, "{wrong}");
         }
     }
 

@@ -3,10 +3,10 @@
 //! Only writes of rows fail. A pending compaction, log compaction or clustering is a plan that is executed later.
 
 use crate::commit::{FailedWrites, HeartbeatOptions, Heartbeats};
-use crate::error::Result;
-use crate::names::RequestedTime;
-use crate::storage::FileStore;
-use crate::timeline::{Action, Timeline};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_storage::FileStore;
+use mortice_table::timeline::{Action, Timeline};
 
 use super::rollback::Rollbacks;
 

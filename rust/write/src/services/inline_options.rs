@@ -6,8 +6,8 @@ use super::archival::ArchivalOptions;
 use super::cleaning::CleaningOptions;
 use super::clustering::ClusteringOptions;
 use super::compaction::{CompactionOptions, LogCompactionOptions};
-use crate::config::option_values::{boolean, number};
-use crate::error::Result;
+use mortice_base::error::Result;
+use mortice_merge::config::option_values::{boolean, number};
 
 const CLEAN: &str = "hoodie.clean.automatic";
 const CLEAN_LATER: &str = "hoodie.clean.async.enabled";

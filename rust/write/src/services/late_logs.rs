@@ -18,10 +18,10 @@ use super::rollback::Rollbacks;
 use super::rollback_plan::LogRollback;
 use super::undo_files::UndoFiles;
 use crate::commit::RolledBackPartition;
-use crate::error::{Error, Result};
-use crate::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
-use crate::names::{LogFileName, RequestedTime};
-use crate::timeline::Timeline;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_formats::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
+use mortice_table::timeline::Timeline;
 
 /// The log files of one instant, which is not pending.
 pub(super) struct LateLogs<'a> {

@@ -14,12 +14,12 @@ use super::data_paths::DataPath;
 use super::late_logs::LateLogs;
 use super::rollback::Rollbacks;
 use crate::commit::{HeartbeatOptions, Heartbeats, OpenMark, delete_heartbeat};
-use crate::config::TimelineLayout;
-use crate::error::Result;
-use crate::names::{LogFileName, RequestedTime};
-use crate::storage::FolderEntry;
-use crate::timeline::{MetadataPart, Timeline};
 use crate::write::{Marker, MarkerKind, Markers};
+use mortice_base::error::Result;
+use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::FolderEntry;
+use mortice_table::timeline::{MetadataPart, Timeline};
 
 const TEMP: &str = ".hoodie/.temp";
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
-use crate::file_group::partitions;
-use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{FileStatus, FileStore, FolderEntry, Storage};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_storage::{FileStatus, FileStore, FolderEntry, Storage};
+use mortice_table::file_group::partitions;
 
 /// Partitions that were listed.
 pub(super) struct Listings<'a> {

@@ -20,14 +20,14 @@ use bytes::Bytes;
 
 use super::rollback::Rollbacks;
 use super::rollback_plan::instant_info;
-use crate::config::{TableType, TimelineLayout};
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::RequestedTime;
-use crate::storage::PutOutcome;
-use crate::timeline::metadata::{
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{TableType, TimelineLayout};
+use mortice_storage::PutOutcome;
+use mortice_table::timeline::metadata::{
     HoodieInstantInfo, HoodieRestoreMetadata, HoodieRestorePlan, HoodieRollbackMetadata, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, Instant, Timeline};
+use mortice_table::timeline::{Action, Instant, Timeline};
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;

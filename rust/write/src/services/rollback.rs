@@ -13,17 +13,17 @@ use super::listings::Listings;
 use super::rollback_plan::{LogRollback, Undo, instant_info};
 use super::undo_files::UndoFiles;
 use crate::commit::{Clock, OpenMark, RolledBackFiles, RolledBackPartition, TimelineWriter, delete_heartbeat};
-use crate::config::TableConfig;
-use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::names::RequestedTime;
-use crate::storage::{FileStore, PutOutcome, Storage};
-use crate::timeline::metadata::{
+use crate::write::Markers;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::TableConfig;
+use mortice_storage::{FileStore, PutOutcome, Storage};
+use mortice_table::timeline::metadata::{
     HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, OrderedMap,
     TimelineMetadata,
 };
-use crate::timeline::{Action, Instant, InstantState, MetadataPart, Timeline};
-use crate::write::Markers;
+use mortice_table::timeline::{Action, Instant, InstantState, MetadataPart, Timeline};
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;

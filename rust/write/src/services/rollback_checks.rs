@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use super::listings::Listings;
 use super::rollback::Rollbacks;
 use crate::commit::{HeartbeatOptions, Heartbeats};
-use crate::config::TimelineLayout;
-use crate::error::{Error, Result};
-use crate::file_group::{FileSystemView, PartitionFiles};
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::FileStatus;
-use crate::timeline::{Action, Instant, MetadataPart, Timeline};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::FileStatus;
+use mortice_table::file_group::{FileSystemView, PartitionFiles};
+use mortice_table::timeline::{Action, Instant, MetadataPart, Timeline};
 
 impl Rollbacks<'_> {
     /// Finds an instant that may be rolled back by a user's request.

@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data_paths::{DataPath, plan_path};
 use super::listings::Listings;
-use crate::config::{TableConfig, TimelineLayout};
-use crate::error::{Error, ErrorKind, Result};
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::{FileStore, Storage};
-use crate::timeline::metadata::{HoodieInstantInfo, HoodieRollbackPlan, HoodieRollbackRequest, OrderedMap};
-use crate::timeline::{CommitMetadata, Instant};
 use crate::write::{Marker, MarkerKind};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_merge::config::{TableConfig, TimelineLayout};
+use mortice_storage::{FileStore, Storage};
+use mortice_table::timeline::metadata::{HoodieInstantInfo, HoodieRollbackPlan, HoodieRollbackRequest, OrderedMap};
+use mortice_table::timeline::{CommitMetadata, Instant};
 
 /// A slice that gets a rollback block, and the log files with blocks of the failed instant, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]

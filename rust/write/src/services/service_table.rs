@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use crate::commit::TimelineWriter;
-use crate::config::{TableConfig, TimelineLayout};
-use crate::error::Result;
-use crate::file_group::{PartitionFiles, files_of};
 use crate::metadata_upkeep::METADATA_ROOT;
-use crate::names::RequestedTime;
-use crate::storage::{FileStore, Storage, SubfolderStorage};
-use crate::timeline::Timeline;
 use crate::write::Markers;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{TableConfig, TimelineLayout};
+use mortice_storage::{FileStore, Storage, SubfolderStorage};
+use mortice_table::file_group::{PartitionFiles, files_of};
+use mortice_table::timeline::Timeline;
 
 /// An open table. Paths that its functions take and return are relative to the table, unless they are said to be those of the store.
 pub(super) struct ServiceTable {

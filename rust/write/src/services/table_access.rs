@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::commit::{Clock, Concurrency, HeldLock, TimelineWriter};
-use crate::config::{ReadOptions, TableConfig, WriteOptions};
-use crate::error::{Error, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::plan::OpenTable;
-use crate::storage::{FileStore, StorageOptions, open_file_store};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::{ReadOptions, TableConfig, WriteOptions};
+use mortice_storage::{FileStore, StorageOptions, open_file_store};
+use mortice_table::plan::OpenTable;
 
 /// A table, its storage and the options of a service.
 pub struct TableAccess {

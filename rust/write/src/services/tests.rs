@@ -7,21 +7,21 @@ use bytes::Bytes;
 
 use super::rollback::{MetadataRollback, Rollbacks};
 use super::{remove_leftovers, roll_back_failed_writes};
-use crate::ErrorKind;
 use crate::commit::{Clock, FailedWrites, Heartbeat, HeartbeatOptions, RolledBackFiles};
-use crate::config::{Properties, TableConfig};
-use crate::error::Result;
-use crate::log::writer::{BlockHeader, avro_block_of_datums};
-use crate::log::{BlockKind, BlockType, ForwardScan, HeaderKey};
-use crate::names::RequestedTime;
-use crate::storage::failing_store::FailingStore;
-use crate::storage::{FileStore, LocalStorage, Storage};
-use crate::timeline::metadata::{
+use crate::write::{MarkerKind, Markers};
+use mortice_base::ErrorKind;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_formats::log::writer::{BlockHeader, avro_block_of_datums};
+use mortice_formats::log::{BlockKind, BlockType, ForwardScan, HeaderKey};
+use mortice_merge::config::{Properties, TableConfig};
+use mortice_storage::failing_store::FailingStore;
+use mortice_storage::{FileStore, LocalStorage, Storage};
+use mortice_table::timeline::metadata::{
     HoodieInstantInfo, HoodieRestorePlan, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest,
     TimelineMetadata,
 };
-use crate::timeline::{Action, InstantState};
-use crate::write::{MarkerKind, Markers};
+use mortice_table::timeline::{Action, InstantState};
 
 const FAILED: &str = "20240102000000000";
 const BASE: &str = "20240101000000000";
@@ -143,7 +143,7 @@ impl Table {
         let (store, clock) = (self.store(), Clock::new(&self.config));
         let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata: None };
         let timeline = rollbacks.timeline().unwrap();
-        let instant = |instant: &crate::timeline::Instant| {
+        let instant = |instant: &mortice_table::timeline::Instant| {
             (instant.requested_time.as_str().to_owned(), instant.action, instant.state)
         };
         timeline.instants().iter().map(instant).collect()
@@ -200,7 +200,7 @@ fn logs_of_older_slices_get_rollback_blocks() {
     assert_eq!(touched.rollback_logs, BTreeMap::from([(name, bytes.len() as u64)]));
     assert_eq!(touched.failed_logs, BTreeMap::from([(format!(".f-0_{BASE}.log.2_0-1-2"), 6)]));
     assert_eq!(touched.deleted, [format!(".i-0_{FAILED}.log.1_0-1-2"), format!("g-0_0-1-2_{FAILED}.parquet")]);
-    let block = ForwardScan::new(Arc::new(crate::storage::MemoryFile::new("log", bytes))).next().unwrap().unwrap();
+    let block = ForwardScan::new(Arc::new(mortice_storage::MemoryFile::new("log", bytes))).next().unwrap().unwrap();
     assert!(matches!(block.kind, BlockKind::Sound(BlockType::Command)), "{:?}", block.kind);
     assert_eq!(table.result().partition_metadata.get("p").unwrap().rollback_log_files.as_ref().unwrap().len(), 1);
 }
@@ -437,7 +437,7 @@ fn logs_of_a_writer_that_went_on_after_its_rollback_are_undone() {
         let rollback = format!("p/.f-0_{BASE}.log.5_1-0-1");
         assert_eq!(table.paths("p"), [path(3), path(4), rollback.clone(), base], "{stopped}");
         let bytes = table.local().get(&rollback).unwrap().0;
-        let mut blocks = ForwardScan::new(Arc::new(crate::storage::MemoryFile::new("log", bytes)));
+        let mut blocks = ForwardScan::new(Arc::new(mortice_storage::MemoryFile::new("log", bytes)));
         let block = blocks.next().unwrap().unwrap();
         assert_eq!(block.header.get(HeaderKey::TargetInstantTime).as_deref(), Some(FAILED), "{stopped}");
         assert_eq!(table.local().get(&path(4)).unwrap().0, other);

@@ -10,11 +10,11 @@ use super::data_paths::DataPath;
 use super::listings::Listings;
 use super::rollback_plan::{LogRollback, Undo};
 use crate::commit::{RolledBackFiles, RolledBackPartition};
-use crate::error::{Error, Result};
-use crate::log::writer::rollback_block;
-use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{FileStore, PutOutcome};
 use crate::write::{Marker, MarkerKind, Markers};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_formats::log::writer::rollback_block;
+use mortice_storage::{FileStore, PutOutcome};
 
 /// The token of log files with rollback blocks (`HoodieLogFormat.UNKNOWN_WRITE_TOKEN`).
 const TOKEN: &str = "1-0-1";

@@ -25,13 +25,13 @@ use crate::client::transaction::ServiceTarget;
 use crate::client::write::{WriteResult, Written, check_supported, committed, new_attempt, refuse_failed_rows, write};
 use crate::client::{RefusedRows, Transaction};
 use crate::commit::WriteOperation;
-use crate::config::{ReadOptions, WriteOptions, option_values};
-use crate::error::{Error, Result};
 use crate::index::{IndexOptions, check_layout};
-use crate::keys::RowKeys;
-use crate::plan::OpenTable;
-use crate::storage::{StorageOptions, check_cancelled};
 use crate::write::{BaseFileOptions, WriteStatus};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::{ReadOptions, WriteOptions, option_values};
+use mortice_merge::keys::RowKeys;
+use mortice_storage::{StorageOptions, check_cancelled};
+use mortice_table::plan::OpenTable;
 
 /// Rows that are passed to a thread at a time. Seven chunks are in memory with two threads.
 const CHUNK_ROWS: usize = 1 << 14;

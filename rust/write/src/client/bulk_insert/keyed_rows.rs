@@ -7,8 +7,8 @@ use arrow_select::filter::{filter, filter_record_batch};
 use arrow_select::take::{take, take_record_batch};
 
 use crate::client::schema::OUTPUT;
-use crate::error::{Error, Result};
-use crate::keys::RowKeys;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
 
 /// Rows of the table's columns, and their keys.
 #[derive(Debug, Clone)]

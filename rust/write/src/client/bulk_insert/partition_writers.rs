@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::keyed_rows::{KeyedRows, RowPlace};
 use crate::client::schema::WriteSchema;
-use crate::error::Result;
 use crate::index::new_group_prefix;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
-use crate::storage::{FileStore, check_cancelled};
 use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_storage::{FileStore, check_cancelled};
+use mortice_table::plan::OpenTable;
 
 /// What the threads of a bulk insert have in common.
 pub(in crate::client) struct BulkTarget<'a> {

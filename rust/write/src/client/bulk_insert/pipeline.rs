@@ -3,8 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::storage::CancelToken;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_storage::CancelToken;
 
 /// Batches that wait for a thread.
 const WAITING: usize = 2;

@@ -7,9 +7,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::keyed_rows::{KeyedRows, strings, unfit};
 use crate::client::row_sorter::RowSorter;
-use crate::error::{Error, Result};
-use crate::keys::RowKeys;
-use crate::spill::SpillFolder;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
+use mortice_merge::spill::SpillFolder;
 
 /// Sorts rows. Those of the same key keep their order.
 pub(super) struct Sorter {

@@ -8,23 +8,23 @@ use bytes::Bytes;
 
 use super::row_order::{RowLayout, RowOrder};
 use super::run::{ClusteringRun, replaced_groups};
-use crate::avro::{self, ArrowMapping};
 use crate::client::compaction::check_merge;
 use crate::client::schema::WriteSchema;
 use crate::client::transaction::ServiceTarget;
 use crate::client::write::{WriteResult, check_supported};
 use crate::client::{CommitExtra, RefusedRows, Transaction};
 use crate::commit::{Clock, TimelineWriter, WriteOperation};
-use crate::config::{ReadOptions, WriteOptions};
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
 use crate::index::{IndexOptions, check_layout};
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
 use crate::services::{ClusteringOptions, PlannedClustering, check_no_restore, plan_clustering, planned_clustering};
-use crate::storage::{StorageOptions, open_file_store};
-use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
 use crate::write::{BaseFileOptions, WriteStatus};
+use mortice_avro::{self as avro, ArrowMapping};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{ReadOptions, WriteOptions};
+use mortice_storage::{StorageOptions, open_file_store};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

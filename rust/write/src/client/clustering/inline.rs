@@ -2,11 +2,11 @@
 
 use super::cluster::{execute_pending, schedule};
 use crate::client::transaction::ServiceTarget;
-use crate::config::ReadOptions;
-use crate::error::Result;
-use crate::plan::OpenTable;
 use crate::services::{InlineServices, InlineStep};
-use crate::timeline::{Action, Instant, MetadataPart, Timeline};
+use mortice_base::error::Result;
+use mortice_merge::config::ReadOptions;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::{Action, Instant, MetadataPart, Timeline};
 
 /// Runs what options ask for after a write: all pending plans and a new one if it is due, or a new plan alone.
 ///

@@ -9,9 +9,9 @@ use arrow_schema::Schema;
 use super::sortable::sortable;
 use super::space_curve::{Curve, coordinates_of_values};
 use super::value_ranks::ValueRanks;
-use crate::config::option_values::positive;
-use crate::error::{Error, Result};
-use crate::keys::FieldPath;
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values::positive;
+use mortice_merge::keys::FieldPath;
 
 const STRATEGY: &str = "hoodie.layout.optimize.strategy";
 const METHOD: &str = "hoodie.layout.optimize.curve.build.method";

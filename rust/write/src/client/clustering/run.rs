@@ -10,16 +10,16 @@ use super::row_order::{RowLayout, RowOrder};
 use crate::client::row_sorter::RowSorter;
 use crate::client::schema::WriteSchema;
 use crate::client::write::new_attempt;
-use crate::error::{Error, Result};
 use crate::index::new_group_prefix;
-use crate::names::RequestedTime;
-use crate::plan::{OpenTable, QueryOptions};
-use crate::progress;
-use crate::read::Stream;
 use crate::services::{PlannedClustering, PlannedGroup};
-use crate::spill::SpillFolder;
-use crate::storage::{FileStore, check_cancelled, parallel};
 use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_base::progress;
+use mortice_merge::spill::SpillFolder;
+use mortice_storage::{FileStore, check_cancelled, parallel};
+use mortice_table::plan::{OpenTable, QueryOptions};
+use mortice_table::read::Stream;
 
 /// Bytes of rows in open row groups, of all threads.
 const OPEN_BYTES: usize = 192 << 20;

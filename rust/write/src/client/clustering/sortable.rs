@@ -4,7 +4,7 @@ use arrow_array::{ArrayRef, BinaryArray};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::ArrowError;
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Values as bytes that have their order, nulls first.
 ///

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_cast::cast;
 use arrow_schema::DataType;
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// A curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
 use super::sortable::sortable;
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// The values of one column in a sample, ascending, as bytes.
 #[derive(Debug)]

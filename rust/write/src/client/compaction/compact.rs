@@ -8,13 +8,13 @@ use crate::client::Committed;
 use crate::client::transaction::ServiceTarget;
 use crate::client::write::check_supported;
 use crate::commit::{Clock, Concurrency};
-use crate::config::{ReadOptions, TableType, WriteOptions};
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
 use crate::services::{CompactionOptions, TableCompactions, check_no_restore};
-use crate::storage::{StorageOptions, open_file_store};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{ReadOptions, TableType, WriteOptions};
+use mortice_storage::{StorageOptions, open_file_store};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::OpenTable;
 
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
 const COMMITS: u64 = 0;

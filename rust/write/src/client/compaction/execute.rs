@@ -2,20 +2,20 @@
 
 use std::num::NonZero;
 
-use crate::avro::Schema;
 use crate::client::schema::WriteSchema;
 use crate::client::transaction::ServiceTarget;
 use crate::client::write::new_attempt;
 use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::WriteOperation;
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
-use crate::progress;
 use crate::services::TableCompactions;
-use crate::storage::{open_file_store, parallel};
 use crate::write::{AppendOptions, BaseFileOptions, CompactHandle, CompactTarget, WriteStatus, WriteToken};
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_base::progress;
+use mortice_storage::{open_file_store, parallel};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::OpenTable;
 
 /// Executes all compactions that are pending, oldest first, but those that another process executes.
 ///

@@ -10,14 +10,14 @@ use super::schedule::check_merge;
 use crate::client::Committed;
 use crate::client::transaction::ServiceTarget;
 use crate::commit::Clock;
-use crate::error::Result;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
 use crate::services::{LogCompactionOptions, TableCompactions};
-use crate::storage::{StorageOptions, open_file_store};
-use crate::timeline::Action;
-use crate::timeline::metadata::{HoodieCompactionPlan, TimelineMetadata};
 use crate::write::LogCompactHandle;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_storage::{StorageOptions, open_file_store};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Action;
+use mortice_table::timeline::metadata::{HoodieCompactionPlan, TimelineMetadata};
 
 /// What messages call the service.
 const SERVICE: &str = "log_compact";

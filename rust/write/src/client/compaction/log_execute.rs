@@ -6,14 +6,14 @@ use crate::client::schema::WriteSchema;
 use crate::client::transaction::ServiceTarget;
 use crate::client::{Committed, Transaction};
 use crate::commit::WriteOperation;
-use crate::config::TimelineLayout;
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::names::RequestedTime;
-use crate::plan::WriteView;
 use crate::services::TableCompactions;
-use crate::storage::open_file_store;
 use crate::write::{AppendOptions, LogCompactHandle, LogCompactTarget, LogNaming};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::open_file_store;
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::WriteView;
 
 /// Executes all log compactions that are pending, oldest first, but those that another process executes. Those that a later compaction
 /// has overtaken are rolled back.

@@ -3,13 +3,13 @@
 use bytes::Bytes;
 
 use crate::client::transaction::ServiceTarget;
-use crate::error::Result;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
 use crate::services::{CompactionOptions, TableCompactions};
-use crate::storage::open_file_store;
-use crate::timeline::Action;
-use crate::timeline::metadata::{HoodieCompactionPlan, TimelineMetadata};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_storage::open_file_store;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Action;
+use mortice_table::timeline::metadata::{HoodieCompactionPlan, TimelineMetadata};
 
 /// Plans a compaction, if one is due, and returns its requested time. `commits` is the number of delta commits after which it is due,
 /// if options do not say it.

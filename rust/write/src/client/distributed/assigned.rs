@@ -10,11 +10,11 @@ use crate::assign::{AssignOptions, InsertClass, PlaceInserts, PlannedTask, RowCo
 use crate::client::profile::{TaskProfile, profile};
 use crate::client::write::place_inserts;
 use crate::commit::WriteOperation;
-use crate::config::TableConfig;
-use crate::error::{Error, Result};
 use crate::index::IndexOptions;
-use crate::plan::{OpenTable, WriteView};
-use crate::timeline::metadata::HoodieCommitMetadata;
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::TableConfig;
+use mortice_table::plan::{OpenTable, WriteView};
+use mortice_table::timeline::metadata::HoodieCommitMetadata;
 
 /// Bytes of rows that one partition of a data frame writes, task after task.
 const PARTITION_BYTES: u64 = 64 << 20;

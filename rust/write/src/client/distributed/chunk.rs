@@ -23,7 +23,7 @@ use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// The columns of chunks, in order.
 const COLUMNS: [&str; 7] = ["slot", "target", "kind", "source", "number", "report", "data"];

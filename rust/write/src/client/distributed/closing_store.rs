@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 
 use crate::commit::OpenMark;
-use crate::error::{ErrorKind, Result};
-use crate::names::RequestedTime;
-use crate::storage::{FileStore, FileVersion, PutOutcome, StoreUpload, StoreWrapper};
+use mortice_base::error::{ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::{FileStore, FileVersion, PutOutcome, StoreUpload, StoreWrapper};
 
 const MARKERS: &str = ".hoodie/.temp/";
 
@@ -98,7 +98,7 @@ impl StoreWrapper for ClosingStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalStorage;
+    use mortice_storage::LocalStorage;
 
     /// Files below a folder of a table.
     fn files(store: &Arc<dyn FileStore>) -> Vec<String> {
@@ -117,7 +117,7 @@ mod tests {
             closing.put_if_absent(&format!("{MARKERS}007/{path}.marker.CREATE"), &Bytes::new())?;
             let mut upload = closing.upload(path)?;
             upload.write(Bytes::from_static(b"rows"))?;
-            Ok::<_, crate::Error>(upload)
+            Ok::<_, mortice_base::Error>(upload)
         };
         write("p/in-time").unwrap().finish().unwrap();
         let late = write("p/late").unwrap();

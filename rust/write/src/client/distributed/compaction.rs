@@ -14,14 +14,14 @@ use crate::client::transaction::ServiceTarget;
 use crate::client::write::check_supported;
 use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::WriteOperation;
-use crate::config::{ReadOptions, TableType, WriteOptions};
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::names::RequestedTime;
-use crate::plan::{OpenTable, PinnedTable};
 use crate::services::TableCompactions;
-use crate::storage::{StorageOptions, open_file_store};
 use crate::write::{LogCompactHandle, WriteStatus};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{ReadOptions, TableType, WriteOptions};
+use mortice_storage::{StorageOptions, open_file_store};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::{OpenTable, PinnedTable};
 
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
 const COMMITS: u64 = 0;

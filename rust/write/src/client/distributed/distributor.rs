@@ -8,8 +8,8 @@ use arrow_select::take::take_record_batch;
 use super::chunk::{Chunk, ChunkKind, encoded};
 use super::sent_rows::joined;
 use super::stage::{Chunks, Output};
-use crate::error::{Error, Result};
-use crate::spill::row_bytes;
+use mortice_base::error::{Error, Result};
+use mortice_merge::spill::row_bytes;
 
 /// Bytes of rows that are held before they are handed on: chunks of many targets are to be large all the same.
 const HELD_BYTES: usize = 32 << 20;

@@ -26,14 +26,14 @@ use crate::client::transaction::ServiceTarget;
 use crate::client::write::{check_supported, refuse_failed_rows, schema_of, user_metadata};
 use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::{OpenMark, WriteOperation};
-use crate::config::{ReadOptions, TableConfig, WriteOptions};
-use crate::error::{Error, ErrorKind, Result};
 use crate::index::{IndexOptions, LookUp, check_layout, checked_view, view_of_partitions};
-use crate::keys::RowKeyReader;
-use crate::plan::{OpenTable, PinnedTable, WriteView};
-use crate::storage::StorageOptions;
-use crate::timeline::InstantState;
 use crate::write::WriteStatus;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_merge::config::{ReadOptions, TableConfig, WriteOptions};
+use mortice_merge::keys::RowKeyReader;
+use mortice_storage::StorageOptions;
+use mortice_table::plan::{OpenTable, PinnedTable, WriteView};
+use mortice_table::timeline::InstantState;
 
 /// Bytes of rows that come together in one process. Rows of a slot are held in memory, a few times over.
 const SLOT_BYTES: u64 = 64 << 20;
@@ -602,8 +602,8 @@ pub(super) fn mark_of(transaction: &Transaction) -> OpenMark {
     OpenMark::new(Arc::clone(transaction.store()), transaction.instant())
 }
 
-fn without_files(slice: crate::file_group::FileSlice) -> crate::file_group::FileSlice {
-    crate::file_group::FileSlice { base_file: None, log_files: Vec::new(), ..slice }
+fn without_files(slice: mortice_table::file_group::FileSlice) -> mortice_table::file_group::FileSlice {
+    mortice_table::file_group::FileSlice { base_file: None, log_files: Vec::new(), ..slice }
 }
 
 fn groups_of(placed: &[PlacedReport]) -> impl Iterator<Item = &str> {

@@ -14,9 +14,9 @@ use crate::client::delete_marks::DeleteMarks;
 use crate::client::operations::check_inserts;
 use crate::client::read_rows::FullRows;
 use crate::client::refused_rows::ReadRows;
-use crate::error::{Error, Result};
-use crate::storage::{FileStore, open_file_store};
 use crate::write::{BaseFileOptions, WriteStatus};
+use mortice_base::error::{Error, Result};
+use mortice_storage::{FileStore, open_file_store};
 
 /// Bytes of rows in open row groups of a task.
 const OPEN_BYTES: usize = 64 << 20;

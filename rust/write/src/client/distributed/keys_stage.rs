@@ -14,8 +14,8 @@ use super::split_stage::SlotAddresses;
 use super::stage::{Input, Output, StageStep};
 use super::state::OpenWrite;
 use super::task_numbers::AssignedSlices;
-use crate::error::{Error, Result};
 use crate::index::{Location, StoredKeyBatch, group_of, read_stored_keys};
+use mortice_base::error::{Error, Result};
 
 const KEY: &str = "key";
 const POSITION: &str = "position";
@@ -82,7 +82,7 @@ impl StageStep for KeysStage {
 struct Header {
     partition: String,
     file_id: String,
-    base_instant: crate::names::RequestedTime,
+    base_instant: mortice_base::names::RequestedTime,
 }
 
 impl Header {

@@ -8,9 +8,9 @@ use super::specs::LogCompactSpec;
 use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::task_numbers::AssignedSlices;
-use crate::error::{Error, Result};
-use crate::storage::{FileStore, open_file_store};
 use crate::write::{AppendOptions, LogCompactHandle, LogCompactTarget, WriteToken};
+use mortice_base::error::{Error, Result};
+use mortice_storage::{FileStore, open_file_store};
 
 /// Writes the log files of slices.
 pub(super) struct LogCompactStage {

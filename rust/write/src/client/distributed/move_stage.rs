@@ -5,8 +5,8 @@ use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tag_stage::{place, read_rows};
 use super::tags::SlotTags;
-use crate::error::{Error, Result};
 use crate::index::merge_with_stored_rows;
+use mortice_base::error::{Error, Result};
 
 /// Merges the rows of slots with stored ones.
 pub(super) struct MoveStage {

@@ -11,8 +11,8 @@ use super::reports::{ClassCount, GroupCount, PlacedReport};
 use super::sent_rows;
 use super::slots::{KeyHasher, RowSum};
 use crate::client::prepare::Prepared;
-use crate::error::{Error, Result};
 use crate::index::{BucketOptions, IndexedRows, Tagged, bucket_of};
+use mortice_base::error::{Error, Result};
 
 /// The place of a row: the number of a file group of its source; for new rows -1 less the number of their class.
 pub(super) const PLACE: &str = "_mortice_place";

@@ -17,10 +17,10 @@ use super::state::OpenWrite;
 use crate::client::prepare::{Prepared, RowOrigin};
 use crate::client::refused_rows::RefusedRows;
 use crate::commit::WriteOperation;
-use crate::error::{Error, Result};
 use crate::index::{IndexedRows, Tagged};
-use crate::spill::RowBatches;
-use crate::spill::row_bytes;
+use mortice_base::error::{Error, Result};
+use mortice_merge::spill::RowBatches;
+use mortice_merge::spill::row_bytes;
 
 /// Prepares the rows of one partition of the user's data frame.
 pub(super) struct PrepareStage {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::slots::RowSum;
-use crate::error::{Error, ErrorKind, Result};
 use crate::write::WriteStatus;
+use mortice_base::error::{Error, ErrorKind, Result};
 
 /// The report of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use super::slots::numbers_for_partitions;
 use super::specs::{RouteSpec, SourceRoutes};
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// Whether the key of a row is new.
 pub(super) const IS_NEW: &str = "_mortice_is_new";
@@ -101,7 +101,7 @@ fn with_new_marks(batch: &RecordBatch, places: &Int32Array) -> Result<RecordBatc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use mortice_base::error::ErrorKind;
 
     #[test]
     fn rows_that_were_not_assigned_are_an_error_of_the_data_frame() {

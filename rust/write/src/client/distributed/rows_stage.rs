@@ -12,9 +12,9 @@ use super::split_stage::SlotAddresses;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tags::wanted_keys;
-use crate::error::{Error, Result};
 use crate::index::read_stored_rows;
-use crate::names::meta_columns;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
 
 /// Reads stored rows of keys.
 pub(super) struct RowsStage {

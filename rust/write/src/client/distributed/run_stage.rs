@@ -14,7 +14,7 @@ use super::stage::{Input, StageBatches, TaskAttempt};
 use super::state::WriteState;
 use super::tag_stage::TagStage;
 use super::write_stage::WriteStage;
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// Runs one task of a stage.
 ///

@@ -8,8 +8,8 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 
 use crate::client::prepare::Prepared;
-use crate::error::{Error, Result};
-use crate::keys::RowKeys;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
 
 /// Columns that every sent row has.
 const KEY: &str = "_mortice_key";

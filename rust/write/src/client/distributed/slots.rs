@@ -3,8 +3,8 @@
 use arrow_array::Array;
 use twox_hash::XxHash64;
 
-use crate::error::{Error, Result};
-use crate::keys::RowKeys;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RowKeys;
 
 /// The seed of Spark's `hash` function, by which it distributes rows.
 const SEED: u32 = 42;

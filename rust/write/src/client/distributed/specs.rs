@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::assign::TaskKind;
-use crate::file_group::FileSlice;
 use crate::write::LogNaming;
+use mortice_table::file_group::FileSlice;
 
 /// One stage of a write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

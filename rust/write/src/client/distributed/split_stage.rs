@@ -7,7 +7,7 @@ use super::slots::{KeyHasher, numbers_for_partitions, slot_of};
 use super::specs::Slots;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// The addresses of slots.
 pub(super) struct SlotAddresses {

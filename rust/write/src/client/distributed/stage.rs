@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 
 use super::chunk::{self, Chunk, ChunkKind};
 use super::reports::{FailureReport, ReadReport};
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// Batches from another process.
 pub type Input = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;

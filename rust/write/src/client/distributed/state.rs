@@ -10,10 +10,10 @@ use crate::client::prepare::Preparation;
 use crate::client::row_source::RowSource;
 use crate::client::schema::WriteSchema;
 use crate::commit::WriteOperation;
-use crate::error::{Error, Result};
 use crate::index::IndexOptions;
-use crate::names::RequestedTime;
-use crate::plan::{OpenTable, PinnedTable};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_table::plan::{OpenTable, PinnedTable};
 
 /// The version of the serialised form. Processes of other releases refuse it.
 const VERSION: u32 = 1;

@@ -10,9 +10,9 @@ use super::chunk::{Chunk, ChunkKind, encoded};
 use super::sent_rows::{self, SentRows};
 use super::split_stage::SlotAddresses;
 use crate::client::prepare::Prepared;
-use crate::error::{Error, Result};
 use crate::index::{FurtherLocation, IndexedRows, Location, Tagged};
-use crate::names::RequestedTime;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
 
 const GROUP: &str = "_mortice_group";
 const POSITION: &str = "_mortice_position";

@@ -17,13 +17,13 @@ use crate::client::row_source::RowSource;
 use crate::client::write::{check_supported, refuse_failed_rows, schema_of, user_metadata};
 use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::WriteOperation;
-use crate::config::{ReadOptions, WriteOptions};
-use crate::error::{Error, ErrorKind, Result};
 use crate::index::{IndexOptions, check_layout};
-use crate::keys::RowKeyReader;
-use crate::plan::{OpenTable, PinnedTable};
-use crate::storage::StorageOptions;
 use crate::write::WriteStatus;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_merge::config::{ReadOptions, WriteOptions};
+use mortice_merge::keys::RowKeyReader;
+use mortice_storage::StorageOptions;
+use mortice_table::plan::{OpenTable, PinnedTable};
 
 /// Begins a write. Returns its state, for the tasks and for the process that ends it, and sentences on options that have no effect.
 ///

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 
 use super::stage::Input;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
 
 /// The file slices of the tasks of one partition, by their numbers in a specification.
 pub(super) struct AssignedSlices {

@@ -15,9 +15,9 @@ use super::tag_stage::read_rows;
 use crate::assign::{GroupTask, TaskKind};
 use crate::client::prepare::Prepared;
 use crate::client::tasks::{TaskOptions, TaskRunner};
-use crate::error::{Error, Result};
-use crate::storage::{FileStore, open_file_store};
 use crate::write::{WriteStatus, WriteToken};
+use mortice_base::error::{Error, Result};
+use mortice_storage::{FileStore, open_file_store};
 
 /// Writes the rows of tasks.
 pub(super) struct WriteStage {

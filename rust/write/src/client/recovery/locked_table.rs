@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use crate::client::transaction::check_version;
 use crate::commit::{Clock, Concurrency, HeldLock};
-use crate::config::{ReadOptions, WriteOptions};
-use crate::error::{Error, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
 use crate::services::{MetadataRollback, Rollbacks};
-use crate::storage::{FileStore, StorageOptions, open_file_store};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{ReadOptions, WriteOptions};
+use mortice_storage::{FileStore, StorageOptions, open_file_store};
+use mortice_table::plan::OpenTable;
 
 /// Where a table is, and the options of what is done to it.
 pub(in crate::client) struct ServiceRequest<'a> {

@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use super::locked_table::{LockedTable, ServiceRequest, requested_time};
 use super::rollback::{UndoneInstant, preview};
-use crate::error::{Error, Result};
-use crate::file_group::files_of;
-use crate::filter::Filter;
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::services::{BegunRestore, UndoneFiles, remove_leftovers};
-use crate::storage::{Storage, StorageOptions};
-use crate::timeline::{Instant, Timeline};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_formats::filter::Filter;
+use mortice_storage::{Storage, StorageOptions};
+use mortice_table::file_group::files_of;
+use mortice_table::timeline::{Instant, Timeline};
 
 /// A table that was restored, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,7 +153,7 @@ fn check_restorable(table: &LockedTable, time: &RequestedTime, begun: Option<&Be
         let is_missing = |name: &&String| !found.contains(name.as_str()) && !is_undone(begun, name);
         if let Some(missing) = names.iter().find(is_missing) {
             let message = "a file that the savepoint keeps is not there: the table cannot be restored to it";
-            return Err(Error::new(crate::error::ErrorKind::FileCleaned, message)
+            return Err(Error::new(mortice_base::error::ErrorKind::FileCleaned, message)
                 .in_file(format!("{partition}/{missing}"))
                 .at_instant(time));
         }

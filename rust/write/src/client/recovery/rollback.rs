@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 
 use super::locked_table::{LockedTable, ServiceRequest, requested_time};
-use crate::error::Result;
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::names::RequestedTime;
 use crate::services::{BegunRollback, Rollbacks, UndoneFiles, check_no_restore};
-use crate::storage::StorageOptions;
-use crate::timeline::{Action, Instant, InstantState};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_storage::StorageOptions;
+use mortice_table::timeline::{Action, Instant, InstantState};
 
 /// An instant that was undone, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]

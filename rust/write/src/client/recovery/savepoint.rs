@@ -8,16 +8,16 @@ use bytes::Bytes;
 
 use super::locked_table::{LockedTable, ServiceRequest, requested_time};
 use crate::commit::TimelineWriter;
-use crate::error::{Error, Result};
-use crate::file_group::{FileSlice, files_of};
-use crate::filter::Filter;
-use crate::names::{CompletionTime, RequestedTime};
 use crate::services::check_no_restore;
-use crate::storage::{Storage, StorageOptions};
-use crate::timeline::metadata::{
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{CompletionTime, RequestedTime};
+use mortice_formats::filter::Filter;
+use mortice_storage::{Storage, StorageOptions};
+use mortice_table::file_group::{FileSlice, files_of};
+use mortice_table::timeline::metadata::{
     HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, Instant, Timeline};
+use mortice_table::timeline::{Action, Instant, Timeline};
 
 /// Who makes a savepoint, and what for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::{RestoredTable, SavepointNote, create_savepoint, restore, rollback};
-use crate::config::ReadOptions;
-use crate::error::{ErrorKind, Result};
-use crate::filter::Filter;
-use crate::plan::OpenTable;
-use crate::storage::{FileStore, FolderEntry, LocalStorage, Storage, StorageOptions};
-use crate::timeline::metadata::{
+use mortice_base::error::{ErrorKind, Result};
+use mortice_formats::filter::Filter;
+use mortice_merge::config::ReadOptions;
+use mortice_storage::{FileStore, FolderEntry, LocalStorage, Storage, StorageOptions};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::metadata::{
     HoodieCleanFileInfo, HoodieCleanMetadata, HoodieCleanerPlan, HoodieReplaceCommitMetadata, HoodieSavepointMetadata,
     HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
 };

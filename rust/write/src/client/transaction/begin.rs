@@ -8,15 +8,15 @@ use bytes::Bytes;
 use super::recorded_store::DataStore;
 use super::{Target, Transaction};
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation, delete_heartbeat};
-use crate::config::TableConfig;
-use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
 use crate::services::{InlineServices, MetadataServices, check_no_restore, remove_leftovers, roll_back_failed_writes};
-use crate::storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
-use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
-use crate::timeline::{Action, Timeline};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::TableConfig;
+use mortice_storage::{FileStore, PutOutcome, StorageOptions, open_file_store};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
+use mortice_table::timeline::{Action, Timeline};
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;

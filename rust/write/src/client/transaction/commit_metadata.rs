@@ -3,14 +3,14 @@
 use bytes::Bytes;
 
 use super::CommitExtra;
-use crate::avro::Schema;
 use crate::commit::{TimelineWriter, WriteOperation, WrittenGroups};
-use crate::config::STORES_OPERATIONS;
-use crate::error::Result;
-use crate::names::meta_columns;
-use crate::timeline::Action;
-use crate::timeline::metadata::{HoodieCommitMetadata, HoodieReplaceCommitMetadata, OrderedMap};
 use crate::write::WriteStatus;
+use mortice_avro::Schema;
+use mortice_base::error::Result;
+use mortice_base::names::meta_columns;
+use mortice_merge::config::STORES_OPERATIONS;
+use mortice_table::timeline::Action;
+use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieReplaceCommitMetadata, OrderedMap};
 
 /// The metadata of a commit, apart from replaced file groups. Its schema has no `_hoodie_operation`, as in Hudi: that files have the
 /// column is recorded beside it.

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::commit_metadata::{commit_metadata, completed_content, written_groups};
 use super::validator::{current_validator, with_validator};
 use super::{CommitExtra, Committed, Transaction};
-use crate::avro::Schema;
 use crate::commit::{
     CompletionOutcome, ConflictCheck, HeldLock, RolledBackFiles, WriteOperation, WrittenGroups, delete_heartbeat,
 };
-use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
-use crate::plan::OpenTable;
-use crate::timeline::metadata::HoodieCommitMetadata;
-use crate::timeline::{Action, Instant};
 use crate::write::{Markers, WriteStatus};
+use mortice_avro::Schema;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::metadata::HoodieCommitMetadata;
+use mortice_table::timeline::{Action, Instant};
 
 /// Why a write is not known to be part of the table.
 enum Failure {

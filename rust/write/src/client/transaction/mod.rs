@@ -31,16 +31,16 @@ use bytes::Bytes;
 use recorded_store::DataStore;
 
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
-use crate::config::{ReadOptions, TableConfig};
-use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::names::{CompletionTime, RequestedTime};
-use crate::plan::OpenTable;
 use crate::services::{MetadataRollback, Rollbacks};
-use crate::storage::{FileStore, PutOutcome, StorageOptions};
-use crate::timeline::Action;
-use crate::timeline::metadata::HoodieCommitMetadata;
 use crate::write::WriteStatus;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{CompletionTime, RequestedTime};
+use mortice_merge::config::{ReadOptions, TableConfig};
+use mortice_storage::{FileStore, PutOutcome, StorageOptions};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Action;
+use mortice_table::timeline::metadata::HoodieCommitMetadata;
 
 /// Where a table is, and how it is written.
 struct Target {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::Transaction;
-use crate::config::ReadOptions;
-use crate::error::Result;
-use crate::names::CompletionTime;
-use crate::plan::OpenTable;
-use crate::storage::{FileSource, FileStatus, FolderEntry, KnownFile, MemoryFile, Storage};
+use mortice_base::error::Result;
+use mortice_base::names::CompletionTime;
+use mortice_merge::config::ReadOptions;
+use mortice_storage::{FileSource, FileStatus, FolderEntry, KnownFile, MemoryFile, Storage};
+use mortice_table::plan::OpenTable;
 
 impl Transaction {
     /// The table with this write completed, which is not. Files are listed from storage: the metadata table does not have the write yet.

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::Result;
-use crate::storage::{FileStore, StoreUpload, StoreWrapper};
+use mortice_base::error::Result;
+use mortice_storage::{FileStore, StoreUpload, StoreWrapper};
 
 /// The table's root, for the data files of one write.
 pub(super) struct DataStore {

@@ -10,13 +10,13 @@ use super::begin::{Repaired, check_version, clock, repaired, timelines};
 use super::recorded_store::DataStore;
 use super::{Target, Transaction};
 use crate::commit::{Concurrency, Heartbeat, Heartbeats, TimelineWriter, WriteOperation};
-use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
 use crate::services::check_no_restore;
-use crate::storage::{PutOutcome, StorageOptions, open_file_store};
-use crate::timeline::{Action, Instant, InstantState};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::{PutOutcome, StorageOptions, open_file_store};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::{Action, Instant, InstantState};
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;

@@ -8,23 +8,23 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::{CommitExtra, CommitValidator, Committed, ServiceTarget, Transaction, with_validator};
-use crate::ErrorKind;
-use crate::avro;
 use crate::client::guarded_services::{LATER, put_later_clean};
 use crate::commit::{NewTable, WriteOperation, create_table};
-use crate::config::{ReadOptions, TableType, TableVersion};
-use crate::error::{Error, Result};
-use crate::filter::Filter;
 use crate::metadata_upkeep::CommitUpdate;
-use crate::names::{BaseFileName, RequestedTime, meta_columns};
-use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
-use crate::storage::failing_store::FailingStore;
-use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions};
-use crate::timeline::Action;
-use crate::timeline::metadata::HoodieCommitMetadata;
 use crate::write::{
     BaseFileOptions, CreateHandle, CreateTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
 };
+use mortice_avro as avro;
+use mortice_base::ErrorKind;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{BaseFileName, RequestedTime, meta_columns};
+use mortice_formats::filter::Filter;
+use mortice_merge::config::{ReadOptions, TableType, TableVersion};
+use mortice_storage::failing_store::FailingStore;
+use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions};
+use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
+use mortice_table::timeline::Action;
+use mortice_table::timeline::metadata::HoodieCommitMetadata;
 
 const SCHEMA: &str = r#"{"type":"record","name":"t_record","fields":[{"name":"id","type":"string"}]}"#;
 

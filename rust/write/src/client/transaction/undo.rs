@@ -2,9 +2,9 @@
 
 use super::Transaction;
 use crate::commit::{HeldLock, WrittenGroups};
-use crate::error::{Error, ErrorKind, Result};
-use crate::plan::OpenTable;
 use crate::services::remove_files_of_attempt;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_table::plan::OpenTable;
 
 impl Transaction {
     /// Gives the write up: deletes its files and takes its instant off the timeline. If another writer has rolled it back already, or

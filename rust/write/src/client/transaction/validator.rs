@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::plan::OpenTable;
+use mortice_base::error::Result;
+use mortice_table::plan::OpenTable;
 
 /// A check of the table as a write would leave it.
 pub trait CommitValidator: Send + Sync {

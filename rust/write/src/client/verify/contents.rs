@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use super::findings::{Finding, FindingKind};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_group::FileSlice;
-use crate::filter::Filter;
-use crate::names::meta_columns;
-use crate::plan::{OpenTable, QueryOptions};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::meta_columns;
+use mortice_formats::filter::Filter;
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::{OpenTable, QueryOptions};
 
 /// Findings of duplicate keys, at most.
 const MOST_KEYS: usize = 100;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::findings::{Finding, FindingKind};
 use crate::commit::{HeartbeatOptions, Heartbeats};
-use crate::error::Result;
-use crate::names::RequestedTime;
-use crate::storage::{FileStore, FolderEntry};
-use crate::timeline::Timeline;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_storage::{FileStore, FolderEntry};
+use mortice_table::timeline::Timeline;
 
 const TEMP: &str = ".hoodie/.temp";
 const HEARTBEATS: &str = ".hoodie/.heartbeat";

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::findings::{Finding, FindingKind};
 use super::stored_files::{StoredFiles, joined};
-use crate::config::TimelineLayout;
-use crate::error::Result;
-use crate::file_group::PartitionFiles;
-use crate::plan::OpenTable;
-use crate::storage::FileStore;
-use crate::timeline::Timeline;
 use crate::write::Markers;
+use mortice_base::error::Result;
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::FileStore;
+use mortice_table::file_group::PartitionFiles;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Timeline;
 
 /// Where the metadata table is.
 const ROOT: &str = ".hoodie/metadata";

@@ -14,11 +14,11 @@ use super::stored_files::{StoredFiles, instant_of};
 use super::verify::files_and_timeline;
 use crate::client::recovery::{LockedTable, ServiceRequest};
 use crate::commit::delete_heartbeat;
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
 use crate::services::check_no_restore;
-use crate::storage::StorageOptions;
 use crate::write::Markers;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::StorageOptions;
 
 /// How old an orphan must be.
 const LEAST_AGE: Duration = Duration::from_secs(3600);

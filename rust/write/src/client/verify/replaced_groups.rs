@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::{Finding, FindingKind};
 use super::stored_files::{StoredFiles, joined};
-use crate::error::Result;
-use crate::names::{BaseFileName, LogFileName};
-use crate::plan::OpenTable;
-use crate::timeline::{Action, MetadataPart};
+use mortice_base::error::Result;
+use mortice_base::names::{BaseFileName, LogFileName};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::{Action, MetadataPart};
 
 /// Finds replaced file groups that have files, and that no active replace commit names.
 ///

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::findings::{Finding, FindingKind};
-use crate::error::Result;
-use crate::file_group::partitions;
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::plan::OpenTable;
-use crate::storage::{FileStatus, FileStore, FolderEntry, Storage};
-use crate::timeline::{Instant, MetadataPart, RemovedFiles};
+use mortice_base::error::Result;
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_storage::{FileStatus, FileStore, FolderEntry, Storage};
+use mortice_table::file_group::partitions;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::{Instant, MetadataPart, RemovedFiles};
 
 /// Data files by partition and name.
 pub(super) struct StoredFiles {
@@ -120,7 +120,7 @@ fn compare_file(
 /// attempts of tasks left. Those of pending instants are a rollback's.
 pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &WrittenFiles) -> Vec<Finding> {
     let timeline = &table.timeline;
-    let is_v2 = table.config.layout() == crate::config::TimelineLayout::V2;
+    let is_v2 = table.config.layout() == mortice_merge::config::TimelineLayout::V2;
     let mut found = Vec::new();
     for (partition, name, instant, status) in stored.data_files() {
         let path = joined(partition, name);

@@ -8,10 +8,10 @@ use super::leftovers::leftovers;
 use super::metadata_files::compare_with_metadata_table;
 use super::replaced_groups::live_replaced_groups;
 use super::stored_files::{StoredFiles, compare_with_timeline, orphans};
-use crate::config::{OnCorrupt, ReadOptions};
-use crate::error::Result;
-use crate::plan::OpenTable;
-use crate::storage::{FileStore, StorageOptions, open_file_store};
+use mortice_base::error::Result;
+use mortice_merge::config::{OnCorrupt, ReadOptions};
+use mortice_storage::{FileStore, StorageOptions, open_file_store};
+use mortice_table::plan::OpenTable;
 
 /// What is verified besides timeline, files and metadata table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,14 +5,14 @@
 use bytes::Bytes;
 
 use crate::commit::{TimelineWriter, epoch_text};
-use crate::config::TimelineZone;
-use crate::error::{Error, ErrorKind, Result};
-use crate::log::writer::{BlockHeader, avro_block_of_datums};
-use crate::names::ArchiveFileName;
 use crate::services::service_table::ServiceTable;
-use crate::storage::{FileStatus, FolderEntry, PutOutcome};
-use crate::timeline::Instant;
-use crate::timeline::metadata::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::ArchiveFileName;
+use mortice_formats::log::writer::{BlockHeader, avro_block_of_datums};
+use mortice_merge::config::TimelineZone;
+use mortice_storage::{FileStatus, FolderEntry, PutOutcome};
+use mortice_table::timeline::Instant;
+use mortice_table::timeline::metadata::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder};
 
 /// Files of so many bytes are not added to.
 const LARGE: u64 = 1 << 20;

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::lsm_history::{HistoryWriter, put_file, put_manifest};
-use crate::error::Result;
 use crate::services::service_table::ServiceTable;
-use crate::storage::FolderEntry;
-use crate::timeline::{HistoryFile, history_batches, history_files, manifest_files};
+use mortice_base::error::Result;
+use mortice_storage::FolderEntry;
+use mortice_table::timeline::{HistoryFile, history_batches, history_files, manifest_files};
 
 /// Manifests that stay, for readers that have begun.
 const KEPT_MANIFESTS: usize = 3;

@@ -13,13 +13,13 @@ use bytes::Bytes;
 use parquet::file::properties::WriterProperties;
 use serde::Serialize;
 
-use crate::avro::Schema;
-use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES};
 use crate::commit::TimelineWriter;
-use crate::error::{Error, Result};
 use crate::services::service_table::ServiceTable;
-use crate::timeline::metadata::HISTORY_SCHEMA;
-use crate::timeline::{Action, HistoryFile, Instant, history_files};
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
+use mortice_formats::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES};
+use mortice_table::timeline::metadata::HISTORY_SCHEMA;
+use mortice_table::timeline::{Action, HistoryFile, Instant, history_files};
 
 /// The version of rows.
 const VERSION: i32 = 1;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::option_values;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
 
 const MIN: (&str, u64) = ("hoodie.keep.min.commits", 20);
 const MAX: (&str, u64) = ("hoodie.keep.max.commits", 30);

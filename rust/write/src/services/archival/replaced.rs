@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::Result;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
-use crate::timeline::{Action, Instant, ReplacedFileGroup};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::{Action, Instant, ReplacedFileGroup};
 
 /// The first of these instants that replaced a file group with files. Only partitions with replaced file groups are listed, by the
 /// metadata table if the table has one.

@@ -6,16 +6,16 @@ use super::chooser::instants_to_archive;
 use super::options::{ArchivalOptions, KeepCommits};
 use super::replaced::first_with_files;
 use super::{archive_log, compact_history, limits, lsm_history};
-use crate::config::TimelineLayout;
-use crate::error::Result;
-use crate::names::RequestedTime;
-use crate::progress;
 use crate::services::cleaning::{CleaningOptions, earliest_to_retain};
 use crate::services::compaction::last_completed_compaction;
 use crate::services::restore::check_no_restore;
 use crate::services::service_table::ServiceTable;
 use crate::services::table_access::TableAccess;
-use crate::timeline::{Action, Instant};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_base::progress;
+use mortice_merge::config::TimelineLayout;
+use mortice_table::timeline::{Action, Instant};
 
 /// What an archival did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Archival, ArchivalResult};
-use crate::config::TableConfig;
-use crate::error::Result;
 use crate::services::table_access::TableAccess;
-use crate::storage::failing_store::FailingStore;
-use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions};
-use crate::timeline::metadata::{
+use mortice_base::error::Result;
+use mortice_merge::config::TableConfig;
+use mortice_storage::failing_store::FailingStore;
+use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions};
+use mortice_table::timeline::metadata::{
     HoodieCleanMetadata, HoodieCommitMetadata, HoodieReplaceCommitMetadata, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{MetadataPart, Timeline};
+use mortice_table::timeline::{MetadataPart, Timeline};
 
 struct Table {
     folder: tempfile::TempDir,
@@ -97,7 +97,7 @@ impl Table {
     /// The days of commits by their metadata: archived ones, and active ones.
     fn days(&self) -> (Vec<String>, Vec<String>) {
         let timeline = self.timeline();
-        let operation = |instant: &crate::timeline::Instant| {
+        let operation = |instant: &mortice_table::timeline::Instant| {
             timeline.commit_metadata(instant, MetadataPart::Header).unwrap().unwrap_or_default().operation
         };
         let archived = timeline.archived().unwrap().iter().filter(|instant| instant.action.is_write());

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::plan_file::CheckedPlan;
 use crate::commit::{CleanedFiles, CleanedPartition};
-use crate::error::Result;
-use crate::file_group::files_of;
-use crate::progress;
 use crate::services::data_paths::DataPath;
-use crate::storage::{FileStore, FolderEntry, parallel};
+use mortice_base::error::Result;
+use mortice_base::progress;
+use mortice_storage::{FileStore, FolderEntry, parallel};
+use mortice_table::file_group::files_of;
 
 /// What marks a folder as a partition, after a dot.
 const PARTITION_METADATA: &str = "hoodie_partition_metadata";

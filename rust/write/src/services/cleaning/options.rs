@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::option_values;
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
 
 const POLICY: &str = "hoodie.clean.policy";
 const COMMITS: (&str, u64) = ("hoodie.clean.commits.retained", 10);

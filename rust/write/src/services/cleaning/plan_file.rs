@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::CleaningOptions;
 use super::planner::{FilesToClean, SAVEPOINTS};
-use crate::error::{Error, Result};
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::services::data_paths::{DataPath, plan_path};
-use crate::storage::Storage;
-use crate::timeline::metadata::{HoodieActionInstant, HoodieCleanFileInfo, HoodieCleanerPlan, OrderedMap};
-use crate::timeline::{Instant, Timeline};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_storage::Storage;
+use mortice_table::timeline::metadata::{HoodieActionInstant, HoodieCleanFileInfo, HoodieCleanerPlan, OrderedMap};
+use mortice_table::timeline::{Instant, Timeline};
 
 /// The version of plans with paths.
 const VERSION: i32 = 2;

@@ -14,12 +14,12 @@ use chrono::{DateTime, Utc};
 use super::earliest::earliest_to_retain;
 use super::options::{CleaningOptions, CleaningPolicy};
 use crate::commit::TimelineWriter;
-use crate::config::{TableConfig, TableType};
-use crate::error::Result;
-use crate::file_group::{FileSystemView, GroupVersions, PartitionFiles, SliceFiles};
-use crate::names::RequestedTime;
-use crate::timeline::metadata::{HoodieCleanMetadata, TimelineMetadata};
-use crate::timeline::{Action, Instant, MetadataPart, Timeline};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{TableConfig, TableType};
+use mortice_table::file_group::{FileSystemView, GroupVersions, PartitionFiles, SliceFiles};
+use mortice_table::timeline::metadata::{HoodieCleanMetadata, TimelineMetadata};
+use mortice_table::timeline::{Action, Instant, MetadataPart, Timeline};
 
 /// Where plans and results of cleans name the savepoints that they kept.
 pub(in crate::services) const SAVEPOINTS: &str = "savepointed_timestamps";

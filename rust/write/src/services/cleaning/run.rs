@@ -23,23 +23,23 @@ use super::options::CleaningOptions;
 use super::plan_file::{CheckedPlan, plan_of};
 use super::planner::{CleanPlanner, FilesToClean};
 use crate::commit::{CleanedFiles, Clock, FailedWrites};
-use crate::config::TimelineLayout;
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_group::FileSystemView;
 use crate::metadata_upkeep::MetadataUpkeep;
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
 use crate::services::data_paths::DataPath;
 use crate::services::failed_writes::roll_back_failed_writes;
 use crate::services::listings::Listings;
 use crate::services::restore::check_no_restore;
 use crate::services::rollback::{MetadataRollback, Rollbacks};
 use crate::services::table_access::TableAccess;
-use crate::storage::PutOutcome;
-use crate::timeline::metadata::{
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::TimelineLayout;
+use mortice_storage::PutOutcome;
+use mortice_table::file_group::FileSystemView;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::metadata::{
     HoodieCleanMetadata, HoodieCleanPartitionMetadata, HoodieCleanerPlan, OrderedMap, TimelineMetadata,
 };
-use crate::timeline::{Action, Instant, Timeline};
+use mortice_table::timeline::{Action, Instant, Timeline};
 
 /// Attempts to find a requested time that no other writer has.
 const ATTEMPTS: usize = 10;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{CleanResult, Cleaning};
-use crate::ErrorKind;
-use crate::error::Result;
 use crate::services::table_access::TableAccess;
-use crate::storage::failing_store::FailingStore;
-use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions};
-use crate::timeline::metadata::{
+use mortice_base::ErrorKind;
+use mortice_base::error::Result;
+use mortice_storage::failing_store::FailingStore;
+use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions};
+use mortice_table::timeline::metadata::{
     HoodieCleanFileInfo, HoodieCleanMetadata, HoodieCleanerPlan, HoodieReplaceCommitMetadata, HoodieSavepointMetadata,
     HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
 };
@@ -103,7 +103,7 @@ impl Table {
 
     fn pending_cleans(&self) -> usize {
         let entries = self.store().list(self.timeline()).unwrap().unwrap();
-        let names: Vec<&str> = entries.iter().map(crate::storage::FolderEntry::name).collect();
+        let names: Vec<&str> = entries.iter().map(mortice_storage::FolderEntry::name).collect();
         let states = |suffix: &str| names.iter().filter(|name| name.ends_with(suffix)).count();
         states(".clean.requested") - states(".clean")
     }
@@ -111,7 +111,7 @@ impl Table {
     fn last_clean(&self) -> HoodieCleanMetadata {
         let entries = self.store().list(self.timeline()).unwrap().unwrap();
         let name =
-            entries.iter().map(crate::storage::FolderEntry::name).rfind(|name| name.ends_with(".clean")).unwrap();
+            entries.iter().map(mortice_storage::FolderEntry::name).rfind(|name| name.ends_with(".clean")).unwrap();
         let bytes = self.store().get(&format!("{}/{name}", self.timeline())).unwrap().0;
         HoodieCleanMetadata::from_avro(&bytes).unwrap()
     }

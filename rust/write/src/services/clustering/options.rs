@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::option_values::{boolean, number, positive};
-use crate::error::{Error, Result};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values::{boolean, number, positive};
 
 const MEBI: u64 = 1 << 20;
 const GIBI: u64 = 1 << 30;

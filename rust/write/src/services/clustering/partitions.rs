@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::options::{ClusteringOptions, PartitionMode};
-use crate::error::Result;
+use mortice_base::error::Result;
 
 /// Chooses among partition paths. `hour` is that of the day, in the zone of the timeline.
 ///
@@ -42,7 +42,7 @@ pub(super) fn chosen_partitions(
 fn matching(paths: Vec<String>, pattern: &str) -> Result<Vec<String>> {
     const OPTION: &str = "hoodie.clustering.plan.strategy.partition.regex.pattern";
     let regex = regex::Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
-        crate::error::Error::invalid_argument(format!("option {OPTION} is no regular expression: {pattern:?}"))
+        mortice_base::error::Error::invalid_argument(format!("option {OPTION} is no regular expression: {pattern:?}"))
             .caused_by(error)
     })?;
     Ok(paths.into_iter().filter(|path| regex.is_match(path)).collect())

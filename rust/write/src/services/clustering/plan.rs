@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::{ClusteringOptions, SORT_COLUMNS};
 use super::partitions::chosen_partitions;
-use crate::error::Result;
-use crate::file_group::FileSlice;
 use crate::services::data_paths::plan_path;
-use crate::storage::Storage;
-use crate::timeline::Timeline;
-use crate::timeline::metadata::{
+use mortice_base::error::Result;
+use mortice_storage::Storage;
+use mortice_table::file_group::FileSlice;
+use mortice_table::timeline::Timeline;
+use mortice_table::timeline::metadata::{
     HoodieClusteringGroup, HoodieClusteringPlan, HoodieClusteringStrategy, HoodieRequestedReplaceMetadata,
     HoodieSliceInfo, OrderedMap,
 };
@@ -162,7 +162,7 @@ fn requested(groups: Vec<HoodieClusteringGroup>, options: &ClusteringOptions) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file_group::BaseFile;
+    use mortice_table::file_group::BaseFile;
 
     fn slice(file_id: &str, len: Option<u64>) -> FileSlice {
         let base = |len| BaseFile {

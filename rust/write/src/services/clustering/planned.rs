@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::options::{SORT_AND_SIZE, SORT_COLUMNS, listed};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_group::FileSlice;
-use crate::names::RequestedTime;
 use crate::services::data_paths::DataPath;
-use crate::timeline::metadata::{
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_table::file_group::FileSlice;
+use mortice_table::timeline::metadata::{
     HoodieClusteringGroup, HoodieRequestedReplaceMetadata, HoodieSliceInfo, TimelineMetadata,
 };
 
@@ -100,8 +100,8 @@ fn slice_of_plan(info: &HoodieSliceInfo, live: &BTreeMap<(&str, &str), &FileSlic
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file_group::{BaseFile, LogFile};
-    use crate::timeline::metadata::{HoodieClusteringPlan, HoodieClusteringStrategy};
+    use mortice_table::file_group::{BaseFile, LogFile};
+    use mortice_table::timeline::metadata::{HoodieClusteringPlan, HoodieClusteringStrategy};
 
     const BASE: &str = "f-0_0-1-2_7.parquet";
     const LOG: &str = ".f-0_8.log.1_0-1-2";

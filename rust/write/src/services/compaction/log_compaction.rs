@@ -8,13 +8,13 @@ use super::slices::{planned_groups_and_logs, slices_to_compact};
 use super::table_compaction::TableCompactions;
 use super::trigger::{Since, delta_commits};
 use crate::commit::WriteOperation;
-use crate::config::option_values;
-use crate::error::{Error, Result};
-use crate::file_group::{FileSlice, PartitionFiles};
-use crate::names::RequestedTime;
-use crate::plan::OpenTable;
-use crate::timeline::metadata::{HoodieCompactionPlan, HoodieCompactionStrategy, OrderedMap};
-use crate::timeline::{Action, Instant, MetadataPart};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::option_values;
+use mortice_table::file_group::{FileSlice, PartitionFiles};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::metadata::{HoodieCompactionPlan, HoodieCompactionStrategy, OrderedMap};
+use mortice_table::timeline::{Action, Instant, MetadataPart};
 
 const THRESHOLD: (&str, u64) = ("hoodie.log.compaction.blocks.threshold", 5);
 /// The size that is expected of a base file, for the metrics of plans.

@@ -1,12 +1,14 @@
 //! Plans of compactions: made of file slices, and read again to be executed (`CompactionUtils`, `CompactionOperation`).
 
-use crate::error::{Error, Result};
-use crate::file_group::{BaseFile, FileSlice, ListedBase, ListedLog, LogFile, PartitionFiles};
-use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::services::data_paths::DataPath;
 use crate::services::service_table::ServiceTable;
-use crate::timeline::Action;
-use crate::timeline::metadata::{HoodieCompactionOperation, HoodieCompactionPlan, OrderedMap, TimelineMetadata};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_table::file_group::{BaseFile, FileSlice, ListedBase, ListedLog, LogFile, PartitionFiles};
+use mortice_table::timeline::Action;
+use mortice_table::timeline::metadata::{
+    HoodieCompactionOperation, HoodieCompactionPlan, OrderedMap, TimelineMetadata,
+};
 
 /// The version of plans: files are named relative to their partition.
 const VERSION: i32 = 2;

@@ -4,12 +4,12 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::TimelineLayout;
-use crate::error::Result;
-use crate::file_group::{FileSlice, FileSystemView, LogFile, PartitionFiles};
-use crate::names::{LogFileName, RequestedTime};
 use crate::services::service_table::ServiceTable;
-use crate::timeline::{CompletionStatus, PendingCompaction, Timeline};
+use mortice_base::error::Result;
+use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_merge::config::TimelineLayout;
+use mortice_table::file_group::{FileSlice, FileSystemView, LogFile, PartitionFiles};
+use mortice_table::timeline::{CompletionStatus, PendingCompaction, Timeline};
 
 /// File groups that are in a plan, by partition.
 pub(in crate::services) type PlannedGroups = BTreeMap<String, BTreeSet<String>>;

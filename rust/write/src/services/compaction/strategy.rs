@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 use chrono::{Days, Local, NaiveDate};
 use regex::Regex;
 
-use crate::config::option_values;
-use crate::error::{Error, Result};
-use crate::timeline::metadata::HoodieCompactionOperation;
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
+use mortice_table::timeline::metadata::HoodieCompactionOperation;
 
 const STRATEGY: &str = "hoodie.compaction.strategy";
 const DEFAULT: &str = "LogFileSizeBasedCompactionStrategy";

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::commit::epoch_millis;
-use crate::config::{TimelineZone, option_values};
-use crate::error::{Error, Result};
-use crate::names::RequestedTime;
-use crate::timeline::{Action, Instant, Timeline};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{TimelineZone, option_values};
+use mortice_table::timeline::{Action, Instant, Timeline};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 //! table look for them.
 
 use super::options::MetadataServiceOptions;
-use crate::error::Result;
-use crate::names::RequestedTime;
 use crate::services::archival::{
     KeepCommits, archive_instants, instants_to_archive, limits_of_timeline, remove_archived,
 };
 use crate::services::service_table::ServiceTable;
-use crate::timeline::{Instant, Timeline};
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_table::timeline::{Instant, Timeline};
 
 /// Whether there are more commits than are to be kept.
 pub(super) fn is_due(metadata: &Timeline, options: &MetadataServiceOptions) -> bool {

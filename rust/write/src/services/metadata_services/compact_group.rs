@@ -7,13 +7,13 @@ use bytes::Bytes;
 use super::merged_records::{MergeCounts, MergedRecords};
 use super::record_schema::TargetSchema;
 use super::sources::Sources;
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
 use crate::metadata_upkeep::{BaseHFile, RecordSchema};
-use crate::names::{BaseFileName, RequestedTime};
 use crate::services::service_table::ServiceTable;
-use crate::timeline::metadata::{HoodieRuntimeStats, HoodieWriteStat};
 use crate::write::MarkerKind;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::{BaseFileName, RequestedTime};
+use mortice_table::file_group::FileSlice;
+use mortice_table::timeline::metadata::{HoodieRuntimeStats, HoodieWriteStat};
 
 /// The token of new files: a metadata table is compacted by one process at a time.
 const WRITE_TOKEN: &str = "0-0-0";

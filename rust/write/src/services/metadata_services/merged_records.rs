@@ -9,8 +9,8 @@ use bytes::Bytes;
 use super::record_merge::{MergeKind, merge};
 use super::record_schema::{RecordReader, TargetSchema};
 use super::sources::{Entry, SortedSource, Sources};
-use crate::avro::{UnknownMembers, Value, encode_value};
-use crate::error::{Error, Result};
+use mortice_avro::{UnknownMembers, Value, encode_value};
+use mortice_base::error::{Error, Result};
 
 /// How often it is looked whether a signal came.
 const ROWS_BETWEEN_CHECKS: u64 = 8192;
@@ -117,7 +117,7 @@ impl MergedRecords {
         let mut keys = 0_u64;
         while let Some(head) = self.heads.pop() {
             if keys.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-                crate::storage::check_cancelled()?;
+                mortice_storage::check_cancelled()?;
             }
             keys = keys.saturating_add(1);
             let key = head.key;
@@ -243,7 +243,9 @@ impl MergedRecords {
             return Err(Error::invalid_table("a record of the metadata table of another type"));
         };
         // Compacted base files of Hudi have their own name in their records.
-        for (_, value) in members.iter_mut().filter(|(name, _)| crate::names::meta_columns::ALL.contains(&&**name)) {
+        for (_, value) in
+            members.iter_mut().filter(|(name, _)| mortice_base::names::meta_columns::ALL.contains(&&**name))
+        {
             *value = Value::Null;
         }
         let mut bytes = Vec::new();

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::option_values;
-use crate::error::{Error, Result};
 use crate::services::archival::ArchivalOptions;
 use crate::services::compaction::{Trigger, TriggerNames};
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
 
 const TRIGGER: TriggerNames = TriggerNames {
     strategy: "hoodie.metadata.compact.trigger.strategy",

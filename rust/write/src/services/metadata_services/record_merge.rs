@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use crate::avro::{Schema, Type, Value};
-use crate::error::{Error, Result};
+use mortice_avro::{Schema, Type, Value};
+use mortice_base::error::{Error, Result};
 
 const TYPE: &str = "type";
 const FILES: &str = "filesystemMetadata";
@@ -337,7 +337,7 @@ mod tests {
         let of = |least, is_tight| statistics(2, [Value::Int(least), Value::Int(9)], None, is_tight);
         assert_eq!(merge(of(1, false), of(5, true), &schema()).unwrap(), of(5, true));
         let other = statistics(3, [Value::Int(1), Value::Int(2)], None, false);
-        assert_eq!(merge(of(1, false), other, &schema()).unwrap_err().kind(), crate::ErrorKind::InvalidTable);
+        assert_eq!(merge(of(1, false), other, &schema()).unwrap_err().kind(), mortice_base::ErrorKind::InvalidTable);
     }
 
     #[test]
@@ -346,7 +346,9 @@ mod tests {
         for kind in [4, 5, 7] {
             assert_eq!(merge(of(kind), of(kind), &schema()).unwrap(), of(kind));
         }
-        for (older, newer, kind) in [(1, 2, crate::ErrorKind::InvalidTable), (8, 8, crate::ErrorKind::Unsupported)] {
+        for (older, newer, kind) in
+            [(1, 2, mortice_base::ErrorKind::InvalidTable), (8, 8, mortice_base::ErrorKind::Unsupported)]
+        {
             assert_eq!(merge(of(older), of(newer), &schema()).unwrap_err().kind(), kind);
         }
     }

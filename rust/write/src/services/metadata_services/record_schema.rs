@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use crate::avro::{Field, Record, Schema, Type, Value, decode_value};
-use crate::error::{Error, Result};
 use crate::metadata_upkeep::RecordSchema;
-use crate::names::meta_columns;
+use mortice_avro::{Field, Record, Schema, Type, Value, decode_value};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
 
 /// The schema of the records of a new base file.
 #[derive(Debug, Clone)]
@@ -209,7 +209,7 @@ fn pair<'t>(from: &'t Record, to: &'t Record, name: &str) -> Option<(&'t Type, &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::avro::{UnknownMembers, encode_value};
+    use mortice_avro::{UnknownMembers, encode_value};
 
     fn schema(index: usize) -> Schema {
         Schema::parse(RecordSchema::ALL[index].block).unwrap()
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(of_table.text, RecordSchema::ALL[1].block);
         let later = RecordSchema::ALL[1].block.replacen(r#""name":"type""#, r#""name":"newer""#, 1);
         let error = target(&[Schema::parse(&later).unwrap()]).unwrap_err();
-        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+        assert_eq!(error.kind(), mortice_base::ErrorKind::Unsupported);
     }
 
     /// A record of statistics, whose bounds are in a union of many wrappers.

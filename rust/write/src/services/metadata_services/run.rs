@@ -7,12 +7,12 @@ use super::compact::MetadataCompaction;
 use super::options::MetadataServiceOptions;
 use super::{archive, clean};
 use crate::commit::Clock;
-use crate::config::TableConfig;
-use crate::error::{ErrorKind, Result};
 use crate::metadata_upkeep::maintained_partitions;
 use crate::services::service_table::ServiceTable;
-use crate::storage::FileStore;
-use crate::timeline::Timeline;
+use mortice_base::error::{ErrorKind, Result};
+use mortice_merge::config::TableConfig;
+use mortice_storage::FileStore;
+use mortice_table::timeline::Timeline;
 
 /// The services of the metadata table of a table.
 pub struct MetadataServices<'a> {

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use bytes::Bytes;
 
-use crate::avro::Schema;
-use crate::error::{Error, Result};
-use crate::file_group::FileSlice;
-use crate::hfile::{Cells, HFile, HFileScan};
-use crate::log::{
+use crate::services::service_table::ServiceTable;
+use mortice_avro::Schema;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_formats::hfile::{Cells, HFile, HFileScan};
+use mortice_formats::log::{
     BlockKind, BlockRef, BlockType, ForwardScan, HeaderKey, LogFile, ScanControl, ScanRules, ValidBlocks,
 };
-use crate::names::RequestedTime;
-use crate::services::service_table::ServiceTable;
-use crate::storage::{FileSource, KnownFile, PrefixSource, SectionSource};
+use mortice_storage::{FileSource, KnownFile, PrefixSource, SectionSource};
+use mortice_table::file_group::FileSlice;
 
 /// What a source says of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl SortedSource {
         Ok(Self { path, stream, schema: Some(schema) })
     }
 
-    fn deletes(file: &Arc<dyn FileSource>, block: &crate::log::Block) -> Result<Self> {
+    fn deletes(file: &Arc<dyn FileSource>, block: &mortice_formats::log::Block) -> Result<Self> {
         let deletes = LogFile::new(Arc::clone(file)).deletes(block)?;
         let keys = deletes.column_by_name("record_key").and_then(|keys| keys.as_string_opt::<i32>());
         let keys = keys.ok_or_else(|| Error::internal("deleted keys without a column of keys"))?;
