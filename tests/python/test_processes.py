@@ -13,6 +13,7 @@ import pytest
 import mortice
 from support.cases import assert_same_result, hudi_result
 from support.tables.log_writer import AVRO_DATA_BLOCK, INSTANT_TIME, SCHEMA, avro_block, frame
+from support.tables.written import NO_METADATA, NO_SMALL_FILES, content, new_table, rows
 
 NAME = "h11_event_time_deletes"
 
@@ -86,6 +87,29 @@ def test_a_forked_child_reads_after_its_parent(table_of):
         hudi_result(NAME, "read_optimized").num_rows,
         hudi_result(NAME).num_rows,
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
+def test_forked_children_create_different_file_groups(tmp_path, operation):
+    """If they inherited the state of a random number generator, a later row would replace the earlier ones."""
+    keys = [f"k{number}" for number in range(8)]
+    table = new_table(tmp_path / "trips", 9, "COPY_ON_WRITE")
+    assert table.snapshot().count() == 0
+    context = multiprocessing.get_context("fork")
+
+    def child(key):
+        getattr(mortice.Table(table.uri), operation)(rows((key, "x", 1, 1.0)), NO_METADATA | NO_SMALL_FILES)
+
+    for key in keys:
+        process = context.Process(target=child, args=(key,))
+        process.start()
+        process.join(timeout=60)
+        assert process.exitcode == 0
+    names = [path.name for path in (tmp_path / "trips" / "x").glob("*.parquet")]
+    assert len({name.split("_")[0] for name in names}) == len(keys)
+    assert [row[0] for row in content(mortice.Table(table.uri))] == keys
 
 
 def test_other_python_threads_run_during_a_read(tmp_path):

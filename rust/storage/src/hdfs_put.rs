@@ -5,7 +5,6 @@
 //! complete when it is created, and needs no temporary file: Hudi would take one beside a marker for a marker. HDFS has
 //! no conditional replacement: a writer that needs one takes a lock.
 
-use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use hdfs_native::client::FileStatus as HdfsStatus;
 use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, HdfsError, WriteOptions};
 use tokio::sync::Mutex;
+use uuid::Uuid;
 
 use super::Storage;
 use super::hdfs::HdfsStorage;
@@ -267,9 +267,7 @@ impl Drop for HdfsUpload {
 /// Returns a unique temporary name in the same folder.
 fn staged_name(target: &str) -> String {
     let (folder, name) = target.rsplit_once('/').unwrap_or(("", target));
-    // Seeds of hash maps are random.
-    let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
-    format!("{folder}/.{}.{:016x}{:016x}.tmp", name.trim_start_matches('.'), random(), random())
+    format!("{folder}/.{}.{}.tmp", name.trim_start_matches('.'), Uuid::new_v4().simple())
 }
 
 fn folder_of(path: &str) -> &str {

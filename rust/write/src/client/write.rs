@@ -283,10 +283,9 @@ fn check_assigned(rows: usize, assignment: &Assignment) -> Result<()> {
     }
 }
 
-/// A number that no other attempt to write is likely to have, also of another process.
+/// A number of 31 bits that no other attempt to write is likely to have, also of another process.
 pub(super) fn new_attempt() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(std::process::id()) >> 33
+    uuid::Uuid::new_v4().as_u64_pair().1 & 0x7FFF_FFFF
 }
 
 /// A row that could not be written ends the write.

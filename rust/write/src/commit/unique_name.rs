@@ -1,11 +1,8 @@
 //! Names of writers.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
+use uuid::Uuid;
 
 /// A name that no other writer has.
 pub(super) fn unique_name() -> String {
-    // Seeds of hash maps are random.
-    let random = || RandomState::new().build_hasher().finish();
-    format!("mortice-{}-{:016x}{:016x}", std::process::id(), random(), random())
+    format!("mortice-{}-{}", std::process::id(), Uuid::new_v4().simple())
 }

@@ -2,11 +2,10 @@
 //! bucket that its hash selects. The first eight digits of a file id are the bucket.
 
 use std::collections::HashMap;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
 use arrow_array::Array;
+use uuid::Uuid;
 
 use super::layout_check::{bucket_in, is_like_bucket};
 use super::options::{BUCKETS, BucketOptions};
@@ -34,7 +33,7 @@ fn java_hash(text: &str) -> i32 {
 /// The id of a new file group of a bucket, without its last part: a random UUID that begins with the bucket's eight digits.
 #[must_use]
 pub fn new_bucket_prefix(bucket: u32) -> String {
-    let random = random_uuid();
+    let random = Uuid::new_v4().to_string();
     format!("{bucket:08}{}", random.get(8..).unwrap_or_default())
 }
 
@@ -42,21 +41,11 @@ pub fn new_bucket_prefix(bucket: u32) -> String {
 #[must_use]
 pub fn new_group_prefix() -> String {
     loop {
-        let id = random_uuid();
+        let id = Uuid::new_v4().to_string();
         if !is_like_bucket(&id) {
             return id;
         }
     }
-}
-
-/// A random UUID of version 4, variant 1.
-fn random_uuid() -> String {
-    // Seeds of hash maps are random.
-    let random = || u128::from(RandomState::new().build_hasher().finish());
-    let bits = (random() << 64 | random()) & !(0xF << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
-    let text = format!("{bits:032x}");
-    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
-    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }
 
 /// The values of the hashed fields in a record key `field:value,field:value` (`KeyGenUtils.extractRecordKeysByFields`); a key without
