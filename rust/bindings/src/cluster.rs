@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, ClusteringSteps};
+use mortice::maintenance::{self, ClusteringSteps};
 use mortice::storage;
 use pyo3::prelude::*;
 
@@ -27,7 +27,7 @@ pub(crate) fn cluster(
 ) -> PyResult<ClusteringDone> {
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
-        let done = client::cluster(uri, &storage, &options, ClusteringSteps { schedule, run })?;
+        let done = maintenance::cluster(uri, &storage, &options, ClusteringSteps { schedule, run })?;
         let commits = done.commits.into_iter().map(commit_of_write).collect();
         Ok((done.scheduled.map(|instant| instant.to_string()), commits, done.warnings))
     })
@@ -45,7 +45,7 @@ pub(crate) fn clustering_preview(
 ) -> PyResult<Vec<PreviewGroup>> {
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
-        let plans = client::clustering_preview(uri, &storage, &options, ClusteringSteps { schedule, run })?;
+        let plans = maintenance::clustering_preview(uri, &storage, &options, ClusteringSteps { schedule, run })?;
         let mut groups = Vec::new();
         for (instant, plan) in plans {
             for group in plan.groups {

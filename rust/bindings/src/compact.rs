@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mortice::client::distributed::{CompactionTarget, DistributedCompaction as Core};
-use mortice::client::{self, Committed, CompactRequest, RefusedRows, WriteResult};
+use mortice::maintenance::{self, CompactRequest};
+use mortice::rows::RefusedRows;
+use mortice::transaction::{Committed, WriteResult};
 use mortice::{Error, ErrorKind, storage};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -31,7 +33,7 @@ pub(crate) fn compact(
     options: BTreeMap<String, String>,
 ) -> PyResult<Compacted> {
     with_storage(py, uri, &storage_options, |storage| {
-        client::compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
+        maintenance::compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
     })
 }
 
@@ -46,11 +48,11 @@ pub(crate) fn log_compact(
     options: BTreeMap<String, String>,
 ) -> PyResult<Compacted> {
     with_storage(py, uri, &storage_options, |storage| {
-        client::log_compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
+        maintenance::log_compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
     })
 }
 
-fn compacted(done: client::Compacted) -> Compacted {
+fn compacted(done: maintenance::Compacted) -> Compacted {
     let commits = done.committed.into_iter().map(commit_of).collect();
     (done.scheduled.map(|instant| instant.to_string()), commits, done.warnings)
 }
@@ -126,7 +128,7 @@ pub(crate) fn planned_compactions(
     options: BTreeMap<String, String>,
 ) -> PyResult<Vec<Planned>> {
     with_storage(py, uri, &storage_options, |storage| {
-        client::planned_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
+        maintenance::planned_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
     })
 }
 
@@ -141,7 +143,7 @@ pub(crate) fn planned_log_compactions(
     options: BTreeMap<String, String>,
 ) -> PyResult<Vec<Planned>> {
     with_storage(py, uri, &storage_options, |storage| {
-        client::planned_log_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
+        maintenance::planned_log_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
     })
 }
 
@@ -155,11 +157,11 @@ fn with_storage<T: Send>(
     released(py, || service(&storage::needed_options(uri, storage_options)?))
 }
 
-fn all_planned(plans: Vec<client::PlannedCompaction>) -> Vec<Planned> {
+fn all_planned(plans: Vec<maintenance::PlannedCompaction>) -> Vec<Planned> {
     plans.into_iter().map(planned_slices).collect()
 }
 
-fn planned_slices(plan: client::PlannedCompaction) -> Planned {
+fn planned_slices(plan: maintenance::PlannedCompaction) -> Planned {
     let slices = plan.slices.into_iter().map(|slice| {
         let base = slice.base_file.map(|base| (base.name, base.len));
         let logs = slice.log_files.into_iter().map(|log| (log.name, log.len)).collect();

@@ -8,8 +8,10 @@ use mortice::client::distributed::{
     abort_task_insert as abort_insert, begin_task_insert as begin_insert, commit_task_insert as commit_insert,
     run_stage as run,
 };
-use mortice::client::{RefusedRows, WriteResult, create_table_for_write, forget_schema as forget, with_validator};
+use mortice::client::{create_table_for_write, forget_schema as forget};
 use mortice::commit::WriteOperation;
+use mortice::rows::RefusedRows;
+use mortice::transaction::{WriteResult, with_validator};
 use mortice::{Error, ErrorKind, storage};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use mortice::client::{self, GivenKeys};
 use mortice::config::Properties;
+use mortice::rows::{self, GivenKeys};
 use pyo3::prelude::*;
 
 use crate::arguments::{FilterArgument, filter};
@@ -22,7 +22,7 @@ pub(crate) fn columns_of_table(
     options: BTreeMap<String, String>,
 ) -> PyResult<Vec<ArrowBatch>> {
     let (data, columns) = (ArrowInput::from_python(data)?, ArrowInput::from_python(columns)?.schema());
-    released(py, || data.map(|batch| client::columns_of_table(&batch?, &columns, &options).map(ArrowBatch)).collect())
+    released(py, || data.map(|batch| rows::columns_of_table(&batch?, &columns, &options).map(ArrowBatch)).collect())
 }
 
 /// Returns the record keys and partition paths of Arrow data.
@@ -73,8 +73,7 @@ pub(crate) fn selected_rows(
     let filter = filter(py, filters)?;
     let data = ArrowInput::from_python(data)?;
     released(py, || {
-        data.map(|batch| named([("selected", Arc::new(client::selected_rows(&batch?, &filter)?) as ArrayRef)]))
-            .collect()
+        data.map(|batch| named([("selected", Arc::new(rows::selected_rows(&batch?, &filter)?) as ArrayRef)])).collect()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, BuiltMetadata, MetadataRequest};
+use mortice::maintenance::{self, BuiltMetadata, MetadataRequest};
 use mortice::storage;
 use pyo3::prelude::*;
 
@@ -31,8 +31,8 @@ pub(crate) fn build_metadata(
         let storage = storage::needed_options(uri, &storage_options)?;
         let request = MetadataRequest { added, dropped, rebuilds, deletes };
         let built = match dry_run {
-            true => client::planned_metadata(uri, &storage, &request, &options)?,
-            false => client::build_metadata(uri, &storage, &request, &options)?,
+            true => maintenance::planned_metadata(uri, &storage, &request, &options)?,
+            false => maintenance::build_metadata(uri, &storage, &request, &options)?,
         };
         let BuiltMetadata { partitions, added, dropped, files, bytes, deleted, warnings } = built;
         Ok((partitions, added, dropped, files, bytes, deleted, warnings))

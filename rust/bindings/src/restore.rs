@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant};
+use mortice::maintenance::{self, CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant};
 use mortice::storage;
 use pyo3::prelude::*;
 
@@ -30,7 +30,7 @@ pub(crate) fn rollback(
 ) -> PyResult<UndoneOfRollback> {
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
-        client::rollback(uri, &storage, instant, &options, dry_run).map(undone)
+        maintenance::rollback(uri, &storage, instant, &options, dry_run).map(undone)
     })
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn create_savepoint(
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         let note = SavepointNote { user, comment };
-        let made = client::create_savepoint(uri, &storage, &instant, &note, (&options, dry_run))?;
+        let made = maintenance::create_savepoint(uri, &storage, &instant, &note, (&options, dry_run))?;
         Ok(savepoint_of(made))
     })
 }
@@ -65,7 +65,7 @@ pub(crate) fn delete_savepoint(
 ) -> PyResult<SavepointOfTable> {
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
-        client::delete_savepoint(uri, &storage, instant, &options, dry_run).map(savepoint_of)
+        maintenance::delete_savepoint(uri, &storage, instant, &options, dry_run).map(savepoint_of)
     })
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn restore(
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         let RestoredTable { instant, restore, undone: all } =
-            client::restore(uri, &storage, instant, &options, dry_run)?;
+            maintenance::restore(uri, &storage, instant, &options, dry_run)?;
         Ok((instant.to_string(), restore.map(|time| time.to_string()), all.into_iter().map(undone).collect()))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mortice::client::CommitValidator;
+use mortice::transaction::CommitValidator;
 use mortice::{Error, OpenTable, Table as CoreTable};
 use pyo3::prelude::*;
 

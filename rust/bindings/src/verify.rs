@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, Finding, RepairResult, VerifyOptions, VerifyReport};
+use mortice::maintenance::{self, Finding, RepairResult, VerifyOptions, VerifyReport};
 use mortice::storage;
 use pyo3::prelude::*;
 
@@ -26,7 +26,8 @@ pub(crate) fn verify(
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         let options = VerifyOptions { contents, keys, global_keys };
-        let VerifyReport { findings: found, pending, files, bytes, rows } = client::verify(uri, &storage, options)?;
+        let VerifyReport { findings: found, pending, files, bytes, rows } =
+            maintenance::verify(uri, &storage, options)?;
         Ok((findings(found), pending, files, bytes, rows))
     })
 }
@@ -42,7 +43,7 @@ pub(crate) fn repair(
 ) -> PyResult<(Vec<FindingOfTable>, Vec<FindingOfTable>)> {
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
-        let RepairResult { repaired, left } = client::repair(uri, &storage, &options, dry_run)?;
+        let RepairResult { repaired, left } = maintenance::repair(uri, &storage, &options, dry_run)?;
         Ok((findings(repaired), findings(left)))
     })
 }

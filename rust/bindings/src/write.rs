@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, WriteInput, WriteResult, with_validator};
+use mortice::client::{self};
 use mortice::commit::WriteOperation;
+use mortice::rows::WriteInput;
 use mortice::storage;
+use mortice::transaction::{WriteResult, with_validator};
 use mortice::write::WriteStatus;
 use pyo3::prelude::*;
 

@@ -20,13 +20,13 @@ use arrow_schema::{DataType, Schema as ArrowSchema};
 use bytes::Bytes;
 use mortice::avro::{ArrowMapping, Schema, arrow_schema, hudi_schema};
 use mortice::base_file::open_parquet;
-use mortice::client::{CommitExtra, Transaction};
 use mortice::commit::WriteOperation;
 use mortice::log::writer::{DeleteColumns, PartitionPath};
 use mortice::names::RequestedTime;
 use mortice::names::{BaseFileName, meta_columns};
 use mortice::storage::{FileSource, FileStore, LocalStorage, PutOutcome, StorageOptions, open_file_store};
 use mortice::timeline::metadata::{HoodieCommitMetadata, OrderedMap, TimelineMetadata};
+use mortice::transaction::{CommitExtra, Transaction};
 use mortice::write::{
     AppendHandle, AppendOptions, BaseFileOptions, BaseFileTarget, BaseFileWriter, CreateHandle, CreateTarget,
     LogNaming, LogRows, LogTarget, Markers, MetaColumns, WriteStatus, WriteToken,

@@ -11,7 +11,9 @@ pub use mortice_formats::{avro_parquet, base_file, bloom, filter, hfile, log, or
 pub use mortice_merge::{config, keys, merge, spill};
 pub use mortice_storage as storage;
 pub use mortice_table::{bootstrap, file_group, metadata_table, plan, read, schema, split, timeline};
-pub use mortice_write::{assign, client, commit, index, metadata_upkeep, services, write};
+pub use mortice_write::{
+    assign, client, commit, index, maintenance, metadata_upkeep, rows, services, transaction, write,
+};
 
 pub use crate::commit::{NewTable, create_table};
 pub use crate::config::{LogScan, MergeSemantics, OnCorrupt, ReadOptions};

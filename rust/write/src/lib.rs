@@ -1,14 +1,18 @@
 //! The writing half of mortice: from rows or a table service to a completed instant.
 //!
 //! [`write`] makes base files and log files in one task, [`commit`] the files of instants, locks and heartbeats, [`index`] and
-//! [`assign`] find the file group of each row, [`metadata_upkeep`] keeps the metadata table, [`services`] plans and runs table
-//! services, and [`client`] is one write from a user's rows to the commit. `docs/write-protocol.md` describes the order of all
+//! [`assign`] find the file group of each row, [`metadata_upkeep`] keeps the metadata table, and [`services`] plans table
+//! services. A [`transaction`] takes a write from its requested instant to its completed one: [`maintenance`] executes table
+//! services in it, and [`client`] writes the [`rows`] of a user. `docs/write-protocol.md` describes the order of all
 //! changes to a table.
 
 pub mod assign;
 pub mod client;
 pub mod commit;
 pub mod index;
+pub mod maintenance;
 pub mod metadata_upkeep;
+pub mod rows;
 pub mod services;
+pub mod transaction;
 pub mod write;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use arrow_schema::Schema;
 
-use super::schema::{check_new_columns, without_meta_columns};
-use super::write::check_supported;
+use crate::commit::check_writable;
 use crate::commit::{NewTable, WriteOperation, create_table, update_properties};
 use crate::index::IndexOptions;
+use crate::rows::{check_new_columns, without_meta_columns};
 use mortice_base::error::{ErrorKind, Result};
 use mortice_merge::config::{PropertiesFile, ReadOptions, TableConfig, WriteOptions};
 use mortice_storage::{StorageOptions, open_file_store};
@@ -32,7 +32,7 @@ pub fn create_table_for_write(
     // A table is created only for a write that it accepts.
     check_new_columns(&columns, &table.name)?;
     let config = TableConfig::from_properties(table.properties_file(&columns)?.properties())?;
-    check_supported(&config)?;
+    check_writable(&config)?;
     let options = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &config)?;
     IndexOptions::from_options(&config, options.values())?;
     match create_table(open_file_store(uri, storage)?.as_ref(), &table, &columns) {

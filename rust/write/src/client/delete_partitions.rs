@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inline_services::run_inline_services;
 use super::replaced_groups::{ReplacedGroups, replaced_by_delete};
-use super::schema::WriteSchema;
-use super::transaction::ServiceTarget;
-use super::write::{WriteResult, check_supported, user_metadata};
-use super::{CommitExtra, RefusedRows, Transaction};
+use super::write::user_metadata;
 use crate::commit::WriteOperation;
+use crate::commit::check_writable;
+use crate::maintenance::run_inline_services;
+use crate::rows::RefusedRows;
+use crate::rows::WriteSchema;
+use crate::transaction::ServiceTarget;
+use crate::transaction::WriteResult;
+use crate::transaction::{CommitExtra, Transaction};
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{ReadOptions, WriteOptions};
 use mortice_storage::StorageOptions;
@@ -33,7 +36,7 @@ pub fn delete_partitions(
     options: &BTreeMap<String, String>,
 ) -> Result<WriteResult> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
     if table.config.partition_fields.is_empty() {
         let message = "the table has no partitions; insert_overwrite_table without rows deletes all of its rows";
         return Err(Error::invalid_argument(message).in_file(uri));

@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::Transaction;
-use super::input_rows::{read_input, row_memory};
-use super::transaction::ServiceTarget;
-use super::write::{WriteResult, Written, check_supported, committed, plan, written};
+use super::write::{Written, committed, plan, written};
 use crate::commit::WriteOperation;
+use crate::commit::check_writable;
+use crate::rows::{read_input, row_memory};
+use crate::transaction::ServiceTarget;
+use crate::transaction::Transaction;
+use crate::transaction::WriteResult;
 use mortice_base::error::Result;
 use mortice_base::names::meta_columns;
 use mortice_formats::filter::Filter;
@@ -30,7 +32,7 @@ pub fn delete_where(
     options: &BTreeMap<String, String>,
 ) -> Result<WriteResult> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
     let parsed = WriteOptions::parse(options, "delete", &table.config)?;
     // A filter that does not fit is refused before there is an instant.
     table.snapshot(&query(&table, filter), None, SnapshotRows::Merged)?;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Transaction;
 use crate::index::Tagged;
+use crate::transaction::Transaction;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::option_values;

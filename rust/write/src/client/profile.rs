@@ -1,9 +1,9 @@
 //! The workload profile: what a write is about to do, for the inflight instant (`BaseCommitActionExecutor.saveWorkloadProfileMetadataToInflight`).
 //! Other writers read the updated file groups of it when they look for conflicts early.
 
-use super::prepare::Prepared;
 use crate::assign::{GroupTask, TaskKind};
 use crate::commit::WriteOperation;
+use crate::rows::Prepared;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
 
 /// What a task is about to do.

@@ -11,12 +11,12 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt3
 use arrow_schema::{Field, Schema};
 use arrow_select::nullif::nullif;
 
-use super::operations::is_delete as is_delete_operation;
-use super::partial_update::{columns_of, partial_schema};
-use super::prepare::{Prepared, taken_flags, taken_texts};
-use super::schema::WriteSchema;
 use crate::assign::{GroupTask, TaskKind};
 use crate::commit::WriteOperation;
+use crate::rows::WriteSchema;
+use crate::rows::is_delete as is_delete_operation;
+use crate::rows::{Prepared, taken_flags, taken_texts};
+use crate::rows::{columns_of, partial_schema};
 use crate::write::{
     AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget,
     MergeHandle, MergeTarget, MetaColumns, WriteStatus, WriteToken,

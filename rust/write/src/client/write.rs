@@ -6,27 +6,28 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, UInt32Array};
 use arrow_schema::Schema;
 
-use super::duplicates::{DuplicatePolicy, effective_operation};
-use super::inline_services::run_inline_services;
-use super::input_rows::{WriteInput, read_input, row_memory};
-use super::new_keys::combine_new_keys;
 use super::pending_clustering::roll_back_updated_clustering;
-use super::prepare::{Preparation, Prepared, sorted, taken};
 use super::profile::{profile, task_profiles};
 use super::read_state::check_commits_read;
-use super::refused_rows::RefusedRows;
 use super::replaced_groups::{ReplacedGroups, replaced_by_write};
-use super::row_source::RowSource;
-use super::schema::WriteSchema;
-use super::sort_mode::SortMode;
 use super::tasks::{TaskOptions, TaskRunner};
-use super::transaction::ServiceTarget;
-use super::{CommitExtra, Committed, Transaction};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::WriteOperation;
-pub(super) use crate::commit::check_writable as check_supported;
+use crate::commit::check_writable;
 use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, present_keys, tag};
-use crate::write::WriteStatus;
+use crate::maintenance::run_inline_services;
+use crate::rows::RefusedRows;
+use crate::rows::RowSource;
+use crate::rows::SortMode;
+use crate::rows::WriteSchema;
+use crate::rows::combine_new_keys;
+use crate::rows::{DuplicatePolicy, effective_operation};
+use crate::rows::{Preparation, Prepared, sorted, taken};
+use crate::rows::{WriteInput, read_input, row_memory};
+use crate::transaction::ServiceTarget;
+use crate::transaction::WriteResult;
+use crate::transaction::{CommitExtra, Transaction};
+use crate::write::{WriteStatus, WriteToken};
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
@@ -34,17 +35,6 @@ use mortice_merge::config::{ReadOptions, WriteOptions, is_commit_metadata};
 use mortice_merge::spill::RowBatches;
 use mortice_storage::StorageOptions;
 use mortice_table::plan::OpenTable;
-
-/// What a write did.
-#[derive(Debug, Clone)]
-pub struct WriteResult {
-    /// The commit.
-    pub committed: Committed,
-    /// Rows that were left out, as they could not be written.
-    pub refused: RefusedRows,
-    /// Sentences on options that have no effect.
-    pub warnings: Vec<String>,
-}
 
 /// What is known of a write before it begins.
 pub(super) struct Plan {
@@ -75,7 +65,7 @@ pub fn write(
     input: WriteInput<'_>,
 ) -> Result<WriteResult> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
     let WriteInput { schema, batches, is_in_memory, options: given } = input;
     let options = WriteOptions::parse(given, &operation.name().to_ascii_lowercase(), &table.config)?;
     let (operation, changed) = effective_operation(operation, options.values())?;
@@ -235,7 +225,7 @@ pub(super) fn written(
         prepared: &prepared,
         is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
         options: &TaskOptions::from_options(&table, &schema, operation, options)?,
-        attempt: new_attempt(),
+        attempt: WriteToken::new_attempt(),
     };
     let statuses = runner.run(&assignment.tasks)?;
     refuse_failed_rows(&statuses)?;
@@ -281,11 +271,6 @@ fn check_assigned(rows: usize, assignment: &Assignment) -> Result<()> {
         Some(row) => Err(Error::internal(format!("row {row} of {rows} rows has no task"))),
         None => Ok(()),
     }
-}
-
-/// A number of 31 bits that no other attempt to write is likely to have, also of another process.
-pub(super) fn new_attempt() -> u64 {
-    uuid::Uuid::new_v4().as_u64_pair().1 & 0x7FFF_FFFF
 }
 
 /// A row that could not be written ends the write.

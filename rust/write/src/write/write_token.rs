@@ -15,6 +15,14 @@ pub struct WriteToken {
     pub attempt: u64,
 }
 
+impl WriteToken {
+    /// Returns a number of 31 bits that no other attempt to write is likely to have, also of another process.
+    #[must_use]
+    pub fn new_attempt() -> u64 {
+        uuid::Uuid::new_v4().as_u64_pair().1 & 0x7FFF_FFFF
+    }
+}
+
 impl fmt::Display for WriteToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}-{}-{}", self.task, self.stage, self.attempt)

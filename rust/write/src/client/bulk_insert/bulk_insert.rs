@@ -12,20 +12,24 @@ use super::keyed_rows::{KeyedRows, outputs_of};
 use super::partition_writers::{BulkTarget, PartitionWriters};
 use super::pipeline::{Feeder, Items, run};
 use super::sorter::Sorter;
-use crate::client::delete_marks::DeleteMarks;
-use crate::client::duplicates::DuplicatePolicy;
-use crate::client::input_rows::WriteInput;
-use crate::client::operations::check_inserts;
-use crate::client::read_rows::FullRows;
-use crate::client::refused_rows::{ReadRows, ignores_failed};
-use crate::client::row_source::RowSource;
-use crate::client::schema::{OUTPUT, WriteSchema};
-use crate::client::sort_mode::SortMode;
-use crate::client::transaction::ServiceTarget;
-use crate::client::write::{WriteResult, Written, check_supported, committed, new_attempt, refuse_failed_rows, write};
-use crate::client::{RefusedRows, Transaction};
+use crate::client::write::{Written, committed, refuse_failed_rows, write};
 use crate::commit::WriteOperation;
+use crate::commit::check_writable;
 use crate::index::{IndexOptions, check_layout};
+use crate::rows::DeleteMarks;
+use crate::rows::DuplicatePolicy;
+use crate::rows::FullRows;
+use crate::rows::RefusedRows;
+use crate::rows::RowSource;
+use crate::rows::SortMode;
+use crate::rows::WriteInput;
+use crate::rows::check_inserts;
+use crate::rows::{OUTPUT, WriteSchema};
+use crate::rows::{ReadRows, ignores_failed};
+use crate::transaction::ServiceTarget;
+use crate::transaction::Transaction;
+use crate::transaction::WriteResult;
+use crate::write::WriteToken;
 use crate::write::{BaseFileOptions, WriteStatus};
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{ReadOptions, WriteOptions, option_values};
@@ -49,7 +53,7 @@ const ROWS_OF_THREAD: u64 = 1 << 19;
 pub fn bulk_insert(uri: &str, storage: &StorageOptions, input: WriteInput<'_>) -> Result<WriteResult> {
     let WriteInput { schema, batches, is_in_memory, options } = input;
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
     let parsed = WriteOptions::parse(options, "bulk_insert", &table.config)?;
     let index = IndexOptions::from_options(&table.config, parsed.values())?;
     let combines = option_values::boolean(parsed.values(), "hoodie.combine.before.insert", false)?;
@@ -118,7 +122,7 @@ fn insert(
         instant: transaction.instant(),
         base,
         stage: 0,
-        attempt: new_attempt(),
+        attempt: WriteToken::new_attempt(),
         next_task: AtomicU32::new(0),
         memory: OPEN_BYTES / threads,
     };

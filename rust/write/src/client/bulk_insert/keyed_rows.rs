@@ -6,7 +6,7 @@ use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch, StringArray, UIn
 use arrow_select::filter::{filter, filter_record_batch};
 use arrow_select::take::{take, take_record_batch};
 
-use crate::client::schema::OUTPUT;
+use crate::rows::OUTPUT;
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::keyed_rows::{KeyedRows, RowPlace};
-use crate::client::schema::WriteSchema;
 use crate::index::new_group_prefix;
+use crate::rows::WriteSchema;
 use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;

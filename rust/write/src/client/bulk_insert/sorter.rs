@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::keyed_rows::{KeyedRows, strings, unfit};
-use crate::client::row_sorter::RowSorter;
+use crate::rows::RowSorter;
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::SpillFolder;

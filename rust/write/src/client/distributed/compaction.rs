@@ -8,13 +8,15 @@ use super::packing::{bin_count, bins_of};
 use super::reports::ReadReport;
 use super::specs::{CompactSpec, LogCompactSpec, StageSpec};
 use super::state::WriteState;
-use crate::client::compaction::{log_slices_of, pending_log_compactions, schedule, schedule_log_compaction, slices_of};
-use crate::client::schema::WriteSchema;
-use crate::client::transaction::ServiceTarget;
-use crate::client::write::check_supported;
-use crate::client::{CommitExtra, Committed, Transaction};
 use crate::commit::WriteOperation;
+use crate::commit::check_writable;
+use crate::maintenance::compaction::{
+    log_slices_of, pending_log_compactions, schedule, schedule_log_compaction, slices_of,
+};
+use crate::rows::WriteSchema;
 use crate::services::TableCompactions;
+use crate::transaction::ServiceTarget;
+use crate::transaction::{CommitExtra, Committed, Transaction};
 use crate::write::{LogCompactHandle, WriteStatus};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
@@ -93,7 +95,7 @@ impl DistributedCompaction {
         parallelism: u32,
     ) -> Result<Self> {
         let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-        check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+        check_writable(&table.config).map_err(|error| error.in_file(uri))?;
         if table.config.table_type != TableType::MergeOnRead {
             return Err(Error::invalid_argument("a copy-on-write table has no logs to compact").in_file(uri));
         }

@@ -10,8 +10,8 @@ use super::distributor::taken;
 use super::reports::{ClassCount, GroupCount, PlacedReport};
 use super::sent_rows;
 use super::slots::{KeyHasher, RowSum};
-use crate::client::prepare::Prepared;
 use crate::index::{BucketOptions, IndexedRows, Tagged, bucket_of};
+use crate::rows::Prepared;
 use mortice_base::error::{Error, Result};
 
 /// The place of a row: the number of a file group of its source; for new rows -1 less the number of their class.

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 
-use crate::client::prepare::Prepared;
+use crate::rows::Prepared;
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
 

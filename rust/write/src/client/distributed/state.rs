@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::specs::StageSpec;
-use crate::client::prepare::Preparation;
-use crate::client::row_source::RowSource;
-use crate::client::schema::WriteSchema;
 use crate::commit::WriteOperation;
 use crate::index::IndexOptions;
+use crate::rows::Preparation;
+use crate::rows::RowSource;
+use crate::rows::WriteSchema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::{OpenTable, PinnedTable};

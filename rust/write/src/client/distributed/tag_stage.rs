@@ -18,8 +18,8 @@ use super::split_stage::SlotAddresses;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tags::{SlotTags, wanted_chunk};
-use crate::client::prepare::Prepared;
 use crate::index::{IndexedRows, Tagged, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
+use crate::rows::Prepared;
 use mortice_base::error::{Error, Result};
 use mortice_merge::spill::row_bytes;
 

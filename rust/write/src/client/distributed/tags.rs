@@ -9,8 +9,8 @@ use twox_hash::XxHash64;
 use super::chunk::{Chunk, ChunkKind, encoded};
 use super::sent_rows::{self, SentRows};
 use super::split_stage::SlotAddresses;
-use crate::client::prepare::Prepared;
 use crate::index::{FurtherLocation, IndexedRows, Location, Tagged};
+use crate::rows::Prepared;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 

@@ -11,13 +11,14 @@ use super::driver::{check_options, check_tasks, mark_of};
 use super::reports::ReadReport;
 use super::specs::{InsertSpec, StageSpec};
 use super::state::WriteState;
-use crate::client::prepare::Preparation;
 use crate::client::replaced_groups::replaced_by_write;
-use crate::client::row_source::RowSource;
-use crate::client::write::{check_supported, refuse_failed_rows, schema_of, user_metadata};
-use crate::client::{CommitExtra, Committed, Transaction};
+use crate::client::write::{refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::WriteOperation;
+use crate::commit::check_writable;
 use crate::index::{IndexOptions, check_layout};
+use crate::rows::Preparation;
+use crate::rows::RowSource;
+use crate::transaction::{CommitExtra, Committed, Transaction};
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::{ReadOptions, WriteOptions};
@@ -38,7 +39,7 @@ pub fn begin_task_insert(
 ) -> Result<(Vec<u8>, Vec<String>)> {
     check_operation(operation)?;
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
     let parsed = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &table.config)?;
     let insert = TaskInsert { operation, columns, options: parsed.values(), user_metadata: user_metadata(options) };
     // What cannot be written is refused before there is an instant.

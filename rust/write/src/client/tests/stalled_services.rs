@@ -1,0 +1,326 @@
+//! Writers and executions of plans that are taken for dead and go on: they leave what another process makes of a plan alone, and nothing of
+//! their own. Hudi's compactions are the same from here: they roll back an execution without a look at its heartbeat.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use arrow_array::StringArray;
+use bytes::Bytes;
+
+use super::stopped_services::{Options, Table, batch, options};
+use crate::assign::log_naming;
+use crate::client::distributed::{abort_task_insert, begin_task_insert};
+use crate::client::write;
+use crate::commit::WriteOperation;
+use crate::maintenance::compaction::write_base_files;
+use crate::maintenance::{ClusteringSteps, CompactRequest, cluster, compact, log_compact};
+use crate::rows::WriteInput;
+use crate::rows::WriteSchema;
+use crate::transaction::ServiceTarget;
+use crate::transaction::{CommitExtra, Transaction};
+use crate::write::{
+    AppendHandle, AppendOptions, LogRows, LogTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
+};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_storage::{LocalStorage, Storage, StorageOptions};
+use mortice_table::timeline::metadata::HoodieCommitMetadata;
+
+const SHARED: [(&str, &str); 4] = [
+    ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),
+    ("hoodie.write.lock.provider", "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"),
+    ("hoodie.time.generator.max_expected_clock_skew_ms", "2"),
+    ("hoodie.log.compaction.blocks.threshold", "2"),
+];
+
+/// What is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StalledService {
+    Compaction,
+    LogCompaction,
+    Clustering,
+}
+
+impl StalledService {
+    const ALL: [Self; 3] = [Self::Compaction, Self::LogCompaction, Self::Clustering];
+
+    fn operation(self) -> WriteOperation {
+        match self {
+            Self::Compaction => WriteOperation::Compact,
+            Self::LogCompaction => WriteOperation::LogCompact,
+            Self::Clustering => WriteOperation::Cluster,
+        }
+    }
+
+    fn options(self) -> Options {
+        let mut options = options(&SHARED);
+        if self != Self::LogCompaction {
+            options.remove("hoodie.log.compaction.blocks.threshold");
+        }
+        options
+    }
+
+    /// Plans it, or executes what is planned.
+    fn run(self, table: &Table, schedule: bool) -> Result<usize> {
+        let (uri, storage, options) = (table.uri(), StorageOptions::new(), self.options());
+        let request = CompactRequest { schedule, run: !schedule };
+        Ok(match self {
+            Self::Compaction => compact(&uri, &storage, request, &options)?.committed.len(),
+            Self::LogCompaction => log_compact(&uri, &storage, request, &options)?.committed.len(),
+            Self::Clustering => {
+                let steps = ClusteringSteps { schedule, run: !schedule };
+                cluster(&uri, &storage, &options, steps)?.commits.len()
+            }
+        })
+    }
+}
+
+/// A table with a plan that a process executes.
+struct Stalled {
+    table: Table,
+    service: StalledService,
+    options: Options,
+    instant: RequestedTime,
+}
+
+impl Stalled {
+    fn new(version: u8, service: StalledService) -> Self {
+        let table = Table::new(version).with_logs(&SHARED);
+        service.run(&table, true).unwrap();
+        let timeline = &table.open(false).timeline;
+        let pending: Vec<_> = timeline.pending_writes().map(|instant| instant.requested_time.clone()).collect();
+        let [instant] = pending.try_into().unwrap();
+        Self { table, service, options: service.options(), instant }
+    }
+
+    fn with_target<T>(&self, run: impl FnOnce(ServiceTarget<'_>) -> T) -> T {
+        let (uri, storage) = (self.table.uri(), StorageOptions::new());
+        run(ServiceTarget { uri: &uri, storage: &storage, options: &self.options })
+    }
+
+    fn begin(&self) -> Option<Transaction> {
+        self.with_target(|target| target.begin(self.service.operation(), &self.instant)).unwrap()
+    }
+
+    /// Lets the heartbeat of the process that executes the plan expire.
+    fn stall(&self) {
+        expire_heartbeat(&self.table, &self.instant);
+    }
+
+    /// Base files and logs.
+    fn files(&self) -> BTreeSet<String> {
+        let storage = LocalStorage::new(&self.table.uri(), true);
+        let files = storage.list_recursively("").unwrap().into_iter().map(|(path, _)| path);
+        files.filter(|path| !path.starts_with(".hoodie/") && is_data_file(path)).collect()
+    }
+
+    /// What a process writes after it was taken for dead: a base file of its own, whose marker another process has deleted or not.
+    fn write_late(&self, late: &Transaction, has_marker: bool) {
+        let path = format!("x/{}_0-0-77_{}.parquet", "late-0", self.instant);
+        let content = self.files().into_iter().find(|path| Path::new(path).extension().is_some_and(|e| e == "parquet"));
+        let content = std::fs::read(self.table.folder.path().join(content.unwrap())).unwrap();
+        if has_marker {
+            Markers::new(Arc::clone(late.store()), &self.instant).create(&path, MarkerKind::Create).unwrap();
+        }
+        let mut upload = late.store().upload(&path).unwrap();
+        upload.write(Bytes::from(content)).unwrap();
+        upload.finish().unwrap();
+    }
+
+    fn rows(&self) -> [BTreeSet<(String, i64)>; 2] {
+        [self.table.rows(true), self.table.rows(false)]
+    }
+}
+
+fn expire_heartbeat(table: &Table, instant: &RequestedTime) {
+    let path = table.folder.path().join(".hoodie/.heartbeat").join(instant.as_str());
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(200)).unwrap();
+}
+
+fn is_data_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap();
+    BaseFileName::parse(name).is_some() || LogFileName::parse(name).is_some()
+}
+
+fn failure() -> Error {
+    Error::new(ErrorKind::Io, "a file is gone")
+}
+
+#[test]
+fn a_stalled_execution_leaves_the_completed_one_of_another_process_alone() {
+    for (version, service) in
+        [6, 9].into_iter().flat_map(|version| StalledService::ALL.map(|service| (version, service)))
+    {
+        for (has_marker, commits) in [(true, false), (false, false), (true, true)] {
+            let context = format!("version {version}, {service:?}, marker {has_marker}, commits {commits}");
+            let stalled = Stalled::new(version, service);
+            let before = stalled.rows();
+            let late = stalled.begin().unwrap();
+            assert!(stalled.begin().is_none(), "{context}");
+            stalled.stall();
+            assert_eq!(stalled.service.run(&stalled.table, false).unwrap(), 1, "{context}");
+            stalled.table.upsert(&[("n", "x", 1), ("a", "x", 9)], &SHARED);
+            let (rows, files) = (stalled.rows(), stalled.files());
+            assert!(rows[0] == rows[1] && rows[0].len() == before[0].len() + 1, "{context}");
+            stalled.write_late(&late, has_marker);
+            if commits {
+                let error = late.commit(Vec::new(), &CommitExtra::default()).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
+            } else {
+                late.abort(&failure()).unwrap();
+            }
+            assert_eq!(stalled.rows(), rows, "{context}");
+            assert_eq!(stalled.files(), files, "{context}");
+            stalled.table.check_clean(&context);
+        }
+    }
+}
+
+#[test]
+fn a_stalled_execution_that_is_killed_leaves_no_rows_to_the_completed_one() {
+    for version in [6, 9] {
+        let stalled = Stalled::new(version, StalledService::Clustering);
+        let late = stalled.begin().unwrap();
+        stalled.stall();
+        stalled.service.run(&stalled.table, false).unwrap();
+        let files = stalled.files();
+        stalled.write_late(&late, true);
+        drop(late);
+        stalled.table.upsert(&[("n", "z", 1)], &SHARED);
+        let left: Vec<_> = stalled.files().difference(&files).cloned().collect();
+        assert!(left.iter().all(|path| !path.contains(stalled.instant.as_str())), "{left:?}");
+        stalled.table.check_clean("");
+    }
+}
+
+#[test]
+fn a_stalled_execution_leaves_that_of_another_process_under_way_alone() {
+    for version in [6, 9] {
+        for commits in [false, true] {
+            let context = format!("version {version}, commits {commits}");
+            let stalled = Stalled::new(version, StalledService::Compaction);
+            let rows = stalled.rows();
+            let late = stalled.begin().unwrap();
+            stalled.stall();
+            let other = stalled.begin().unwrap();
+            let (statuses, schema) = stalled.with_target(|target| write_base_files(&other, target)).unwrap();
+            let files = stalled.files();
+            stalled.write_late(&late, false);
+            if commits {
+                let error = late.commit(Vec::new(), &CommitExtra::default()).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
+            } else {
+                late.abort(&failure()).unwrap();
+            }
+            assert_eq!(stalled.files(), files, "{context}");
+            let extra = CommitExtra { schema: schema.json().to_owned(), ..CommitExtra::default() };
+            other.commit(statuses, &extra).unwrap();
+            assert_eq!((stalled.rows(), stalled.files()), (rows, files), "{context}");
+            stalled.table.check_clean(&context);
+        }
+    }
+}
+
+/// A write that another writer takes for dead and rolls back, before it has written the log file that it writes now.
+fn rolled_back_write(table: &Table) -> (Transaction, Vec<WriteStatus>) {
+    let (uri, storage) = (table.uri(), StorageOptions::new());
+    let mut late = Transaction::begin(&uri, &storage, &options(&SHARED), WriteOperation::Upsert).unwrap();
+    let view = late.table().write_view(None).unwrap();
+    late.inflight(&HoodieCommitMetadata::default()).unwrap();
+    expire_heartbeat(table, late.instant());
+    table.upsert(&[("c", "y", 4)], &SHARED);
+    let slice = view.slices.iter().find(|slice| slice.partition == "x").unwrap();
+    let target = LogTarget {
+        partition: slice.partition.clone(),
+        file_id: slice.file_id.clone(),
+        instant: late.instant().clone(),
+        token: WriteToken { task: 0, stage: 0, attempt: 77 },
+        naming: log_naming(&view, &late.table().config, slice),
+    };
+    let schema = WriteSchema::of_table(late.table()).unwrap().stored;
+    let store = Arc::clone(late.store());
+    let mut handle = AppendHandle::new(store, &schema, target, None, AppendOptions::default()).unwrap();
+    let (rows, keys) = (batch(&[("a", "x", 777)]), StringArray::from(vec!["a"]));
+    let meta = MetaColumns::Computed { record_keys: &keys };
+    handle.upsert(&LogRows { data: &rows, meta, inserts: None, positions: None }).unwrap();
+    (late, handle.finish().unwrap())
+}
+
+#[test]
+fn a_write_that_was_rolled_back_leaves_no_log() {
+    for version in [6, 9] {
+        for end in ["commit", "abort", "abort without markers", "kill"] {
+            let context = format!("version {version}, {end}");
+            let table = Table::new(version).with_logs(&SHARED);
+            let (late, statuses) = rolled_back_write(&table);
+            let log = table.folder.path().join(&statuses[0].file.as_ref().unwrap().path);
+            assert!(log.exists(), "{context}");
+            match end {
+                "commit" => {
+                    let error = late.commit(statuses, &CommitExtra::default()).unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
+                }
+                "kill" => {
+                    drop(late);
+                    table.upsert(&[("c", "y", 5)], &SHARED);
+                }
+                _ => {
+                    if end == "abort without markers" {
+                        Markers::new(Arc::clone(late.store()), late.instant()).remove().unwrap();
+                    }
+                    late.abort(&failure()).unwrap();
+                }
+            }
+            assert!(!log.exists(), "{context}");
+            assert!(table.rows(true) == table.rows(false), "{context}");
+            assert!(!table.rows(false).contains(&("a".to_owned(), 777)), "{context}");
+            table.check_clean(&context);
+        }
+    }
+}
+
+#[test]
+fn a_write_is_not_undone_if_it_is_not_known_whether_it_is_committed() {
+    let table = Table::new(9).with_logs(&[]);
+    let (uri, storage) = (table.uri(), StorageOptions::new());
+    let columns = batch(&[("n", "x", 1)]).schema();
+    let (state, _) = begin_task_insert((&uri, &storage), WriteOperation::Insert, &columns, &Options::new()).unwrap();
+    let folder = table.folder.path().join(".hoodie/.aux/open_writes");
+    let [mark] =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>().try_into().unwrap();
+    // A link to itself can be deleted and not be read.
+    std::fs::remove_file(&mark).unwrap();
+    std::os::unix::fs::symlink(&mark, &mark).unwrap();
+    let pending = || table.open(false).timeline.pending_writes().count();
+    let error = abort_task_insert(&state, &failure()).unwrap_err();
+    assert_ne!(error.kind(), ErrorKind::WriteConflict, "{error}");
+    assert_eq!(pending(), 1);
+    std::fs::remove_file(&mark).unwrap();
+    abort_task_insert(&state, &failure()).unwrap();
+    assert_eq!(pending(), 1, "the second process has begun");
+    std::fs::write(&mark, "").unwrap();
+    abort_task_insert(&state, &failure()).unwrap();
+    assert_eq!(pending(), 0);
+}
+
+#[test]
+fn a_service_that_fails_after_a_write_says_that_the_write_is_committed() {
+    let table = Table::new(9).with_logs(&[]);
+    table.upsert(&[("c", "y", 2)], &[]);
+    let logs = std::fs::read_dir(table.folder.path().join("y")).unwrap().map(|entry| entry.unwrap().path());
+    for log in logs.filter(|path| path.to_string_lossy().contains(".log.")) {
+        std::fs::remove_file(log).unwrap();
+    }
+    let rows = batch(&[("n", "x", 1)]);
+    let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
+    let given = options(&[("hoodie.compact.inline", "true"), ("hoodie.compact.inline.max.delta.commits", "1")]);
+    let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given };
+    let error = write(&table.uri(), &StorageOptions::new(), WriteOperation::Upsert, input).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TableService, "{error}");
+    let instant = RequestedTime::from(error.location().instant.clone().unwrap().as_str());
+    assert!(table.open(false).timeline.is_completed(&instant), "{error}");
+    assert!(error.to_string().contains("compaction") && error.to_string().contains(".log."), "{error}");
+}

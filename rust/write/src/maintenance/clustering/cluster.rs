@@ -1,0 +1,232 @@
+//! Plans clustering, and executes plans (`HoodieClusteringJob`, `BaseHoodieTableServiceClient.cluster`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+
+use super::row_order::{RowLayout, RowOrder};
+use super::run::{ClusteringRun, replaced_groups};
+use crate::commit::check_writable;
+use crate::commit::{Clock, TimelineWriter, WriteOperation};
+use crate::index::{IndexOptions, check_layout};
+use crate::maintenance::compaction::check_merge;
+use crate::rows::RefusedRows;
+use crate::rows::WriteSchema;
+use crate::services::{ClusteringOptions, PlannedClustering, check_no_restore, plan_clustering, planned_clustering};
+use crate::transaction::ServiceTarget;
+use crate::transaction::WriteResult;
+use crate::transaction::{CommitExtra, Transaction};
+use crate::write::{BaseFileOptions, WriteStatus};
+use mortice_avro::{self as avro, ArrowMapping};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_merge::config::{ReadOptions, WriteOptions};
+use mortice_storage::{StorageOptions, open_file_store};
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusteringSteps {
+    /// Whether a clustering is planned.
+    pub schedule: bool,
+    /// Whether plans are executed, those that were pending before as well.
+    pub run: bool,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Default)]
+pub struct ClusterResult {
+    /// The requested time of the new plan; none if there was nothing to plan.
+    pub scheduled: Option<RequestedTime>,
+    /// The commits of the plans that were executed.
+    pub commits: Vec<WriteResult>,
+    /// Sentences on options that have no effect.
+    pub warnings: Vec<String>,
+}
+
+/// Plans a clustering of a table, and executes all plans that are pending.
+///
+/// # Errors
+/// `Unsupported` and `InvalidArgument` for tables and options that are not supported; as for [`Transaction::begin`] and
+/// [`Transaction::commit`]. A plan whose execution fails stays pending.
+pub fn cluster(
+    uri: &str,
+    storage: &StorageOptions,
+    options: &BTreeMap<String, String>,
+    steps: ClusteringSteps,
+) -> Result<ClusterResult> {
+    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+    let parsed = checked_options(&table, options)?;
+    let target = ServiceTarget { uri, storage, options: parsed.values() };
+    let mut result = ClusterResult { warnings: parsed.warnings().to_vec(), ..ClusterResult::default() };
+    if steps.schedule {
+        result.scheduled = schedule(target)?;
+    }
+    if steps.run {
+        result.commits = execute_pending(target)?;
+    }
+    Ok(result)
+}
+
+/// What [`cluster`] would do now: the plans that it would execute, with their requested times, and the one that it would make, which
+/// has none yet. Nothing is changed.
+///
+/// # Errors
+/// As for [`cluster`].
+pub fn clustering_preview(
+    uri: &str,
+    storage: &StorageOptions,
+    options: &BTreeMap<String, String>,
+    steps: ClusteringSteps,
+) -> Result<Vec<(Option<RequestedTime>, PlannedClustering)>> {
+    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+    let parsed = checked_options(&table, options)?;
+    let target = ServiceTarget { uri, storage, options: parsed.values() };
+    if steps.schedule {
+        check_not_bucketed(&table, parsed.values())?;
+    }
+    let live = table.write_view(None)?.slices;
+    let mut previews = Vec::new();
+    if steps.run {
+        let writer = TimelineWriter::new(open_file_store(uri, storage)?, &table.config);
+        for pending in table.timeline.pending_clustering()? {
+            let instant = pending.requested_time.clone();
+            let plan = writer.read_requested(&instant, WriteOperation::Cluster.action(&table.config))?;
+            let plan = plan.ok_or_else(|| no_plan(&instant))?;
+            let plan = planned_clustering(&plan, &live, &instant)?;
+            previews.push((Some(instant), plan));
+        }
+    }
+    if steps.schedule {
+        let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
+        if let Some(plan) = plan_of_table(target, &table, live.clone(), &instant)? {
+            previews.push((None, planned_clustering(&plan.to_avro()?, &live, &instant)?));
+        }
+    }
+    Ok(previews)
+}
+
+fn no_plan(instant: &RequestedTime) -> Error {
+    Error::invalid_table("a pending clustering has no plan").at_instant(instant)
+}
+
+fn checked_options(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<WriteOptions> {
+    check_writable(&table.config).map_err(|error| error.in_file(&table.uri))?;
+    check_no_restore(&table.timeline).map_err(|error| error.in_file(&table.uri))?;
+    let parsed = WriteOptions::parse(options, "cluster", &table.config)?;
+    check_order(table, parsed.values())?;
+    Ok(parsed)
+}
+
+/// Makes sure that rows of the table can be sorted as options say: a plan that cannot be executed would stay, and keep writes from its
+/// file groups.
+///
+/// # Errors
+/// `InvalidArgument`, naming the columns, if they cannot.
+fn check_order(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
+    let columns = ClusteringOptions::from_options(options)?.sort_columns();
+    let layout = RowLayout::from_options(options)?;
+    if columns.is_empty() || table.timeline.completed_writes().next().is_none() {
+        return Ok(());
+    }
+    let schema = avro::arrow_schema(&WriteSchema::of_table(table)?.stored, ArrowMapping::Table)?;
+    let rows = RecordBatch::new_empty(Arc::new(schema));
+    let sample = |_: &[String]| Ok(std::iter::once(Ok(rows.clone())));
+    let order = RowOrder::by_columns(&columns, layout, &rows.schema(), sample);
+    order.and_then(|order| order.map_or(Ok(()), |order| order.keys(&rows).map(drop))).map_err(|error| {
+        Error::invalid_argument(format!("clustering cannot sort by {}: {}", columns.join(","), error.text()))
+    })
+}
+
+/// Rows of a bucket belong to its file group.
+fn check_not_bucketed(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
+    let index = IndexOptions::from_options(&table.config, options)?;
+    if index.bucket.is_some() {
+        return Err(Error::unsupported("clustering of a table with a bucket index").in_file(&table.uri));
+    }
+    check_layout(table, &index)
+}
+
+/// Plans a clustering, and returns its requested time; none if there is nothing to do.
+///
+/// # Errors
+/// As for [`cluster`].
+pub(super) fn schedule(target: ServiceTarget<'_>) -> Result<Option<RequestedTime>> {
+    let table = OpenTable::open(target.uri, target.storage, ReadOptions::default())?;
+    check_not_bucketed(&table, target.options)?;
+    check_order(&table, target.options)?;
+    let make_plan = |table: &OpenTable, instant: &RequestedTime| {
+        let live = table.write_view(None)?.slices;
+        let plan = plan_of_table(target, table, live, instant)?;
+        plan.map(|plan| plan.to_avro().map(Bytes::from)).transpose()
+    };
+    target.schedule(WriteOperation::Cluster.action(&table.config), &make_plan)
+}
+
+fn plan_of_table(
+    target: ServiceTarget<'_>,
+    table: &OpenTable,
+    live: Vec<FileSlice>,
+    instant: &RequestedTime,
+) -> Result<Option<HoodieRequestedReplaceMetadata>> {
+    if live.iter().any(|slice| !slice.log_files.is_empty()) {
+        check_merge(table)?;
+    }
+    let store = open_file_store(target.uri, target.storage)?;
+    let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok()).unwrap_or_default();
+    plan_clustering(store.as_ref(), &table.timeline, live, &ClusteringOptions::from_options(target.options)?, hour)
+}
+
+/// Executes all plans that are pending, in the order of their times, but for those that others execute.
+///
+/// # Errors
+/// As for [`cluster`].
+pub(super) fn execute_pending(target: ServiceTarget<'_>) -> Result<Vec<WriteResult>> {
+    let table = OpenTable::open(target.uri, target.storage, ReadOptions::default())?;
+    let mut done = Vec::new();
+    for instant in table.timeline.pending_clustering()? {
+        let begun = target.begin(WriteOperation::Cluster, &instant.requested_time)?;
+        if let Some(transaction) = begun {
+            done.push(execute(transaction, target.options)?);
+        }
+    }
+    Ok(done)
+}
+
+fn execute(transaction: Transaction, options: &BTreeMap<String, String>) -> Result<WriteResult> {
+    let (statuses, extra) = match write_groups(&transaction, options) {
+        Ok(done) => done,
+        Err(error) => {
+            transaction.abort(&error)?;
+            return Err(error);
+        }
+    };
+    let committed = transaction.commit(statuses, &extra)?;
+    Ok(WriteResult { committed, refused: RefusedRows::default(), warnings: Vec::new() })
+}
+
+fn write_groups(
+    transaction: &Transaction,
+    options: &BTreeMap<String, String>,
+) -> Result<(Vec<WriteStatus>, CommitExtra)> {
+    let (table, instant) = (transaction.table(), transaction.instant());
+    let plan = TimelineWriter::new(transaction.store().clone(), &table.config)
+        .read_requested(instant, WriteOperation::Cluster.action(&table.config))?;
+    let plan = plan.ok_or_else(|| no_plan(instant))?;
+    let live = table.write_view(None)?.slices;
+    let plan = planned_clustering(&plan, &live, instant)?;
+    let schema = WriteSchema::of_table(table)?;
+    let mut of_files = options.clone();
+    let target = ClusteringOptions::from_options(options)?.target_file_bytes;
+    of_files.insert("hoodie.parquet.max.file.size".to_owned(), target.to_string());
+    let base = BaseFileOptions::from_hudi_options(&of_files)?;
+    let layout = RowLayout::from_options(options)?;
+    let run = ClusteringRun { store: transaction.store(), table, schema: &schema, instant, base, layout };
+    let statuses = run.write_groups(&plan)?;
+    let schema = schema.columns.json().to_owned();
+    Ok((statuses, CommitExtra { schema, replaced: replaced_groups(&plan), ..CommitExtra::default() }))
+}

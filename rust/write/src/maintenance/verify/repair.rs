@@ -1,0 +1,109 @@
+//! Deletes what stopped writers left and nobody needs: markers and heartbeats of instants that are not pending, and data files that no
+//! instant accounts for.
+//!
+//! A file is deleted only if it is older than every pending instant, and was so by its modification time for some time: a writer creates
+//! its instant before its files, but the clocks of the two may differ. What else a verification finds is not repaired: the rows are
+//! gone, or another service brings them back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::findings::{Finding, FindingKind};
+use super::stored_files::{StoredFiles, instant_of};
+use super::verify::files_and_timeline;
+use crate::commit::delete_heartbeat;
+use crate::maintenance::recovery::{LockedTable, ServiceRequest};
+use crate::services::check_no_restore;
+use crate::write::Markers;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_storage::StorageOptions;
+
+/// How old an orphan must be.
+const LEAST_AGE: Duration = Duration::from_secs(3600);
+
+/// What was repaired, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepairResult {
+    /// What was deleted, or would be.
+    pub repaired: Vec<Finding>,
+    /// What is wrong besides, and stays.
+    pub left: Vec<Finding>,
+}
+
+/// Repairs a table as far as that is safe.
+///
+/// Args:
+///     uri: The table's base path.
+///     storage: Options of its storage.
+///     options: Options by Hudi's names, such as those of the lock.
+///     is_dry_run: Only find out what would be done.
+///
+/// # Errors
+/// `Unsupported`, by name, for a table of a version that is not written; `InvalidTable` if a file is not a regular file of the table:
+/// nothing is deleted then; those of the storage, after which it can be repeated.
+pub fn repair(
+    uri: &str,
+    storage: &StorageOptions,
+    options: &BTreeMap<String, String>,
+    is_dry_run: bool,
+) -> Result<RepairResult> {
+    let request = ServiceRequest { uri, storage, options };
+    let table = LockedTable::open(&request, "repair", !is_dry_run)?;
+    let repaired = repair_locked(&table, is_dry_run);
+    table.close(repaired).map_err(|error| error.in_file(uri))
+}
+
+fn repair_locked(table: &LockedTable, is_dry_run: bool) -> Result<RepairResult> {
+    check_no_restore(&table.table.timeline)?;
+    let report = files_and_timeline(&table.store, &table.table)?;
+    let stored = StoredFiles::list(&table.store)?;
+    let mut result = RepairResult::default();
+    for finding in report.findings {
+        let is_safe = match finding.kind {
+            FindingKind::StaleMarkers | FindingKind::DeadHeartbeat => true,
+            FindingKind::OrphanFile => is_old(table, &stored, &finding),
+            _ => false,
+        };
+        if is_safe { result.repaired.push(finding) } else { result.left.push(finding) }
+    }
+    for finding in result.repaired.iter().filter(|finding| finding.kind == FindingKind::OrphanFile) {
+        table.store.check_removable(&finding.path)?;
+    }
+    // Files before markers, by which they are found.
+    result.repaired.sort();
+    result.left.sort();
+    if !is_dry_run {
+        result.repaired.iter().try_for_each(|finding| delete(table, finding))?;
+    }
+    Ok(result)
+}
+
+/// Whether an orphan is older than every pending instant, and than [`LEAST_AGE`].
+fn is_old(table: &LockedTable, stored: &StoredFiles, finding: &Finding) -> bool {
+    let (partition, name) = finding.path.rsplit_once('/').unwrap_or(("", &finding.path));
+    let (Some(status), Some(instant)) = (stored.get(partition, name), instant_of(name)) else { return false };
+    let timeline = &table.table.timeline;
+    let mut pending = timeline.instants().iter().filter(|instant| !instant.is_completed());
+    if pending.any(|pending| pending.requested_time <= instant) {
+        return false;
+    }
+    // A rollback of an instant that was completed in the metadata table alone may still need it.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let modified = u64::try_from(status.modified_ms).ok().filter(|millis| *millis > 0).map(Duration::from_millis);
+    modified.is_some_and(|modified| now.saturating_sub(modified) > LEAST_AGE)
+}
+
+fn delete(table: &LockedTable, finding: &Finding) -> Result<()> {
+    let instant = || {
+        let name = finding.path.rsplit('/').next().and_then(RequestedTime::parse);
+        name.ok_or_else(|| Error::internal("markers or a heartbeat without an instant").in_file(&finding.path))
+    };
+    match finding.kind {
+        FindingKind::OrphanFile => table.store.delete(&finding.path),
+        FindingKind::StaleMarkers => Markers::new(Arc::clone(&table.store), &instant()?).remove(),
+        FindingKind::DeadHeartbeat => delete_heartbeat(&*table.store, &instant()?),
+        _ => Err(Error::internal("a finding that is not repaired").in_file(&finding.path)),
+    }
+}

@@ -1,0 +1,280 @@
+//! A user's columns in the types of the table.
+//!
+//! A value is taken over only if the table's type holds it unchanged: shorter integers and floats, other text and binary layouts,
+//! dictionaries, other units of time as far as nothing is cut off, decimals of fewer digits. Fields of structs are matched by name.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, GenericListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
+};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+
+use mortice_base::error::{Error, Result};
+use mortice_base::trusted::with_short_offsets;
+
+/// The columns of a schema, from a batch. Nullable columns that the batch lacks are null.
+///
+/// # Errors
+/// `InvalidArgument`, naming the column (and the row), if a column is missing, of a type that the table's does not hold, or has a
+/// value that cannot be stored.
+pub(crate) fn conformed(batch: &RecordBatch, schema: &SchemaRef, first_row: u64) -> Result<RecordBatch> {
+    let column = |field: &FieldRef| {
+        Ok(match batch.column_by_name(field.name()) {
+            Some(column) => Rules::WRITTEN.conform(column, field, ValuePlace::column(field.name(), first_row))?,
+            None => new_null_array(field.data_type(), batch.num_rows()),
+        })
+    };
+    let columns = schema.fields().iter().map(column).collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+        .map_err(|error| Error::internal("conformed columns do not fit their schema").caused_by(error))
+}
+
+/// Where values are, for messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ValuePlace<'a> {
+    /// The column, or the path of a field.
+    path: &'a str,
+    /// The number of the first row; none within lists and maps, whose values are no rows.
+    first_row: Option<u64>,
+}
+
+impl<'a> ValuePlace<'a> {
+    /// A column of rows of which the first has this number.
+    pub(crate) const fn column(path: &'a str, first_row: u64) -> Self {
+        Self { path, first_row: Some(first_row) }
+    }
+
+    fn field(self, path: &'a str) -> Self {
+        Self { path, ..self }
+    }
+
+    const fn item(path: &'a str) -> Self {
+        Self { path, first_row: None }
+    }
+}
+
+/// The columns of a batch that these fields are in, with no other fields, as the table's. Rows to delete need no more, and may lack
+/// what a row of the table must have. Columns that the table does not have stay as they are.
+///
+/// # Errors
+/// As for [`conformed`].
+pub(crate) fn conformed_fields(
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+    fields: &[&str],
+    first_row: u64,
+) -> Result<RecordBatch> {
+    let (given, columns) = (batch.schema(), batch.columns());
+    let needed = given.fields().iter().zip(columns).filter(|(field, _)| is_on_path(field.name(), fields));
+    let conformed = needed.map(|(own, column)| match schema.fields().find(own.name()) {
+        Some((_, target)) => {
+            let place = ValuePlace::column(own.name(), first_row);
+            Ok((own.name().clone(), conform_parts(column, target, fields, place)?))
+        }
+        None => Ok((own.name().clone(), Arc::clone(column))),
+    });
+    let (names, columns): (Vec<_>, Vec<_>) = conformed.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    let fields =
+        names.into_iter().zip(&columns).map(|(name, column)| Field::new(name, column.data_type().clone(), true));
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields.collect::<Vec<_>>())), columns, &options)
+        .map_err(|error| Error::internal("conformed key columns").caused_by(error))
+}
+
+/// Whether a field is one of these, or one of these is in it.
+fn is_on_path(path: &str, fields: &[&str]) -> bool {
+    fields.iter().any(|field| field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+}
+
+fn conform_parts(column: &ArrayRef, target: &Field, fields: &[&str], place: ValuePlace<'_>) -> Result<ArrayRef> {
+    use DataType::{Int32, Int64, Struct, UInt32, UInt64};
+    match (column.data_type(), target.data_type()) {
+        // The text of a number is the same; larger ones are no keys of the table.
+        (Int64 | UInt32 | UInt64, Int32) => Ok(Arc::clone(column)),
+        (Struct(own), Struct(targets)) => {
+            let given = column.as_struct();
+            let mut children: Vec<(FieldRef, ArrayRef)> = Vec::new();
+            for (field, child) in own.iter().zip(given.columns()) {
+                let path = format!("{}.{}", place.path, field.name());
+                let Some((_, target)) = targets.find(field.name()).filter(|_| is_on_path(&path, fields)) else {
+                    continue;
+                };
+                let child = conform_parts(child, target, fields, place.field(&path))?;
+                children.push((Arc::new(Field::new(field.name(), child.data_type().clone(), true)), child));
+            }
+            let (fields, children): (Vec<_>, Vec<_>) = children.into_iter().unzip();
+            StructArray::try_new_with_length(fields.into(), children, given.nulls().cloned(), given.len())
+                .map(|array| Arc::new(array) as ArrayRef)
+                .map_err(|error| unfit(place.path, error))
+        }
+        _ => Rules::WRITTEN.conform(column, target, place),
+    }
+}
+
+/// What is taken over besides columns that the table's types hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    /// Whether a number of a wider type is taken over if the table's type holds its value.
+    pub(crate) by_value: bool,
+    /// Whether nullable fields of structs that the rows lack are null.
+    pub(crate) fills: bool,
+}
+
+impl Rules {
+    /// Of rows that are written: the table's columns were made as wide as those of the rows, and have fields that these lack only
+    /// where they are to be null.
+    const WRITTEN: Self = Self { by_value: false, fills: true };
+
+    /// A column as the table's.
+    pub(crate) fn conform(self, column: &ArrayRef, target: &Field, place: ValuePlace<'_>) -> Result<ArrayRef> {
+        let (from, to) = (column.data_type(), target.data_type());
+        if from.equals_datatype(to) && from == to {
+            return Ok(Arc::clone(column));
+        }
+        match (from, to) {
+            (DataType::Null, _) => Ok(new_null_array(to, column.len())),
+            (DataType::Dictionary(_, values), _) => {
+                let plain = cast(column, values, place.path)?;
+                self.conform(&plain, target, place)
+            }
+            (DataType::Struct(_), DataType::Struct(fields)) => self.conform_struct(column.as_struct(), fields, place),
+            (DataType::List(_), DataType::List(item)) => self.conform_list(column.as_list::<i32>(), item, place.path),
+            (DataType::LargeList(_) | DataType::FixedSizeList(..), DataType::List(item)) => {
+                let plain = DataType::List(Arc::new(item_of(from, item)));
+                self.conform_list(cast(column, &plain, place.path)?.as_list::<i32>(), item, place.path)
+            }
+            (DataType::Map(..), DataType::Map(entries, sorted)) => {
+                self.conform_map(column.as_map(), entries, *sorted, place.path)
+            }
+            // Offsets of a slice may begin anywhere.
+            (DataType::LargeUtf8, DataType::Utf8) => match with_short_offsets(column.as_string::<i64>()) {
+                Some(texts) => Ok(Arc::new(texts)),
+                None => exact(column, to, place),
+            },
+            _ if holds(to, from) || (self.by_value && is_number(to) && is_number(from)) => exact(column, to, place),
+            _ => Err(Error::invalid_argument(format!(
+                "column {:?} is {from}, but the table's is {to}; cast it before the write",
+                place.path
+            ))),
+        }
+    }
+
+    fn conform_struct(
+        self,
+        column: &StructArray,
+        fields: &arrow_schema::Fields,
+        place: ValuePlace<'_>,
+    ) -> Result<ArrayRef> {
+        let path = place.path;
+        if let Some(unknown) = column.fields().iter().find(|own| fields.find(own.name()).is_none()) {
+            return Err(Error::invalid_argument(format!(
+                "column {path:?} has a field {:?} that the table's does not have; new fields within structs are not added",
+                unknown.name()
+            )));
+        }
+        let child = |field: &FieldRef| match column.column_by_name(field.name()) {
+            Some(child) => self.conform(child, field, place.field(&format!("{path}.{}", field.name()))),
+            None if field.is_nullable() && self.fills => Ok(new_null_array(field.data_type(), column.len())),
+            None => Err(Error::invalid_argument(format!("column {path:?} lacks the field {:?}", field.name()))),
+        };
+        let children = fields.iter().map(child).collect::<Result<Vec<_>>>()?;
+        let len = column.len();
+        StructArray::try_new_with_length(fields.clone(), children, column.nulls().cloned(), len)
+            .map(|array| Arc::new(array) as ArrayRef)
+            .map_err(|error| unfit(path, error))
+    }
+
+    fn conform_list(self, column: &GenericListArray<i32>, item: &FieldRef, path: &str) -> Result<ArrayRef> {
+        let values = self.conform(column.values(), item, ValuePlace::item(&format!("{path}.{}", item.name())))?;
+        GenericListArray::<i32>::try_new(Arc::clone(item), column.offsets().clone(), values, column.nulls().cloned())
+            .map(|array| Arc::new(array) as ArrayRef)
+            .map_err(|error| unfit(path, error))
+    }
+
+    fn conform_map(self, column: &MapArray, entries: &FieldRef, sorted: bool, path: &str) -> Result<ArrayRef> {
+        let DataType::Struct(fields) = entries.data_type() else {
+            return Err(Error::internal("the entries of a map are no struct"));
+        };
+        let pairs = fields.iter().zip([column.keys(), column.values()]);
+        let children = pairs
+            .map(|(field, child)| self.conform(child, field, ValuePlace::item(&format!("{path}.{}", field.name()))))
+            .collect::<Result<Vec<_>>>()?;
+        let children = StructArray::try_new(fields.clone(), children, None).map_err(|error| unfit(path, error))?;
+        MapArray::try_new(Arc::clone(entries), column.offsets().clone(), children, column.nulls().cloned(), sorted)
+            .map(|array| Arc::new(array) as ArrayRef)
+            .map_err(|error| unfit(path, error))
+    }
+}
+
+fn item_of(list: &DataType, table_item: &Field) -> Field {
+    match list {
+        DataType::LargeList(item) | DataType::FixedSizeList(item, _) => item.as_ref().clone(),
+        _ => table_item.clone(),
+    }
+}
+
+fn is_number(kind: &DataType) -> bool {
+    kind.is_integer() || kind.is_floating()
+}
+
+/// Whether a type of the table may hold values of another one.
+pub(crate) fn holds(table: &DataType, other: &DataType) -> bool {
+    use DataType as T;
+    match (table, other) {
+        (T::Int32, T::Int8 | T::Int16 | T::UInt8 | T::UInt16)
+        | (T::Int64, T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64)
+        | (T::Float32, T::Float16)
+        | (T::Float64, T::Float16 | T::Float32 | T::Int8 | T::Int16 | T::Int32)
+        | (T::Utf8, T::LargeUtf8 | T::Utf8View)
+        | (T::Binary, T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_))
+        | (T::Date32, T::Date64) => true,
+        (T::Timestamp(_, zone), T::Timestamp(_, other_zone)) => zone.is_some() == other_zone.is_some(),
+        (
+            T::Decimal128(digits, scale),
+            T::Decimal32(own_digits, own_scale)
+            | T::Decimal64(own_digits, own_scale)
+            | T::Decimal128(own_digits, own_scale),
+        ) => {
+            own_scale <= scale
+                && i16::from(*own_digits) - i16::from(*own_scale) <= i16::from(*digits) - i16::from(*scale)
+        }
+        (T::Int32, T::Time32(TimeUnit::Millisecond)) | (T::Int64, T::Time64(TimeUnit::Microsecond)) => true,
+        (one, other) => one.equals_datatype(other),
+    }
+}
+
+/// Casts, and makes sure that nothing was cut off.
+fn exact(column: &ArrayRef, to: &DataType, place: ValuePlace<'_>) -> Result<ArrayRef> {
+    let path = place.path;
+    let converted = cast(column, to, path)?;
+    let may_lose = matches!((column.data_type(), to), (DataType::Timestamp(from, _), DataType::Timestamp(to, _)) if from > to)
+        || matches!((column.data_type(), to), (DataType::Date64, _))
+        || (is_number(column.data_type()) && !holds(to, column.data_type()));
+    if !may_lose {
+        return Ok(converted);
+    }
+    let back = cast(&converted, column.data_type(), path)?;
+    if back.to_data() == column.to_data() {
+        return Ok(converted);
+    }
+    let row = (0..column.len()).find(|row| back.slice(*row, 1).to_data() != column.slice(*row, 1).to_data());
+    let number = place.first_row.zip(row).map(|(first, row)| format!("row {}, ", first.saturating_add(row as u64)));
+    let what = if is_number(to) { "is not exactly one of" } else { "has a finer unit than" };
+    Err(Error::invalid_argument(format!(
+        "{}column {path:?}: the value {what} the table's {to}; round it before the write",
+        number.unwrap_or_default()
+    )))
+}
+
+fn cast(column: &ArrayRef, to: &DataType, path: &str) -> Result<ArrayRef> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(column, to, &options).map_err(|error| unfit(path, error))
+}
+
+fn unfit(path: &str, error: arrow_schema::ArrowError) -> Error {
+    Error::invalid_argument(format!("column {path:?} does not fit in the table's type")).caused_by(error)
+}

@@ -1,0 +1,154 @@
+//! Inserted rows whose keys are in the table (`hoodie.datasource.insert.dup.policy`, `hoodie.datasource.write.insert.drop.duplicates`).
+//!
+//! | options | what happens to such a row |
+//! |---|---|
+//! | none | it is written, and the key is there twice |
+//! | `…dup.policy=drop`, or `…drop.duplicates=true` | it is left out |
+//! | `…dup.policy=fail` | the write fails |
+//!
+//! As in Hudi, `upsert` with such an option is `insert`, and only `…drop.duplicates` makes one row of those of a key in the same write.
+
+use std::collections::BTreeMap;
+
+use crate::commit::WriteOperation;
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
+
+const POLICY: &str = "hoodie.datasource.insert.dup.policy";
+const DROP: &str = "hoodie.datasource.write.insert.drop.duplicates";
+/// Keys that an error names.
+const NAMED: usize = 5;
+
+type Options = BTreeMap<String, String>;
+
+/// What happens to rows whose keys are in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DuplicatePolicy {
+    Keep,
+    Drop,
+    Fail,
+}
+
+impl DuplicatePolicy {
+    /// The policy of an operation.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for values that are not known; `Unsupported` for `bulk_insert`, which looks for no keys.
+    pub(crate) fn of_write(operation: WriteOperation, options: &Options) -> Result<Self> {
+        let policy = Self::from_options(options)?;
+        match operation {
+            WriteOperation::Insert => Ok(policy),
+            WriteOperation::BulkInsert if policy != Self::Keep => Err(Error::unsupported(format!(
+                "options {POLICY} and {DROP} with bulk_insert, which does not look for keys; use insert"
+            ))),
+            _ => Ok(Self::Keep),
+        }
+    }
+
+    fn from_options(options: &Options) -> Result<Self> {
+        let policy = options.get(POLICY).map(|policy| policy.trim().to_ascii_lowercase());
+        match policy.as_deref() {
+            Some("fail") => Ok(Self::Fail),
+            Some("drop") => Ok(Self::Drop),
+            None | Some("none") if option_values::boolean(options, DROP, false)? => Ok(Self::Drop),
+            None | Some("none") => Ok(Self::Keep),
+            Some(other) => {
+                Err(Error::invalid_argument(format!("option {POLICY} must be none, drop or fail, got {other:?}")))
+            }
+        }
+    }
+
+    /// The rows that are written, by number. `present` says which rows' keys are in the table.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming keys, if there are such rows and the write is to fail.
+    pub(crate) fn kept<'k>(self, present: &[bool], key: impl Fn(usize) -> &'k str) -> Result<Vec<u32>> {
+        let duplicates = || present.iter().enumerate().filter(|(_, is_present)| **is_present).map(|(row, _)| row);
+        if self == Self::Fail
+            && let Some(first) = duplicates().next()
+        {
+            let named: Vec<String> = std::iter::once(first)
+                .chain(duplicates().skip(1))
+                .take(NAMED)
+                .map(|row| format!("{:?}", key(row)))
+                .collect();
+            return Err(Error::invalid_argument(format!(
+                "{} rows have keys that are in the table ({POLICY}=fail), the first of them {}; nothing was written",
+                duplicates().count(),
+                named.join(", ")
+            )));
+        }
+        let rows = (0_u32..).zip(present).filter(|(_, is_present)| self == Self::Keep || !**is_present);
+        Ok(rows.map(|(row, _)| row).collect())
+    }
+}
+
+/// The operation that a write is with these options, and a sentence if it is another one (`HoodieSparkSqlWriter.deduceOperation`).
+///
+/// # Errors
+/// As for [`DuplicatePolicy::of_write`].
+pub(crate) fn effective_operation(
+    operation: WriteOperation,
+    options: &Options,
+) -> Result<(WriteOperation, Option<String>)> {
+    if operation != WriteOperation::Upsert || DuplicatePolicy::from_options(options)? == DuplicatePolicy::Keep {
+        return Ok((operation, None));
+    }
+    let sentence = format!("the upsert is an insert, as in Hudi: options {POLICY} and {DROP} are of inserts");
+    Ok((WriteOperation::Insert, Some(sentence)))
+}
+
+/// Whether rows of one insert with the same key become one, if `hoodie.combine.before.insert` does not say.
+///
+/// # Errors
+/// `InvalidArgument` for a value that is not a boolean.
+pub(crate) fn combines_by_default(options: &Options) -> Result<bool> {
+    option_values::boolean(options, DROP, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mortice_base::error::ErrorKind;
+
+    fn options(given: &[(&str, &str)]) -> Options {
+        given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn policies_by_option_and_operation() {
+        use DuplicatePolicy::{Drop as Dropped, Fail, Keep};
+        for (given, policy) in [
+            (&[][..], Keep),
+            (&[(POLICY, "none")], Keep),
+            (&[(POLICY, "DROP")], Dropped),
+            (&[(POLICY, "fail")], Fail),
+            (&[(DROP, "true")], Dropped),
+            (&[(DROP, "true"), (POLICY, "none")], Dropped),
+            (&[(DROP, "true"), (POLICY, "fail")], Fail),
+        ] {
+            let options = options(given);
+            assert_eq!(DuplicatePolicy::of_write(WriteOperation::Insert, &options).unwrap(), policy, "{given:?}");
+            let (operation, sentence) = effective_operation(WriteOperation::Upsert, &options).unwrap();
+            let expected = if policy == Keep { WriteOperation::Upsert } else { WriteOperation::Insert };
+            assert_eq!((operation, sentence.is_some()), (expected, policy != Keep));
+            assert_eq!(DuplicatePolicy::of_write(WriteOperation::BulkInsert, &options).is_ok(), policy == Keep);
+            assert_eq!(DuplicatePolicy::of_write(WriteOperation::InsertOverwrite, &options).unwrap(), Keep);
+        }
+        assert!(DuplicatePolicy::from_options(&options(&[(POLICY, "ignore")])).is_err());
+    }
+
+    #[test]
+    fn duplicates_are_kept_dropped_or_named() {
+        let present = [true, false, true];
+        let keys = ["a", "b", "c"];
+        let kept = |policy: DuplicatePolicy| policy.kept(&present, |row| keys[row]);
+        assert_eq!(kept(DuplicatePolicy::Keep).unwrap(), [0, 1, 2]);
+        assert_eq!(kept(DuplicatePolicy::Drop).unwrap(), [1]);
+        let error = kept(DuplicatePolicy::Fail).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains(r#"2 rows have keys that are in the table"#), "{error}");
+        assert!(error.to_string().contains(r#""a", "c""#), "{error}");
+        assert_eq!(DuplicatePolicy::Fail.kept(&[false; 2], |row| keys[row]).unwrap(), [0, 1]);
+    }
+}

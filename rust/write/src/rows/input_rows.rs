@@ -1,0 +1,81 @@
+//! A user's rows as they are read: in files once they take too much memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
+use mortice_merge::spill::{RowBatches, RowBatchesBuilder, RowMemory, SpillFolder, row_bytes};
+use mortice_storage::check_cancelled;
+
+/// Bytes of rows that wait in memory, unless an option says otherwise.
+const LIMIT: usize = 128 << 20;
+const LIMIT_OPTION: &str = "hoodie.memory.merge.max.size";
+const FOLDER_OPTION: &str = "hoodie.memory.spillable.map.path";
+/// Larger batches are read in parts of this size.
+const PART_BYTES: usize = 64 << 20;
+
+/// The rows of a write, as the user gives them.
+pub struct WriteInput<'a> {
+    /// Their columns.
+    pub schema: SchemaRef,
+    /// The rows.
+    pub batches: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
+    /// Whether the caller has all rows in memory, as long as the write takes: then they need not be written to files.
+    pub is_in_memory: bool,
+    /// Options, by Hudi's names.
+    pub options: &'a BTreeMap<String, String>,
+}
+
+/// How many bytes of rows wait in memory, and where others do (`hoodie.memory.merge.max.size`, `hoodie.memory.spillable.map.path`).
+///
+/// # Errors
+/// `InvalidArgument` for a size that is not a positive number.
+pub(crate) fn row_memory(options: &BTreeMap<String, String>) -> Result<RowMemory> {
+    let limit = option_values::positive(options, LIMIT_OPTION, LIMIT)?;
+    let folder = options.get(FOLDER_OPTION).map(|path| path.trim()).filter(|path| !path.is_empty());
+    Ok(RowMemory::new(SpillFolder::new(folder), limit))
+}
+
+/// Reads all batches.
+///
+/// # Errors
+/// Those of the batches; `Io` where rows cannot be written to a file; `Unsupported` for more rows than have numbers.
+pub(crate) fn read_input(
+    schema: &Schema,
+    batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+    is_in_memory: bool,
+    memory: RowMemory,
+) -> Result<RowBatches> {
+    // What is null where the input says that nothing is, is found when rows are brought to the columns of the table.
+    let fields = schema.fields().iter().map(|field| Arc::new(field.as_ref().clone().with_nullable(true)));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let mut rows = RowBatchesBuilder::new(schema, memory);
+    let mut count = 0_usize;
+    for batch in batches {
+        check_cancelled()?;
+        let batch = batch?;
+        count = count.saturating_add(batch.num_rows());
+        if u32::try_from(count).is_err() {
+            return Err(Error::unsupported("a write of more than 4,294,967,295 rows; write them in parts"));
+        }
+        for part in parts(&batch) {
+            match is_in_memory {
+                true => rows.push_held(part)?,
+                false => rows.push(part)?,
+            }
+        }
+    }
+    Ok(rows.finish())
+}
+
+/// A batch in parts that can be copied one by one.
+fn parts(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> {
+    let rows = batch.num_rows();
+    let parts = row_bytes(batch).div_ceil(PART_BYTES).clamp(1, rows.max(1));
+    let len = rows.div_ceil(parts).max(1);
+    (0..rows).step_by(len).map(move |start| batch.slice(start, len.min(rows - start)))
+}

@@ -1,0 +1,58 @@
+//! The rows of a write: a user's columns in the table's types, checked, combined and sorted, before any of them is written.
+//!
+//! | file | job |
+//! |---|---|
+//! | `schema` | the columns of a write |
+//! | `evolve` | columns of the table that a write changes |
+//! | `operations` | the column of operations, and which rows of a write are deletes |
+//! | `conform` | a user's columns in the table's types |
+//! | `input_rows` | a user's rows as they are read |
+//! | `delete_marks` | which rows are deletes |
+//! | `given_rows` | rows that are compared with stored ones before they are written |
+//! | `read_rows` | a user's batches in the table's types, with their keys |
+//! | `row_source` | where the rows of a write come from |
+//! | `refused_rows` | rows that cannot be written, left out |
+//! | `required` | nulls where the table requires a value |
+//! | `duplicates` | inserted rows whose keys are in the table |
+//! | `combine` | rows of one write that have the same key |
+//! | `new_keys` | rows of one write whose keys are new |
+//! | `prepare` | the rows of a write before any is written |
+//! | `partial_update` | updates of some of the columns |
+//! | `row_sorter` | rows sorted, set aside in files where they are many |
+//! | `sort_mode` | the order of the rows of a bulk insert |
+
+mod combine;
+mod conform;
+mod delete_marks;
+mod duplicates;
+mod evolve;
+mod given_rows;
+mod input_rows;
+mod new_keys;
+mod operations;
+mod partial_update;
+mod prepare;
+mod read_rows;
+mod refused_rows;
+mod required;
+mod row_sorter;
+mod row_source;
+mod schema;
+mod sort_mode;
+
+pub(crate) use delete_marks::DeleteMarks;
+pub(crate) use duplicates::{DuplicatePolicy, effective_operation};
+pub use given_rows::{GivenKeys, columns_of_table, selected_rows};
+pub use input_rows::WriteInput;
+pub(crate) use input_rows::{read_input, row_memory};
+pub(crate) use new_keys::combine_new_keys;
+pub(crate) use operations::{check_inserts, is_delete};
+pub(crate) use partial_update::{columns_of, partial_schema};
+pub(crate) use prepare::{Preparation, Prepared, RowOrigin, sorted, taken, taken_flags, taken_texts};
+pub(crate) use read_rows::FullRows;
+pub use refused_rows::RefusedRows;
+pub(crate) use refused_rows::{ReadRows, ignores_failed};
+pub(crate) use row_sorter::RowSorter;
+pub(crate) use row_source::RowSource;
+pub(crate) use schema::{OUTPUT, WriteSchema, check_new_columns, without_meta_columns};
+pub(crate) use sort_mode::SortMode;

@@ -1,0 +1,68 @@
+//! How the rows of a bulk insert are ordered (`hoodie.bulkinsert.sort.mode`, `BulkInsertSortMode`).
+
+use std::collections::BTreeMap;
+
+use mortice_base::error::{Error, Result};
+
+const SORT_MODE: &str = "hoodie.bulkinsert.sort.mode";
+
+/// The order of rows, and their distribution to file groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SortMode {
+    /// As they come. A partition can have an open file for each thread.
+    None,
+    /// By partition and record key: the files of a partition have ranges of keys that do not overlap.
+    Global,
+    /// As `Global`. Hudi sorts the rows of each task alone, which is less.
+    Partition,
+    /// As they come, the rows of a partition by one thread.
+    PartitionPath,
+    /// The same: within a file all rows have the partition that they are sorted by.
+    PartitionPathAndSort,
+}
+
+impl SortMode {
+    /// Reads the option; `NONE` by default.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for other values.
+    pub(crate) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        let Some(mode) = options.get(SORT_MODE) else { return Ok(Self::None) };
+        match mode.trim().to_ascii_uppercase().as_str() {
+            "NONE" => Ok(Self::None),
+            "GLOBAL_SORT" => Ok(Self::Global),
+            "PARTITION_SORT" => Ok(Self::Partition),
+            "PARTITION_PATH_REPARTITION" => Ok(Self::PartitionPath),
+            "PARTITION_PATH_REPARTITION_AND_SORT" => Ok(Self::PartitionPathAndSort),
+            _ => Err(Error::invalid_argument(format!(
+                "option {SORT_MODE} must be NONE, GLOBAL_SORT, PARTITION_SORT, PARTITION_PATH_REPARTITION or PARTITION_PATH_REPARTITION_AND_SORT, got {mode:?}"
+            ))),
+        }
+    }
+
+    /// Whether rows are sorted by record key within their partitions.
+    pub(crate) const fn sorts_by_key(self) -> bool {
+        matches!(self, Self::Global | Self::Partition)
+    }
+
+    /// Whether the rows of a partition go to one thread.
+    pub(crate) const fn keeps_partitions_together(self) -> bool {
+        !matches!(self, Self::None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_by_hudis_names() {
+        let mode = |value: &str| SortMode::from_options(&BTreeMap::from([(SORT_MODE.to_owned(), value.to_owned())]));
+        assert_eq!(SortMode::from_options(&BTreeMap::new()).unwrap(), SortMode::None);
+        assert_eq!(mode("global_sort").unwrap(), SortMode::Global);
+        assert!(mode("PARTITION_SORT").unwrap().sorts_by_key());
+        assert!(mode("PARTITION_PATH_REPARTITION").unwrap().keeps_partitions_together());
+        assert!(!mode("PARTITION_PATH_REPARTITION_AND_SORT").unwrap().sorts_by_key());
+        assert!(mode("SORTED").unwrap_err().to_string().contains("GLOBAL_SORT"));
+    }
+}

@@ -1,0 +1,185 @@
+//! One write: begin, inflight, commit or abort. The order of the file operations is described in `docs/write-protocol.md`.
+//!
+//! | file | job |
+//! |---|---|
+//! | `begin` | failed writes of others, the metadata table, the requested instant |
+//! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
+//! | `undo` | the rollback of a write that failed |
+//! | `recorded_store` | which data files the write has begun |
+//! | `service` | plans of table services, and the beginning of their execution |
+//! | `validator` | checks of the table as the write would leave it |
+//! | `preview` | the table as the write would leave it |
+//! | `write_result` | what a write did |
+//! | `commit_metadata` | what is written into the completed instant |
+
+mod begin;
+mod commit_metadata;
+mod complete;
+#[cfg(test)]
+pub(crate) mod later_clean;
+mod preview;
+mod recorded_store;
+mod service;
+mod undo;
+mod validator;
+mod write_result;
+
+pub(crate) use begin::check_version;
+pub(crate) use service::ServiceTarget;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use recorded_store::DataStore;
+
+use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
+use crate::metadata_upkeep::MetadataUpkeep;
+use crate::services::{MetadataRollback, Rollbacks};
+use crate::write::WriteStatus;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::{CompletionTime, RequestedTime};
+use mortice_merge::config::{ReadOptions, TableConfig};
+use mortice_storage::{FileStore, PutOutcome, StorageOptions};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Action;
+use mortice_table::timeline::metadata::HoodieCommitMetadata;
+
+/// Where a table is, and how it is written.
+struct Target {
+    uri: String,
+    storage: StorageOptions,
+    options: BTreeMap<String, String>,
+    store: Arc<dyn FileStore>,
+}
+
+impl Target {
+    /// Opens the table as it is now.
+    fn open(&self) -> Result<Arc<OpenTable>> {
+        OpenTable::open(&self.uri, &self.storage, ReadOptions::default()).map(Arc::new)
+    }
+
+    /// The metadata table of the table as it is now.
+    fn metadata(&self, table: &Arc<OpenTable>) -> Result<Option<MetadataUpkeep>> {
+        MetadataUpkeep::open(Arc::clone(&self.store), table, &self.options)
+    }
+
+    /// Rollbacks of the table and, with it, of its metadata table.
+    fn rollbacks<'a>(
+        &'a self,
+        config: &'a TableConfig,
+        clock: &'a Clock,
+        metadata: Option<&'a MetadataUpkeep>,
+    ) -> Rollbacks<'a> {
+        let metadata = metadata.map(|metadata| metadata as &dyn MetadataRollback);
+        Rollbacks { store: &self.store, config, clock, metadata }
+    }
+}
+
+/// A write under way. Its instant is on the timeline, and pending.
+///
+/// A transaction that is dropped stays pending; the next write rolls it back.
+pub struct Transaction {
+    target: Target,
+    data: DataStore,
+    concurrency: Concurrency,
+    clock: Clock,
+    files: TimelineWriter,
+    table: Arc<OpenTable>,
+    operation: WriteOperation,
+    action: Action,
+    instant: RequestedTime,
+    heartbeat: Option<Heartbeat>,
+}
+
+/// What a commit has besides its files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommitExtra {
+    /// The schema of the rows, Avro JSON without meta columns.
+    pub schema: String,
+    /// Metadata of the user's own: checkpoints.
+    pub user_metadata: BTreeMap<String, String>,
+    /// The file groups that the write replaces, by partition.
+    pub replaced: BTreeMap<String, Vec<String>>,
+}
+
+/// A write that is part of the table.
+#[derive(Debug, Clone)]
+pub struct Committed {
+    /// Its requested time.
+    pub instant: RequestedTime,
+    /// When it was completed; none up to table version 7.
+    pub completion_time: Option<CompletionTime>,
+    /// What it did.
+    pub operation: WriteOperation,
+    /// What is in the completed instant, apart from replaced file groups.
+    pub metadata: HoodieCommitMetadata,
+    /// Its files.
+    pub statuses: Vec<WriteStatus>,
+}
+
+impl Transaction {
+    /// The table as it was when the write began: what is looked up in it is what conflicts are checked against.
+    #[must_use]
+    pub fn table(&self) -> &Arc<OpenTable> {
+        &self.table
+    }
+
+    /// The table's root, for writing.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn FileStore> {
+        self.data.store()
+    }
+
+    /// The requested time.
+    #[must_use]
+    pub fn instant(&self) -> &RequestedTime {
+        &self.instant
+    }
+
+    /// What the write does.
+    #[must_use]
+    pub fn operation(&self) -> WriteOperation {
+        self.operation
+    }
+
+    /// Puts the inflight instant on the timeline, with the workload profile: what is about to be written. Before the first data file.
+    ///
+    /// # Errors
+    /// Those of the storage: abort the write then.
+    pub fn inflight(&mut self, profile: &HoodieCommitMetadata) -> Result<()> {
+        let content = self.files.commit_content(profile)?;
+        self.start(&content)
+    }
+
+    /// The same without a profile, as Hudi's bulk inserts do: their rows are not counted before they are written.
+    ///
+    /// # Errors
+    /// Those of the storage: abort the write then.
+    pub fn inflight_without_profile(&mut self) -> Result<()> {
+        self.start(&Bytes::new())
+    }
+
+    /// Whether it executes a plan, which stays on the timeline if it fails.
+    fn is_service(&self) -> bool {
+        matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact | WriteOperation::Cluster)
+    }
+
+    fn start(&self, content: &Bytes) -> Result<()> {
+        match self.files.start(&self.instant, self.action, content)? {
+            PutOutcome::Written(_) => Ok(()),
+            PutOutcome::Refused => {
+                let message = "the write is inflight already: another writer has the same instant, so that the table has several \
+                               writers without a lock";
+                Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&self.instant))
+            }
+        }
+    }
+}
+
+pub use validator::{CommitValidator, with_validator};
+pub use write_result::WriteResult;
+
+#[cfg(test)]
+mod tests;
