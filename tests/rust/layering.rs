@@ -154,6 +154,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "progress",
             "names",
             "config",
+            "merge",
             "storage",
             "plan",
             "avro_parquet",

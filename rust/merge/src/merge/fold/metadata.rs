@@ -1,12 +1,4 @@
-//! Merges records of the metadata table (`HoodieMetadataPayload`), by their field `type`:
-//!
-//! | type | result of two records |
-//! |---|---|
-//! | 1 all partitions, 2 files of a partition | the entries of both, by file name: a deletion removes the older entry, or stays if there is none; else the larger size is taken |
-//! | 3 column stats, 6 partition stats | the newer record if its bounds are tight or either is a tombstone; else the outer bounds of both, and their counts added |
-//! | 4 Bloom filter, 5 record index, 7 secondary index | the newer record |
-//!
-//! Deletions stay because logs are merged among themselves first: the deleted entry may be in the base file.
+//! Merges records of the metadata table as Arrow columns, by the rules of `metadata_rules`.
 //!
 //! A key that is deleted in the log has no base record. Hudi merges a newer record over the base record nevertheless, and lists files
 //! again that are gone: its clean deletes the key of a partition that it removes.
@@ -23,26 +15,14 @@ use arrow_select::interleave::interleave;
 
 use super::custom::RowMerger;
 use super::metadata_bounds::{BoundsPairs, misshapen};
+use super::metadata_rules::{
+    BOUNDS, COUNTS, FILES, FileEntry, Kept, MergeKind, STATISTICS, StatisticsFlags, TYPE, add_counts, merge_entries,
+    newer_statistics_decide,
+};
 use mortice_base::error::{Error, Result};
-
-/// The field with the type of a record.
-pub const TYPE: &str = "type";
-const FILES: &str = "filesystemMetadata";
-const COLUMN_STATS: &str = "ColumnStatsMetadata";
 
 /// Merges records of the metadata table. Needs the field `type` beside the projected ones.
 pub struct MetadataMerger;
-
-/// How an older and a newer record are merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MergeKind {
-    /// The entries of both.
-    Files,
-    /// The bounds and counts of both.
-    Stats,
-    /// The newer one.
-    Newer,
-}
 
 impl RowMerger for MetadataMerger {
     fn merge(&self, older: &RecordBatch, newer: &RecordBatch) -> Result<(RecordBatch, BooleanArray)> {
@@ -54,7 +34,7 @@ impl RowMerger for MetadataMerger {
             };
             match field.name().as_str() {
                 FILES if kinds.contains(&MergeKind::Files) => files(old, new, &kinds),
-                COLUMN_STATS if kinds.contains(&MergeKind::Stats) => stats(old, new, &kinds),
+                STATISTICS if kinds.contains(&MergeKind::Statistics) => stats(old, new, &kinds),
                 _ => Ok(Arc::clone(new)),
             }
         });
@@ -76,20 +56,7 @@ fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<MergeKind>> {
     let (Some(old), Some(new)) = (types(older), types(newer)) else {
         return Err(Error::invalid_table("invalid record of the metadata table: its field \"type\" is not an int"));
     };
-    old.iter()
-        .zip(&new)
-        .map(|(old, new)| match (old, new) {
-            (Some(1 | 2), Some(1 | 2)) if old == new => Ok(MergeKind::Files),
-            (Some(3 | 6), Some(3 | 6)) if old == new => Ok(MergeKind::Stats),
-            (Some(4 | 5 | 7), Some(4 | 5 | 7)) if old == new => Ok(MergeKind::Newer),
-            (Some(old), Some(new)) if old == new => {
-                Err(Error::unsupported(format!("unsupported record type {new} in the metadata table")))
-            }
-            (old, new) => Err(Error::invalid_table(format!(
-                "invalid records of the metadata table: one key has the types {old:?} and {new:?}"
-            ))),
-        })
-        .collect()
+    old.iter().zip(&new).map(|(old, new)| MergeKind::of_types(old.map(i64::from), new.map(i64::from))).collect()
 }
 
 /// The maps from file names to sizes: merged in rows that list files, the newer ones elsewhere.
@@ -103,7 +70,7 @@ fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<Arra
         let before = picks.len();
         match kind {
             MergeKind::Files => union(&old_entries, &new_entries, row, &mut picks),
-            MergeKind::Stats | MergeKind::Newer => {
+            MergeKind::Statistics | MergeKind::Newer => {
                 picks.extend(new_entries.entries_of_row(row).map(|entry| (1, entry)))
             }
         }
@@ -141,6 +108,10 @@ impl<'a> Entries<'a> {
         }
     }
 
+    fn entry(&self, at: usize) -> FileEntry {
+        FileEntry { size: self.sizes.value(at), is_deleted: self.deleted.value(at) }
+    }
+
     /// The ordinals of the entries of a row.
     fn entries_of_row(&self, row: usize) -> std::ops::Range<usize> {
         let ends = self.map.value_offsets();
@@ -154,16 +125,14 @@ fn union(old: &Entries<'_>, new: &Entries<'_>, row: usize, picks: &mut Vec<(usiz
     let mut newer: HashMap<&str, usize> =
         new.entries_of_row(row).map(|entry| (new.names.value(entry), entry)).collect();
     for entry in old.entries_of_row(row) {
-        match newer.remove(old.names.value(entry)) {
-            None => picks.push((0, entry)),
-            Some(other) if new.deleted.value(other) => {
-                // Deleted twice is deleted still.
-                picks.extend(old.deleted.value(entry).then_some((1, other)));
-            }
-            Some(other) if old.deleted.value(entry) || new.sizes.value(other) >= old.sizes.value(entry) => {
-                picks.push((1, other));
-            }
-            Some(_) => picks.push((0, entry)),
+        let Some(other) = newer.remove(old.names.value(entry)) else {
+            picks.push((0, entry));
+            continue;
+        };
+        match merge_entries(old.entry(entry), new.entry(other)) {
+            Kept::Older => picks.push((0, entry)),
+            Kept::Newer => picks.push((1, other)),
+            Kept::Neither => {}
         }
     }
     let added = new.entries_of_row(row).filter(|entry| newer.get(new.names.value(*entry)) == Some(entry));
@@ -179,21 +148,25 @@ fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<Arra
         let flag = of.column_by_name(name).and_then(|column| column.as_boolean_opt());
         flag.is_some_and(|flag| flag.is_valid(row) && flag.value(row))
     };
+    let flags = |of: &StructArray, row: usize| StatisticsFlags {
+        is_tight: is(of, "isTightBound", row),
+        is_deleted: is(of, "isDeleted", row),
+    };
     let merged: Vec<bool> = kinds
         .iter()
         .enumerate()
         .map(|(row, kind)| {
-            let decided = is(new, "isTightBound", row) || is(new, "isDeleted", row) || is(old, "isDeleted", row);
-            *kind == MergeKind::Stats && old.is_valid(row) && new.is_valid(row) && !decided
+            let decided = newer_statistics_decide(flags(old, row), flags(new, row));
+            *kind == MergeKind::Statistics && old.is_valid(row) && new.is_valid(row) && !decided
         })
         .collect();
     let columns = new.fields().iter().zip(new.columns()).map(|(field, column)| {
         let Some(before) = old.column_by_name(field.name()) else { return Ok(Arc::clone(column)) };
-        match field.name().as_str() {
-            "minValue" => outer(before, column, &merged, |older, newer| older < newer),
-            "maxValue" => outer(before, column, &merged, |older, newer| older > newer),
-            "valueCount" | "nullCount" | "totalSize" | "totalUncompressedSize" => sum(before, column, &merged),
-            _ => Ok(Arc::clone(column)),
+        let name = field.name().as_str();
+        match BOUNDS.iter().find(|(bound, _)| *bound == name) {
+            Some((_, kept)) => outer((before, column), new, &merged, *kept),
+            None if COUNTS.contains(&name) => sum(before, column, &merged),
+            None => Ok(Arc::clone(column)),
         }
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -201,18 +174,18 @@ fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<Arra
     Ok(Arc::new(stats.map_err(misshapen)?))
 }
 
-/// The bound that lies further out, of rows that are merged.
+/// The bound that lies further out, of rows that are merged: the older one where it compares as `kept` with the newer one.
 fn outer(
-    older: &ArrayRef,
-    newer: &ArrayRef,
+    (older, newer): (&ArrayRef, &ArrayRef),
+    statistics: &StructArray,
     merged: &[bool],
-    is_outer: fn(std::cmp::Ordering, std::cmp::Ordering) -> bool,
+    kept: std::cmp::Ordering,
 ) -> Result<ArrayRef> {
-    let mut bounds = BoundsPairs::new(older, newer)?;
+    let mut bounds = BoundsPairs::new(older, newer, statistics)?;
     let picks = merged.iter().enumerate().map(|(row, is_merged)| {
         let takes_older = *is_merged
             && match bounds.compare(row)? {
-                Some(order) => is_outer(order, std::cmp::Ordering::Equal),
+                Some(order) => order == kept,
                 None => bounds.has_older(row),
             };
         Ok((usize::from(!takes_older), row))
@@ -226,11 +199,9 @@ fn sum(older: &ArrayRef, newer: &ArrayRef, merged: &[bool]) -> Result<ArrayRef> 
     let (Some(old), Some(new)) = (older.as_primitive_opt::<Int64Type>(), newer.as_primitive_opt::<Int64Type>()) else {
         return Err(Error::invalid_table("invalid record of the metadata table: a count is not a long"));
     };
-    let sums = old.iter().zip(new).zip(merged).map(|((old, new), is_merged)| match (old, new) {
-        // Java's sum of longs.
-        (Some(old), Some(new)) if *is_merged => Some(old.wrapping_add(new)),
-        (old, None) if *is_merged => old,
-        _ => new,
+    let sums = old.iter().zip(new).zip(merged).map(|((old, new), is_merged)| match is_merged {
+        true => add_counts(old, new),
+        false => new,
     });
     Ok(Arc::new(sums.collect::<Int64Array>()))
 }
@@ -355,7 +326,7 @@ mod tests {
             columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
         let stats = StructArray::new(fields, columns.into_iter().map(|(_, array)| array).collect(), None);
         let types: ArrayRef = Arc::new(Int32Array::from(vec![3; rows.len()]));
-        RecordBatch::try_from_iter_with_nullable([(TYPE, types, true), (COLUMN_STATS, Arc::new(stats), true)]).unwrap()
+        RecordBatch::try_from_iter_with_nullable([(TYPE, types, true), (STATISTICS, Arc::new(stats), true)]).unwrap()
     }
 
     #[test]

@@ -8,7 +8,8 @@
 //! | `folder` | record groups folded by the rules |
 //! | `folded_rows` | the rows that a fold has made |
 //! | `custom` | record groups folded by a merger of whole rows: a user-defined one, or the metadata table's |
-//! | `metadata`, `metadata_bounds` | the records of the metadata table |
+//! | `metadata_rules` | what two records of the metadata table become: for readers and for its compaction |
+//! | `metadata`, `metadata_bounds` | the same for Arrow columns |
 
 mod absence;
 mod custom;
@@ -16,6 +17,7 @@ mod folded_rows;
 mod folder;
 mod metadata;
 mod metadata_bounds;
+pub mod metadata_rules;
 mod missing;
 mod rules;
 
@@ -23,6 +25,7 @@ pub use absence::Absence;
 pub use custom::{CustomFold, RowMerger};
 pub use folded_rows::{FoldedRows, PickedRows};
 pub use folder::{Fold, FoldBase, FoldResult, RuleFold};
-pub use metadata::{MetadataMerger, TYPE as METADATA_TYPE};
+pub use metadata::MetadataMerger;
+pub use metadata_rules::TYPE as METADATA_TYPE;
 pub use missing::MissingColumns;
 pub use rules::{FoldMode, FoldRules, PayloadFold};

@@ -6,11 +6,12 @@ use std::collections::BinaryHeap;
 
 use bytes::Bytes;
 
-use super::record_merge::{MergeKind, merge};
+use super::record_merge::merge;
 use super::record_schema::{RecordReader, TargetSchema};
 use super::sources::{Entry, SortedSource, Sources};
 use mortice_avro::{UnknownMembers, Value, encode_value};
 use mortice_base::error::{Error, Result};
+use mortice_merge::merge::fold::metadata_rules::MergeKind;
 
 /// How often it is looked whether a signal came.
 const ROWS_BETWEEN_CHECKS: u64 = 8192;
@@ -196,7 +197,7 @@ impl MergedRecords {
         if let (State::Stored(_, old), State::Stored(source, new)) = (&older, &newer) {
             let types = self.type_of(&older, old).zip(self.type_of(&newer, new));
             if let Some((old, new_type)) = types
-                && MergeKind::of_types(old, new_type)? == MergeKind::Newer
+                && MergeKind::of_types(Some(old), Some(new_type))? == MergeKind::Newer
             {
                 return Ok(State::Stored(*source, new));
             }

@@ -1,11 +1,5 @@
-//! Merges two records of one key of the metadata table (`HoodieMetadataPayload.preCombine`), as Avro values of one schema. Readers merge
-//! the same records as Arrow columns (`merge::fold::metadata`); the tests compare both.
-//!
-//! | type | result |
-//! |---|---|
-//! | 1 partitions, 2 files of a partition | the entries of both: a deletion removes the older entry, or stays if there is none or that is a deletion; else the larger size counts |
-//! | 3 statistics of files, 6 of partitions | the newer record if it is tight or either is deleted; else the outer bounds of both and the sums of their counts |
-//! | 4 Bloom filters, 5 record index, 7 secondary index | the newer record |
+//! Merges two records of one key of the metadata table as Avro values of one schema, by the rules that readers merge Arrow columns by
+//! (`merge::fold::metadata_rules`).
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,54 +7,22 @@ use std::collections::HashMap;
 
 use mortice_avro::{Schema, Type, Value};
 use mortice_base::error::{Error, Result};
-
-const TYPE: &str = "type";
-const FILES: &str = "filesystemMetadata";
-const STATISTICS: &str = "ColumnStatsMetadata";
-const COUNTS: [&str; 4] = ["valueCount", "nullCount", "totalSize", "totalUncompressedSize"];
-/// The value type of decimals, which are stored as bytes.
-const DECIMAL: i64 = 10;
-
-/// What becomes of an older and a newer record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MergeKind {
-    /// The newer one.
-    Newer,
-    /// The entries of both.
-    Files,
-    /// The bounds and counts of both, unless the newer one decides.
-    Statistics,
-}
-
-impl MergeKind {
-    /// By the types of both records.
-    ///
-    /// # Errors
-    /// `InvalidTable` for records of two types, `Unsupported` for types that this release does not know.
-    pub(super) fn of_types(older: i64, newer: i64) -> Result<Self> {
-        if older != newer {
-            let message = format!("records of one key of the metadata table are of the types {older} and {newer}");
-            return Err(Error::invalid_table(message));
-        }
-        match newer {
-            1 | 2 => Ok(Self::Files),
-            3 | 6 => Ok(Self::Statistics),
-            4 | 5 | 7 => Ok(Self::Newer),
-            other => Err(Error::unsupported(format!("records of type {other} in a metadata table"))),
-        }
-    }
-}
+use mortice_merge::merge::fold::metadata_rules::{
+    BOUNDS, COUNTS, DECIMAL, FILES, FileEntry, Kept, MergeKind, STATISTICS, StatisticsFlags, StoredBound, TYPE,
+    add_counts, merge_entries, newer_statistics_decide,
+};
 
 type Members<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
 
 /// The type of a record.
 ///
 /// # Errors
-/// `InvalidTable` for a record without one.
-fn record_type(record: &Value<'_>) -> Result<i64> {
+/// `InvalidTable` for a type that is not a number.
+fn record_type(record: &Value<'_>) -> Result<Option<i64>> {
     match member(record, TYPE) {
-        Some(Value::Int(kind)) => Ok(*kind),
-        _ => Err(Error::invalid_table("a record of the metadata table without a type")),
+        Some(Value::Int(kind)) => Ok(Some(*kind)),
+        None | Some(Value::Null) => Ok(None),
+        Some(_) => Err(misshapen(TYPE)),
     }
 }
 
@@ -132,22 +94,23 @@ fn merged_files<'a>(older: Members<'a>, newer: Members<'a>) -> Result<Members<'a
 
 fn merged_file<'a>(old: Value<'a>, new: Value<'a>) -> Result<Option<Value<'a>>> {
     let state = |entry: &Value<'_>| match (member(entry, "size"), is_true(member(entry, "isDeleted"))) {
-        (Some(Value::Int(size)), is_deleted) => Ok((*size, is_deleted)),
+        (Some(Value::Int(size)), is_deleted) => Ok(FileEntry { size: *size, is_deleted }),
         _ => Err(misshapen(FILES)),
     };
-    let ((old_size, was_deleted), (new_size, is_deleted)) = (state(&old)?, state(&new)?);
-    Ok(match (was_deleted, is_deleted) {
-        (false, true) => None,
-        (true, _) => Some(new),
-        (false, false) if new_size >= old_size => Some(new),
-        (false, false) => Some(old),
+    Ok(match merge_entries(state(&old)?, state(&new)?) {
+        Kept::Older => Some(old),
+        Kept::Newer => Some(new),
+        Kept::Neither => None,
     })
 }
 
 /// The statistics of a column, put together.
 fn merged_statistics<'a>(older: Members<'a>, newer: Members<'a>, schema: &Schema) -> Result<Members<'a>> {
-    let is = |members: &Members<'a>, name| is_true(of_members(members, name));
-    if is(&newer, "isTightBound") || is(&newer, "isDeleted") || is(&older, "isDeleted") {
+    let flags = |members: &Members<'a>| StatisticsFlags {
+        is_tight: is_true(of_members(members, "isTightBound")),
+        is_deleted: is_true(of_members(members, "isDeleted")),
+    };
+    if newer_statistics_decide(flags(&older), flags(&newer)) {
         return Ok(newer);
     }
     let (mut older, mut newer) = (older, newer);
@@ -155,7 +118,7 @@ fn merged_statistics<'a>(older: Members<'a>, newer: Members<'a>, schema: &Schema
         of_members(&newer, "valueType").and_then(|kind| member(kind, "typeOrdinal")),
         Some(Value::Int(DECIMAL))
     );
-    for (name, outer) in [("minValue", Ordering::Less), ("maxValue", Ordering::Greater)] {
+    for (name, kept) in BOUNDS {
         let decimals = decimal_branches(schema, name);
         let (old, new) = (take(&mut older, name), take(&mut newer, name));
         let bound = match (old, new) {
@@ -163,21 +126,25 @@ fn merged_statistics<'a>(older: Members<'a>, newer: Members<'a>, schema: &Schema
             (old, Some(Value::Null) | None) => old,
             (Some(old), Some(new)) => {
                 let order = compare(&old, &new, |branch| is_decimal || decimals.get(branch) == Some(&true))?;
-                Some(if order == outer { old } else { new })
+                Some(if order == kept { old } else { new })
             }
         };
         set(&mut newer, name, bound);
     }
     for name in COUNTS {
-        let sum = match (take(&mut older, name), take(&mut newer, name)) {
-            // Java's sum of longs.
-            (Some(Value::Int(old)), Some(Value::Int(new))) => Some(Value::Int(old.wrapping_add(new))),
-            (old, Some(Value::Null) | None) => old,
-            (_, new) => new,
-        };
+        let sum = add_counts(count(take(&mut older, name))?, count(take(&mut newer, name))?);
+        let sum = Some(sum.map_or(Value::Null, Value::Int));
         set(&mut newer, name, sum);
     }
     Ok(newer)
+}
+
+fn count(value: Option<Value<'_>>) -> Result<Option<i64>> {
+    match value {
+        Some(Value::Int(count)) => Ok(Some(count)),
+        None | Some(Value::Null) => Ok(None),
+        Some(_) => Err(misshapen(STATISTICS)),
+    }
 }
 
 fn set<'a>(members: &mut Members<'a>, name: &str, value: Option<Value<'a>>) {
@@ -213,28 +180,23 @@ fn compare(older: &Value<'_>, newer: &Value<'_>, is_decimal: impl Fn(usize) -> b
         (Some(Value::Boolean(old)), Some(Value::Boolean(new))) => Ok(old.cmp(new)),
         (Some(Value::Int(old)), Some(Value::Int(new))) => Ok(old.cmp(new)),
         (Some(Value::Double(old)), Some(Value::Double(new))) => Ok(old.total_cmp(new)),
-        (Some(Value::String(old)), Some(Value::String(new))) => Ok(old.encode_utf16().cmp(new.encode_utf16())),
-        (Some(Value::Bytes(old)), Some(Value::Bytes(new))) if is_decimal(*new_branch) => Ok(compare_numbers(old, new)),
-        // `ByteBuffer` compares signed bytes.
-        (Some(Value::Bytes(old)), Some(Value::Bytes(new))) => {
-            let signed = |bytes: &[u8]| bytes.iter().map(|byte| byte.cast_signed()).collect::<Vec<i8>>();
-            Ok(signed(old).cmp(&signed(new)))
+        (Some(old), Some(new)) => {
+            let is_decimal = is_decimal(*new_branch);
+            let order = stored(old, is_decimal).zip(stored(new, is_decimal)).and_then(|(old, new)| old.compare(new));
+            order.ok_or_else(|| misshapen(STATISTICS))
         }
         _ => Err(misshapen(STATISTICS)),
     }
 }
 
-/// Compares numbers in two's complement, big-endian, of any length.
-fn compare_numbers(one: &[u8], other: &[u8]) -> Ordering {
-    let is_negative = |bytes: &[u8]| bytes.first().is_some_and(|byte| byte & 0x80 != 0);
-    let len = one.len().max(other.len());
-    let extended = |bytes: &[u8]| {
-        let fill = if is_negative(bytes) { 0xff } else { 0 };
-        let mut digits = vec![fill; len - bytes.len()];
-        digits.extend_from_slice(bytes);
-        digits
-    };
-    is_negative(other).cmp(&is_negative(one)).then_with(|| extended(one).cmp(&extended(other)))
+/// A bound that is stored as characters or bytes.
+fn stored<'v>(value: &'v Value<'_>, is_decimal: bool) -> Option<StoredBound<'v>> {
+    match value {
+        Value::String(text) => Some(StoredBound::Text(text)),
+        Value::Bytes(bytes) if is_decimal => Some(StoredBound::Decimal(bytes)),
+        Value::Bytes(bytes) => Some(StoredBound::Bytes(bytes)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
