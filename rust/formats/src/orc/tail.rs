@@ -3,12 +3,7 @@
 //! ```text
 //! metadata (compressed) · footer (compressed) · postscript (not compressed) · length of the postscript, one byte
 //! ```
-//! | message | fields |
-//! |---|---|
-//! | PostScript | 1, 5 lengths of footer and metadata; 2, 3 codec and block size; 6 version of the writer; 8000 `ORC` |
-//! | Footer | 3 stripes; 4 types; 5 metadata of the user; 6 rows; 10 encryption |
-//! | StripeInformation | 1 offset; 2, 3, 4 lengths of indexes, data and footer; 5 rows |
-//! | Metadata | 1 for each stripe: 1 for each column: its statistics |
+//! Messages and their fields: `orc_proto.proto`.
 
 use std::sync::Arc;
 
@@ -26,10 +21,49 @@ const MAGIC: &[u8] = b"ORC";
 const LONGEST_POSTSCRIPT: u64 = 256;
 /// Bytes read at first from the end: most footers are within.
 const FIRST_READ: u64 = 16 << 10;
-/// Writers before this wrote bounds of strings that are none (HIVE-8732).
+/// Earlier writers wrote wrong bounds of strings (HIVE-8732).
 const SOUND_TEXT_BOUNDS: u64 = 1;
 
-/// Where a stripe lies.
+/// Field numbers of `PostScript`.
+mod postscript_field {
+    pub(super) const FOOTER_LENGTH: u64 = 1;
+    pub(super) const COMPRESSION: u64 = 2;
+    pub(super) const COMPRESSION_BLOCK_SIZE: u64 = 3;
+    pub(super) const METADATA_LENGTH: u64 = 5;
+    pub(super) const WRITER_VERSION: u64 = 6;
+    pub(super) const MAGIC: u64 = 8000;
+}
+
+/// Field numbers of `Footer`.
+mod footer_field {
+    pub(super) const STRIPES: u64 = 3;
+    pub(super) const TYPES: u64 = 4;
+    pub(super) const USER_METADATA: u64 = 5;
+    pub(super) const NUMBER_OF_ROWS: u64 = 6;
+    pub(super) const ENCRYPTION: u64 = 10;
+}
+
+/// Field numbers of `StripeInformation`.
+mod stripe_field {
+    pub(super) const OFFSET: u64 = 1;
+    pub(super) const INDEX_LENGTH: u64 = 2;
+    pub(super) const DATA_LENGTH: u64 = 3;
+    pub(super) const FOOTER_LENGTH: u64 = 4;
+    pub(super) const NUMBER_OF_ROWS: u64 = 5;
+}
+
+/// Field numbers of `UserMetadataItem`.
+mod user_field {
+    pub(super) const NAME: u64 = 1;
+    pub(super) const VALUE: u64 = 2;
+}
+
+/// The field of `Metadata` with a message for each stripe.
+const STRIPE_STATISTICS: u64 = 1;
+/// The field of `StripeStatistics` with a message for each column.
+const COLUMN_STATISTICS: u64 = 1;
+
+/// Offset and lengths of a stripe.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StripeInformation {
     pub(super) offset: u64,
@@ -39,7 +73,7 @@ pub(super) struct StripeInformation {
     pub(super) rows: u64,
 }
 
-/// What the end of a file says.
+/// The contents of the end of a file.
 #[derive(Debug)]
 pub(super) struct OrcTail {
     pub(super) compression: Compression,
@@ -89,11 +123,13 @@ impl OrcTail {
         let (mut stripes, mut types, mut user, mut rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
         fields(footer, |number, value| {
             match (number, value) {
-                (3, FieldValue::Bytes(message)) => stripes.push(StripeInformation::parse(message)?),
-                (4, FieldValue::Bytes(message)) => types.push(FooterType::parse(message)?),
-                (5, FieldValue::Bytes(message)) => user.extend(user_item(message)?),
-                (6, FieldValue::Number(number)) => rows = number,
-                (10, _) => return Err(Error::unsupported("unsupported ORC file: it has encrypted columns")),
+                (footer_field::STRIPES, FieldValue::Bytes(message)) => stripes.push(StripeInformation::parse(message)?),
+                (footer_field::TYPES, FieldValue::Bytes(message)) => types.push(FooterType::parse(message)?),
+                (footer_field::USER_METADATA, FieldValue::Bytes(message)) => user.extend(user_item(message)?),
+                (footer_field::NUMBER_OF_ROWS, FieldValue::Number(number)) => rows = number,
+                (footer_field::ENCRYPTION, _) => {
+                    return Err(Error::unsupported("unsupported ORC file: it has encrypted columns"));
+                }
                 _ => {}
             }
             Ok(())
@@ -119,7 +155,7 @@ impl OrcTail {
 }
 
 impl PostScript {
-    /// The postscript, and how long it is with its length.
+    /// The postscript, and its length with the byte that contains it.
     fn at_end_of(bytes: &[u8]) -> Result<(Self, u64)> {
         let torn = || Error::invalid_table("invalid ORC file: it does not end with a postscript");
         let (len, before) = bytes.split_last().ok_or_else(torn)?;
@@ -127,12 +163,12 @@ impl PostScript {
         let mut found = Self::default();
         fields(before.get(start..).unwrap_or_default(), |number, value| {
             match (number, value) {
-                (1, FieldValue::Number(len)) => found.footer_len = len,
-                (2, FieldValue::Number(codec)) => found.codec = codec,
-                (3, FieldValue::Number(block)) => found.block = block,
-                (5, FieldValue::Number(len)) => found.metadata_len = len,
-                (6, FieldValue::Number(writer)) => found.writer = writer,
-                (8000, FieldValue::Bytes(magic)) => found.magic = magic == MAGIC,
+                (postscript_field::FOOTER_LENGTH, FieldValue::Number(len)) => found.footer_len = len,
+                (postscript_field::COMPRESSION, FieldValue::Number(codec)) => found.codec = codec,
+                (postscript_field::COMPRESSION_BLOCK_SIZE, FieldValue::Number(block)) => found.block = block,
+                (postscript_field::METADATA_LENGTH, FieldValue::Number(len)) => found.metadata_len = len,
+                (postscript_field::WRITER_VERSION, FieldValue::Number(writer)) => found.writer = writer,
+                (postscript_field::MAGIC, FieldValue::Bytes(magic)) => found.magic = magic == MAGIC,
                 _ => {}
             }
             Ok(())
@@ -147,11 +183,11 @@ impl StripeInformation {
         let mut stripe = Self::default();
         fields(message, |number, value| {
             match (number, value) {
-                (1, FieldValue::Number(offset)) => stripe.offset = offset,
-                (2, FieldValue::Number(len)) => stripe.index_len = len,
-                (3, FieldValue::Number(len)) => stripe.data_len = len,
-                (4, FieldValue::Number(len)) => stripe.footer_len = len,
-                (5, FieldValue::Number(rows)) => stripe.rows = rows,
+                (stripe_field::OFFSET, FieldValue::Number(offset)) => stripe.offset = offset,
+                (stripe_field::INDEX_LENGTH, FieldValue::Number(len)) => stripe.index_len = len,
+                (stripe_field::DATA_LENGTH, FieldValue::Number(len)) => stripe.data_len = len,
+                (stripe_field::FOOTER_LENGTH, FieldValue::Number(len)) => stripe.footer_len = len,
+                (stripe_field::NUMBER_OF_ROWS, FieldValue::Number(rows)) => stripe.rows = rows,
                 _ => {}
             }
             Ok(())
@@ -173,8 +209,8 @@ fn user_item(message: &[u8]) -> Result<Option<(String, Bytes)>> {
     let (mut name, mut held) = (None, Bytes::new());
     fields(message, |number, value| {
         match (number, value) {
-            (1, FieldValue::Bytes(text)) => name = Some(String::from_utf8_lossy(text).into_owned()),
-            (2, FieldValue::Bytes(bytes)) => held = Bytes::copy_from_slice(bytes),
+            (user_field::NAME, FieldValue::Bytes(text)) => name = Some(String::from_utf8_lossy(text).into_owned()),
+            (user_field::VALUE, FieldValue::Bytes(bytes)) => held = Bytes::copy_from_slice(bytes),
             _ => {}
         }
         Ok(())
@@ -185,10 +221,10 @@ fn user_item(message: &[u8]) -> Result<Option<(String, Bytes)>> {
 fn statistics(metadata: &[u8]) -> Result<Vec<Vec<ColumnStatistics>>> {
     let mut stripes = Vec::new();
     fields(metadata, |number, value| {
-        if let (1, FieldValue::Bytes(message)) = (number, value) {
+        if let (STRIPE_STATISTICS, FieldValue::Bytes(message)) = (number, value) {
             let mut columns = Vec::new();
             fields(message, |number, value| {
-                if let (1, FieldValue::Bytes(message)) = (number, value) {
+                if let (COLUMN_STATISTICS, FieldValue::Bytes(message)) = (number, value) {
                     columns.push(ColumnStatistics::parse(message)?);
                 }
                 Ok(())
