@@ -5,7 +5,6 @@
 //! file groups in file names. `trusted` contains most of the code that is marked `unsafe`; Miri runs its tests.
 
 pub mod cursor;
-pub mod edit_distance;
 pub mod error;
 pub mod gzip;
 pub mod names;

@@ -6,7 +6,7 @@
 //! crates to their order, `tests/rust/layering.rs` the modules within them (see `ARCHITECTURE.md`).
 
 pub use mortice_avro as avro;
-pub use mortice_base::{cursor, edit_distance, error, names, progress, protobuf};
+pub use mortice_base::{cursor, error, names, progress, protobuf};
 pub use mortice_formats::{avro_parquet, base_file, bloom, filter, hfile, log, orc};
 pub use mortice_merge::{config, keys, merge, spill};
 pub use mortice_storage as storage;

@@ -2,8 +2,9 @@
 //!
 //! Names are case-insensitive. The prefixes are `aws_`, `azure_storage_`, `azure_` and `google_`.
 
+use strsim::osa_distance;
+
 use super::object_uri::ObjectStoreType;
-use mortice_base::edit_distance::edit_distance;
 use mortice_base::error::{Error, Result};
 
 /// The type of an option's value.
@@ -216,7 +217,7 @@ pub(super) fn unknown(service: ObjectStoreType, name: &str) -> Error {
     let bare = prefixes(service).iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     let nearest = keys(service)
         .flat_map(|key| key.aliases.iter().map(move |alias| (key, *alias)).chain([(key, key.name)]))
-        .map(|(key, alias)| (extra_words(bare, alias).unwrap_or_else(|| edit_distance(bare, alias)), key.name))
+        .map(|(key, alias)| (extra_words(bare, alias).unwrap_or_else(|| osa_distance(bare, alias)), key.name))
         .min();
     match nearest {
         Some((distance, nearest)) if distance <= bare.len().max(6) / 3 => {
@@ -315,8 +316,8 @@ mod tests {
 
     #[test]
     fn a_swap_is_one_change() {
-        assert_eq!(edit_distance("regoin", "region"), 1);
-        assert_eq!(edit_distance("", "ab"), 2);
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(osa_distance("regoin", "region"), 1);
+        assert_eq!(osa_distance("", "ab"), 2);
+        assert_eq!(osa_distance("kitten", "sitting"), 3);
     }
 }

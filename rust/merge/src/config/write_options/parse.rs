@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use strsim::osa_distance;
+
 use super::agreement::contradicted;
 use super::decisions::{OptionDecision, OptionHandling, decision_for, decisions};
 use crate::config::TableConfig;
-use mortice_base::edit_distance::edit_distance;
 use mortice_base::error::{Error, Result};
 
 /// Options that Hudi passes to Hadoop, Spark or a metrics system, under names that are no fixed list.
@@ -136,7 +137,7 @@ pub fn is_commit_metadata(options: &BTreeMap<String, String>, name: &str) -> boo
 
 /// The error for a name that no option has, with the nearest one.
 fn unknown(name: &str) -> Result<Error> {
-    let nearest = decisions()?.iter().map(|one| (edit_distance(name, one.name), one.name)).min();
+    let nearest = decisions()?.iter().map(|one| (osa_distance(name, one.name), one.name)).min();
     let hint = match nearest {
         Some((distance, nearest)) if distance <= name.len() / 6 => format!("did you mean {nearest}?"),
         _ => "docs/writing.md describes the options".to_owned(),
