@@ -15,7 +15,7 @@ def test_temporary_files_of_killed_writers_are_not_read(table_of, tmp_path):
     left = 0
     for path in [path for path in table.rglob("*") if path.is_file() and path.suffix != ".crc"]:
         content = path.read_bytes()
-        # Named as by `storage/local_put.rs`: a dot, the file's name, six random characters.
+        # Named as by `storage/local/put.rs`: a dot, the file's name, six random characters.
         path.with_name(f".{path.name.lstrip('.')}.x7Qa2Z.tmp").write_bytes(content[: len(content) // 2])
         left += 1
     assert left > 10

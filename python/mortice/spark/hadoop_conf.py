@@ -3,7 +3,7 @@ those of a client of HDFS.
 
 They are collected on the driver, so that tables on an object store need no options. In classic Spark they are those of
 the configuration that Spark's own sources get (core-site.xml, `spark.hadoop.*`, `hadoopConfiguration`, the session), on
-Spark Connect those of the session's configuration. `storage/hadoop_options.rs` interprets them.
+Spark Connect those of the session's configuration. `storage/options/hadoop_options.rs` interprets them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HDFS = (
     *("dfs.client.", "dfs.data.transfer.protection", "dfs.ha.namenodes.", "dfs.namenode.rpc-address."),
     *("dfs.user.home.dir.prefix", "fs.defaultFS", "fs.viewfs.mounttable.", "hadoop.security.authentication"),
 )
-"""As `SETTINGS` in storage/hdfs_options.rs."""
+"""As `SETTINGS` in storage/options/hdfs_options.rs."""
 _PREFIXES = {
     **dict.fromkeys(("s3", "s3a", "s3n"), (_S3A,)),
     **dict.fromkeys(("abfs", "abfss", "az", "azure", "adl", "wasb", "wasbs"), ("fs.azure.",)),

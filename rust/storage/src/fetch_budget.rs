@@ -153,8 +153,8 @@ pub(super) fn counted(bytes: Bytes, reserved: Arc<ReservedBytes>) -> Bytes {
 mod tests {
     use std::sync::Mutex;
 
+    use super::super::fetch::runtime::locked;
     use super::*;
-    use crate::object_runtime::locked;
 
     #[derive(Debug)]
     struct HeldBytes(Mutex<Vec<(LastUse, ReservedBytes)>>);

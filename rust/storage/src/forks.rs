@@ -7,5 +7,5 @@ use super::fork_gate;
 pub fn before_fork() {
     fork_gate::before_fork();
     #[cfg(feature = "hdfs")]
-    super::hdfs_handle::end_clients();
+    super::hdfs::handle::end_clients();
 }

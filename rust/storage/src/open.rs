@@ -9,7 +9,7 @@ use super::HdfsStorage;
 use super::HdfsUri;
 #[cfg(feature = "object")]
 use super::ObjectStorage;
-use super::object_keys::hint;
+use super::options::object_keys::hint;
 use super::{FileSource, FileStore, LocalStorage, RequestCounters, Storage, WritableStorage, counted};
 use mortice_base::error::{Error, Result};
 

@@ -172,8 +172,8 @@ impl FileSource for CountedSource {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{LocalStorage, SubfolderStorage};
     use super::*;
-    use crate::{LocalStorage, SubfolderStorage};
 
     #[test]
     fn requests_are_counted_by_kind() {

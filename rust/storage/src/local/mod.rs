@@ -1,0 +1,13 @@
+//! The local file system.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `storage` | a folder; windowed reads if mapping fails |
+//! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
+//! | `create` | files that are created exclusively and appended to |
+//! | `put` | whole files, replaced crash-safely |
+
+pub(crate) mod create;
+pub(crate) mod mmap;
+pub(crate) mod put;
+pub(crate) mod storage;

@@ -1,0 +1,187 @@
+//! The local file system: large files are mapped; small ones, or all if mapping fails or is disabled, are read in
+//! windows.
+
+use std::fs::{File, read_dir};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use bytes::Bytes;
+
+use crate::source::out_of_range;
+use crate::{FileSource, FileStatus, FolderEntry, MappedFile, Storage};
+use mortice_base::error::{Error, Result};
+
+/// The number of bytes of one windowed read.
+const WINDOW: u64 = 256 * 1024;
+
+/// Files of fewer bytes are not mapped. Hudi writes `hoodie.properties` again in place, and a mapped file that becomes
+/// shorter ends the process with SIGBUS, where a read is an error. To read a small file costs no more than to map it.
+const SMALLEST_MAPPED: u64 = WINDOW;
+
+/// A local file that is read by range, without mapping.
+pub struct LocalFile {
+    path: String,
+    file: File,
+    len: u64,
+}
+
+impl FileSource for LocalFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn window(&self) -> Option<u64> {
+        Some(WINDOW)
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        let wanted = range.end.checked_sub(range.start).filter(|_| range.end <= self.len);
+        let Some(wanted) = wanted.and_then(|wanted| usize::try_from(wanted).ok()) else {
+            return Err(out_of_range(self, &range));
+        };
+        let mut bytes = vec![0; wanted];
+        self.file
+            .read_exact_at(&mut bytes, range.start)
+            .map_err(|error| Error::io("could not read", error).in_file(&self.path).at_offset(range.start))?;
+        Ok(bytes.into())
+    }
+}
+
+/// A folder of the local file system.
+pub struct LocalStorage {
+    root: String,
+    folder: PathBuf,
+    mapped: bool,
+}
+
+impl LocalStorage {
+    /// Returns the folder at `path`. If `mapped` is false, files are not mapped.
+    #[must_use]
+    pub fn new(path: &str, mapped: bool) -> Self {
+        Self { root: path.to_owned(), folder: PathBuf::from(path), mapped }
+    }
+
+    /// Returns the local path of a path in this storage.
+    pub(crate) fn local_path(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    /// Opens one file by its path: mapped if it is large and if possible, otherwise read in windows.
+    pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn FileSource>> {
+        let name = path.to_string_lossy();
+        let file = File::open(path).map_err(|error| unopened(&name, error))?;
+        let status = file.metadata().map_err(|error| unopened(&name, error))?;
+        if status.is_dir() {
+            return Err(Error::not_found("expected a file, found a directory").in_file(name));
+        }
+        let len = status.len();
+        if mapped
+            && len >= SMALLEST_MAPPED
+            && let Ok(mapped) = MappedFile::map(&file, &name)
+        {
+            return Ok(Arc::new(mapped));
+        }
+        Ok(Arc::new(LocalFile { path: name.into_owned(), file, len }))
+    }
+}
+
+impl Storage for LocalStorage {
+    fn root(&self) -> &str {
+        &self.root
+    }
+
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
+        let path = self.folder.join(folder);
+        let failed = |error| Error::io("could not list the folder", error).in_file(path.to_string_lossy());
+        let children = match read_dir(&path) {
+            Ok(children) => children,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut entries = Vec::new();
+        for child in children {
+            let child = child.map_err(failed)?;
+            let Ok(name) = child.file_name().into_string() else { continue };
+            // A file may be removed while the folder is listed (by a cleaner, or a temporary file of a writer): then it
+            // is omitted.
+            // Relative to the open folder, so that the path is not resolved again; links are followed.
+            let status = match child.metadata() {
+                Ok(status) if status.is_symlink() => std::fs::metadata(child.path()),
+                status => status,
+            };
+            let Ok(status) = status else { continue };
+            entries.push((name, status));
+        }
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(Some(entries.into_iter().map(|(name, status)| entry(name, &status)).collect()))
+    }
+
+    /// Cached files are read from memory, which keeps a core busy; network mounts wait. A few more requests than cores
+    /// suit both.
+    fn requests_at_once(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4)
+    }
+
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
+        Self::open_file(&self.folder.join(path), self.mapped)
+    }
+}
+
+fn entry(name: String, status: &std::fs::Metadata) -> FolderEntry {
+    if status.is_dir() {
+        return FolderEntry::Folder(name);
+    }
+    let since_epoch = status.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified_ms = since_epoch.and_then(|time| i64::try_from(time.as_millis()).ok()).unwrap_or(0);
+    FolderEntry::File(FileStatus { name, len: status.len(), modified_ms, etag: None })
+}
+
+fn unopened(path: &str, error: std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return Error::not_found("no such file").in_file(path);
+    }
+    Error::io("could not open the file", error).in_file(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mapped_and_windowed_reads_agree() {
+        let path = std::env::temp_dir().join(format!("mortice local {}.bin", std::process::id()));
+        for len in [10, SMALLEST_MAPPED] {
+            let content: Vec<u8> = b"0123456789".iter().copied().cycle().take(usize::try_from(len).unwrap()).collect();
+            std::fs::write(&path, content).unwrap();
+            for mapped in [true, false] {
+                let source = LocalStorage::open_file(&path, mapped).unwrap();
+                assert_eq!(source.len(), len);
+                assert_eq!(source.read(3..6).unwrap(), "345");
+                assert_eq!(source.read(len..len).unwrap(), "");
+                assert!(source.read(3..len + 1).is_err());
+                assert_eq!(source.window().is_none(), mapped && len >= SMALLEST_MAPPED);
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+        let error = LocalStorage::open_file(&path, true).err().unwrap();
+        assert_eq!(error.kind(), mortice_base::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_small_file_that_becomes_shorter_is_an_error() {
+        let path = std::env::temp_dir().join(format!("mortice shorter {}.bin", std::process::id()));
+        std::fs::write(&path, vec![1; 100_000]).unwrap();
+        let source = LocalStorage::open_file(&path, true).unwrap();
+        std::fs::write(&path, b"").unwrap();
+        let error = source.read(50_000..60_000).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!((error.kind(), error.location().offset), (mortice_base::ErrorKind::Io, Some(50_000)));
+    }
+}
