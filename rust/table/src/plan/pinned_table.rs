@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::metadata;
 use super::open_table::OpenTable;
+use super::slices::metadata;
 use crate::timeline::{Instant, Timeline};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::CompletionTime;

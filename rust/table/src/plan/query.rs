@@ -5,13 +5,13 @@ use std::sync::{Arc, PoisonError};
 use arrow_schema::SchemaRef;
 
 use super::columns::{columns, marking, projected};
-use super::file_slices::SelectedSlices;
 use super::known_schema::KnownSchema;
 use super::open_table::OpenTable;
-use super::partition_filter::PartitionFilter;
 use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
 use super::scan::Scan;
+use super::slices::file_slices::SelectedSlices;
+use super::slices::partition_filter::PartitionFilter;
 use crate::file_group::FileSystemView;
 use crate::read::{has_column, newest_schema};
 use crate::schema::SchemaEvolution;

@@ -1,6 +1,6 @@
 //! The kinds of queries, each with its specific options.
 
-use super::written_files::SkippedWrites;
+use super::ranges::written_files::SkippedWrites;
 use crate::timeline::HollowCommitPolicy;
 
 /// A kind of query.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::base_share::base_share;
-use super::file_slices::{ListingSource, PartitionCounts};
+use super::slices::file_slices::{ListingSource, PartitionCounts};
 use crate::read::Stream;
 use crate::split::{DeleteOutput, Query, Split, divided};
 use crate::timeline::TimelineRange;

@@ -10,15 +10,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
 use crate::file_group::{FileSlice, PartitionFiles};
+use crate::plan::open_table::OpenTable;
 use crate::timeline::{RemovedFiles, Timeline, TimelineRange};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 
 /// The files that were put back into a listing.
-pub(super) struct LostFiles<'a> {
+pub(in crate::plan) struct LostFiles<'a> {
     /// Those of cleans since the table was opened.
     since: RemovedFiles,
     /// Those of earlier cleans.
@@ -31,7 +31,7 @@ impl OpenTable {
     ///
     /// # Errors
     /// Those of [`Timeline::removed_since`].
-    pub(super) fn add_lost_files<'a>(
+    pub(in crate::plan) fn add_lost_files<'a>(
         &self,
         listed: &mut Vec<PartitionFiles>,
         as_of: Option<&'a RequestedTime>,
@@ -57,7 +57,7 @@ impl OpenTable {
     }
 
     /// Fails if one of the slices has lost a file.
-    pub(super) fn check_there(&self, slices: &mut Vec<FileSlice>, lost: &LostFiles<'_>) -> Result<()> {
+    pub(in crate::plan) fn check_there(&self, slices: &mut Vec<FileSlice>, lost: &LostFiles<'_>) -> Result<()> {
         let mut cleaned = BTreeSet::new();
         for slice in slices.iter() {
             if let Some((path, clean)) = lost_file(slice, &lost.since) {

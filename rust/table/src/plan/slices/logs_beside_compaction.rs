@@ -7,21 +7,21 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
-use super::open_table::OpenTable;
 use crate::file_group::{BaseFile, FileSlice, LogFile};
+use crate::plan::open_table::OpenTable;
 use crate::timeline::{Action, Instant};
 use mortice_base::error::Result;
 use mortice_base::names::{CompletionTime, LogFileName, RequestedTime};
 use mortice_merge::config::TimelineLayout;
 
-pub(super) struct LogsBesideCompaction<'a> {
+pub(in crate::plan) struct LogsBesideCompaction<'a> {
     table: &'a OpenTable,
     /// Up to table version 7, where names do not say when an instant was completed.
     times_of_files: OnceCell<BTreeMap<RequestedTime, CompletionTime>>,
 }
 
 impl<'a> LogsBesideCompaction<'a> {
-    pub(super) const fn new(table: &'a OpenTable) -> Self {
+    pub(in crate::plan) const fn new(table: &'a OpenTable) -> Self {
         Self { table, times_of_files: OnceCell::new() }
     }
 
@@ -31,7 +31,7 @@ impl<'a> LogsBesideCompaction<'a> {
     ///
     /// # Errors
     /// Those of listing the timeline, up to table version 7.
-    pub(super) fn add_to(&self, base_files: &mut [FileSlice], slices: &[FileSlice]) -> Result<()> {
+    pub(in crate::plan) fn add_to(&self, base_files: &mut [FileSlice], slices: &[FileSlice]) -> Result<()> {
         let with_logs = slices.iter().filter(|slice| !slice.log_files.is_empty());
         let with_logs: HashMap<&str, &FileSlice> =
             with_logs.filter_map(|slice| Some((slice.base_file.as_ref()?.path.as_str(), slice))).collect();

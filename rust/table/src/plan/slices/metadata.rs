@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use super::file_slices::SelectedSlices;
-use super::open_table::OpenTable;
-use super::query::ScanRequest;
-use super::query_kind::RowForm;
-use super::query_options::QueryOptions;
 use crate::file_group::{FileSystemView, files_of};
 use crate::metadata_table::{KEY, MetadataRows, MetadataTable, pending, shard};
+use crate::plan::open_table::OpenTable;
+use crate::plan::query::ScanRequest;
+use crate::plan::query_kind::RowForm;
+use crate::plan::query_options::QueryOptions;
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{PathColumns, Split};
@@ -29,7 +29,7 @@ const FOLDER: &str = ".hoodie/metadata";
 ///
 /// # Errors
 /// Errors of opening a table; `InvalidTable` if the metadata table is behind the table's newest write.
-pub(super) fn open(
+pub(in crate::plan) fn open(
     (uri, storage): (&str, &Arc<dyn Storage>),
     storage_options: &StorageOptions,
     timeline: &Timeline,
@@ -42,7 +42,7 @@ pub(super) fn open(
 ///
 /// # Errors
 /// Errors of opening a table.
-pub(super) fn open_table(
+pub(in crate::plan) fn open_table(
     (uri, storage): (&str, &Arc<dyn Storage>),
     storage_options: &StorageOptions,
     options: &ReadOptions,
@@ -51,17 +51,17 @@ pub(super) fn open_table(
 }
 
 /// The storage of the metadata table of the table in a storage.
-pub(super) fn storage_of(storage: &Arc<dyn Storage>) -> Arc<dyn Storage> {
+pub(in crate::plan) fn storage_of(storage: &Arc<dyn Storage>) -> Arc<dyn Storage> {
     Arc::new(SubfolderStorage::new(Arc::clone(storage), FOLDER))
 }
 
 /// Its URI.
-pub(super) fn uri_of(uri: &str) -> String {
+pub(in crate::plan) fn uri_of(uri: &str) -> String {
     format!("{}/{FOLDER}", uri.trim_end_matches('/'))
 }
 
 /// The options that it is read with.
-pub(super) fn options_of(options: &ReadOptions) -> ReadOptions {
+pub(in crate::plan) fn options_of(options: &ReadOptions) -> ReadOptions {
     // Readers of tables skip corrupt blocks. Here such a block may contain the list of files, and storage can be listed
     // instead.
     let on_corrupt = OnCorrupt::Raise;
@@ -72,7 +72,7 @@ pub(super) fn options_of(options: &ReadOptions) -> ReadOptions {
 ///
 /// # Errors
 /// `InvalidTable` if it is behind the table's newest write; errors of reading its schema.
-pub(super) fn from_table(table: OpenTable, timeline: &Timeline) -> Result<MetadataTable> {
+pub(in crate::plan) fn from_table(table: OpenTable, timeline: &Timeline) -> Result<MetadataTable> {
     let uri = table.uri.clone();
     let in_table = |error: Error| error.in_file(&uri);
     table.merge.check_supported(MergeSemantics::V1x).map_err(in_table)?;

@@ -29,7 +29,7 @@ use mortice_merge::keys::{PartitionPart, PathValue, bounds_of, path_time};
 
 /// A filter, restricted to what partition paths can answer.
 #[derive(Debug)]
-pub(super) struct PartitionFilter {
+pub(in crate::plan) struct PartitionFilter {
     filter: BoundFilter,
     /// The source of the value of each column of the schema.
     sources: Vec<ValueSource>,
@@ -61,7 +61,7 @@ enum ValueSource {
 impl PartitionFilter {
     /// Returns the filter of a table with these columns. [`mortice_base::ErrorKind::InvalidArgument`] for a filter that does not
     /// fit them.
-    pub(super) fn new(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
+    pub(in crate::plan) fn new(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
         BoundFilter::bind(filter, types)?;
         let url_encoded = config.url_encode_partitions;
         let parts = parts_of(config);
@@ -125,13 +125,13 @@ impl PartitionFilter {
     }
 
     /// Returns which of the partitions can contain a matching row.
-    pub(super) fn may_match(&self, partitions: &[&str]) -> Result<Vec<bool>> {
+    pub(in crate::plan) fn may_match(&self, partitions: &[&str]) -> Result<Vec<bool>> {
         self.filter.may_pass(&vec![1; partitions.len()], |column| self.bounds(self.sources.get(column)?, partitions))
     }
 
     /// Returns true if a folder need not be listed: it is a partition, at most, and cannot contain a matching row.
     #[must_use]
-    pub(super) fn excludes_folder(&self, folder: &str) -> bool {
+    pub(in crate::plan) fn excludes_folder(&self, folder: &str) -> bool {
         self.depth == Some(folder.split('/').count()) && self.may_match(&[folder]).is_ok_and(|may| !may.contains(&true))
     }
 

@@ -1,16 +1,16 @@
 //! Queries of the rows that a range of commits wrote, planned from commit metadata. Folders are listed only to check
 //! whether the files still exist, if the query may fall back to a full scan.
 
-use super::file_slices::SelectedSlices;
-use super::open_table::OpenTable;
-use super::partition_filter::PartitionFilter;
-use super::path_columns::RowKind;
-use super::query::ScanRequest;
-use super::query_kind::{CommitBounds, FullScanFallback, IncrementalRange, RowForm};
-use super::query_options::QueryOptions;
-use super::scan::Scan;
 use super::written_files::WrittenFiles;
 use crate::file_group::FileSystemView;
+use crate::plan::open_table::OpenTable;
+use crate::plan::path_columns::RowKind;
+use crate::plan::query::ScanRequest;
+use crate::plan::query_kind::{CommitBounds, FullScanFallback, IncrementalRange, RowForm};
+use crate::plan::query_options::QueryOptions;
+use crate::plan::scan::Scan;
+use crate::plan::slices::file_slices::SelectedSlices;
+use crate::plan::slices::partition_filter::PartitionFilter;
 use crate::timeline::TimelineRange;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::{MergeSemantics, TimelineLayout};
@@ -30,17 +30,17 @@ impl OpenTable {
     }
 
     /// Returns the range of an incremental query, up to the first pending commit if `holes` blocks.
-    pub(super) fn range_of_rows(&self, bounds: &CommitBounds) -> Result<TimelineRange> {
+    pub(in crate::plan) fn range_of_rows(&self, bounds: &CommitBounds) -> Result<TimelineRange> {
         self.check_rows_tell_commits()?;
         self.range_without_hollow_commits(bounds)
     }
 
-    pub(super) fn range_without_hollow_commits(&self, bounds: &CommitBounds) -> Result<TimelineRange> {
+    pub(in crate::plan) fn range_without_hollow_commits(&self, bounds: &CommitBounds) -> Result<TimelineRange> {
         let timeline_range = TimelineRange::from_query(&bounds.begin, bounds.end.as_deref())?;
         self.timeline.without_hollow_commits(timeline_range, bounds.holes).map_err(|error| error.in_file(&self.uri))
     }
 
-    pub(super) fn check_rows_tell_commits(&self) -> Result<()> {
+    pub(in crate::plan) fn check_rows_tell_commits(&self) -> Result<()> {
         if self.config.populate_meta_fields {
             return Ok(());
         }
@@ -49,7 +49,7 @@ impl OpenTable {
     }
 
     /// Plans a query of the rows that commits of a range have written. The bounds of `range` are not used.
-    pub(super) fn scan_written(
+    pub(in crate::plan) fn scan_written(
         &self,
         options: &QueryOptions,
         range: &IncrementalRange,
@@ -119,7 +119,7 @@ impl OpenTable {
 
     /// Returns the size of a file: as commits report it, otherwise as the storage does. A file that does not exist has
     /// size 0; reading it raises [`ErrorKind::FileCleaned`].
-    pub(super) fn len_of(&self, path: &str, reported: Option<u64>) -> Result<u64> {
+    pub(in crate::plan) fn len_of(&self, path: &str, reported: Option<u64>) -> Result<u64> {
         if let Some(len) = reported {
             return Ok(len);
         }

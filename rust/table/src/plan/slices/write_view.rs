@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::file_slices::SelectedSlices;
 use super::logs_beside_compaction::LogsBesideCompaction;
-use super::open_table::OpenTable;
-use super::query::ScanRequest;
-use super::query_kind::RowForm;
-use super::query_options::QueryOptions;
-use super::scan::Scan;
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles, files_of};
 use crate::metadata_table::{FILES, MetadataTable};
+use crate::plan::open_table::OpenTable;
+use crate::plan::query::ScanRequest;
+use crate::plan::query_kind::RowForm;
+use crate::plan::query_options::QueryOptions;
+use crate::plan::scan::Scan;
 use crate::split::PathColumns;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;

@@ -29,7 +29,7 @@ pub struct SkippedWrites {
 
 /// The files that the commits of a range have written.
 #[derive(Debug, Default)]
-pub(super) struct WrittenFiles {
+pub(in crate::plan) struct WrittenFiles {
     /// Requested times of the commits whose rows are returned.
     instants: BTreeSet<RequestedTime>,
     /// The commit with the greatest requested time.
@@ -48,7 +48,11 @@ impl WrittenFiles {
     ///
     /// # Errors
     /// Errors of reading the metadata.
-    pub(super) fn read(timeline: &Timeline, timeline_range: &TimelineRange, skip: SkippedWrites) -> Result<Self> {
+    pub(in crate::plan) fn read(
+        timeline: &Timeline,
+        timeline_range: &TimelineRange,
+        skip: SkippedWrites,
+    ) -> Result<Self> {
         let mut written = Self::default();
         timeline.visit_writes_in(timeline_range, &mut |write, metadata| {
             written.add(write, metadata, skip);
@@ -63,7 +67,7 @@ impl WrittenFiles {
     }
 
     /// Adds the files that one commit has written.
-    pub(super) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: SkippedWrites) {
+    pub(in crate::plan) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: SkippedWrites) {
         let left_out = match metadata.operation.as_str() {
             // Log compaction of Hudi 1.2 gives the rows that it merges its own commit time, so without this they would be
             // returned again.
@@ -99,20 +103,20 @@ impl WrittenFiles {
 
     /// Returns true if all commits were skipped.
     #[must_use]
-    pub(super) fn is_skipped(&self) -> bool {
+    pub(in crate::plan) fn is_skipped(&self) -> bool {
         self.instants.is_empty()
     }
 
     /// Returns the greatest requested time of the range's commits; `None` if there is no commit.
     #[must_use]
-    pub(super) fn latest(&self) -> Option<&RequestedTime> {
+    pub(in crate::plan) fn latest(&self) -> Option<&RequestedTime> {
         self.latest.as_ref()
     }
 
     /// Returns the commits whose blocks are read and whose rows are returned. Below table version 8, where commits may
     /// share a log file, Hudi also merges blocks that older commits have left in it: a late row loses against those.
     #[must_use]
-    pub(super) fn range(&self, layout: TimelineLayout, timeline_range: &TimelineRange) -> CommitRange {
+    pub(in crate::plan) fn range(&self, layout: TimelineLayout, timeline_range: &TimelineRange) -> CommitRange {
         let rows = InstantRange::ExactMatch(self.instants.clone());
         let blocks = match layout {
             TimelineLayout::V1 => up_to(timeline_range.end.as_ref()),
@@ -123,21 +127,21 @@ impl WrittenFiles {
 
     /// Returns the range for a scan of all files of the table: in those, rows of later commits are merged, too.
     #[must_use]
-    pub(super) fn range_in_all_files(&self) -> CommitRange {
+    pub(in crate::plan) fn range_in_all_files(&self) -> CommitRange {
         let blocks = InstantRange::ClosedClosed { start: None, end: None };
         CommitRange { blocks, rows: InstantRange::ExactMatch(self.instants.clone()), own_base_rows: false }
     }
 
     /// Returns the range for reading without merging; `own_base_rows` as in [`CommitRange`].
     #[must_use]
-    pub(super) fn range_of_changes(&self, own_base_rows: bool) -> CommitRange {
+    pub(in crate::plan) fn range_of_changes(&self, own_base_rows: bool) -> CommitRange {
         let rows = InstantRange::ExactMatch(self.instants.clone());
         CommitRange { blocks: rows.clone(), rows, own_base_rows }
     }
 
     /// Returns true if one of the commits has been archived.
     #[must_use]
-    pub(super) fn is_archived(&self) -> bool {
+    pub(in crate::plan) fn is_archived(&self) -> bool {
         self.is_archived
     }
 
@@ -145,7 +149,7 @@ impl WrittenFiles {
     ///
     /// # Errors
     /// `Io` if a folder cannot be listed.
-    pub(super) fn is_cleaned(&self, storage: &dyn Storage) -> Result<bool> {
+    pub(in crate::plan) fn is_cleaned(&self, storage: &dyn Storage) -> Result<bool> {
         let is_cleaned = AtomicBool::new(false);
         parallel::work_through(self.files.iter().collect(), storage.requests_at_once(), |(folder, files)| {
             if !is_cleaned.load(Ordering::Relaxed) {
@@ -160,13 +164,13 @@ impl WrittenFiles {
 
     /// Returns the size of the files in bytes, as far as commits report it.
     #[must_use]
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::plan) fn bytes(&self) -> u64 {
         self.files.values().flat_map(BTreeMap::values).flatten().fold(0, |sum, len| sum.saturating_add(*len))
     }
 
     /// Returns the partitions with data files, in order.
     #[must_use]
-    pub(super) fn partitions(&self) -> Vec<&str> {
+    pub(in crate::plan) fn partitions(&self) -> Vec<&str> {
         self.files.keys().map(String::as_str).collect()
     }
 
@@ -175,7 +179,7 @@ impl WrittenFiles {
     ///
     /// # Errors
     /// Errors of `len_of`.
-    pub(super) fn files_in(
+    pub(in crate::plan) fn files_in(
         &self,
         partition: &str,
         len_of: &dyn Fn(&str, Option<u64>) -> Result<u64>,
@@ -199,7 +203,7 @@ fn up_to(end: Option<&TimelinePosition>) -> InstantRange {
 
 /// Returns the size in a write statistic; `None` if it has none, as with some writers, or one that no data file can
 /// have.
-pub(super) fn reported_len(bytes: Option<i64>) -> Option<u64> {
+pub(in crate::plan) fn reported_len(bytes: Option<i64>) -> Option<u64> {
     bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0)
 }
 

@@ -14,7 +14,7 @@ use mortice_merge::config::{ReadOptions, TableConfig};
 use mortice_storage::{Storage, StorageOptions};
 
 /// A table whose files are listed.
-pub(super) struct Lister<'a> {
+pub(in crate::plan) struct Lister<'a> {
     /// The URI of the table.
     pub uri: &'a str,
     /// The storage options.
@@ -34,7 +34,7 @@ pub(super) struct Lister<'a> {
 impl<'a> Lister<'a> {
     /// Whether the table has this partition of a metadata table, complete.
     #[must_use]
-    pub(super) fn has(&self, partition: &str) -> bool {
+    pub(in crate::plan) fn has(&self, partition: &str) -> bool {
         self.config.metadata_partitions.iter().any(|one| one == partition)
     }
 
@@ -42,7 +42,7 @@ impl<'a> Lister<'a> {
     ///
     /// # Errors
     /// As for [`metadata::open`].
-    pub(super) fn metadata_table(&self) -> std::result::Result<&'a MetadataTable, Arc<Error>> {
+    pub(in crate::plan) fn metadata_table(&self) -> std::result::Result<&'a MetadataTable, Arc<Error>> {
         let open = || {
             metadata::open((self.uri, self.storage), self.storage_options, self.timeline, self.options)
                 .map_err(Arc::new)
@@ -54,7 +54,7 @@ impl<'a> Lister<'a> {
     ///
     /// # Errors
     /// Errors of listing storage, if storage is listed.
-    pub(super) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(PartitionListing, ListingSource)> {
+    pub(in crate::plan) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(PartitionListing, ListingSource)> {
         let listing = if !self.has(FILES) {
             ListingSource::Storage
         } else if !self.options.metadata {

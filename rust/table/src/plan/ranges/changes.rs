@@ -5,16 +5,16 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::changed_files::{ChangeKind, FoundChange, WrittenFile, changes_in};
-use super::file_slices::{PartitionCounts, SelectedSlices};
-use super::open_table::OpenTable;
-use super::path_columns::RowKind;
-use super::query::ScanRequest;
-use super::query_kind::{CommitBounds, RowForm};
-use super::query_options::QueryOptions;
-use super::query_plan::changes_schema;
-use super::scan::Scan;
 use crate::file_group::files_of;
 use crate::file_group::{BaseFile, FileSlice, FileSystemView, LogFile, PartitionFiles};
+use crate::plan::open_table::OpenTable;
+use crate::plan::path_columns::RowKind;
+use crate::plan::query::ScanRequest;
+use crate::plan::query_kind::{CommitBounds, RowForm};
+use crate::plan::query_options::QueryOptions;
+use crate::plan::query_plan::changes_schema;
+use crate::plan::scan::Scan;
+use crate::plan::slices::file_slices::{PartitionCounts, SelectedSlices};
 use crate::split::{ChangeSource, FileGroupChange, Query, Split};
 use crate::timeline::TimelineRange;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -64,7 +64,7 @@ impl OpenTable {
 
     /// Returns the contents of the table's change logs, and the range of a query of changes, up to the first pending
     /// commit if `holes` blocks.
-    pub(super) fn range_of_changes(&self, bounds: &CommitBounds) -> Result<(CdcMode, TimelineRange)> {
+    pub(in crate::plan) fn range_of_changes(&self, bounds: &CommitBounds) -> Result<(CdcMode, TimelineRange)> {
         let Some(mode) = self.config.cdc else {
             let message = "the table has no change log: hoodie.table.cdc.enabled is not true; use an incremental query";
             return Err(Error::unsupported(message).in_file(&self.uri));

@@ -36,7 +36,7 @@ const CHANGING: [&str; 12] = [
 
 /// The change that one commit made to one file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FoundChange {
+pub(in crate::plan) struct FoundChange {
     /// The requested time of the commit.
     pub instant: RequestedTime,
     /// The partition.
@@ -48,11 +48,11 @@ pub(super) struct FoundChange {
 }
 
 /// The path of a file that a commit wrote, relative to the table, and its size if it is reported.
-pub(super) type WrittenFile = (String, Option<u64>);
+pub(in crate::plan) type WrittenFile = (String, Option<u64>);
 
 /// ChangeKind a commit changed a file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ChangeKind {
+pub(in crate::plan) enum ChangeKind {
     /// It wrote a base file of new rows.
     Inserted(WrittenFile),
     /// It deleted all rows of the base file that `before` wrote.
@@ -86,7 +86,7 @@ pub(super) enum ChangeKind {
 ///
 /// # Errors
 /// `Unsupported` if a commit rewrote rows without a change log; errors of reading the metadata.
-pub(super) fn changes_in(timeline: &Timeline, timeline_range: &TimelineRange) -> Result<Vec<FoundChange>> {
+pub(in crate::plan) fn changes_in(timeline: &Timeline, timeline_range: &TimelineRange) -> Result<Vec<FoundChange>> {
     let mut changes = Vec::new();
     timeline.visit_writes_in(timeline_range, &mut |write, metadata| {
         add_changes(write, metadata, &mut changes).map_err(|error| error.at_instant(&write.requested_time))

@@ -6,12 +6,12 @@ use arrow_schema::{DataType, Schema};
 
 use super::file_slices::{PartitionCounts, SelectedSlices};
 use super::lister::Lister;
-use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
-use super::query_options::QueryOptions;
 use crate::bootstrap;
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles};
 use crate::metadata_table::{COLUMN_STATS, DataSkipping, MetadataTable, RECORD_INDEX};
+use crate::plan::open_table::OpenTable;
+use crate::plan::query_options::QueryOptions;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_formats::filter::{Filter, KeyFilter};
@@ -19,7 +19,7 @@ use mortice_merge::config::TimelineLayout;
 
 impl OpenTable {
     /// Returns the slices that a view selects in each selected partition, and the valid instants.
-    pub(super) fn slices<'t>(
+    pub(in crate::plan) fn slices<'t>(
         &'t self,
         as_of: Option<&RequestedTime>,
         choose: fn(&FileSystemView<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
@@ -79,11 +79,11 @@ impl OpenTable {
     }
 
     /// Adds the source files to slices with skeleton files of a bootstrap.
-    pub(super) fn attach_sources(&self, slices: &mut [FileSlice]) -> Result<()> {
+    pub(in crate::plan) fn attach_sources(&self, slices: &mut [FileSlice]) -> Result<()> {
         bootstrap::attach(self.storage.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
     }
 
-    pub(super) fn lister(&self) -> Lister<'_> {
+    pub(in crate::plan) fn lister(&self) -> Lister<'_> {
         let Self { uri, storage_options, storage, config, timeline, options, metadata, .. } = self;
         Lister { uri, storage_options, storage, config, timeline, options, metadata }
     }
@@ -97,7 +97,7 @@ impl OpenTable {
     }
 
     /// Leaves out slices without rows of the keys that a filter names, by the record index; and a description of what it found.
-    pub(super) fn by_record_index(
+    pub(in crate::plan) fn by_record_index(
         &self,
         slices: &mut Vec<FileSlice>,
         types: &Schema,
@@ -127,7 +127,7 @@ impl OpenTable {
 
     /// Prunes slices whose files have no matching row, by column statistics. Returns a description of the result.
     /// `over_logs` is true if log records are read.
-    pub(super) fn by_column_stats(
+    pub(in crate::plan) fn by_column_stats(
         &self,
         slices: &mut Vec<FileSlice>,
         types: &Schema,
@@ -156,13 +156,13 @@ impl OpenTable {
     }
 
     /// Returns the filter on partition paths; `None` if all partitions are read.
-    pub(super) fn partition_filter(&self, types: &Schema, filter: &Filter) -> Result<Option<PartitionFilter>> {
+    pub(in crate::plan) fn partition_filter(&self, types: &Schema, filter: &Filter) -> Result<Option<PartitionFilter>> {
         let found = PartitionFilter::new(&self.config, types, filter)?;
         Ok(Some(found).filter(|_| self.options.prune && !filter.is_empty()))
     }
 
     /// Returns the column that stored keys are equal to, if its type can be recovered from its string.
-    pub(super) fn key_field(&self, types: &Schema) -> Option<String> {
+    pub(in crate::plan) fn key_field(&self, types: &Schema) -> Option<String> {
         let (_, field) = types.fields().find(self.config.key_field()?)?;
         let is_exact = matches!(field.data_type(), DataType::Utf8 | DataType::Int32 | DataType::Int64);
         is_exact.then(|| field.name().clone())

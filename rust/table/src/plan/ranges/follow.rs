@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::open_table::OpenTable;
-use super::query_kind::{FullScanFallback, IncrementalRange, IncrementalRows};
-use super::query_options::QueryOptions;
-use super::scan::Scan;
 use super::written_files::{SkippedWrites, WrittenFiles};
+use crate::plan::open_table::OpenTable;
+use crate::plan::query_kind::{FullScanFallback, IncrementalRange, IncrementalRows};
+use crate::plan::query_options::QueryOptions;
+use crate::plan::scan::Scan;
 use crate::timeline::{self, MetadataPart, Timeline, TimelineRange};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::TimelinePosition;

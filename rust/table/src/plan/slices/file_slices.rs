@@ -10,26 +10,26 @@ use mortice_base::error::Error;
 
 /// The slices that a query reads.
 #[derive(Default)]
-pub(super) struct SelectedSlices {
-    pub(super) slices: Vec<FileSlice>,
-    pub(super) instants: InstantFilter,
-    pub(super) range: Option<CommitRange>,
-    pub(super) partitions: PartitionCounts,
-    pub(super) listing: ListingSource,
+pub(in crate::plan) struct SelectedSlices {
+    pub(in crate::plan) slices: Vec<FileSlice>,
+    pub(in crate::plan) instants: InstantFilter,
+    pub(in crate::plan) range: Option<CommitRange>,
+    pub(in crate::plan) partitions: PartitionCounts,
+    pub(in crate::plan) listing: ListingSource,
     /// Whether uncommitted blocks are in shared log files and are recognised by their instants, for either layout of the timeline.
-    pub(super) commits_by_block: bool,
+    pub(in crate::plan) commits_by_block: bool,
 }
 
 /// The numbers of partitions that a query reads and skips.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct PartitionCounts {
-    pub(super) read: usize,
-    pub(super) pruned: usize,
+pub(in crate::plan) struct PartitionCounts {
+    pub(in crate::plan) read: usize,
+    pub(in crate::plan) pruned: usize,
 }
 
 /// The source of the file listing.
 #[derive(Debug, Clone, Default)]
-pub(super) enum ListingSource {
+pub(in crate::plan) enum ListingSource {
     /// Storage: the table has no metadata table.
     #[default]
     Storage,
