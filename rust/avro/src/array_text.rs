@@ -64,8 +64,8 @@ pub fn dates_of_strings(strings: &StringArray) -> ArrayRef {
     Arc::new(strings.iter().map(|text| text.and_then(java_text::parse_date)).collect::<Date32Array>())
 }
 
-/// Numbers, and strings of numbers, as decimals, rounded HALF_UP; null where one is no number or does not fit. Floats go by their
-/// shortest strings. [`mortice_base::ErrorKind::Unsupported`] for other types.
+/// Numbers, and strings of numbers, as decimals, rounded HALF_UP; null where one is no number or does not fit. Floats
+/// go by their shortest strings. [`mortice_base::ErrorKind::Unsupported`] for other types.
 pub fn decimals_of(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef> {
     let places = u32::try_from(scale).unwrap_or(0);
     let parse = |text: &str| java_text::parse_decimal(text.trim(), places);

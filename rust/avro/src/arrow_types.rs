@@ -1,7 +1,8 @@
 //! Which Arrow type an Avro type becomes.
 //!
-//! [`ArrowMapping::Table`] is what Spark's `SchemaConverters` make of a schema, so that Spark takes the columns as they are;
-//! [`ArrowMapping::File`] keeps the file's own units and `fixed`. Hudi's VECTOR is a list of numbers in both. Everything is nullable but the keys of maps.
+//! [`ArrowMapping::Table`] is what Spark's `SchemaConverters` make of a schema, so that Spark takes the columns as they
+//! are; [`ArrowMapping::File`] keeps the file's own units and `fixed`. Hudi's VECTOR is a list of numbers in both.
+//! Everything is nullable but the keys of maps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +29,8 @@ pub enum ArrowMapping {
 /// The Arrow schema of a record schema.
 ///
 /// # Errors
-/// `InvalidTable` where the schema is no record; `Unsupported` where a type has no Arrow type (a decimal of more than 38
-/// digits), naming the field.
+/// `InvalidTable` where the schema is no record; `Unsupported` where a type has no Arrow type (a decimal of more than
+/// 38 digits), naming the field.
 pub fn arrow_schema(schema: &Schema, types: ArrowMapping) -> Result<ArrowSchema> {
     Ok(ArrowSchema::new(struct_fields(schema.as_record()?, types, "")?))
 }
@@ -92,7 +93,8 @@ pub(super) fn under(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// The number that a union of numbers becomes, if it is one: Spark makes int and long a long, float and double a double.
+/// The number that a union of numbers becomes, if it is one: Spark makes int and long a long, float and double a
+/// double.
 pub(super) fn number_of_union(branches: &[Type]) -> Option<DataType> {
     let long = |ty: &Type| whole(ty) == Some(64);
     let int = |ty: &Type| whole(ty) == Some(32);
@@ -118,8 +120,8 @@ pub(super) fn whole(ty: &Type) -> Option<u32> {
     }
 }
 
-/// The Arrow field of an Avro type. A type of Hudi's that Spark lacks is named in its metadata under [`HUDI_TYPE`], as in the
-/// schemas of Hudi's Spark reader.
+/// The Arrow field of an Avro type. A type of Hudi's that Spark lacks is named in its metadata under [`HUDI_TYPE`], as
+/// in the schemas of Hudi's Spark reader.
 pub(super) fn field(name: &str, ty: &Type, types: ArrowMapping, path: &str) -> Result<FieldRef> {
     let field = Field::new(name, data_type(ty, types, path)?, true);
     let hudi_type = match ty.non_null() {

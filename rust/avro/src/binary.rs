@@ -17,8 +17,8 @@ pub fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// The fewest bytes of big-endian two's complement that mean the same, one at least (`BigInteger.toByteArray`): a decimal's
-/// bytes.
+/// The fewest bytes of big-endian two's complement that mean the same, one at least (`BigInteger.toByteArray`): a
+/// decimal's bytes.
 #[must_use]
 pub fn shortest(bytes: &[u8]) -> &[u8] {
     match bytes {

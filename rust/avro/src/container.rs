@@ -42,8 +42,8 @@ impl<'a> Container<'a> {
     /// Reads the header.
     ///
     /// # Errors
-    /// `CorruptLog` where the bytes are no container; `Unsupported` where the codec is another than `null` and `deflate`, by name;
-    /// what [`Schema::parse`] says of the schema.
+    /// `CorruptLog` where the bytes are no container; `Unsupported` where the codec is another than `null` and
+    /// `deflate`, by name; what [`Schema::parse`] says of the schema.
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
         if cursor.take(MAGIC.len()).ok() != Some(MAGIC.as_slice()) {
@@ -101,8 +101,8 @@ impl<'a> Container<'a> {
         &self.schema
     }
 
-    /// Reads all records into one batch: the named top-level fields in that order, or all of them. A wanted field that the
-    /// schema lacks is an error; look with [`Container::schema`] first.
+    /// Reads all records into one batch: the named top-level fields in that order, or all of them. A wanted field that
+    /// the schema lacks is an error; look with [`Container::schema`] first.
     ///
     /// # Errors
     /// `CorruptLog` where a block is damaged; `InvalidArgument` for a field that is not there.

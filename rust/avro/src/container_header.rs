@@ -1,8 +1,8 @@
 //! The header of an Avro object container file, and the file that is written with it.
 //!
-//! Java's `DataFileWriter` writes the records of one metadata file as one block. Hudi sets no codec, and then Java writes
-//! no `avro.codec` entry. A header that was read keeps its entries in their order, so that an unchanged record gives the
-//! bytes of the file that it was read from.
+//! Java's `DataFileWriter` writes the records of one metadata file as one block. Hudi sets no codec, and then Java
+//! writes no `avro.codec` entry. A header that was read keeps its entries in their order, so that an unchanged record
+//! gives the bytes of the file that it was read from.
 
 use std::io::Write as _;
 

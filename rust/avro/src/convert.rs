@@ -26,7 +26,8 @@ use super::arrow_types::{ArrowMapping, whole};
 use super::plan::{DecimalPlan, DecimalSource, NumberPlan, TextPlan, ValuePlan};
 use super::types::{Decimal as DecimalType, Type, Vector};
 
-/// How a value of one type is read as another; none where no rule leads there. Neither is null, union, array, map or record.
+/// How a value of one type is read as another; none where no rule leads there. Neither is null, union, array, map or
+/// record.
 pub(super) fn convert(writer: &Type, reader: &Type, types: ArrowMapping) -> Option<ValuePlan> {
     match reader {
         Type::Boolean => (*writer == Type::Boolean).then_some(ValuePlan::Boolean),

@@ -47,9 +47,9 @@ impl Decoder {
     /// Appends a row for each datum, in the order given, which need not be that of the content.
     ///
     /// # Errors
-    /// `CorruptLog`, with the offset in the content, where a datum is not what the writer's schema says, ends before its
-    /// fields do or passes the end of the content (bytes left over in a datum are fine); `MemoryLimit` where a column of text or
-    /// items passes 2 GiB or 2^31. After an error the decoder has to be dropped.
+    /// `CorruptLog`, with the offset in the content, where a datum is not what the writer's schema says, ends before
+    /// its fields do or passes the end of the content (bytes left over in a datum are fine); `MemoryLimit` where a
+    /// column of text or items passes 2 GiB or 2^31. After an error the decoder has to be dropped.
     pub fn decode(&mut self, content: &[u8], datums: &[Datum]) -> Result<()> {
         if u32::try_from(content.len()).is_err() {
             return Err(Error::invalid_argument("a content of more than 4 GiB"));
@@ -99,8 +99,8 @@ impl Decoder {
     }
 }
 
-/// The datums of the next group, on their way from memory. In lockstep the first look at each would be a miss in another
-/// place; so their cache lines are asked for while this group is decoded, a few before each of its fields.
+/// The datums of the next group, on their way from memory. In lockstep the first look at each would be a miss in
+/// another place; so their cache lines are asked for while this group is decoded, a few before each of its fields.
 struct PrefetchedDatums<'a> {
     content: &'a [u8],
     datums: std::slice::Iter<'a, Datum>,
@@ -195,7 +195,8 @@ mod tests {
         }
     }
 
-    /// Short ones are copied as they are read, others found first: what a length begins with must not be taken for all of it.
+    /// Short ones are copied as they are read, others found first: what a length begins with must not be taken for all
+    /// of it.
     #[test]
     fn strings_of_every_length_are_read_and_stepped_over() {
         let fields = r#"{"name":"a","type":"string"},{"name":"b","type":["null","string"]},{"name":"c","type":"int"}"#;

@@ -1,7 +1,8 @@
 //! A field's default, from JSON to Avro's own bytes, so that the columns that read data read defaults too.
 //!
-//! Avro's JSON of defaults: bytes and fixed are strings whose characters are the bytes (U+0000 to U+00FF), and a union's default
-//! belongs to its first branch; the first branch that it fits is taken here, as newer releases of Avro do.
+//! Avro's JSON of defaults: bytes and fixed are strings whose characters are the bytes (U+0000 to U+00FF), and a
+//! union's default belongs to its first branch; the first branch that it fits is taken here, as newer releases of Avro
+//! do.
 
 use serde_json::Value;
 

@@ -1,8 +1,9 @@
-//! Numbers, decimals and dates as text, the way Java writes and reads them: Hudi's rewrite of a record turns numbers into
-//! strings with `toString` and takes floats to doubles through their text.
+//! Numbers, decimals and dates as text, the way Java writes and reads them: Hudi's rewrite of a record turns numbers
+//! into strings with `toString` and takes floats to doubles through their text.
 //!
-//! `Double.toString`: the shortest digits that name the number, but at least two, nearest to it; plain from 10^-3 up to 10^7, scientific
-//! (`1.0E7`) outside. Up to JDK 18, and so where Spark 3.5 and 4 mostly run, large whole numbers have more: see [`whole`].
+//! `Double.toString`: the shortest digits that name the number, but at least two, nearest to it; plain from 10^-3 up to
+//! 10^7, scientific (`1.0E7`) outside. Up to JDK 18, and so where Spark 3.5 and 4 mostly run, large whole numbers have
+//! more: see [`whole`].
 
 use std::fmt::{LowerExp, Write as _};
 use std::str::FromStr;
@@ -63,8 +64,8 @@ pub(super) fn float_to_double(value: f32) -> f64 {
     float(value).as_str().parse().unwrap_or_else(|_| f64::from(value))
 }
 
-/// Whole numbers of more bits than are significant, below 2^63: their digits, without those that the lost bits make up for
-/// (`FloatingDecimal.BinaryToASCIIBuffer.dtoa`). The float 3.0E10 is 30000001024, of which `3.0000001E10` is left.
+/// Whole numbers of more bits than are significant, below 2^63: their digits, without those that the lost bits make up
+/// for (`FloatingDecimal.BinaryToASCIIBuffer.dtoa`). The float 3.0E10 is 30000001024, of which `3.0000001E10` is left.
 fn whole(value: f64, significant_bits: u32) -> Option<ShortText> {
     let exponent = u32::try_from((value.to_bits() >> 52) & 0x7FF).ok()?.checked_sub(1023)?;
     if !(significant_bits..=62).contains(&exponent) {

@@ -1,8 +1,8 @@
 //! Where a datum is being read: one lane for one datum.
 //!
-//! Reads are checked against the whole content, so that eight bytes can be looked at where a number has two, and the last
-//! records of a content alone take the slow way. That a datum is not left is checked wherever a length or a count is
-//! believed, and once more at its end. Avro: int and long are zig-zag varints, float and double little-endian.
+//! Reads are checked against the whole content, so that eight bytes can be looked at where a number has two, and the
+//! last records of a content alone take the slow way. That a datum is not left is checked wherever a length or a count
+//! is believed, and once more at its end. Avro: int and long are zig-zag varints, float and double little-endian.
 
 use mortice_base::error::{Error, Result};
 
@@ -15,7 +15,8 @@ const SEVENS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 
 /// One datum in a content: read up to `at`, not beyond `end`. `at` never passes the end of the content.
 ///
-/// What can fail goes on a cold way, which gets the lane as a copy: its address must not be taken, or it would live in memory.
+/// What can fail goes on a cold way, which gets the lane as a copy: its address must not be taken, or it would live in
+/// memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lane<'a> {
     pub(super) content: &'a [u8],
@@ -153,7 +154,8 @@ impl<'a> Lane<'a> {
         Ok(value)
     }
 
-    /// Numbers of more than eight bytes; and byte by byte those in the last bytes of the content. Gives where they end, too.
+    /// Numbers of more than eight bytes; and byte by byte those in the last bytes of the content. Gives where they end,
+    /// too.
     #[inline(never)]
     fn long_varint(self) -> Result<(u64, u32)> {
         if let Some((value, bytes)) = self.window().and_then(nine_or_ten) {
@@ -274,9 +276,9 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// The count that begins a block of array items or map entries; 0 ends them. A negative count is followed by the bytes
-    /// that the block takes, which are given too. `least` is the fewest bytes of an item: no count may promise more
-    /// items than the datum can hold, nor more than `MAX_EMPTY` where items take no bytes.
+    /// The count that begins a block of array items or map entries; 0 ends them. A negative count is followed by the
+    /// bytes that the block takes, which are given too. `least` is the fewest bytes of an item: no count may promise
+    /// more items than the datum can hold, nor more than `MAX_EMPTY` where items take no bytes.
     #[inline]
     pub(super) fn block(&mut self, least: usize) -> Result<(usize, Option<usize>)> {
         const MAX_EMPTY: u64 = 65_536;

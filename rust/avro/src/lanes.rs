@@ -1,5 +1,5 @@
-//! Sixty-four datums read in lockstep: a field of each before the next field of any. What each field costs to dispatch is
-//! paid once for all of them, no read waits for the one before it, and a null mask of theirs is one word.
+//! Sixty-four datums read in lockstep: a field of each before the next field of any. What each field costs to dispatch
+//! is paid once for all of them, no read waits for the one before it, and a null mask of theirs is one word.
 
 use super::lane::{Lane, MIDDLING, SHORT};
 use mortice_base::error::{Error, Result};
@@ -95,8 +95,8 @@ impl<'a> Lanes<'a> {
         Ok(())
     }
 
-    /// Fills a slot from each lane that has a value: it is active and, where `TAGGED`, the tag in front of it is `tags.1` and not
-    /// that of null, `tags.0`. Every other slot is passed. Gives a bit for each lane that has a value.
+    /// Fills a slot from each lane that has a value: it is active and, where `TAGGED`, the tag in front of it is
+    /// `tags.1` and not that of null, `tags.0`. Every other slot is passed. Gives a bit for each lane that has a value.
     #[inline(always)]
     pub(super) fn fill<const TAGGED: bool, S: SlotSource>(
         &mut self,
@@ -123,8 +123,8 @@ impl<'a> Lanes<'a> {
         Ok(there)
     }
 
-    /// As [`Lanes::fill`], of values that can be decoded from the bytes ahead. Nothing is called from the loop, so that all of
-    /// it stays in registers. None, and no lane moved, if one value cannot.
+    /// As [`Lanes::fill`], of values that can be decoded from the bytes ahead. Nothing is called from the loop, so that
+    /// all of it stays in registers. None, and no lane moved, if one value cannot.
     #[inline(always)]
     pub(super) fn peek<const TAGGED: bool, S: PeekValue>(
         &mut self,
@@ -184,7 +184,8 @@ impl<'a> Lanes<'a> {
     /// `out` has to have [`ROOM`] for them. None, and no lane moved, where a value is longer than a block or its bytes
     /// cannot be decoded so.
     ///
-    /// Lengths are not held against the ends of datums: that is seen at the end of a group, and all is within the content.
+    /// Lengths are not held against the ends of datums: that is seen at the end of a group, and all is within the
+    /// content.
     #[inline(always)]
     pub(super) fn copy_short<const TAGGED: bool>(
         &mut self,
@@ -250,7 +251,8 @@ impl<'a> Lanes<'a> {
         Some((active & !nulls, to))
     }
 
-    /// Steps over values that are a length and as many bytes, and tells where those lie. Lanes without a value have no bytes.
+    /// Steps over values that are a length and as many bytes, and tells where those lie. Lanes without a value have no
+    /// bytes.
     #[inline(always)]
     pub(super) fn spans<const TAGGED: bool>(&mut self, tags: (Option<u8>, u8), spans: &mut LaneRanges) -> Result<u64> {
         let content = self.content;
@@ -275,8 +277,8 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// A list whose items are being found: from where it goes on, where its lane ends, where the next item is noted, and how
-/// many there are left.
+/// A list whose items are being found: from where it goes on, where its lane ends, where the next item is noted, and
+/// how many there are left.
 #[derive(Clone, Copy, Default)]
 struct List {
     at: u32,
@@ -286,10 +288,10 @@ struct List {
 }
 
 impl Lanes<'_> {
-    /// Steps over the lists of the lanes in `there`, an item of each before the next item of any. Tells from where to where
-    /// each item goes, list by list, and, in `ends`, after how many items each list ends, counted from `base`; gives how
-    /// many there are. None, and no lane moved, where a list is longer than one short block, as which writers give a short
-    /// list, or is not sound.
+    /// Steps over the lists of the lanes in `there`, an item of each before the next item of any. Tells from where to
+    /// where each item goes, list by list, and, in `ends`, after how many items each list ends, counted from `base`;
+    /// gives how many there are. None, and no lane moved, where a list is longer than one short block, as which writers
+    /// give a short list, or is not sound.
     #[inline(always)]
     pub(super) fn find_items(
         &mut self,
@@ -340,8 +342,8 @@ impl Lanes<'_> {
         Some(total)
     }
 
-    /// Reads the counts of the lists: how many items there are in all, and how many lists that have some, which are noted
-    /// in `order`.
+    /// Reads the counts of the lists: how many items there are in all, and how many lists that have some, which are
+    /// noted in `order`.
     fn begin_lists(
         &self,
         there: u64,
@@ -476,9 +478,9 @@ impl LaneRanges {
         Self { at: [0; LANES], len: [0; LANES], total: 0 }
     }
 
-    /// Copies the bytes of so many spans to the head of `out`, one after the other, and notes where each ends, counted from
-    /// `base`. Short ones are copied as blocks, and what is too much is written over by the next; so `out` has to have room
-    /// for a block more.
+    /// Copies the bytes of so many spans to the head of `out`, one after the other, and notes where each ends, counted
+    /// from `base`. Short ones are copied as blocks, and what is too much is written over by the next; so `out` has to
+    /// have room for a block more.
     #[inline(always)]
     pub(super) fn copy(&self, content: &[u8], out: &mut [u8], ends: &mut [i32], base: i32) {
         let mut to = 0_usize;
@@ -541,7 +543,8 @@ pub(super) trait PeekValue {
     /// What is kept of each value.
     type Slot: Default;
 
-    /// The value at the head of the bytes, how many of them it takes, and whether that is so: where not, it has to be read.
+    /// The value at the head of the bytes, how many of them it takes, and whether that is so: where not, it has to be
+    /// read.
     fn peek(&self, ahead: &[u8; 16]) -> (Self::Slot, u32, bool);
 }
 

@@ -8,8 +8,10 @@
 //! - [`Schema`] is the parsed tree, [`arrow_schema`] what it is in Arrow;
 //! - [`DecodeProgram`] resolves writer against reader by Hudi's rules, and knows what to read and what to step over;
 //! - [`Decoder`] reads 64 records in lockstep, a field of each before the next field of any;
-//! - [`Encoder`] writes rows of Arrow batches as records, [`hudi_schema`] is the schema that Hudi would give their columns;
-//! - [`Container`] reads Avro's object container files, which hold commit metadata and plans; [`ContainerHeader`] writes them;
+//! - [`Encoder`] writes rows of Arrow batches as records, [`hudi_schema`] is the schema that Hudi would give their
+//!   columns;
+//! - [`Container`] reads Avro's object container files, which hold commit metadata and plans; [`ContainerHeader`]
+//!   writes them;
 //! - [`Value`] is one datum as a tree, decoded and encoded by a schema: for metadata, of which a file holds one record.
 
 mod array_text;

@@ -1,8 +1,9 @@
 //! Schema JSON to tree.
 //!
-//! A name with a dot is a full name; any other takes the enclosing namespace. A reference without a dot is looked up in the
-//! enclosing namespace, then without one (as Avro's Java parser does). A logical type that does not fit its type is ignored,
-//! as the specification asks. Recursive types, and trees too deep or too large to be columns, are refused here.
+//! A name with a dot is a full name; any other takes the enclosing namespace. A reference without a dot is looked up in
+//! the enclosing namespace, then without one (as Avro's Java parser does). A logical type that does not fit its type is
+//! ignored, as the specification asks. Recursive types, and trees too deep or too large to be columns, are refused
+//! here.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +16,8 @@ use mortice_base::error::{Error, Result};
 
 /// Levels that a tree may have, references followed.
 const MAX_DEPTH: usize = 64;
-/// Types that a tree may hold, references followed: twenty records that each hold the former twice are a million columns.
+/// Types that a tree may hold, references followed: twenty records that each hold the former twice are a million
+/// columns.
 const MAX_TYPES: usize = 65_536;
 /// Branches that a union may have: their tags take one byte.
 const MAX_BRANCHES: usize = 64;
@@ -177,7 +179,8 @@ impl Parser {
         self.define(name, tree)
     }
 
-    /// Some writers put a field's logical type beside its type instead of inside it; Avro does not look there, nor do we.
+    /// Some writers put a field's logical type beside its type instead of inside it; Avro does not look there, nor do
+    /// we.
     fn field_type(&mut self, field: &Map<String, Value>, namespace: &str, level: usize) -> Result<Tree> {
         self.parse(member(field, "type", "field")?, namespace, level + 1)
     }

@@ -1,5 +1,5 @@
-//! What is to be done with the bytes of a value: the tree that resolving a writer's type against a reader's gives, and from which
-//! columns are built. Plans are plain values: they read nothing and hold no rows.
+//! What is to be done with the bytes of a value: the tree that resolving a writer's type against a reader's gives, and
+//! from which columns are built. Plans are plain values: they read nothing and hold no rows.
 
 use std::sync::Arc;
 

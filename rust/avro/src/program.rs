@@ -1,4 +1,5 @@
-//! A writer's schema, a reader's schema and the columns wanted, compiled once into what a decoder does with each record.
+//! A writer's schema, a reader's schema and the columns wanted, compiled once into what a decoder does with each
+//! record.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use mortice_base::error::{Error, Result};
 pub enum RequestedColumn {
     /// The field's value.
     Value(String),
-    /// The position of the field's bytes in the content, as `offset << 32 | length` (`UInt64`, null where the field is), for a
-    /// field that was written as string or bytes: record keys are indexed so without being copied.
+    /// The position of the field's bytes in the content, as `offset << 32 | length` (`UInt64`, null where the field
+    /// is), for a field that was written as string or bytes: record keys are indexed so without being copied.
     Position(String),
 }
 
@@ -41,13 +42,13 @@ pub struct DecodeProgram {
 }
 
 impl DecodeProgram {
-    /// Compiles a program that gives the wanted columns, in that order. Fields of the writer that nobody wants are stepped over,
-    /// those behind the last wanted one not even that.
+    /// Compiles a program that gives the wanted columns, in that order. Fields of the writer that nobody wants are
+    /// stepped over, those behind the last wanted one not even that.
     ///
     /// # Errors
-    /// `InvalidArgument` where the reader's schema has no field of a wanted name; `InvalidTable` where a schema is no record, or
-    /// the writer lacks a field that has neither default nor null; `Unsupported` where no rule leads from the writer's type of a
-    /// field to the reader's. Fields that nobody wants are not looked at.
+    /// `InvalidArgument` where the reader's schema has no field of a wanted name; `InvalidTable` where a schema is no
+    /// record, or the writer lacks a field that has neither default nor null; `Unsupported` where no rule leads from
+    /// the writer's type of a field to the reader's. Fields that nobody wants are not looked at.
     pub fn compile(writer: &Schema, reader: &Schema, columns: &[RequestedColumn], types: ArrowMapping) -> Result<Self> {
         let (written, read) = (writer.as_record()?, reader.as_record()?);
         let mut plans: Vec<ColumnPlan> = Vec::with_capacity(columns.len());

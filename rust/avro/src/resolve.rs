@@ -1,10 +1,10 @@
 //! A writer's type against a reader's: the plan by which what was written becomes what is wanted.
 //!
-//! These are Hudi's rules, not Avro's (`HoodieAvroUtils.rewriteRecordWithNewSchema`, `HoodieSchemaRepair`): fields go by
-//! their case-sensitive names, aliases and the names of nested records do not count, a field that the writer lacks is its
-//! default, or null where it may be, and a null is delivered even where the reader's type has none. What single values turn
-//! into is in `convert`. Unions of several types have to be the same on both sides, but for those of Hudi's own records,
-//! which it reads by Avro's rules.
+//! These are Hudi's rules, not Avro's (`HoodieAvroUtils.rewriteRecordWithNewSchema`, `HoodieSchemaRepair`): fields go
+//! by their case-sensitive names, aliases and the names of nested records do not count, a field that the writer lacks
+//! is its default, or null where it may be, and a null is delivered even where the reader's type has none. What single
+//! values turn into is in `convert`. Unions of several types have to be the same on both sides, but for those of Hudi's
+//! own records, which it reads by Avro's rules.
 
 use std::collections::HashMap;
 
@@ -79,8 +79,8 @@ fn items(before: &[Type], writer: &Type, reader: &Type, types: ArrowMapping, pat
     let parts = || before.iter().chain([writer]);
     let least = parts().fold(0_usize, |sum, part| sum.saturating_add(part.least_bytes()));
     let steps = skip_all(parts());
-    // Inner blocks may say how many bytes they take, which is not to be believed where items are read; and without bytes
-    // there is nothing to be found.
+    // Inner blocks may say how many bytes they take, which is not to be believed where items are read; and without
+    // bytes there is nothing to be found.
     let is_plain = least > 0 && steps.iter().all(SkipStep::is_plain);
     Ok(ItemsPlan { plan, least, steps: is_plain.then_some(steps) })
 }

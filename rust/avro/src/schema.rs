@@ -26,8 +26,8 @@ impl Schema {
     /// Parses a schema's JSON.
     ///
     /// # Errors
-    /// `InvalidTable` where it is not an Avro schema; `Unsupported` where it is recursive or too deep or too large to be
-    /// columns (more than 64 levels or 65,536 types, references counted as often as they occur).
+    /// `InvalidTable` where it is not an Avro schema; `Unsupported` where it is recursive or too deep or too large to
+    /// be columns (more than 64 levels or 65,536 types, references counted as often as they occur).
     pub fn parse(text: &str) -> Result<Self> {
         Ok(Self { root: parse::parse(text)?, text: text.into() })
     }
@@ -99,8 +99,8 @@ impl Schema {
         self.with_fields(self.as_record()?.fields.iter().filter(kept).cloned().collect())
     }
 
-    /// The same record with the named `["null", "string"]` fields (default null) in front, in that order; fields of those
-    /// names that it already had are dropped. So the meta columns of Hudi come before a table's own.
+    /// The same record with the named `["null", "string"]` fields (default null) in front, in that order; fields of
+    /// those names that it already had are dropped. So the meta columns of Hudi come before a table's own.
     ///
     /// # Errors
     /// `InvalidTable` where the schema is no record.

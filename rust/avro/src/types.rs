@@ -1,8 +1,9 @@
 //! Avro's types as a tree: what the parser builds and everything else in this module reads.
 //!
-//! Logical types are types of their own here (`Date`, `TimestampMicros`, …), since readers care for what a value means more
-//! than for how it is stored. Named types are shared by reference, and a schema is never recursive (the parser sees to it),
-//! so that a tree can be traversed without checks. Rules: the Avro specification, "Schema Declaration" and "Logical Types".
+//! Logical types are types of their own here (`Date`, `TimestampMicros`, …), since readers care for what a value means
+//! more than for how it is stored. Named types are shared by reference, and a schema is never recursive (the parser
+//! sees to it), so that a tree can be traversed without checks. Rules: the Avro specification, "Schema Declaration" and
+//! "Logical Types".
 
 use std::sync::Arc;
 
@@ -181,7 +182,8 @@ impl Field {
         Self { name: name.to_owned(), ty: Type::String.nullable(), default: Some(Value::Null) }
     }
 
-    /// The same field, null a value of it. A default is one of the first branch's values, so that branch stays the first.
+    /// The same field, null a value of it. A default is one of the first branch's values, so that branch stays the
+    /// first.
     #[must_use]
     pub fn nullable(self) -> Self {
         let ty = match self.default {

@@ -13,7 +13,8 @@ use super::types::{Decimal, Field, Record, Type};
 use mortice_base::cursor::Cursor;
 use mortice_base::error::{Error, Result};
 
-/// Values that a datum may have beyond the number of its bytes. Only types without bytes (null, empty records) get there.
+/// Values that a datum may have beyond the number of its bytes. Only types without bytes (null, empty records) get
+/// there.
 const MAX_FREE_VALUES: usize = 1024;
 
 /// A value of any Avro type, or of JSON. Borrows from the bytes and the schema that it was decoded from.
@@ -227,7 +228,8 @@ pub enum UnknownMembers {
     Refuse,
 }
 
-/// Appends a value as a datum of `ty`. A member that the value lacks gets the default of its field in the schema, or null.
+/// Appends a value as a datum of `ty`. A member that the value lacks gets the default of its field in the schema, or
+/// null.
 ///
 /// # Errors
 /// `InvalidArgument`, naming the field, if the value is not one of the type.

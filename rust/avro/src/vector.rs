@@ -5,7 +5,8 @@
 //! {"type":"fixed","name":"vector_float_4","size":16,
 //!  "logicalType":"vector","dimension":4,"elementType":"FLOAT","storageBacking":"FIXED_BYTES"}
 //! ```
-//! In Arrow a vector is a list, as in Spark, whose schema has the type's name in the field's metadata under [`HUDI_TYPE`].
+//! In Arrow a vector is a list, as in Spark, whose schema has the type's name in the field's metadata under
+//! [`HUDI_TYPE`].
 
 use std::sync::Arc;
 
@@ -97,7 +98,8 @@ impl VectorShape {
         Self::from_descriptor(field.metadata().get(HUDI_TYPE)?)
     }
 
-    /// Hudi's name of the type (`HoodieSchema.Vector.toTypeDescriptor`): the element type is left out where it is FLOAT.
+    /// Hudi's name of the type (`HoodieSchema.Vector.toTypeDescriptor`): the element type is left out where it is
+    /// FLOAT.
     #[must_use]
     pub fn descriptor(self) -> String {
         match self.element {
@@ -139,8 +141,8 @@ impl VectorShape {
     /// The list array of stored vectors that follow each other, those of null rows left out.
     ///
     /// # Errors
-    /// `InvalidTable` where the bytes are not those of as many vectors as there are valid rows; `MemoryLimit` for more than
-    /// 2^31 elements.
+    /// `InvalidTable` where the bytes are not those of as many vectors as there are valid rows; `MemoryLimit` for more
+    /// than 2^31 elements.
     pub fn lists(self, bytes: &[u8], rows: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         let vectors = rows.saturating_sub(nulls.as_ref().map_or(0, NullBuffer::null_count));
         if vectors.checked_mul(self.size()) != Some(bytes.len()) {

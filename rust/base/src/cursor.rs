@@ -1,4 +1,5 @@
-//! Checked reads over a byte slice: no read passes its end, no length is believed before it is compared with what is left.
+//! Checked reads over a byte slice: no read passes its end, no length is believed before it is compared with what is
+//! left.
 //!
 //! Fixed-width integers of Hudi's log container are big-endian; Avro's are little-endian or zig-zag varints.
 

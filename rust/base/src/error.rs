@@ -1,7 +1,7 @@
 //! The one error of the crate: what went wrong, where, and what to do about it.
 //!
-//! The lowest module knows an offset, the next adds the block, the next the file, the next the instant. Each adds what it
-//! knows; what an inner module has said is never overwritten. This file imports no other module.
+//! The lowest module knows an offset, the next adds the block, the next the file, the next the instant. Each adds what
+//! it knows; what an inner module has said is never overwritten. This file imports no other module.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -189,8 +189,8 @@ impl Error {
         self
     }
 
-    /// Moves the offset into the message: it is one within something that is not part of the file, such as a decompressed
-    /// block. Another offset can be added then.
+    /// Moves the offset into the message: it is one within something that is not part of the file, such as a
+    /// decompressed block. Another offset can be added then.
     #[must_use]
     pub fn with_offset_in(mut self, whole: &str) -> Self {
         if let Some(offset) = self.0.location.offset.take() {

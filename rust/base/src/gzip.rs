@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 pub const MAX_RATIO: usize = 1032;
 /// How a gzip member begins: its magic and the method deflate.
 const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
-/// Of libdeflate's levels the fastest whose results are not longer than those of zlib's default level 6, which Hudi uses.
+/// Of libdeflate's levels the fastest whose results are not longer than those of zlib's default level 6, which Hudi
+/// uses.
 const LEVEL: i32 = 5;
 
 /// Compresses contents, each into one gzip member.
@@ -47,8 +48,8 @@ impl GzipCompressor {
     }
 }
 
-/// Fills `content` with what one gzip member has. Returns false, with any bytes in `content`, for all else: a content of
-/// another length, damage, what may be a second member; [`inflate_stream`] takes it then, or finds the error.
+/// Fills `content` with what one gzip member has. Returns false, with any bytes in `content`, for all else: a content
+/// of another length, damage, what may be a second member; [`inflate_stream`] takes it then, or finds the error.
 pub fn inflate_member(decompressor: &mut Decompressor, gzip: &[u8], content: &mut [u8]) -> bool {
     // libdeflate stops after the first member. What looks like the beginning of another is seldom one.
     let is_one = gzip.get(1..).is_some_and(|after| memmem::find(after, &MEMBER).is_none());

@@ -1,6 +1,8 @@
-//! The progress of the table service that this process runs: how much of its work is done. A command shows it on a terminal.
+//! The progress of the table service that this process runs: how much of its work is done. A command shows it on a
+//! terminal.
 //!
-//! There is one for the process, as a command runs one service. Services that run at the same time add up, which no result depends on.
+//! There is one for the process, as a command runs one service. Services that run at the same time add up, which no
+//! result depends on.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -6,8 +6,8 @@
 use arrow_array::{Array, LargeStringArray, StringArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 
-/// A string array over bytes that have been seen to be UTF-8 between any two neighbouring ends. None where the ends do not
-/// begin with 0, do not ascend or pass the bytes, or the nulls are not as many as the values.
+/// A string array over bytes that have been seen to be UTF-8 between any two neighbouring ends. None where the ends do
+/// not begin with 0, do not ascend or pass the bytes, or the nulls are not as many as the values.
 ///
 /// # Safety
 /// What lies between two neighbours in `ends` is UTF-8.
@@ -19,7 +19,8 @@ pub unsafe fn strings(ends: ScalarBuffer<i32>, bytes: Buffer, nulls: Option<Null
     }
     // SAFETY: there is an end at least, the first is 0, and they ascend.
     let ends = unsafe { OffsetBuffer::new_unchecked(ends) };
-    // SAFETY: the last end is within the bytes, the nulls are as many as the values, and the values are UTF-8: the caller's duty.
+    // SAFETY: the last end is within the bytes, the nulls are as many as the values, and the values are UTF-8: the
+    // caller's duty.
     Some(unsafe { StringArray::new_unchecked(ends, bytes, nulls) })
 }
 

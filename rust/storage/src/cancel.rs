@@ -1,7 +1,7 @@
 //! Ends blocking waits early: on a signal, and when the stream that a thread reads for is closed.
 //!
-//! A wait checks both every [`POLL`]. Threads that work for another one share its token (see [`CancelToken::child`]), so
-//! that an interrupt in the main thread ends their waits, too.
+//! A wait checks both every [`POLL`]. Threads that work for another one share its token (see [`CancelToken::child`]),
+//! so that an interrupt in the main thread ends their waits, too.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -58,7 +58,8 @@ impl FailingStore {
 /// Folders whose stores fail when they are opened by their URI.
 static FAILING: Mutex<BTreeMap<String, InjectedFailure>> = Mutex::new(BTreeMap::new());
 
-/// All stores of a folder that are opened by its URI, while this is held, stop working together, as those of one process.
+/// All stores of a folder that are opened by its URI, while this is held, stop working together, as those of one
+/// process.
 pub struct FailingFolder {
     uri: String,
     failure: InjectedFailure,

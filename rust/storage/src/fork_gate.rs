@@ -1,8 +1,9 @@
 //! Keeps a process from being forked while another thread holds a lock or initialises a static that the child needs.
 //!
-//! A forked child has only the thread that forked it. A lock that another thread held stays locked in the child forever.
-//! So short critical sections of process-wide state run inside of the gate ([`enter`]), and a fork waits until they have
-//! ended ([`before_fork`]). All waits have a limit: a fork that has waited too long goes on, as it would without a gate.
+//! A forked child has only the thread that forked it. A lock that another thread held stays locked in the child
+//! forever. So short critical sections of process-wide state run inside of the gate ([`enter`]), and a fork waits until
+//! they have ended ([`before_fork`]). All waits have a limit: a fork that has waited too long goes on, as it would
+//! without a gate.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

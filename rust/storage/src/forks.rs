@@ -2,8 +2,8 @@
 
 use super::fork_gate;
 
-/// Waits, up to 10 s, until no other thread holds a lock that a child needs, and ends the clients that a child could not
-/// use. To be called by the thread that forks.
+/// Waits, up to 10 s, until no other thread holds a lock that a child needs, and ends the clients that a child could
+/// not use. To be called by the thread that forks.
 pub fn before_fork() {
     fork_gate::before_fork();
     #[cfg(feature = "hdfs")]

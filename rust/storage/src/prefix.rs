@@ -18,7 +18,8 @@ pub struct PrefixSource {
 }
 
 impl PrefixSource {
-    /// Returns the first `len` bytes; [`mortice_base::ErrorKind::InvalidTable`] if the file is shorter than it was when planned.
+    /// Returns the first `len` bytes; [`mortice_base::ErrorKind::InvalidTable`] if the file is shorter than it was when
+    /// planned.
     pub fn new(whole: Arc<dyn FileSource>, len: u64) -> Result<Self> {
         if whole.len() < len {
             let message = format!(

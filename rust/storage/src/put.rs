@@ -86,8 +86,8 @@ pub trait FileStore: Storage {
     /// Errors of the storage.
     fn delete(&self, path: &str) -> Result<()>;
 
-    /// Makes sure that [`Self::delete`] of this path would remove a file of the table: a regular file that no symbolic link leads out of
-    /// the root. A file that is not there is no error. Stores without links have nothing to check.
+    /// Makes sure that [`Self::delete`] of this path would remove a file of the table: a regular file that no symbolic
+    /// link leads out of the root. A file that is not there is no error. Stores without links have nothing to check.
     ///
     /// # Errors
     /// `InvalidTable` if it would not; errors of the storage.
@@ -101,8 +101,8 @@ pub trait FileStore: Storage {
     /// Errors of the storage.
     fn create_folder(&self, path: &str) -> Result<()>;
 
-    /// Removes a folder and those below it that hold no file, on storage that has folders. Folders with files stay, and one that is
-    /// not there is no error.
+    /// Removes a folder and those below it that hold no file, on storage that has folders. Folders with files stay, and
+    /// one that is not there is no error.
     ///
     /// # Errors
     /// Those of the store.

@@ -34,8 +34,8 @@ pub trait FileSource: Send + Sync {
     /// Returns the size in bytes when the file was opened.
     fn len(&self) -> u64;
 
-    /// Returns the bytes of `range`, which must be within the file, otherwise [`mortice_base::ErrorKind::Internal`]. A mapped file
-    /// returns a slice of its mapping, others fetch the bytes.
+    /// Returns the bytes of `range`, which must be within the file, otherwise [`mortice_base::ErrorKind::Internal`]. A
+    /// mapped file returns a slice of its mapping, others fetch the bytes.
     fn read(&self, range: Range<u64>) -> Result<Bytes>;
 
     /// Returns the recommended number of bytes per read of a sequential scan; `None` if ranges of all sizes cost the

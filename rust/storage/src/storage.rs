@@ -8,8 +8,8 @@ use mortice_base::error::Result;
 /// The default number of concurrent requests: enough to hide latency, few enough to be no burden.
 const AT_ONCE: usize = 32;
 
-/// A storage with a root folder. Paths are relative to it, with parts separated by `/`, and may have any Unicode characters and
-/// spaces; `""` is the root.
+/// A storage with a root folder. Paths are relative to it, with parts separated by `/`, and may have any Unicode
+/// characters and spaces; `""` is the root.
 pub trait Storage: Send + Sync {
     /// Returns the root's path or URI, for messages.
     fn root(&self) -> &str;
@@ -21,7 +21,8 @@ pub trait Storage: Send + Sync {
     fn open(&self, path: &str) -> Result<Arc<dyn FileSource>>;
 
     /// Opens a file of known size. No request is sent if the storage does not need one: a missing or changed file is
-    /// then an error of its first read ([`mortice_base::ErrorKind::FileCleaned`], [`mortice_base::ErrorKind::FileChanged`]).
+    /// then an error of its first read ([`mortice_base::ErrorKind::FileCleaned`],
+    /// [`mortice_base::ErrorKind::FileChanged`]).
     ///
     /// # Errors
     /// As for [`Storage::open`].

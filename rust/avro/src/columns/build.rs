@@ -1,5 +1,5 @@
-//! Creates the column of a plan: the only place where kinds are distinguished. Each reading below is compiled into a column of
-//! its own.
+//! Creates the column of a plan: the only place where kinds are distinguished. Each reading below is compiled into a
+//! column of its own.
 
 use std::io::Write as _;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The trait of all columns, and what all have in common: the tag of a union before the value, and the null mask.
 //!
-//! A column is asked for a group of lanes, a run of items or a single value, never for one value through a table of functions in
-//! a loop; the loops are written once here and compiled for each column.
+//! A column is asked for a group of lanes, a run of items or a single value, never for one value through a table of
+//! functions in a loop; the loops are written once here and compiled for each column.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::NullBuffer;
@@ -13,8 +13,8 @@ use super::super::plan::UnionTags;
 use super::validity::BitBuffer;
 use mortice_base::error::Result;
 
-/// A column being filled. Every call appends exactly the rows that it is asked for, or fails; a column that has failed is
-/// good for nothing but to be dropped.
+/// A column being filled. Every call appends exactly the rows that it is asked for, or fails; a column that has failed
+/// is good for nothing but to be dropped.
 pub(in super::super) trait Column: Send {
     /// A row from each lane, null where the lane is not active.
     fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()>;
@@ -153,8 +153,8 @@ fn read_tag(tags: UnionTags, lane: &mut Lane<'_>) -> Result<bool> {
     }
 }
 
-/// Fills a slot from each lane that has a value. The two shapes that nearly all columns have are compiled each for itself, with
-/// the reading of the value inside the loop; what is left goes the long way.
+/// Fills a slot from each lane that has a value. The two shapes that nearly all columns have are compiled each for
+/// itself, with the reading of the value inside the loop; what is left goes the long way.
 #[inline(always)]
 pub(super) fn fill<S: SlotSource>(
     tags: UnionTags,

@@ -2,8 +2,8 @@
 //!
 //! Items have no framing: where one begins is known once the preceding one has been scanned. So the items of sixty-four
 //! lists are stepped over first, the first items of all lists, then the second ones, so that no step waits for the one
-//! before it; those found are read in lockstep. Long lists, and items that hold lists themselves, are read one after the
-//! other; a block of them costs one call.
+//! before it; those found are read in lockstep. Long lists, and items that hold lists themselves, are read one after
+//! the other; a block of them costs one call.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub(super) trait ItemColumns: Send {
     fn finish(&mut self, data_type: &DataType, ends: OffsetBuffer<i32>, nulls: Option<NullBuffer>) -> Result<ArrayRef>;
 }
 
-/// The most items of no bytes (nulls, records without fields) in a batch: nothing else bounds the memory that they take as
-/// rows of the reader's schema, where defaults may fill them.
+/// The most items of no bytes (nulls, records without fields) in a batch: nothing else bounds the memory that they take
+/// as rows of the reader's schema, where defaults may fill them.
 const MOST_EMPTY: usize = 1 << 20;
 
 /// Lists of items.

@@ -14,8 +14,8 @@ use super::column::{ColumnValues, FastPathCounter, fill, peek, spans_of};
 use super::slots::SlotBuffer;
 use mortice_base::error::{Error, Result};
 
-/// How a number is read. The common ones are types of their own, whose reading is compiled into the loop over the lanes;
-/// a closure does for the others.
+/// How a number is read. The common ones are types of their own, whose reading is compiled into the loop over the
+/// lanes; a closure does for the others.
 pub(super) trait ReadNumber: Send {
     type Native: ArrowNativeType;
 

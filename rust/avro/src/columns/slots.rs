@@ -1,9 +1,9 @@
 //! Memory of columns, used again.
 //!
-//! A batch takes megabytes and lives for microseconds. Allocating them again each time makes the allocator give pages back to
-//! the system and the system clear them again, which costs more than decoding does, in threads above all. So the memory of
-//! a batch is recycled when its last reference is dropped, in any thread, and is overwritten. Slots are set to zero
-//! once, when they come to be.
+//! A batch takes megabytes and lives for microseconds. Allocating them again each time makes the allocator give pages
+//! back to the system and the system clear them again, which costs more than decoding does, in threads above all. So
+//! the memory of a batch is recycled when its last reference is dropped, in any thread, and is overwritten. Slots are
+//! set to zero once, when they come to be.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,12 +1,12 @@
-//! Text that has been seen to be UTF-8 when it came, while it still lay in the nearest cache, and becomes a string array
-//! without being looked at again.
+//! Text that has been seen to be UTF-8 when it came, while it still lay in the nearest cache, and becomes a string
+//! array without being looked at again.
 //!
 //! **The invariant.** While `is_sound`, for every two neighbours of `ends` the bytes between them are UTF-8. Only
 //! [`SoundText::append`] and [`SoundText::append_empty`] write `bytes` and `ends`, and
 //! 1. what is appended lies between the last end and the new last end, which `append` holds to be the bytes that it
 //!    counted;
-//! 2. these bytes are ASCII, or UTF-8 as a whole with every new end between two characters; otherwise `is_sound` is false
-//!    from then on;
+//! 2. these bytes are ASCII, or UTF-8 as a whole with every new end between two characters; otherwise `is_sound` is
+//!    false from then on;
 //!
 //! Ends are looked at once more, as numbers, before an array is made of them.
 
@@ -43,8 +43,8 @@ impl Default for SoundText {
 }
 
 impl SoundText {
-    /// Appends `count` values of `len` bytes in all. `write` gets room for the bytes and `slack` more, room for an end of
-    /// each value, and where the first value begins.
+    /// Appends `count` values of `len` bytes in all. `write` gets room for the bytes and `slack` more, room for an end
+    /// of each value, and where the first value begins.
     #[inline(always)]
     pub(super) fn append(
         &mut self,
@@ -63,9 +63,9 @@ impl SoundText {
         Ok(())
     }
 
-    /// Appends `count` values of what bytes they turn out to have: `write` gets `room` for them, room for an end of each
-    /// value, and where the first value begins, and gives how many bytes it has written, or that it cannot. Nothing is
-    /// appended then, nor where 2 GiB might be passed.
+    /// Appends `count` values of what bytes they turn out to have: `write` gets `room` for them, room for an end of
+    /// each value, and where the first value begins, and gives how many bytes it has written, or that it cannot.
+    /// Nothing is appended then, nor where 2 GiB might be passed.
     #[inline(always)]
     pub(super) fn append_some<T>(
         &mut self,

@@ -1,5 +1,5 @@
-//! Strings and bytes as Avro has them, a length and as many bytes. Short ones are copied as they are read; where there are
-//! others, it is found first where they lie, so that how much room they need is known.
+//! Strings and bytes as Avro has them, a length and as many bytes. Short ones are copied as they are read; where there
+//! are others, it is found first where they lie, so that how much room they need is known.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::NullBuffer;

@@ -17,9 +17,9 @@ impl Encoder {
     /// An encoder of batches of an Arrow schema.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the field: a column that no field has the name of, or that has it twice; a field without
-    /// a column, default or null; a type that cannot be written without loss. `InvalidTable` where the Avro schema is no
-    /// record or a default does not fit its field.
+    /// `InvalidArgument`, naming the field: a column that no field has the name of, or that has it twice; a field
+    /// without a column, default or null; a type that cannot be written without loss. `InvalidTable` where the Avro
+    /// schema is no record or a default does not fit its field.
     pub fn new(schema: &Schema, columns: &ArrowSchema) -> Result<Self> {
         let encoder = Self { schema: schema.clone() };
         encoder.encode(&RecordBatch::new_empty(columns.clone().into()), &mut Vec::new(), &mut Vec::new())?;
@@ -29,9 +29,10 @@ impl Encoder {
     /// Appends a datum for each row to `out`, and to `ends` where in `out` it ends.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming row and field: null where the schema requires a value; a value that does not fit (a decimal of
-    /// too many digits, a time that is not a multiple of the schema's unit, a string that is not a symbol of an enum). Also
-    /// what [`Self::new`] refuses, of a batch of another schema. After an error `out` and `ends` are as they were.
+    /// `InvalidArgument`, naming row and field: null where the schema requires a value; a value that does not fit (a
+    /// decimal of too many digits, a time that is not a multiple of the schema's unit, a string that is not a symbol of
+    /// an enum). Also what [`Self::new`] refuses, of a batch of another schema. After an error `out` and `ends` are as
+    /// they were.
     pub fn encode(&self, batch: &RecordBatch, out: &mut Vec<u8>, ends: &mut Vec<usize>) -> Result<()> {
         let writer = bind::record(self.schema.as_record()?, batch.schema().fields(), batch.columns(), "")?;
         let before = (out.len(), ends.len());

@@ -1,4 +1,5 @@
-//! The Avro schema that Hudi's Spark writer gives columns (`HoodieSparkSchemaConverters`, `HoodieAvroUtils.sanitizeName`).
+//! The Avro schema that Hudi's Spark writer gives columns (`HoodieSparkSchemaConverters`,
+//! `HoodieAvroUtils.sanitizeName`).
 //!
 //! | Arrow | Avro |
 //! |---|---|

@@ -75,8 +75,8 @@ impl ColumnWriter for RecordWriter {
     }
 }
 
-/// A union of several types, in the form in which it is decoded: a struct of which one member is set. Asked for null, or
-/// where no member is set, it writes the branch null.
+/// A union of several types, in the form in which it is decoded: a struct of which one member is set. Asked for null,
+/// or where no member is set, it writes the branch null.
 pub(super) struct UnionWriter {
     pub(super) nulls: Option<NullBuffer>,
     pub(super) null_index: Option<i64>,

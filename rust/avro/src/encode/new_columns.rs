@@ -8,7 +8,8 @@ use crate::arrow_types::under;
 use crate::types::Field;
 use mortice_base::error::{Error, Result};
 
-/// Refuses columns that a table cannot get, at any depth: rows with them could not be written, or the table could not be read.
+/// Refuses columns that a table cannot get, at any depth: rows with them could not be written, or the table could not
+/// be read.
 ///
 /// # Errors
 /// `InvalidArgument`, naming the column.
@@ -17,8 +18,8 @@ pub fn check_new_columns(columns: &Fields, path: &str) -> Result<()> {
     columns.iter().try_for_each(|column| check_type(column.data_type(), &under(path, column.name())))
 }
 
-/// Refuses names that are there twice, and new ones that differ from others in case alone: Spark, and so Hudi, cannot read a table that
-/// has both. `own` are the columns that the table has.
+/// Refuses names that are there twice, and new ones that differ from others in case alone: Spark, and so Hudi, cannot
+/// read a table that has both. `own` are the columns that the table has.
 ///
 /// # Errors
 /// `InvalidArgument`, naming the column.

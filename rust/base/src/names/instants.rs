@@ -1,4 +1,5 @@
-//! The two times of an instant, and positions between instants, as types: a time of one kind cannot be passed as the other.
+//! The two times of an instant, and positions between instants, as types: a time of one kind cannot be passed as the
+//! other.
 //!
 //! | type | is | stored in |
 //! |---|---|---|

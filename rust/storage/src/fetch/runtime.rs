@@ -141,7 +141,8 @@ impl<T: Clone> PendingResult<T> {
     /// Waits for the result. Any number of threads may wait.
     ///
     /// # Errors
-    /// [`ErrorKind::Interrupted`] after a signal or a cancellation; [`ErrorKind::Internal`] if the I/O thread has ended.
+    /// [`ErrorKind::Interrupted`] after a signal or a cancellation; [`ErrorKind::Internal`] if the I/O thread has
+    /// ended.
     pub(crate) fn wait(&self) -> Result<T> {
         loop {
             let value = self.state.lock();

@@ -105,7 +105,8 @@ impl FileStore for HdfsStorage {
             let list = move |client: Client| async move { empty_folders(&client, inside).await };
             self.handle.run(&full, list)?
         };
-        // The deepest ones first. A folder that got a file meanwhile is not deleted, as that would need a recursive deletion.
+        // The deepest ones first. A folder that got a file meanwhile is not deleted, as that would need a recursive
+        // deletion.
         for folder in folders.into_iter().rev() {
             let full = folder.clone();
             let delete = move |client: Client| async move { client.delete(&folder, false).await.map(|_| ()) };

@@ -3,8 +3,8 @@
 //! A crash leaves at most a temporary file (`.NAME.….tmp`). A link is exclusive. A conditional replacement by version
 //! is made under a lock of the folder (`flock`), which all writers of this library take.
 //!
-//! Hadoop's local file system keeps a checksum beside each file that it writes (`.NAME.crc`), and refuses a file that does not fit it; one
-//! without a checksum is read. A checksum goes before its file is replaced or removed.
+//! Hadoop's local file system keeps a checksum beside each file that it writes (`.NAME.crc`), and refuses a file that
+//! does not fit it; one without a checksum is read. A checksum goes before its file is replaced or removed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -116,7 +116,8 @@ impl FileStore for LocalStorage {
     }
 }
 
-/// Makes sure that a path is that of a regular file below `root`, after all links of its folder are followed, or of none.
+/// Makes sure that a path is that of a regular file below `root`, after all links of its folder are followed, or of
+/// none.
 fn check_removable(root: &Path, path: &Path) -> Result<()> {
     let refused = |what: &str| {
         let message = format!("{what}: it is not deleted, and nothing else was");
@@ -220,8 +221,8 @@ fn version_at(path: &Path) -> Result<Option<FileVersion>> {
     }
 }
 
-/// Creates an empty file. It is complete at once and needs no temporary file: Hudi would take one beside a marker for a marker, and
-/// fail.
+/// Creates an empty file. It is complete at once and needs no temporary file: Hudi would take one beside a marker for a
+/// marker, and fail.
 fn create_empty(path: &Path) -> Result<PutOutcome> {
     let could_not = |error| failed("could not create the file", error, path);
     make_folder_of(path)?;

@@ -63,8 +63,8 @@ pub(crate) struct ConvertedOptions {
 /// user gave to mortice, are not looked up.
 ///
 /// # Errors
-/// [`mortice_base::ErrorKind::Unsupported`] for an unsupported setting or class, [`mortice_base::ErrorKind::InvalidArgument`] for an invalid
-/// value; both name the setting.
+/// [`mortice_base::ErrorKind::Unsupported`] for an unsupported setting or class,
+/// [`mortice_base::ErrorKind::InvalidArgument`] for an invalid value; both name the setting.
 pub(crate) fn translate(
     settings: &BTreeMap<String, String>,
     uri: &ObjectUri,

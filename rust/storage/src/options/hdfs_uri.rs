@@ -1,5 +1,5 @@
-//! URIs of HDFS: `hdfs://NAMENODE[:PORT]/PATH`, `hdfs://NAMESERVICE/PATH`, `hdfs:///PATH` of the default file system, and
-//! `viewfs://MOUNTTABLE/PATH`.
+//! URIs of HDFS: `hdfs://NAMENODE[:PORT]/PATH`, `hdfs://NAMESERVICE/PATH`, `hdfs:///PATH` of the default file system,
+//! and `viewfs://MOUNTTABLE/PATH`.
 //!
 //! Paths are not percent-decoded, as in Hadoop's `Path`.
 

@@ -37,8 +37,8 @@ impl ObjectOptions {
     /// Reads the options of the table at `uri`, and the environment of this process.
     ///
     /// # Errors
-    /// [`mortice_base::ErrorKind::InvalidArgument`] for invalid names and values, with a suggestion, [`mortice_base::ErrorKind::Unsupported`]
-    /// for unsupported Hadoop settings. No message contains a secret.
+    /// [`mortice_base::ErrorKind::InvalidArgument`] for invalid names and values, with a suggestion,
+    /// [`mortice_base::ErrorKind::Unsupported`] for unsupported Hadoop settings. No message contains a secret.
     pub fn parse(uri: &str, options: &BTreeMap<String, String>) -> Result<Self> {
         let Some(parsed) = ObjectUri::parse(uri)? else {
             return Err(Error::invalid_argument("not a URI of an object store").in_file(uri));

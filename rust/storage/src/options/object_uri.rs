@@ -68,7 +68,8 @@ impl ObjectUri {
     /// Parses a URI; `None` if its scheme is not one of an object store.
     ///
     /// # Errors
-    /// [`mortice_base::ErrorKind::InvalidArgument`] if it has no bucket, an invalid key, or credentials, which the message omits.
+    /// [`mortice_base::ErrorKind::InvalidArgument`] if it has no bucket, an invalid key, or credentials, which the
+    /// message omits.
     pub fn parse(uri: &str) -> Result<Option<Self>> {
         let Some((scheme, rest)) = uri.split_once("://") else { return Ok(None) };
         let scheme = scheme.to_ascii_lowercase();

@@ -42,8 +42,8 @@ impl<'a> BucketConf<'a> {
 /// no errors. The bool is true if the settings select credentials, so that those of the environment are ignored.
 ///
 /// # Errors
-/// [`mortice_base::ErrorKind::Unsupported`] for an unsupported setting or class, [`mortice_base::ErrorKind::InvalidArgument`] for an invalid
-/// value; both name the setting.
+/// [`mortice_base::ErrorKind::Unsupported`] for an unsupported setting or class,
+/// [`mortice_base::ErrorKind::InvalidArgument`] for an invalid value; both name the setting.
 pub(crate) fn options(
     conf: HadoopConf<'_>,
     bucket: &str,

@@ -105,7 +105,8 @@ impl KeySources<'_> {
     /// Returns the keys of the configuration, with or without their token; `None` if there are none.
     ///
     /// # Errors
-    /// [`mortice_base::ErrorKind::InvalidArgument`] if a part is missing, [`mortice_base::ErrorKind::Unsupported`] if they are in a keystore.
+    /// [`mortice_base::ErrorKind::InvalidArgument`] if a part is missing, [`mortice_base::ErrorKind::Unsupported`] if
+    /// they are in a keystore.
     pub(crate) fn configured(&self) -> Result<Option<Options>> {
         match self.temporary()? {
             Some(keys) => Ok(Some(keys)),
