@@ -1,5 +1,5 @@
-//! Columns through the records' Avro form: encoded as records, and decoded again. So the encoder's rules say what a schema takes, and
-//! defaults, casts and refusals are the same as in Avro blocks.
+//! Columns through the records' Avro form: encoded as records, and decoded again. So the encoder's rules say what a
+//! schema takes, and defaults, casts and refusals are the same as in Avro blocks.
 
 use std::sync::Arc;
 

@@ -13,10 +13,11 @@ use super::stored::{stored, stored_schema};
 use mortice_avro::{ArrowMapping, Encoder, Field, Schema, arrow_schema};
 use mortice_base::error::{Error, Result};
 
-/// Converts batches to the columns that a parquet file of a record schema stores. Columns are matched to fields by name.
+/// Converts batches to the columns that a parquet file of a record schema stores. Columns are matched to fields by
+/// name.
 ///
-/// Columns of the file's own types are passed on as they are. A column that a value could be refused of is encoded as Avro and
-/// decoded again, so that [`Encoder`] alone says what a schema takes.
+/// Columns of the file's own types are passed on as they are. A column that a value could be refused of is encoded as
+/// Avro and decoded again, so that [`Encoder`] alone says what a schema takes.
 #[derive(Debug)]
 pub struct ParquetColumns {
     schema: Schema,
@@ -32,7 +33,8 @@ impl ParquetColumns {
     /// Creates a converter for a record schema.
     ///
     /// # Errors
-    /// `InvalidTable` if the schema is not a record; `Unsupported`, naming the field, for types that have no Arrow type.
+    /// `InvalidTable` if the schema is not a record; `Unsupported`, naming the field, for types that have no Arrow
+    /// type.
     pub fn new(schema: &Schema, lists: ListStructure) -> Result<Self> {
         let types = arrow_schema(schema, ArrowMapping::File)?;
         let stored = stored_schema(schema, lists)?;

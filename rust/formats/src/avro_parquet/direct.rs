@@ -1,7 +1,7 @@
 //! Columns converted to the Arrow type of an Avro type, without the Avro form in between.
 //!
-//! Only where no value can be refused and none changes: the rules are those of the encoder (`avro::encode::bind`). For every
-//! other column the answer is none, and the encoder decides, which names row and field.
+//! Only where no value can be refused and none changes: the rules are those of the encoder (`avro::encode::bind`). For
+//! every other column the answer is none, and the encoder decides, which names row and field.
 
 use std::sync::Arc;
 

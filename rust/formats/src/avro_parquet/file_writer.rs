@@ -20,7 +20,8 @@ use mortice_base::error::{Error, Result};
 /// Bytes of a row group: parquet-mr's default.
 pub const ROW_GROUP_BYTES: usize = 128 << 20;
 
-/// Writes batches of [`ParquetColumns`] as a parquet file. The rows of a row group are in memory, encoded and compressed, until it is complete.
+/// Writes batches of [`ParquetColumns`] as a parquet file. The rows of a row group are in memory, encoded and
+/// compressed, until it is complete.
 pub struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     columns: ArrowRowGroupWriterFactory,
@@ -49,8 +50,8 @@ impl RowGroup {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins a file of converted columns. A row group ends after the batch by which it has `max_row_group_bytes`. Of the
-    /// properties, compression and key-value metadata are set here.
+    /// Begins a file of converted columns. A row group ends after the batch by which it has `max_row_group_bytes`. Of
+    /// the properties, compression and key-value metadata are set here.
     ///
     /// # Errors
     /// `Unsupported`, naming the field, for types that parquet has no form for; those of `out`.

@@ -1,8 +1,9 @@
 //! The pages of column chunks, compressed by gzip as they are completed.
 //!
-//! The parquet crate's own encoder deflates a page as a stream, which is most of the work of writing. libdeflate takes a page as a
-//! whole in three fifths of the time. So the crate writes pages that are not compressed into a store of ours, which compresses
-//! them; then the sizes in their headers and in the chunk's metadata are changed to those that are written.
+//! The parquet crate's own encoder deflates a page as a stream, which is most of the work of writing. libdeflate takes
+//! a page as a whole in three fifths of the time. So the crate writes pages that are not compressed into a store of
+//! ours, which compresses them; then the sizes in their headers and in the chunk's metadata are changed to those that
+//! are written.
 
 use std::io::{Cursor, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

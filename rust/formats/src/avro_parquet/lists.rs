@@ -1,5 +1,5 @@
-//! The two structures of lists in parquet (`parquet.avro.write-old-list-structure`). A file has one for all its lists: Hudi
-//! detects by the first that it finds.
+//! The two structures of lists in parquet (`parquet.avro.write-old-list-structure`). A file has one for all its lists:
+//! Hudi detects by the first that it finds.
 
 /// How lists are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,4 +1,5 @@
-//! Arrow columns as Hudi's Avro writer stores them in parquet (parquet-avro): in base files, and in parquet blocks of logs.
+//! Arrow columns as Hudi's Avro writer stores them in parquet (parquet-avro): in base files, and in parquet blocks of
+//! logs.
 //!
 //! | file | job |
 //! |---|---|

@@ -26,7 +26,8 @@ use mortice_base::error::{Error, Result};
 /// The parquet schema of a record schema.
 ///
 /// # Errors
-/// `Unsupported`, naming the field, for types that Hudi could not read from parquet (null alone, unions of several types).
+/// `Unsupported`, naming the field, for types that Hudi could not read from parquet (null alone, unions of several
+/// types).
 pub fn parquet_schema(schema: &Schema, lists: ListStructure) -> Result<SchemaDescriptor> {
     let record = schema.as_record()?;
     let root = ParquetType::group_type_builder(&record.name).with_fields(fields(&record.fields, lists, "")?).build();

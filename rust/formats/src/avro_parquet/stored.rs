@@ -1,5 +1,5 @@
-//! Columns in the form in which a parquet file of Hudi stores them: decimals are bytes (parquet would keep short ones as numbers, which
-//! Hudi does not look for), vectors too, and what the Avro schema requires is marked as required.
+//! Columns in the form in which a parquet file of Hudi stores them: decimals are bytes (parquet would keep short ones
+//! as numbers, which Hudi does not look for), vectors too, and what the Avro schema requires is marked as required.
 
 use std::sync::Arc;
 

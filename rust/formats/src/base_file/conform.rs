@@ -33,8 +33,8 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
 use mortice_avro::{self as avro, HUDI_TYPE, LogicalRecord, TYPED_VALUE, VectorShape, are_vectors, shredded_variant};
 use mortice_base::error::{Error, Result};
 
-/// The type to read a column as, so that conforming it loses nothing: INT96 times, which would overflow in nanoseconds, are
-/// read in microseconds.
+/// The type to read a column as, so that conforming it loses nothing: INT96 times, which would overflow in nanoseconds,
+/// are read in microseconds.
 pub(super) fn reading_type(file: &DataType, wanted: &DataType) -> DataType {
     match (file, wanted) {
         (DataType::Timestamp(TimeUnit::Nanosecond, zone), DataType::Timestamp(TimeUnit::Microsecond, _)) => {

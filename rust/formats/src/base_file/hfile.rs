@@ -1,8 +1,9 @@
 //! HFile base files: rows sorted by key, each an Avro record in the schema that the file info keeps under `schema`
 //! (`HoodieAvroHFileReaderImplBase`).
 //!
-//! Data blocks stream through, one at a time. A record's field `key` is blank, since the cell's own key says the same: it is put back
-//! where the field is there and empty, as Hudi does. Where a filter names exact keys, only blocks that can hold one are read.
+//! Data blocks stream through, one at a time. A record's field `key` is blank, since the cell's own key says the same:
+//! it is put back where the field is there and empty, as Hudi does. Where a filter names exact keys, only blocks that
+//! can hold one are read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn,
 use mortice_base::error::{Error, Result};
 use mortice_storage::FileSource;
 
-/// The field that a writer leaves blank (`HoodieAvroHFileReaderImplBase.KEY_FIELD_NAME`), independent of the table's key fields.
+/// The field that a writer leaves blank (`HoodieAvroHFileReaderImplBase.KEY_FIELD_NAME`), independent of the table's
+/// key fields.
 const KEY_FIELD: &str = "key";
 
 /// An HFile, its trailer, root index and file info read.
@@ -48,8 +50,8 @@ impl HFileBase {
         Ok(Self { file, path, schema, keys: None })
     }
 
-    /// Whether the field `key` holds the cells' keys, so that keys wanted of the one are keys of the others. The writer blanks it in
-    /// every record or in none, so the first tells.
+    /// Whether the field `key` holds the cells' keys, so that keys wanted of the one are keys of the others. The writer
+    /// blanks it in every record or in none, so the first tells.
     fn is_sought_by_key(&self) -> Result<bool> {
         let Some(first) = self.file.scan().next().transpose()? else { return Ok(false) };
         let program = DecodeProgram::compile(
@@ -89,8 +91,8 @@ impl BaseFile for HFileBase {
         Err(Error::unsupported("rows of an HFile cannot be read by number").in_file(&self.path))
     }
 
-    /// In an HFile, blocks without a requested key are skipped. Their number is not reported: it would take reading all of the
-    /// index.
+    /// In an HFile, blocks without a requested key are skipped. Their number is not reported: it would take reading all
+    /// of the index.
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
         let keys = wanted.index_of(KEY_FIELD).ok().and_then(|column| filter.exact_strings(column));
         let sought = || self.is_sought_by_key().map_err(|error| error.in_file(&self.path));

@@ -1,5 +1,6 @@
-//! Lists of maps as Hudi's Avro writers lay them out, which the parquet crate refuses ("Map cannot be repeated"), brought to a form
-//! that it reads. Only the schema is another: a required group adds nothing to the levels in the pages.
+//! Lists of maps as Hudi's Avro writers lay them out, which the parquet crate refuses ("Map cannot be repeated"),
+//! brought to a form that it reads. Only the schema is another: a required group adds nothing to the levels in the
+//! pages.
 //!
 //! ```text
 //! optional group f (LIST) {                    optional group f (LIST) {
@@ -11,7 +12,8 @@
 //!                                              }
 //! ```
 //!
-//! Source: LogicalTypes.md of Parquet, "Lists", backward compatibility: a repeated group that bears a type of its own is the element.
+//! Source: LogicalTypes.md of Parquet, "Lists", backward compatibility: a repeated group that bears a type of its own
+//! is the element.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! ORC base files: stripes stream through, those without a wanted row are passed over, and only the wanted columns are decoded.
+//! ORC base files: stripes stream through, those without a wanted row are passed over, and only the wanted columns are
+//! decoded.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The pages of Parquet column chunks, those of gzip inflated here.
 //!
-//! Hudi compresses base files by gzip by default, and inflating them is half of the work of reading them. The parquet crate
-//! inflates a page as a stream; libdeflate takes it as a whole, in two thirds of the time. So the crate's page reader gets
-//! metadata by which such chunks are not compressed, and what it returns is inflated before it is decoded.
+//! Hudi compresses base files by gzip by default, and inflating them is half of the work of reading them. The parquet
+//! crate inflates a page as a stream; libdeflate takes it as a whole, in two thirds of the time. So the crate's page
+//! reader gets metadata by which such chunks are not compressed, and what it returns is inflated before it is decoded.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Parquet base files: row groups stream through, those without a wanted row are passed over, and only the wanted columns'
-//! bytes are touched.
+//! Parquet base files: row groups stream through, those without a wanted row are passed over, and only the wanted
+//! columns' bytes are touched.
 //!
-//! The parquet crate panics on some damaged files. Such a panic is caught here and becomes an error that names the file; the
-//! reader it came from is not used again.
+//! The parquet crate panics on some damaged files. Such a panic is caught here and becomes an error that names the
+//! file; the reader it came from is not used again.
 
 use std::io::Read;
 use std::ops::Range;
@@ -317,8 +317,8 @@ impl ChunkReader for SourceBytes {
     }
 }
 
-/// Bytes that are read at first from a place of a file that is not mapped: the crate reads the head of a page so, of some hundred
-/// bytes, and the page itself by its length.
+/// Bytes that are read at first from a place of a file that is not mapped: the crate reads the head of a page so, of
+/// some hundred bytes, and the page itself by its length.
 const FIRST_WINDOW: u64 = 16 << 10;
 
 /// A file read from a place on, by windows that grow.

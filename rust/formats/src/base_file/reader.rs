@@ -42,26 +42,29 @@ pub trait BaseFile: Send {
         None
     }
 
-    /// A copy of the file with the same selection, for another reader of some of its columns, if [`BaseFile::column_bytes`] knows them.
+    /// A copy of the file with the same selection, for another reader of some of its columns, if
+    /// [`BaseFile::column_bytes`] knows them.
     fn again(&self) -> Option<Box<dyn BaseFile>> {
         None
     }
 
-    /// Reads only some of [`BaseFile::row_groups`]: by their numbers, all of which are there. A file that has one reads it.
+    /// Reads only some of [`BaseFile::row_groups`]: by their numbers, all of which are there. A file that has one reads
+    /// it.
     fn keep_row_groups(&mut self, _: Range<usize>) {}
 
-    /// Leaves out the row groups that hold no row that passes `filter`, which is bound to `wanted`; how many those are. Among
-    /// the rows that stay some may fail it. Asked again, it leaves out more.
+    /// Leaves out the row groups that hold no row that passes `filter`, which is bound to `wanted`; how many those are.
+    /// Among the rows that stay some may fail it. Asked again, it leaves out more.
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64>;
 
     /// The rows that are left, by their numbers in the file: ranges in order.
     fn kept_rows(&self) -> Vec<Range<u64>>;
 
-    /// Leaves out all rows but these of the file, given as [`BaseFile::kept_rows`] gives them. [`mortice_base::ErrorKind::Unsupported`] where the
-    /// format has no numbers of rows.
+    /// Leaves out all rows but these of the file, given as [`BaseFile::kept_rows`] gives them.
+    /// [`mortice_base::ErrorKind::Unsupported`] where the format has no numbers of rows.
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()>;
 
-    /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types. Columns
-    /// that the file has not are null. [`mortice_base::ErrorKind::Unsupported`] where the file's type cannot become the wanted one.
+    /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types.
+    /// Columns that the file has not are null. [`mortice_base::ErrorKind::Unsupported`] where the file's type cannot
+    /// become the wanted one.
     fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches>;
 }

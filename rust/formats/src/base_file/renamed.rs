@@ -1,5 +1,5 @@
-//! A base file whose columns have had other names than the table's are now: read under the file's names, delivered under the
-//! table's, nested fields too.
+//! A base file whose columns have had other names than the table's are now: read under the file's names, delivered
+//! under the table's, nested fields too.
 
 use std::ops::Range;
 use std::sync::Arc;

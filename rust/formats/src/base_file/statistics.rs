@@ -1,4 +1,5 @@
-//! What the footer of a parquet file says of a column: bounds and nulls of each row group, as values of the table's type.
+//! What the footer of a parquet file says of a column: bounds and nulls of each row group, as values of the table's
+//! type.
 //!
 //! | statistics | taken |
 //! |---|---|
@@ -7,8 +8,8 @@
 //! | of INT96 times | never |
 //! | no `null_count` | not known, unless the column is required |
 //!
-//! Bounds survive where a column is widened without loss and in order: not where a number has become a text. Nulls are not known
-//! where values that do not fit become nulls.
+//! Bounds survive where a column is widened without loss and in order: not where a number has become a text. Nulls are
+//! not known where values that do not fit become nulls.
 
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use super::conform::conform;
 use crate::filter::ColumnBounds;
 
-/// The bounds of a wanted column in each row group; none where nothing can be said. `file` are the columns as they are in the
-/// file.
+/// The bounds of a wanted column in each row group; none where nothing can be said. `file` are the columns as they are
+/// in the file.
 pub(super) fn bounds(metadata: &ParquetMetaData, file: &Schema, wanted: &Field) -> Option<ColumnBounds> {
     let groups = metadata.row_groups();
     let Some((_, field)) = file.fields().find(wanted.name()) else {

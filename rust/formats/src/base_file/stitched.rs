@@ -1,5 +1,6 @@
-//! A base file that a metadata-only bootstrap left: the five meta columns of a skeleton, all others in the file that the table was
-//! made of, row by row (`HoodieBootstrapFileReader`). The values of partition columns may be in the source's path only.
+//! A base file that a metadata-only bootstrap left: the five meta columns of a skeleton, all others in the file that
+//! the table was made of, row by row (`HoodieBootstrapFileReader`). The values of partition columns may be in the
+//! source's path only.
 //!
 //! | column | taken from |
 //! |---|---|
@@ -7,7 +8,8 @@
 //! | any that the source file has | there |
 //! | a partition column that it has not | the path |
 //!
-//! The two are never of the same row groups, so that what pruning leaves is kept as rows, of which both then read the same.
+//! The two are never of the same row groups, so that what pruning leaves is kept as rows, of which both then read the
+//! same.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,8 +26,9 @@ use crate::filter::BoundFilter;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
 
-/// The skeleton and its source, as one file. `path_values` are those of the partition columns. [`mortice_base::ErrorKind::InvalidTable`] where
-/// they do not have the same number of rows: the source was changed since.
+/// The skeleton and its source, as one file. `path_values` are those of the partition columns.
+/// [`mortice_base::ErrorKind::InvalidTable`] where they do not have the same number of rows: the source was changed
+/// since.
 pub fn stitched(
     skeleton: Box<dyn BaseFile>,
     source: Box<dyn BaseFile>,

@@ -1,7 +1,7 @@
 //! A Bloom filter that keys are added to (`SimpleBloomFilter`, `InternalDynamicBloomFilter`).
 //!
-//! A dynamic filter grows by a row when the last one has its number of keys, up to a number of keys in all. From then on the
-//! rows take keys in turns, and more keys are found that were never added.
+//! A dynamic filter grows by a row when the last one has its number of keys, up to a number of keys in all. From then
+//! on the rows take keys in turns, and more keys are found that were never added.
 
 use super::bits::Bits;
 use super::filter::{BloomFilter, BloomType};
@@ -174,8 +174,8 @@ mod tests {
     const DYNAMIC: &str = include_str!("../../../../tests/data/format/bloom_filter/dynamic_200_1000_murmur.txt");
     const JENKINS: &str = include_str!("../../../../tests/data/format/bloom_filter/dynamic_1000_5000_jenkins.txt");
 
-    /// Filters that Hadoop's classes wrote, which Hudi's tests compare its own with. They have far more keys than planned for, so
-    /// that the dynamic one is past its growth.
+    /// Filters that Hadoop's classes wrote, which Hudi's tests compare its own with. They have far more keys than
+    /// planned for, so that the dynamic one is past its growth.
     #[test]
     fn filters_are_byte_for_byte_hudis() {
         let keys = keys();

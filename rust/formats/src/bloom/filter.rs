@@ -11,7 +11,8 @@ use mortice_base::error::{Error, Result};
 /// The version in a header. A positive number in its place is the number of hashes of an older layout.
 const VERSION: i32 = -1;
 
-/// More hashes per key than the lowest possible rate of false positives takes: a few bytes must not make a test of a key endless.
+/// More hashes per key than the lowest possible rate of false positives takes: a few bytes must not make a test of a
+/// key endless.
 const MAX_HASHES: u32 = 2048;
 
 /// Kinds of filters (`BloomFilterTypeCode`).

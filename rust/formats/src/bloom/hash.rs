@@ -59,8 +59,8 @@ impl Hashing {
         }
     }
 
-    /// Calls `bit` with the number of a key and a bit of it, for all bits of some keys. A hash waits for the one before of its
-    /// own key alone, so that those of several keys are computed at the same time.
+    /// Calls `bit` with the number of a key and a bit of it, for all bits of some keys. A hash waits for the one before
+    /// of its own key alone, so that those of several keys are computed at the same time.
     pub(super) fn murmur_of<const KEYS: usize>(
         &self,
         keys: [&[u8]; KEYS],
@@ -88,7 +88,8 @@ impl Hashing {
     }
 }
 
-/// Remainders by two multiplications instead of a division (D. Lemire et al., "Faster remainder by direct computation").
+/// Remainders by two multiplications instead of a division (D. Lemire et al., "Faster remainder by direct
+/// computation").
 #[derive(Clone, Copy)]
 struct Divisor {
     divisor: u64,

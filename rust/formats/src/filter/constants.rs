@@ -7,11 +7,12 @@ use super::expr::{Filter, Term};
 use mortice_base::error::{Error, Result};
 
 impl Filter {
-    /// Returns the filter that remains for rows in which the columns of `constants` have the values of its only row. `None` if no
-    /// such row passes.
+    /// Returns the filter that remains for rows in which the columns of `constants` have the values of its only row.
+    /// `None` if no such row passes.
     ///
     /// # Errors
-    /// `InvalidArgument` for a literal that is not a value of its column's type; `Internal` if `constants` does not have one row.
+    /// `InvalidArgument` for a literal that is not a value of its column's type; `Internal` if `constants` does not
+    /// have one row.
     pub fn with_constants(&self, constants: &RecordBatch) -> Result<Option<Self>> {
         if self.is_empty() {
             return Ok(Some(self.clone()));

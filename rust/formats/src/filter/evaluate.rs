@@ -1,7 +1,7 @@
 //! A filter bound to a schema: which rows of a batch pass.
 //!
-//! Comparisons are Spark's: null passes no test but `is null`; NaN equals NaN and is greatest; -0.0 equals 0.0; text and
-//! bytes compare by unsigned bytes.
+//! Comparisons are Spark's: null passes no test but `is null`; NaN equals NaN and is greatest; -0.0 equals 0.0; text
+//! and bytes compare by unsigned bytes.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -36,15 +36,15 @@ pub(super) struct BoundTerm {
 }
 
 impl BoundFilter {
-    /// Binds to a schema. [`mortice_base::ErrorKind::InvalidArgument`] for unknown or nested columns and for literals that are not
-    /// exactly values of their column's type.
+    /// Binds to a schema. [`mortice_base::ErrorKind::InvalidArgument`] for unknown or nested columns and for literals
+    /// that are not exactly values of their column's type.
     pub fn bind(filter: &Filter, schema: &Schema) -> Result<Self> {
         let bound = |all: &Vec<Term>| all.iter().map(|term| BoundTerm::bind(term, schema)).collect::<Result<Vec<_>>>();
         Ok(Self { any: filter.lists().iter().map(bound).collect::<Result<_>>()? })
     }
 
-    /// A filter that every row passes which passes this one: of each list, the terms that `usable` says (column, operator).
-    /// Where a list has none, that is every row.
+    /// A filter that every row passes which passes this one: of each list, the terms that `usable` says (column,
+    /// operator). Where a list has none, that is every row.
     #[must_use]
     pub fn weakened(&self, usable: impl Fn(usize, Operator) -> bool) -> Self {
         let of = |list: &Vec<BoundTerm>| -> Vec<BoundTerm> {
@@ -66,7 +66,8 @@ impl BoundFilter {
         self.any.is_empty()
     }
 
-    /// The only strings that a column of text can have in rows that pass, sorted, each once; none where the filter does not say.
+    /// The only strings that a column of text can have in rows that pass, sorted, each once; none where the filter does
+    /// not say.
     #[must_use]
     pub fn exact_strings(&self, column: usize) -> Option<Vec<String>> {
         let mut strings = Vec::new();

@@ -1,4 +1,5 @@
-//! What a caller asks of rows: any of several lists of terms, all terms of a list (disjunctive normal form, as in pyarrow).
+//! What a caller asks of rows: any of several lists of terms, all terms of a list (disjunctive normal form, as in
+//! pyarrow).
 
 use std::collections::BTreeSet;
 use std::fmt;

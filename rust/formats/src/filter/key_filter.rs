@@ -1,7 +1,7 @@
 //! Which record keys are wanted of a log (`KeySpec`: full keys, or prefixes), and what a filter says of keys.
 //!
-//! A scan that knows the keys reads less: HFile blocks are sought in, records of other blocks are passed over once their
-//! key is known. Rows of a key never depend on another key's, so nothing but the unwanted rows changes.
+//! A scan that knows the keys reads less: HFile blocks are sought in, records of other blocks are passed over once
+//! their key is known. Rows of a key never depend on another key's, so nothing but the unwanted rows changes.
 
 use super::expr::{Filter, Literal, Operator};
 
@@ -35,7 +35,8 @@ impl KeyFilter {
         Self::Prefixes(prefixes)
     }
 
-    /// The keys that rows of a filter can have, by what it says of the column `key`: exact values in every list, or all.
+    /// The keys that rows of a filter can have, by what it says of the column `key`: exact values in every list, or
+    /// all.
     #[must_use]
     pub fn from_filter(filter: &Filter, key: &str) -> Self {
         let mut keys = Vec::new();

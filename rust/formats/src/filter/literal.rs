@@ -14,7 +14,8 @@ use chrono::Utc;
 use super::expr::Literal;
 use mortice_base::error::{Error, Result};
 
-/// The literals as an array of `kind`. [`mortice_base::ErrorKind::InvalidArgument`] where one is not exactly a value of it.
+/// The literals as an array of `kind`. [`mortice_base::ErrorKind::InvalidArgument`] where one is not exactly a value of
+/// it.
 pub(super) fn array_of(literals: &[Literal], kind: &DataType, column: &str) -> Result<ArrayRef> {
     let misfit = |literal: &Literal| {
         Error::invalid_argument(format!("a filter on column {column:?} needs a literal of type {kind}, got {literal}"))

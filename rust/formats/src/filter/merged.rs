@@ -1,7 +1,8 @@
 //! A filter asked of bounds of files whose rows become others: which groups of files can give a merged row that passes.
 //!
-//! A merged row may have each of its columns from a file of its own, where newer records fill up older ones. So of one column's
-//! terms it takes one file whose values can pass them all, and of each column such a file; not one file for all of them.
+//! A merged row may have each of its columns from a file of its own, where newer records fill up older ones. So of one
+//! column's terms it takes one file whose values can pass them all, and of each column such a file; not one file for
+//! all of them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,9 +12,9 @@ use super::prune::{ColumnBounds, and};
 use mortice_base::error::Result;
 
 impl BoundFilter {
-    /// Which of several groups of files can give a row that passes. `bounds` are those of a column, by its ordinal, in all files, and
-    /// how many rows each file has (`u64::MAX` where that is not known); none where nothing is known of the column. Groups are
-    /// ranges of files.
+    /// Which of several groups of files can give a row that passes. `bounds` are those of a column, by its ordinal, in
+    /// all files, and how many rows each file has (`u64::MAX` where that is not known); none where nothing is known of
+    /// the column. Groups are ranges of files.
     ///
     /// # Errors
     /// `InvalidArgument` where bounds cannot be compared.

@@ -1,7 +1,7 @@
 //! A filter asked of bounds: which stretches of rows (row groups, partitions) can hold a row that passes.
 //!
-//! The bounds of a column are a value that none of its values is below, and one that none is above. They need not be values
-//! of it: truncated statistics serve. Nulls and NaN lie outside of them:
+//! The bounds of a column are a value that none of its values is below, and one that none is above. They need not be
+//! values of it: truncated statistics serve. Nulls and NaN lie outside of them:
 //!
 //! | test | no row passes where |
 //! |---|---|
@@ -40,8 +40,8 @@ pub struct ColumnBounds {
 }
 
 impl BoundFilter {
-    /// Which of several stretches of so many `rows` can hold a row that passes. `bounds` tells of a column, by its ordinal in
-    /// the schema that the filter is bound to; none where nothing is known of it.
+    /// Which of several stretches of so many `rows` can hold a row that passes. `bounds` tells of a column, by its
+    /// ordinal in the schema that the filter is bound to; none where nothing is known of it.
     pub fn may_pass(&self, rows: &[u64], mut bounds: impl FnMut(usize) -> Option<ColumnBounds>) -> Result<Vec<bool>> {
         if self.any.is_empty() {
             return Ok(vec![true; rows.len()]);

@@ -5,8 +5,8 @@
 //! key: row length: short · row · family length: 00 · timestamp: long · kind: byte
 //! value · sequence number: 00
 //! ```
-//! The row is Hudi's key. Columns (family, qualifier) are empty, all cells are puts, and the sequence number is there where the file
-//! info's `KEY_VALUE_VERSION` is 1. Layout: HBase's `KeyValue`, Hudi's `HFileDataBlock`.
+//! The row is Hudi's key. Columns (family, qualifier) are empty, all cells are puts, and the sequence number is there
+//! where the file info's `KEY_VALUE_VERSION` is 1. Layout: HBase's `KeyValue`, Hudi's `HFileDataBlock`.
 
 use std::ops::Range;
 
@@ -72,11 +72,12 @@ pub(super) enum CellMatch {
     Stop,
 }
 
-/// Scans the cells, passes each key to `judge`, and returns the cells that it takes. `from` is the first key by the index.
+/// Scans the cells, passes each key to `judge`, and returns the cells that it takes. `from` is the first key by the
+/// index.
 ///
 /// # Errors
-/// `CorruptLog` where a length passes the end, or keys are not in order, with the offset in the payload; `Unsupported`, by name, for cells
-/// with columns and for deletes.
+/// `CorruptLog` where a length passes the end, or keys are not in order, with the offset in the payload; `Unsupported`,
+/// by name, for cells with columns and for deletes.
 pub(super) fn scan_cells(
     payload: &[u8],
     has_sequence: bool,

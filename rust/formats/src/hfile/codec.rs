@@ -1,4 +1,5 @@
-//! What a block's payload is compressed with. Hudi writes gzip, or nothing at all (`hoodie.hfile.compression.algorithm`).
+//! What a block's payload is compressed with. Hudi writes gzip, or nothing at all
+//! (`hoodie.hfile.compression.algorithm`).
 //!
 //! Ids are those of HBase's `Compression.Algorithm`, in the trailer once for all blocks.
 

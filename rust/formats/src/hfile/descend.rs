@@ -1,7 +1,8 @@
-//! From the root index down to the data blocks that can hold what is wanted. Index blocks that cannot lead there are not read.
+//! From the root index down to the data blocks that can hold what is wanted. Index blocks that cannot lead there are
+//! not read.
 //!
-//! With one level the root's entries are data blocks. Each further level puts index blocks in between: leaf blocks next to the data,
-//! intermediate blocks above them.
+//! With one level the root's entries are data blocks. Each further level puts index blocks in between: leaf blocks next
+//! to the data, intermediate blocks above them.
 
 use super::block::{Block, BlockKind};
 use super::codec::Codec;
@@ -32,8 +33,8 @@ impl IndexDescent<'_> {
         Ok(found)
     }
 
-    /// Goes through the entries of one index block, whose keys are below `to`. Blocks of a level follow each other in the file: so each is
-    /// read once at most, even if the index is wrong.
+    /// Goes through the entries of one index block, whose keys are below `to`. Blocks of a level follow each other in
+    /// the file: so each is read once at most, even if the index is wrong.
     fn level(
         &self,
         places: &[BlockIndexEntry],

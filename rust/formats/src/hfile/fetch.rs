@@ -1,4 +1,5 @@
-//! Ranges of an HFile. The end of the file is read once and kept: most HFiles of Hudi are smaller than a window, so that one read is all.
+//! Ranges of an HFile. The end of the file is read once and kept: most HFiles of Hudi are smaller than a window, so
+//! that one read is all.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -7,11 +7,12 @@
 //! key:  row length: short · row                                                    written by Hudi
 //!       row length: short · row · family length 00 · timestamp: long · kind: byte  written by HBase
 //! ```
-//! HBase's keys need not be in the file: between two blocks it takes the shortest row that tells them apart. Each is above all
-//! keys of the block before and not above those of its own, and that is all that a search needs.
+//! HBase's keys need not be in the file: between two blocks it takes the shortest row that tells them apart. Each is
+//! above all keys of the block before and not above those of its own, and that is all that a search needs.
 //!
-//! The row length has 16 bits, of which Java makes a negative number from 32768 on, and which overflow from 65536 on. The lengths around it
-//! have 32, and tell what it should be. Layout: HBase's `HFileBlockIndex`, Hadoop's `WritableUtils`.
+//! The row length has 16 bits, of which Java makes a negative number from 32768 on, and which overflow from 65536 on.
+//! The lengths around it have 32, and tell what it should be. Layout: HBase's `HFileBlockIndex`, Hadoop's
+//! `WritableUtils`.
 
 use bytes::Bytes;
 

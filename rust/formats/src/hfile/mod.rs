@@ -1,7 +1,8 @@
 //! HFile v3, as Hudi uses it: sorted keys, each with a value, in blocks under an index.
 //!
-//! Metadata tables have HFiles as base files, and log blocks of type HFile hold whole ones. A value is a record in Avro, its schema is
-//! under `schema` in the file info (files before 0.10 have none), and the record's key field is blank: the key belongs in there.
+//! Metadata tables have HFiles as base files, and log blocks of type HFile hold whole ones. A value is a record in
+//! Avro, its schema is under `schema` in the file info (files before 0.10 have none), and the record's key field is
+//! blank: the key belongs in there.
 //!
 //! ```text
 //! data block* · with leaf index blocks in between · meta block* · intermediate index block*
@@ -24,12 +25,13 @@
 //! | `scan`, `seek` | its two ways of reading |
 //! | `writer/` | new HFiles |
 //!
-//! Both kinds of writers are read: HBase's (Hudi up to 1.0) and Hudi's own (since 1.1), compressed with gzip or not at all, under an index of
-//! any depth. Hudi's own reader stops a few bytes before the end of each decompressed block and loses records there; this one does not.
-//! Checksums are not verified, as Hudi does not either: gzip has its own, and every length, order and count is checked. Bloom
-//! filters and other meta blocks are not read.
+//! Both kinds of writers are read: HBase's (Hudi up to 1.0) and Hudi's own (since 1.1), compressed with gzip or not at
+//! all, under an index of any depth. Hudi's own reader stops a few bytes before the end of each decompressed block and
+//! loses records there; this one does not. Checksums are not verified, as Hudi does not either: gzip has its own, and
+//! every length, order and count is checked. Bloom filters and other meta blocks are not read.
 //!
-//! Layout: HBase's `FixedFileTrailer`, `HFileBlock`, `HFileBlockIndex`, `HFileWriterImpl`; Hudi's `org.apache.hudi.io.hfile`.
+//! Layout: HBase's `FixedFileTrailer`, `HFileBlock`, `HFileBlockIndex`, `HFileWriterImpl`; Hudi's
+//! `org.apache.hudi.io.hfile`.
 
 mod block;
 mod cell;

@@ -24,11 +24,13 @@ pub struct HFile {
 }
 
 impl HFile {
-    /// Reads the trailer, the root index and the file info of a whole base file, or of a [`mortice_storage::SectionSource`] of a log.
+    /// Reads the trailer, the root index and the file info of a whole base file, or of a
+    /// [`mortice_storage::SectionSource`] of a log.
     ///
     /// # Errors
-    /// `CorruptLog` where the bytes contradict themselves; `Unsupported`, by name, for other codecs than GZ and NONE, encryption, other
-    /// major versions than 3, and what only HBase itself writes: sequence numbers, tags, its catalogue's order.
+    /// `CorruptLog` where the bytes contradict themselves; `Unsupported`, by name, for other codecs than GZ and NONE,
+    /// encryption, other major versions than 3, and what only HBase itself writes: sequence numbers, tags, its
+    /// catalogue's order.
     pub fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let fetch = TailSource::new(source)?;
         let at = fetch.trailer_at();
@@ -72,20 +74,22 @@ impl HFile {
     /// A data block, decompressed, and all of its cells.
     ///
     /// # Errors
-    /// `CorruptLog` where the block is damaged, or not the one that the place promises; `Unsupported`, by name, for cells that hold
-    /// deletes or have columns.
+    /// `CorruptLog` where the block is damaged, or not the one that the place promises; `Unsupported`, by name, for
+    /// cells that hold deletes or have columns.
     pub fn read_block(&self, at: &BlockIndexEntry) -> Result<Cells> {
         self.blocks.cells(at, |_| CellMatch::Take)
     }
 
-    /// All data blocks, one at a time. After the last one it is an error if the file should have had more cells, or fewer.
+    /// All data blocks, one at a time. After the last one it is an error if the file should have had more cells, or
+    /// fewer.
     #[must_use]
     pub fn scan(&self) -> HFileScan {
         HFileScan::new(Arc::clone(&self.blocks))
     }
 
-    /// The cells that have these keys. Only data blocks that can hold one are read, one at a time, and only those parts of the index
-    /// that lead to them; blocks without a hit are left out. Keys may come in any order; cells come in that of the file.
+    /// The cells that have these keys. Only data blocks that can hold one are read, one at a time, and only those parts
+    /// of the index that lead to them; blocks without a hit are left out. Keys may come in any order; cells come in
+    /// that of the file.
     ///
     /// # Errors
     /// As [`HFile::blocks`] for the index, as [`HFile::read_block`] for each block.

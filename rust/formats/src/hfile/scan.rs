@@ -1,4 +1,5 @@
-//! All cells of a file, block by block. Rows are never silently missing: keys ascend from block to block, and the count is the trailer's.
+//! All cells of a file, block by block. Rows are never silently missing: keys ascend from block to block, and the count
+//! is the trailer's.
 
 use std::sync::Arc;
 use std::vec::IntoIter;

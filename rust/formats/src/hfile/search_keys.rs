@@ -1,4 +1,5 @@
-//! What is looked for: all cells, those of some keys, or those whose keys begin with a prefix. Keys are compared as unsigned bytes.
+//! What is looked for: all cells, those of some keys, or those whose keys begin with a prefix. Keys are compared as
+//! unsigned bytes.
 
 use super::cell::CellMatch;
 
@@ -28,7 +29,8 @@ impl SearchKeys {
         Self::Prefixes(prefixes)
     }
 
-    /// Whether a block can hold a wanted key, all of whose keys are at least `from` and below `to`, if there is such a bound.
+    /// Whether a block can hold a wanted key, all of whose keys are at least `from` and below `to`, if there is such a
+    /// bound.
     pub(super) fn may_be_in(&self, from: &[u8], to: Option<&[u8]>) -> bool {
         let below = |key: &Vec<u8>| to.is_none_or(|to| key.as_slice() < to);
         match self {

@@ -9,7 +9,8 @@ use super::index::BlockIndexEntry;
 use super::search_keys::{Matcher, SearchKeys};
 use mortice_base::error::Result;
 
-/// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing more.
+/// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing
+/// more.
 pub struct HFileSeek {
     blocks: Arc<DataBlocks>,
     places: IntoIter<BlockIndexEntry>,

@@ -27,7 +27,8 @@ const LEAST_CELL: u64 = 8 + 12;
 /// Levels that an index may have. Five of HBase's smallest chunks, 16 entries, would do for any file of Hudi's.
 const MAX_LEVELS: u64 = 16;
 
-/// Where things are, how many, in which codec. Offsets lie before the trailer, the file info's not before the section's.
+/// Where things are, how many, in which codec. Offsets lie before the trailer, the file info's not before the
+/// section's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trailer {
     pub(super) file_info: u64,
@@ -81,8 +82,9 @@ impl Trailer {
     /// Reads the trailer of a file in which it begins at `at`. Offsets of errors are within the trailer.
     ///
     /// # Errors
-    /// `CorruptLog` where the bytes are no trailer or name places outside of the file; `Unsupported`, by name, for other major
-    /// versions, other codecs, encryption, and the comparator of HBase's own catalogue, which does not order by bytes.
+    /// `CorruptLog` where the bytes are no trailer or name places outside of the file; `Unsupported`, by name, for
+    /// other major versions, other codecs, encryption, and the comparator of HBase's own catalogue, which does not
+    /// order by bytes.
     pub(super) fn parse(bytes: &[u8], at: u64) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
         if cursor.take(MAGIC.len())? != MAGIC {

@@ -2,9 +2,9 @@
 //! followed by a magic or the end of the file; anything else is a corrupt range up to the next magic.
 //!
 //! It differs from Hudi in two ways, so that no damage is ignored. Blocks are checked on every storage (Hudi does not
-//! on S3 and GCS). And where Hudi fails, the range is a corrupt block with its own [`BlockDamage`], so that later blocks can
-//! still be inspected: inconsistent lengths inside an intact frame, a format or a type that is never written, foreign
-//! bytes before the first block.
+//! on S3 and GCS). And where Hudi fails, the range is a corrupt block with its own [`BlockDamage`], so that later
+//! blocks can still be inspected: inconsistent lengths inside an intact frame, a format or a type that is never
+//! written, foreign bytes before the first block.
 
 use std::sync::Arc;
 

@@ -244,8 +244,8 @@ mod tests {
         Header::read(&Bytes::from(bytes)).unwrap().0
     }
 
-    /// `1` a data block of instant 1, `R1@8` a rollback of it at 8 (9 unless said), `C5:1,2` a block of 5 that compacts 1
-    /// and 2, `X` corrupt.
+    /// `1` a data block of instant 1, `R1@8` a rollback of it at 8 (9 unless said), `C5:1,2` a block of 5 that compacts
+    /// 1 and 2, `X` corrupt.
     fn block(index: usize, text: &str) -> Block {
         let damage = || BlockDamage { reason: String::new(), offset: 0, verdict: DamageEffect::Skipped };
         let (kind, header) = match (text.strip_prefix('R'), text.strip_prefix('C'), text) {

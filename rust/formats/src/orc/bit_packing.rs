@@ -1,4 +1,5 @@
-//! Numbers of some bits each, side by side, from the highest bit of the first byte on. After the last, the rest of its byte is blank.
+//! Numbers of some bits each, side by side, from the highest bit of the first byte on. After the last, the rest of its
+//! byte is blank.
 
 use mortice_base::cursor::Cursor;
 use mortice_base::error::{Error, Result};

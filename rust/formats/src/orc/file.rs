@@ -23,8 +23,8 @@ impl OrcFile {
     /// Reads the tail of a file.
     ///
     /// # Errors
-    /// `InvalidTable` where it is no ORC file, or a torn one; `Unsupported`, by name, for codecs, types and encryption that are not
-    /// read.
+    /// `InvalidTable` where it is no ORC file, or a torn one; `Unsupported`, by name, for codecs, types and encryption
+    /// that are not read.
     pub fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let tail = OrcTail::read(&source).map_err(|error| as_table_error(error).in_file(source.path()))?;
         Ok(Self { source, tail: Arc::new(tail) })
@@ -64,8 +64,8 @@ impl OrcFile {
         self.tail.statistics.iter().map(|columns| columns.get(kind.column).cloned()).collect()
     }
 
-    /// The rows of some stripes, in batches of at most `batch_rows`, with those top-level columns of the file that `wanted` says yes to,
-    /// in the file's order.
+    /// The rows of some stripes, in batches of at most `batch_rows`, with those top-level columns of the file that
+    /// `wanted` says yes to, in the file's order.
     #[must_use]
     pub fn rows(&self, wanted: &dyn Fn(&str) -> bool, stripes: Vec<usize>, batch_rows: usize) -> OrcRows {
         let columns: Vec<usize> =

@@ -1,4 +1,5 @@
-//! ORC files, as base files and as the sources of bootstrapped tables: stripes, each a run of rows, decoded into Arrow columns.
+//! ORC files, as base files and as the sources of bootstrapped tables: stripes, each a run of rows, decoded into Arrow
+//! columns.
 //!
 //! ```text
 //! "ORC" · stripe* · metadata (statistics of stripes) · footer (types, places of stripes) · postscript · its length, one byte
@@ -19,9 +20,9 @@
 //! | `column/` | columns, one file for each kind of values |
 //! | `file` | the entry point: [`OrcFile`] |
 //!
-//! Everything that Hudi writes and Spark writes for it to bootstrap from is read, of any release of the format: both run lengths,
-//! dictionaries, and the codecs ZLIB, SNAPPY, LZ4 and ZSTD. LZO, unions and encrypted columns are refused by name. Row indexes and
-//! bloom filters are not read: what is passed over is a stripe as a whole.
+//! Everything that Hudi writes and Spark writes for it to bootstrap from is read, of any release of the format: both
+//! run lengths, dictionaries, and the codecs ZLIB, SNAPPY, LZ4 and ZSTD. LZO, unions and encrypted columns are refused
+//! by name. Row indexes and bloom filters are not read: what is passed over is a stripe as a whole.
 //!
 //! Layout: the ORC specification (v0 and v1); rules of times: `TreeReaderFactory.TimestampTreeReader`.
 

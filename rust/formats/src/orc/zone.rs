@@ -1,7 +1,7 @@
 //! The time zone of a writer: seconds from 1970 in UTC to the origin of its times, the beginning of 2015 in its zone.
 //!
-//! A time is stored as the distance from that origin, not as a moment. For a writer in UTC, as most are, that is all. For
-//! others, the tz database has the offset of their zone on that day.
+//! A time is stored as the distance from that origin, not as a moment. For a writer in UTC, as most are, that is all.
+//! For others, the tz database has the offset of their zone on that day.
 
 use mortice_base::error::{Error, Result};
 use mortice_base::zone_rules::ZoneRules;
@@ -10,8 +10,8 @@ use mortice_base::zone_rules::ZoneRules;
 const EPOCH: i64 = 1_420_070_400;
 const UTC: [&str; 8] = ["", "UTC", "GMT", "Z", "Etc/UTC", "Etc/GMT", "Etc/UCT", "UCT"];
 
-/// The beginning of 2015 on the clock of a zone, in seconds from 1970 in UTC. [`mortice_base::ErrorKind::Unsupported`] for zones that are not
-/// known here.
+/// The beginning of 2015 on the clock of a zone, in seconds from 1970 in UTC. [`mortice_base::ErrorKind::Unsupported`]
+/// for zones that are not known here.
 pub(super) fn epoch_of(zone: &str) -> Result<i64> {
     if UTC.contains(&zone) {
         return Ok(EPOCH);

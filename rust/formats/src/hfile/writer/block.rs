@@ -13,8 +13,8 @@ pub(super) const META: &[u8; 8] = b"METABLKc";
 pub(super) const ROOT_INDEX: &[u8; 8] = b"IDXROOT2";
 pub(super) const FILE_INFO: &[u8; 8] = b"FILEINF2";
 
-/// Appends a block. `previous` is the offset of the data block before, if this is a data block and there is one. Returns the bytes that
-/// were appended.
+/// Appends a block. `previous` is the offset of the data block before, if this is a data block and there is one.
+/// Returns the bytes that were appended.
 ///
 /// # Errors
 /// `InvalidArgument` for a block of 2 GiB or more.

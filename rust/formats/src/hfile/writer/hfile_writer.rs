@@ -76,8 +76,8 @@ impl HFileWriter {
     /// Adds a cell.
     ///
     /// # Errors
-    /// `Internal` for a key that does not follow the one before, by unsigned bytes; `InvalidArgument` for a key of more than 32,767 bytes
-    /// or a file of 2 GiB, which a log block cannot hold.
+    /// `Internal` for a key that does not follow the one before, by unsigned bytes; `InvalidArgument` for a key of more
+    /// than 32,767 bytes or a file of 2 GiB, which a log block cannot hold.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if self.last_key.as_deref().is_some_and(|last| last >= key) {
             return Err(Error::internal(format!(
@@ -101,8 +101,8 @@ impl HFileWriter {
         Ok(())
     }
 
-    /// Takes the bytes that are complete: those of the data blocks that were ended since the last call. They come before the bytes that
-    /// [`Self::finish`] returns.
+    /// Takes the bytes that are complete: those of the data blocks that were ended since the last call. They come
+    /// before the bytes that [`Self::finish`] returns.
     pub fn take_complete(&mut self) -> Vec<u8> {
         self.taken = self.position();
         std::mem::take(&mut self.bytes)
@@ -183,8 +183,8 @@ impl HFileWriter {
 
     fn trailer(&self, file_info: u64, load_on_open: u64, meta_blocks: u64) -> Result<Vec<u8>> {
         let mut message = Vec::new();
-        // By field: 1 file info offset, 2 load-on-open offset, 3 bytes of data before compression (as Hudi has it), 5 and 6 index
-        // entries, 7 cells, 8 index levels, 9 and 10 first and last data block.
+        // By field: 1 file info offset, 2 load-on-open offset, 3 bytes of data before compression (as Hudi has it), 5
+        // and 6 index entries, 7 cells, 8 index levels, 9 and 10 first and last data block.
         let first_block = if self.blocks == 0 { NO_BLOCK } else { 0 };
         let numbers = [
             (1, file_info),
@@ -212,7 +212,8 @@ impl HFileWriter {
     }
 }
 
-/// Appends an entry of a root index: where a block is, and its key behind its length as Hadoop's `WritableUtils` writes it.
+/// Appends an entry of a root index: where a block is, and its key behind its length as Hadoop's `WritableUtils` writes
+/// it.
 fn append_index_entry(index: &mut Vec<u8>, offset: u64, length: usize, key: &[u8]) -> Result<()> {
     let too_large = || Error::invalid_argument("an HFile of 2 GiB or more");
     let offset = i64::try_from(offset).map_err(|_| too_large())?;

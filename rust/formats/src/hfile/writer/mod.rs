@@ -1,4 +1,5 @@
-//! Writing HFiles as Hudi 1.2 does (`HFileWriterImpl`): gzipped blocks without checksums under a root index of one level.
+//! Writing HFiles as Hudi 1.2 does (`HFileWriterImpl`): gzipped blocks without checksums under a root index of one
+//! level.
 //!
 //! | file | job |
 //! |---|---|
@@ -7,9 +8,10 @@
 //! | `protobuf_fields` | fields of protobuf messages |
 //! | `hfile_writer` | the entry point: blocks, indexes, file info, trailer |
 //!
-//! A data block has at most 64 KiB before it is compressed, where Hudi fills 1 MiB. Hudi's reader deducts the bytes of checksums from
-//! the end of a decompressed block, 4 for each 16 KiB on disk, though Hudi writes no checksums (`HFileDataBlock`); a last cell that is
-//! smaller is lost to it. The smallest cell has 22 bytes, and a block of 64 KiB at most 20 bytes of checksums.
+//! A data block has at most 64 KiB before it is compressed, where Hudi fills 1 MiB. Hudi's reader deducts the bytes of
+//! checksums from the end of a decompressed block, 4 for each 16 KiB on disk, though Hudi writes no checksums
+//! (`HFileDataBlock`); a last cell that is smaller is lost to it. The smallest cell has 22 bytes, and a block of 64 KiB
+//! at most 20 bytes of checksums.
 
 mod block;
 mod data_block;

@@ -72,8 +72,9 @@ pub fn avro_block_of_datums(datums: &[Vec<u8>], header: &BlockHeader) -> Result<
     block.finish()
 }
 
-/// Returns the frame of a block of already encoded records, of a type with this layout (Avro data, CDC data): `datum_bytes` in total. The caller writes the datums
-/// between its two parts, each after its length as a big-endian int.
+/// Returns the frame of a block of already encoded records, of a type with this layout (Avro data, CDC data):
+/// `datum_bytes` in total. The caller writes the datums between its two parts, each after its length as a big-endian
+/// int.
 ///
 /// # Errors
 /// `InvalidArgument` for a block of 2 GiB or more, and for positions whose number is not that of the records.

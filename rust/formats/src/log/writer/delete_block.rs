@@ -7,7 +7,8 @@
 //! | one | its wrapper | Int 0 |
 //! | several | an array of their wrappers (Hudi 1.1 and later) | Int 0 in the array, as in Hudi's data records; Int 0 if all are null |
 //!
-//! Null is never written: Hudi writes it for such a delete, and its reader fails on it if the key has another log record.
+//! Null is never written: Hudi writes it for such a delete, and its reader fails on it if the key has another log
+//! record.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Records as an HFile data block (`HoodieHfileDataBlock`); the content's layout is described in [`crate::log::content::hfile_data`].
+//! Records as an HFile data block (`HoodieHfileDataBlock`); the content's layout is described in
+//! [`crate::log::content::hfile_data`].
 
 use chrono::Utc;
 
@@ -8,8 +9,8 @@ use crate::hfile::HFileWriter;
 use crate::log::layout::BlockType;
 use mortice_base::error::Result;
 
-/// A block of records that are encoded by `schema`, Avro JSON, each under its key: in the order of the keys' bytes, each key once. The
-/// field of the key is empty in the records, since readers put the key there.
+/// A block of records that are encoded by `schema`, Avro JSON, each under its key: in the order of the keys' bytes,
+/// each key once. The field of the key is empty in the records, since readers put the key there.
 ///
 /// # Errors
 /// As for [`HFileWriter::append`] and [`HFileWriter::finish`]; `InvalidArgument` for a block of 2 GiB or more.

@@ -11,8 +11,9 @@
 //! | string | String | 7 |
 //! | decimal | Decimal, at scale 15 | 9 |
 //!
-//! Dates and timestamps are numbers, as in the deletes of Hudi's Spark writer: its readers compare them with the numbers
-//! of rows. They fail on the wrappers that Hudi has for them (8 and 11): "Long cannot be cast to class java.util.Date".
+//! Dates and timestamps are numbers, as in the deletes of Hudi's Spark writer: its readers compare them with the
+//! numbers of rows. They fail on the wrappers that Hudi has for them (8 and 11): "Long cannot be cast to class
+//! java.util.Date".
 //!
 //! Hudi handles times of day as numbers; it never writes their wrapper and cannot read it (index 10). Values that the
 //! wrapper would change (a nanosecond, the sixteenth decimal place) are errors that name the row.

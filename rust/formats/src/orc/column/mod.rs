@@ -1,7 +1,7 @@
 //! Columns of a stripe, decoded batch by batch.
 //!
-//! Where a column has nulls, bits tell which rows have a value, and the other streams hold those values alone. So a kind of values
-//! decodes a dense array, and `present` spreads it over the rows.
+//! Where a column has nulls, bits tell which rows have a value, and the other streams hold those values alone. So a
+//! kind of values decodes a dense array, and `present` spreads it over the rows.
 //!
 //! | file | values |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Times: whole seconds from the beginning of 2015, on the writer's clock or in UTC; and nanoseconds.
 //!
-//! Writers cut seconds off towards 1970, and not downwards: before it a time with a fraction is a second earlier than it says. They
-//! do so only for fractions of a millisecond and more, and that is how Java's reader takes it back.
+//! Writers cut seconds off towards 1970, and not downwards: before it a time with a fraction is a second earlier than
+//! it says. They do so only for fractions of a millisecond and more, and that is how Java's reader takes it back.
 
 use std::sync::Arc;
 
