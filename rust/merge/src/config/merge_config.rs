@@ -1,5 +1,5 @@
-//! How records of one key become one row: the merge mode and what belongs to it (`HoodieTableConfig`, `RecordMergeMode`,
-//! `PartialUpdateMode`).
+//! How records of one key become one row: the merge mode and what belongs to it (`HoodieTableConfig`,
+//! `RecordMergeMode`, `PartialUpdateMode`).
 
 use serde::{Deserialize, Serialize};
 
@@ -99,8 +99,8 @@ impl MergeConfig {
         }
     }
 
-    /// What the properties of a table amount to for Hudi 0.x, which goes by the payload class alone and always by the stored
-    /// ordering fields.
+    /// What the properties of a table amount to for Hudi 0.x, which goes by the payload class alone and always by the
+    /// stored ordering fields.
     pub(super) fn from_properties_0_x(properties: &Properties) -> Result<Self> {
         let class = payload_class(properties).unwrap_or_else(|| payload::DEFAULT_0_X.to_owned());
         let mode = MergeMode::Custom(CustomMerge::Payload(class));
@@ -108,7 +108,8 @@ impl MergeConfig {
         Ok(Self { mode, ordering_fields: ordering_fields(properties), partial_update: None, delete_marker })
     }
 
-    /// The payload class, or the strategy of a record merger, that records are merged by, where that is no mode of its own.
+    /// The payload class, or the strategy of a record merger, that records are merged by, where that is no mode of its
+    /// own.
     #[must_use]
     pub fn custom(&self) -> Option<&str> {
         match &self.mode {

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use mortice_base::error::{Error, Result};
 
-/// The value of a number, or `default` if the option is not set. [`mortice_base::ErrorKind::InvalidArgument`] for anything else.
+/// The value of a number, or `default` if the option is not set. [`mortice_base::ErrorKind::InvalidArgument`] for
+/// anything else.
 pub fn number<T: FromStr>(options: &BTreeMap<String, String>, name: &str, default: T) -> Result<T> {
     let Some(text) = options.get(name) else { return Ok(default) };
     text.trim().parse().map_err(|_| Error::invalid_argument(format!("option {name} must be a number, got {text:?}")))

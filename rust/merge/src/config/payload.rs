@@ -46,12 +46,13 @@ pub(super) fn is_known(class: &str, semantics: MergeSemantics) -> bool {
 /// What a user can do about a class or strategy that is not merged, for messages.
 pub const ALTERNATIVES: &str = "; register a merge function (mortice.register_merger), or read base files only (read_optimized), or unmerged records (merge=False)";
 
-/// What a user can do if a write has to merge by it: the merge functions of queries are Python's, which files are not rewritten with.
+/// What a user can do if a write has to merge by it: the merge functions of queries are Python's, which files are not
+/// rewritten with.
 pub(super) const WRITE_WITH_HUDI: &str =
     "; writes do not use registered merge functions (mortice.register_merger): write to this table with Hudi";
 
-/// What the message that refuses a class adds to its name: why it is not merged, and the remedy that only this class has. Empty for
-/// user-defined classes.
+/// What the message that refuses a class adds to its name: why it is not merged, and the remedy that only this class
+/// has. Empty for user-defined classes.
 pub(super) fn refusal(class: &str) -> &'static str {
     match hudis_own(class) {
         Some(FIRST_VALUE) => {

@@ -7,8 +7,8 @@
 //!        two         the break and the blanks that lead the next line vanish
 //! \: \= \t \u00e9    escapes, in keys and in values
 //! ```
-//! The last of several lines with one key wins. Java reads the bytes as latin-1 and writes ASCII with escapes; a file that
-//! was edited by hand is more likely UTF-8, so valid UTF-8 is taken as such and anything else as latin-1.
+//! The last of several lines with one key wins. Java reads the bytes as latin-1 and writes ASCII with escapes; a file
+//! that was edited by hand is more likely UTF-8, so valid UTF-8 is taken as such and anything else as latin-1.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,7 +25,8 @@ impl Properties {
     /// Parses the text.
     ///
     /// # Errors
-    /// [`mortice_base::ErrorKind::InvalidTable`] where a `\u` is not followed by four hexadecimal digits, with the line.
+    /// [`mortice_base::ErrorKind::InvalidTable`] where a `\u` is not followed by four hexadecimal digits, with the
+    /// line.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let (text, _) = decoded(bytes);
         let entries = logical_lines(&text).iter().filter_map(|line| line.entry().transpose()).collect::<Result<_>>()?;

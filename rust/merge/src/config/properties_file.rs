@@ -1,8 +1,9 @@
-//! `hoodie.properties` as it is changed and written (`HoodieTableConfig.storeProperties`, `java.util.Properties.store`).
+//! `hoodie.properties` as it is changed and written (`HoodieTableConfig.storeProperties`,
+//! `java.util.Properties.store`).
 //!
-//! Hudi reads all properties, changes them and stores all of them: two comment lines with the time, then the entries in the
-//! order of a hash map, with escapes, in ASCII. Here a file may be written in that way, or with all lines kept that were
-//! not changed.
+//! Hudi reads all properties, changes them and stores all of them: two comment lines with the time, then the entries in
+//! the order of a hash map, with escapes, in ASCII. Here a file may be written in that way, or with all lines kept that
+//! were not changed.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -131,8 +132,8 @@ impl PropertiesFile {
         text.into_bytes()
     }
 
-    /// The file as Hudi would write it at a time: comments replaced by two with the time, entries in the order of Java's
-    /// `Properties`. A checksum that is missing or wrong is set.
+    /// The file as Hudi would write it at a time: comments replaced by two with the time, entries in the order of
+    /// Java's `Properties`. A checksum that is missing or wrong is set.
     ///
     /// # Errors
     /// As for [`PropertiesFile::update_checksum`].

@@ -86,10 +86,11 @@ pub struct ReadOptions {
     /// Splits read at once; `None` is one per core.
     pub threads: Option<usize>,
     /// Whether log records are merged with base rows by position where the logs record positions
-    /// (`hoodie.merge.use.record.positions`). The rows are the same by key, except where a base file has a key several times.
+    /// (`hoodie.merge.use.record.positions`). The rows are the same by key, except where a base file has a key several
+    /// times.
     pub record_positions: bool,
-    /// Bytes that a read may keep in memory, mapped files aside: keys and contents of logs, and batches that wait. What is more is
-    /// set aside in files.
+    /// Bytes that a read may keep in memory, mapped files aside: keys and contents of logs, and batches that wait. What
+    /// is more is set aside in files.
     pub memory_limit: u64,
     /// The folder of such files; `None` is the system's own.
     pub spill_dir: Option<String>,
@@ -97,14 +98,14 @@ pub struct ReadOptions {
     pub spill_compressed: bool,
     /// Whether what a filter excludes is left unread where that is known beforehand; the rows are the same either way.
     pub prune: bool,
-    /// Whether files are listed from the metadata table, where the table has one that lists them; the files are the same either
-    /// way.
+    /// Whether files are listed from the metadata table, where the table has one that lists them; the files are the
+    /// same either way.
     pub metadata: bool,
-    /// Whether file slices are left unopened where the metadata table's column statistics say that no wanted row is in them; the rows
-    /// are the same either way.
+    /// Whether file slices are left unopened where the metadata table's column statistics say that no wanted row is in
+    /// them; the rows are the same either way.
     pub column_stats: bool,
-    /// Whether keys that a filter names are looked up in the record index, where the table has one. The rows are the same as long
-    /// as no key is in two partitions.
+    /// Whether keys that a filter names are looked up in the record index, where the table has one. The rows are the
+    /// same as long as no key is in two partitions.
     pub record_index: bool,
     /// Whether local files are mapped into memory; else they are read by windows.
     pub mmap: bool,

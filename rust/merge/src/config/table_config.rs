@@ -96,8 +96,8 @@ pub struct TableConfig {
     pub properties: Properties,
 }
 
-/// The option by which files have the column `_hoodie_operation` (`HoodieWriteConfig.ALLOW_OPERATION_METADATA_FIELD`). mortice puts it
-/// beside the schema in commits of such files, and follows it among a table's properties.
+/// The option by which files have the column `_hoodie_operation` (`HoodieWriteConfig.ALLOW_OPERATION_METADATA_FIELD`).
+/// mortice puts it beside the schema in commits of such files, and follows it among a table's properties.
 pub const STORES_OPERATIONS: &str = "hoodie.allow.operation.metadata.field";
 
 impl TableConfig {
@@ -163,7 +163,8 @@ impl TableConfig {
     /// How records of one key become one row by the rules of `semantics`.
     ///
     /// # Errors
-    /// `InvalidArgument` for the rules of 0.x on a table that no 0.x can read; `InvalidTable` as for [`TableConfig::read`].
+    /// `InvalidArgument` for the rules of 0.x on a table that no 0.x can read; `InvalidTable` as for
+    /// [`TableConfig::read`].
     pub fn merge_by(&self, semantics: MergeSemantics) -> Result<MergeConfig> {
         match (semantics, self.version.layout()) {
             (MergeSemantics::V1x, _) => Ok(self.merge.clone()),

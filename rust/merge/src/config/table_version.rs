@@ -7,10 +7,11 @@
 //! | 2 … 7 | 0.9 … 0.16 | 1 |
 //! | 8, 9 | 1.0 … 1.2 | 2: completion times |
 //!
-//! What changed with each, by Hudi's upgrade handlers: 1 has markers in another form; 2 stores the key and partition fields and the
-//! base file format; 3 the key generator and how partition paths are made; 4 a checksum and which partitions of the metadata table
-//! hold good; 5 has another name for the null partition; 6 no copies of compaction plans in `.hoodie/.aux`; 8 another timeline. A
-//! reader of an older table goes without, and takes nothing for granted that such a table does not say.
+//! What changed with each, by Hudi's upgrade handlers: 1 has markers in another form; 2 stores the key and partition
+//! fields and the base file format; 3 the key generator and how partition paths are made; 4 a checksum and which
+//! partitions of the metadata table hold good; 5 has another name for the null partition; 6 no copies of compaction
+//! plans in `.hoodie/.aux`; 8 another timeline. A reader of an older table goes without, and takes nothing for granted
+//! that such a table does not say.
 
 use std::fmt;
 
@@ -24,8 +25,8 @@ pub struct TableVersion(u8);
 /// How a timeline names and fills its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum TimelineLayout {
-    /// Layout 1, table versions up to 7: requested times only, commit metadata in JSON. Layout 0 reads the same: it has one file of
-    /// an instant where this has several, under the same names.
+    /// Layout 1, table versions up to 7: requested times only, commit metadata in JSON. Layout 0 reads the same: it has
+    /// one file of an instant where this has several, under the same names.
     V1,
     /// Layout 2, from table version 8: completion times, commit metadata in Avro.
     V2,
@@ -37,7 +38,8 @@ impl TableVersion {
     /// Reads `hoodie.table.version`, and sees that `hoodie.timeline.layout.version`, where there is one, goes with it.
     ///
     /// # Errors
-    /// `Unsupported` for versions above 9, by name; `InvalidTable` for what is no number and for a layout of another version.
+    /// `Unsupported` for versions above 9, by name; `InvalidTable` for what is no number and for a layout of another
+    /// version.
     pub fn from_properties(properties: &Properties) -> Result<Self> {
         let text = properties.first_of(&["hoodie.table.version"]).unwrap_or("0");
         let number: u32 = text
@@ -87,8 +89,8 @@ impl TableVersion {
         self.0
     }
 
-    /// The layout of its timeline. It decides how slices are built, too: by the base instant in log names in layout 1, by
-    /// completion time in layout 2.
+    /// The layout of its timeline. It decides how slices are built, too: by the base instant in log names in layout 1,
+    /// by completion time in layout 2.
     #[must_use]
     pub fn layout(self) -> TimelineLayout {
         if self.0 < 8 { TimelineLayout::V1 } else { TimelineLayout::V2 }

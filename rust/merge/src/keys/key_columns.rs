@@ -65,8 +65,8 @@ pub struct KeyBatch {
 }
 
 impl KeyColumns {
-    /// Returns the columns of a table. Returns [`mortice_base::ErrorKind::Unsupported`], with the name, for merging that this
-    /// release does not support.
+    /// Returns the columns of a table. Returns [`mortice_base::ErrorKind::Unsupported`], with the name, for merging
+    /// that this release does not support.
     pub fn new(
         table: &avro::Schema,
         types: &arrow_schema::Schema,
@@ -108,8 +108,8 @@ impl KeyColumns {
         Self { operation: None, ..self }
     }
 
-    /// Returns the same columns for a block that has `_hoodie_operation` although the table's schema does not: commits of
-    /// Hudi never name it. Returns `None` if nothing changes.
+    /// Returns the same columns for a block that has `_hoodie_operation` although the table's schema does not: commits
+    /// of Hudi never name it. Returns `None` if nothing changes.
     #[must_use]
     pub fn with_operation_of(&self, writer: &avro::Schema) -> Option<Self> {
         let is_new = self.reads_marks && self.operation.is_none();

@@ -30,8 +30,8 @@ pub enum PartitionPart {
 pub struct TimeFormat {
     /// The unit of the number, in microseconds.
     pub unit_micros: i64,
-    /// The offset of local time in the path from UTC, in seconds. None if it varies or is not known: without a configured time zone
-    /// Hudi takes that of its process.
+    /// The offset of local time in the path from UTC, in seconds. None if it varies or is not known: without a
+    /// configured time zone Hudi takes that of its process.
     pub offset_seconds: Option<i32>,
     /// The pattern: letters of the fields `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss`, and the text between them.
     pub pattern: String,

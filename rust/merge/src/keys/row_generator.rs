@@ -1,5 +1,5 @@
-//! Which key generator a writer uses: the table's own, else the one that the options name, else the one that Hudi infers from the
-//! fields (`KeyGenUtils.inferKeyGeneratorType`).
+//! Which key generator a writer uses: the table's own, else the one that the options name, else the one that Hudi
+//! infers from the fields (`KeyGenUtils.inferKeyGeneratorType`).
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ pub(super) enum RowGenerator {
 }
 
 impl RowGenerator {
-    /// Decides for a table. [`mortice_base::ErrorKind::Unsupported`], by name, for generators of the user's own and of Spark SQL;
-    /// [`mortice_base::ErrorKind::InvalidArgument`] if the options name another one than the table.
+    /// Decides for a table. [`mortice_base::ErrorKind::Unsupported`], by name, for generators of the user's own and of
+    /// Spark SQL; [`mortice_base::ErrorKind::InvalidArgument`] if the options name another one than the table.
     pub(super) fn choose(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
         let option = [CLASS, TYPE].iter().find_map(|name| {
             let value = options.get(*name).map(|value| value.trim()).filter(|value| !value.is_empty())?;
@@ -74,7 +74,8 @@ impl RowGenerator {
     /// Whether keys are `field:value`.
     ///
     /// Of one field, complex keys of tables below version 9 have the name or not, as the release that wrote them
-    /// (`KeyGenUtils.encodeSingleKeyFieldNameForComplexKeyGen`; HUDI-7001). Like Hudi, refuses them unless the options decide.
+    /// (`KeyGenUtils.encodeSingleKeyFieldNameForComplexKeyGen`; HUDI-7001). Like Hudi, refuses them unless the options
+    /// decide.
     pub(super) fn names_fields(self, config: &TableConfig, options: &BTreeMap<String, String>) -> Result<bool> {
         match (self, config.record_key_fields.len()) {
             (Self::GlobalDelete, _) | (_, 2..) => Ok(true),

@@ -1,7 +1,7 @@
 //! Record keys and partition paths of a user's rows, byte-equal to those of Hudi's key generators.
 //!
-//! Keys of several fields are `field:value,field:value`, of one field its value; a null part is `__null__`, an empty one
-//! `__empty__` (`KeyGenerator.constructRecordKey`). A key of which no part has a value is refused.
+//! Keys of several fields are `field:value,field:value`, of one field its value; a null part is `__null__`, an empty
+//! one `__empty__` (`KeyGenerator.constructRecordKey`). A key of which no part has a value is refused.
 
 use std::collections::BTreeMap;
 
@@ -61,11 +61,12 @@ enum PartitionSource {
 impl RowKeyReader {
     /// Prepares the keys of rows with these columns.
     ///
-    /// If the key or partition columns are absent, `_hoodie_record_key` and `_hoodie_partition_path` of the rows are taken.
+    /// If the key or partition columns are absent, `_hoodie_record_key` and `_hoodie_partition_path` of the rows are
+    /// taken.
     ///
     /// # Errors
-    /// `InvalidArgument` if columns are missing, or if an option contradicts the table; `Unsupported`, by name, for key generators and
-    /// types of columns.
+    /// `InvalidArgument` if columns are missing, or if an option contradicts the table; `Unsupported`, by name, for key
+    /// generators and types of columns.
     pub fn new(config: &TableConfig, schema: &Schema, options: &BTreeMap<String, String>) -> Result<Self> {
         Self::with_generator(config, RowGenerator::choose(config, options)?, schema, options)
     }
@@ -115,9 +116,9 @@ impl RowKeyReader {
         has_both.then_some(Self { keys: KeySource::Stored, partitions: PartitionSource::Stored, consistent: false })
     }
 
-    /// As [`RowKeyReader::new`], for deletes. Rows that have both meta columns are those of a query, and delete the keys in these.
-    /// Under a global index the rows need no partition columns, and the partition path of each is empty then, as the global delete
-    /// key generator's.
+    /// As [`RowKeyReader::new`], for deletes. Rows that have both meta columns are those of a query, and delete the
+    /// keys in these. Under a global index the rows need no partition columns, and the partition path of each is empty
+    /// then, as the global delete key generator's.
     ///
     /// # Errors
     /// As for `new`; also if the table's keys are generated and the rows have no `_hoodie_record_key`.
@@ -158,7 +159,8 @@ impl RowKeyReader {
         matches!(self.keys, KeySource::Generated(_))
     }
 
-    /// The same, for rows that the task `task` of the write `instant` adds: generated keys are `<instant>_<task>_<row>`.
+    /// The same, for rows that the task `task` of the write `instant` adds: generated keys are
+    /// `<instant>_<task>_<row>`.
     #[must_use]
     pub fn with_instant(mut self, instant: &RequestedTime, task: u32) -> Self {
         if let KeySource::Generated(of) = &mut self.keys {
@@ -170,7 +172,8 @@ impl RowKeyReader {
     /// The keys of a batch, whose first row is the row `first_row` of the input.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming row and column, for keys that are null or empty and for partition paths that cannot be.
+    /// `InvalidArgument`, naming row and column, for keys that are null or empty and for partition paths that cannot
+    /// be.
     pub fn read(&self, batch: &RecordBatch, first_row: u64) -> Result<RowKeys> {
         let partitions = self.read_partitions(batch, first_row)?;
         Ok(RowKeys { record_keys: self.record_keys(batch, first_row)?, partitions })

@@ -174,8 +174,8 @@ pub(super) fn missing(name: &str) -> Error {
     Error::invalid_argument(format!("a batch has no column {name:?}, which the table's key or partition path needs"))
 }
 
-/// `SIMPLE` or `TIMESTAMP` of each partition column: from the table's properties, else from the options (below version 8 tables do
-/// not store them).
+/// `SIMPLE` or `TIMESTAMP` of each partition column: from the table's properties, else from the options (below version
+/// 8 tables do not store them).
 fn custom_kinds(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Vec<String>> {
     let declared = options.get(FIELDS_OPTION).map(|declared| kinds_of(declared)).unwrap_or_default();
     let stored = partition_kinds(config);

@@ -1,4 +1,5 @@
-//! Values of key and partition columns as text, as Hudi's Avro key generators make it (`HoodieAvroUtils.getNestedFieldValAsString`).
+//! Values of key and partition columns as text, as Hudi's Avro key generators make it
+//! (`HoodieAvroUtils.getNestedFieldValAsString`).
 //!
 //! | type | text |
 //! |---|---|
@@ -25,7 +26,8 @@ use chrono::{DateTime, Local, NaiveDateTime};
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 
-/// Refuses types that cannot be in a key or partition path. [`mortice_base::ErrorKind::Unsupported`], with the column's name.
+/// Refuses types that cannot be in a key or partition path. [`mortice_base::ErrorKind::Unsupported`], with the column's
+/// name.
 pub(super) fn check_type(name: &str, kind: &DataType) -> Result<()> {
     let remedy = match kind {
         DataType::Boolean
@@ -58,7 +60,8 @@ pub(super) fn check_type(name: &str, kind: &DataType) -> Result<()> {
     )))
 }
 
-/// The text of each value. `consistent`: timestamps as `java.sql.Timestamp.toString` writes them in this process's time zone.
+/// The text of each value. `consistent`: timestamps as `java.sql.Timestamp.toString` writes them in this process's time
+/// zone.
 pub(super) fn strings(column: &ArrayRef, consistent: bool) -> Result<StringArray> {
     let cast = |to: &DataType| {
         let cast = arrow_cast::cast(column, to);
@@ -122,7 +125,8 @@ fn append<T>(strings: &mut StringBuilder, value: Option<T>, write: impl FnOnce(T
     }
 }
 
-/// `BigDecimal.toString`: plain if the scale is not negative and the first digit is no further than the sixth behind the point.
+/// `BigDecimal.toString`: plain if the scale is not negative and the first digit is no further than the sixth behind
+/// the point.
 fn write_big_decimal(unscaled: i128, scale: i8, out: &mut String) {
     let digits = unscaled.unsigned_abs().to_string();
     let exponent = i64::try_from(digits.len()).unwrap_or(0) - 1 - i64::from(scale);

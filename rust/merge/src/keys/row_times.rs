@@ -252,7 +252,8 @@ fn whole_numbers(column: &ArrayRef) -> Result<Vec<Option<i64>>> {
     })
 }
 
-/// Without a configured zone Java uses the process's. Its name is not stored, so another writer's may differ: only UTC is taken.
+/// Without a configured zone Java uses the process's. Its name is not stored, so another writer's may differ: only UTC
+/// is taken.
 fn process_offset(column: &str, option: &str, millis: i64) -> Result<i32> {
     let local = chrono::DateTime::from_timestamp_millis(millis)
         .map(|moment| Local.offset_from_utc_datetime(&moment.naive_utc()));

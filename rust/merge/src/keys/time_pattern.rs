@@ -1,7 +1,7 @@
 //! Patterns of times as Joda-Time has them (`DateTimeFormat`), as far as partition paths use them: written, and parsed.
 //!
-//! `y` `Y` year, `M` month, `d` day, `H` hour, `m` minute, `s` second, `S` fraction of a second, `Z` offset; text in single quotes
-//! and every character that is not a letter stand for themselves.
+//! `y` `Y` year, `M` month, `d` day, `H` hour, `m` minute, `s` second, `S` fraction of a second, `Z` offset; text in
+//! single quotes and every character that is not a letter stand for themselves.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Time zones by the names that key generators have them by: those of `java.util.TimeZone.getTimeZone`, which Joda-Time takes over.
+//! Time zones by the names that key generators have them by: those of `java.util.TimeZone.getTimeZone`, which Joda-Time
+//! takes over.
 //!
 //! | name | zone |
 //! |---|---|
@@ -42,7 +43,8 @@ impl TimeZone {
         }
     }
 
-    /// Seconds ahead of UTC at a time that a clock shows. Of two such times it is the earlier one; none if the clock skips it.
+    /// Seconds ahead of UTC at a time that a clock shows. Of two such times it is the earlier one; none if the clock
+    /// skips it.
     pub(super) fn offset_of_clock(&self, clock_millis: i64) -> Option<i32> {
         let rules = match self {
             Self::Fixed(seconds) => return Some(*seconds),

@@ -9,7 +9,8 @@ use bytes::Bytes;
 pub enum BaseRows {
     /// By their record keys. A row without a key matches no log record.
     Keys(StringArray),
-    /// By their numbers in the file, where log blocks record the positions of the rows that their records update (`PositionBasedFileGroupRecordBuffer`).
+    /// By their numbers in the file, where log blocks record the positions of the rows that their records update
+    /// (`PositionBasedFileGroupRecordBuffer`).
     Numbers(Range<u64>),
     /// By their numbers, where some rows of the file were filtered out: ascending numbers.
     NumberList(UInt64Array),

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::ordering::OrderingValue;
 
-/// Compares two ordering values that are binlog positions. A string that is not one is before all that are; values of other types
-/// are compared as usual.
+/// Compares two ordering values that are binlog positions. A string that is not one is before all that are; values of
+/// other types are compared as usual.
 pub(super) fn compare(one: &OrderingValue<'_>, other: &OrderingValue<'_>) -> Ordering {
     match (one, other) {
         (OrderingValue::Bytes(one), OrderingValue::Bytes(other)) => position(one).cmp(&position(other)),

@@ -1,5 +1,5 @@
-//! Which rows of a data block are deletes (`DeleteContext`): `_hoodie_is_deleted` is true, `_hoodie_operation` is `D` or
-//! `-U`, or the configured delete field holds its marker. Rows of base files are never deletes.
+//! Which rows of a data block are deletes (`DeleteContext`): `_hoodie_is_deleted` is true, `_hoodie_operation` is `D`
+//! or `-U`, or the configured delete field holds its marker. Rows of base files are never deletes.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Scalar, StringArray};

@@ -63,8 +63,8 @@ impl GroupedRecords {
         self.index.unmatched() > 0
     }
 
-    /// The base rows that have log records, in ascending order, each with the entry of its key. Only the first base row of a key
-    /// matches.
+    /// The base rows that have log records, in ascending order, each with the entry of its key. Only the first base row
+    /// of a key matches.
     ///
     /// # Errors
     /// `Internal` if the base rows are given by position and the log records are not.
@@ -87,8 +87,8 @@ impl GroupedRecords {
         self.index.restrict_inserts(share);
     }
 
-    /// The entries of keys that no base row has matched, in order of their first appearance: at most `limit`, from entry `from` on.
-    /// Returns also the entry to continue at (`None` at the end).
+    /// The entries of keys that no base row has matched, in order of their first appearance: at most `limit`, from
+    /// entry `from` on. Returns also the entry to continue at (`None` at the end).
     #[must_use]
     pub fn inserts(&self, from: usize, limit: usize) -> (Vec<u32>, Option<usize>) {
         let mut entries = Vec::new();

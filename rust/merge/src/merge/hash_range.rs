@@ -1,4 +1,5 @@
-//! Hash partitions of the keys: where the keys of all logs take too much memory, each pass merges those of one hash range.
+//! Hash partitions of the keys: where the keys of all logs take too much memory, each pass merges those of one hash
+//! range.
 
 /// The keys whose hashes are in a range, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +34,8 @@ impl HashRange {
         Some(Self { first: self.first, last: self.first + (self.last - self.first) / 2 })
     }
 
-    /// The next range, of the same size; `None` after the last. Hashes are spread evenly, so what did not fit in memory with a
-    /// larger range would not fit with the next one either.
+    /// The next range, of the same size; `None` after the last. Hashes are spread evenly, so what did not fit in memory
+    /// with a larger range would not fit with the next one either.
     #[must_use]
     pub const fn next(self) -> Option<Self> {
         let Some(first) = self.last.checked_add(1) else { return None };

@@ -19,15 +19,16 @@ pub(super) struct IncomingRecord<'a> {
 }
 
 impl LogBatch<'_> {
-    /// The hashes of the keys of [`AHEAD`] rows, from `row` on, for [`LogBatch::incoming`]. Prefetches what the look-ups read.
+    /// The hashes of the keys of [`AHEAD`] rows, from `row` on, for [`LogBatch::incoming`]. Prefetches what the
+    /// look-ups read.
     pub(super) fn look_ahead(&self, source: u32, row: usize, index: &KeyIndex) -> [KeyHash; AHEAD] {
         let rows = row..self.places.len().min(row + AHEAD);
         let place = |row| self.keys.is_valid(row).then(|| KeyRange::from_packed(self.keys.value(row)));
         index.look_ahead(rows.map(|row| place(row).and_then(|place| index.key(source, place).ok())))
     }
 
-    /// The record of row `row`, which is stored at `at` and whose key has that hash. Returns `None` if its key is not wanted or is
-    /// not in the indexed hash range. [`LogBatch::check`] has been called before.
+    /// The record of row `row`, which is stored at `at` and whose key has that hash. Returns `None` if its key is not
+    /// wanted or is not in the indexed hash range. [`LogBatch::check`] has been called before.
     #[inline]
     pub(super) fn incoming(
         &self,

@@ -26,7 +26,8 @@ pub enum LogKind {
     Delete,
 }
 
-/// Keys, ordering values and delete marks of consecutive records of one source, in commit order. All have the same length.
+/// Keys, ordering values and delete marks of consecutive records of one source, in commit order. All have the same
+/// length.
 pub struct LogBatch<'a> {
     /// Data or deletes.
     pub kind: LogKind,

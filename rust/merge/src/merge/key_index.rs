@@ -1,9 +1,10 @@
-//! The latest record of each key, in order of first appearance. Keys are not copied: they stay in the bytes of their source.
+//! The latest record of each key, in order of first appearance. Keys are not copied: they stay in the bytes of their
+//! source.
 //!
-//! Cost of a distinct key: an entry of 16 bytes, its ordering value (8 or 16 bytes; strings are copied) and 8 bytes of hash
-//! table, at most twice that while there is spare capacity. Hashes are not stored but computed again from the keys, which is
-//! faster than reading them from memory. An index may have a budget: before it grows past it, it drops the half of its keys with
-//! the higher hashes and takes no more of those; another pass over the logs indexes them.
+//! Cost of a distinct key: an entry of 16 bytes, its ordering value (8 or 16 bytes; strings are copied) and 8 bytes of
+//! hash table, at most twice that while there is spare capacity. Hashes are not stored but computed again from the
+//! keys, which is faster than reading them from memory. An index may have a budget: before it grows past it, it drops
+//! the half of its keys with the higher hashes and takes no more of those; another pass over the logs indexes them.
 
 use arrow_array::{Array, StringArray};
 use bytes::Bytes;
@@ -142,8 +143,8 @@ impl KeyIndex {
         self.range.holds(hash.0)
     }
 
-    /// Makes room for one more key within the budget. `others` returns the bytes that other data of the same budget takes.
-    /// Returns false if there is no room: then [`KeyIndex::narrow`] makes some.
+    /// Makes room for one more key within the budget. `others` returns the bytes that other data of the same budget
+    /// takes. Returns false if there is no room: then [`KeyIndex::narrow`] makes some.
     #[inline]
     pub(super) fn has_room(&mut self, others: impl FnOnce() -> usize) -> bool {
         let len = self.entries.len();
@@ -164,7 +165,8 @@ impl KeyIndex {
         if !is_full {
             return !may_narrow || self.memory(len) <= budget;
         }
-        // Twice as many, or four times as long as there are few, since each growth hashes all keys again; or as many as fit.
+        // Twice as many, or four times as long as there are few, since each growth hashes all keys again; or as many as
+        // fit.
         let most = if len < FEW_KEYS { len * 3 } else { len };
         let steps = [most, len, len / 2, len / 4, len / 8].map(|more| len + more.max(LEAST_KEYS));
         let fitting = steps.into_iter().find(|keys| self.memory(*keys) <= budget);
@@ -184,8 +186,8 @@ impl KeyIndex {
         (keys * size_of::<KeyEntry>()).saturating_add(table).saturating_add(self.orderings.memory(keys))
     }
 
-    /// Drops the keys that are not in the lower half of the hash range. Calls `moved` with the old and the new ordinal of each
-    /// entry that stays, in order.
+    /// Drops the keys that are not in the lower half of the hash range. Calls `moved` with the old and the new ordinal
+    /// of each entry that stays, in order.
     ///
     /// # Errors
     /// `Internal` if the range is a single hash, for which there is always room.
@@ -261,8 +263,8 @@ impl KeyIndex {
         KeyHash(self.hasher.hash_one(key) as u32)
     }
 
-    /// The hashes of the keys that are looked up next, [`AHEAD`] at most; any hash for a key that is null. Prefetches what the
-    /// look-ups read, for all keys together: the buckets, then the entries in them, then the keys of these.
+    /// The hashes of the keys that are looked up next, [`AHEAD`] at most; any hash for a key that is null. Prefetches
+    /// what the look-ups read, for all keys together: the buckets, then the entries in them, then the keys of these.
     pub(super) fn look_ahead<'k>(&self, keys: impl Iterator<Item = Option<&'k [u8]>>) -> [KeyHash; AHEAD] {
         let mut hashes = [KeyHash(0); AHEAD];
         let mut count = 0;
@@ -278,8 +280,8 @@ impl KeyIndex {
         hashes
     }
 
-    /// Prefetches the entries that keys of these hashes probably have, and then the keys of the entries; of `N` hashes at most,
-    /// whose buckets were prefetched before.
+    /// Prefetches the entries that keys of these hashes probably have, and then the keys of the entries; of `N` hashes
+    /// at most, whose buckets were prefetched before.
     #[inline]
     fn prefetch_likely<const N: usize>(&self, hashes: impl Iterator<Item = KeyHash>) {
         let mut guesses = [None; N];
@@ -381,8 +383,8 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// Looks up base rows. Calls `on_match` with each row that has an entry, in ascending order, the entry and its record. Only
-    /// the first base row of a key matches.
+    /// Looks up base rows. Calls `on_match` with each row that has an entry, in ascending order, the entry and its
+    /// record. Only the first base row of a key matches.
     ///
     /// # Errors
     /// `Internal` if rows are given by position and keys of the index are not positions.

@@ -1,15 +1,17 @@
 //! A hash table from keys to their entries, one cache line for a look-up.
 //!
-//! A bucket is a cache line of 64 bytes: twelve entries and, before them, one byte of the hash of each. The hash of a key selects a
-//! bucket; if that is full, the next one is used, and after the last the first. At most nine entries a bucket on average make that
-//! rare, and cost 7 bytes a key. Entries are never removed: an index that drops keys builds another table.
+//! A bucket is a cache line of 64 bytes: twelve entries and, before them, one byte of the hash of each. The hash of a
+//! key selects a bucket; if that is full, the next one is used, and after the last the first. At most nine entries a
+//! bucket on average make that rare, and cost 7 bytes a key. Entries are never removed: an index that drops keys builds
+//! another table.
 //!
 //! ```text
 //! | 12 tags, 0 where there is no entry | 4 unused | 12 entries (u32) |
 //! ```
 //!
-//! Most base rows have no entry. A blocked Bloom filter excludes 19 in 20 of them: each key sets three bits of one word, at most ten
-//! keys a word on average. It takes a tenth of the memory of the table, and so may stay in a smaller cache.
+//! Most base rows have no entry. A blocked Bloom filter excludes 19 in 20 of them: each key sets three bits of one
+//! word, at most ten keys a word on average. It takes a tenth of the memory of the table, and so may stay in a smaller
+//! cache.
 
 use mortice_base::trusted::prefetch;
 
@@ -142,8 +144,8 @@ impl KeyTable {
 }
 
 impl Bucket {
-    /// The places of entries of that tag, the lowest first; of tag 0, those that are free. Behind the first there may be
-    /// some that have another tag.
+    /// The places of entries of that tag, the lowest first; of tag 0, those that are free. Behind the first there may
+    /// be some that have another tag.
     #[inline]
     fn with_tag(&self, tag: u8) -> Matches {
         const ONES: u64 = 0x0101_0101_0101_0101;

@@ -1,8 +1,8 @@
 //! Merging: log records and base rows of the same key become one row (`BufferedRecordMerger` of Hudi 1.x;
 //! `HoodieMergedLogRecordScanner` of 0.x).
 //!
-//! The merge is a hash join. Log records are the build side: an index by record key. Base rows are the probe side: a stream of
-//! batches. What no base row matches is inserted at the end.
+//! The merge is a hash join. Log records are the build side: an index by record key. Base rows are the probe side: a
+//! stream of batches. What no base row matches is inserted at the end.
 //!
 //! | file | job |
 //! |---|---|
@@ -29,8 +29,8 @@
 //! | `record_batches` | records fetched from batches in memory |
 //! | `engine` | the merge of one file slice: build, probe, outcomes, output |
 //!
-//! Nothing here does I/O or knows a log file: readers and writers bring the records, and a test races the merge against a
-//! naive one.
+//! Nothing here does I/O or knows a log file: readers and writers bring the records, and a test races the merge against
+//! a naive one.
 
 pub mod engine;
 pub mod fold;

@@ -9,12 +9,13 @@
 //! | string | `Bytes` | UTF-8 bytes, as Spark has it |
 //! | several fields | `Bytes` | field by field (`ordering_tuple`) |
 //!
-//! Null is Java's `Integer` 0, Hudi's default. On an int or a date column, whose values are `Integer`s, too, that is the number 0.
-//! On any other type it cannot be compared (Hudi's read fails); here it is smallest, and two nulls tie.
+//! Null is Java's `Integer` 0, Hudi's default. On an int or a date column, whose values are `Integer`s, too, that is
+//! the number 0. On any other type it cannot be compared (Hudi's read fails); here it is smallest, and two nulls tie.
 //!
-//! A delete may be ordered by a value of another class than the column's, such as the `Integer` of before a column was widened. In
-//! Hudi it wins over what came before it in the log; where it would have to be compared, the read fails. Here it is compared by
-//! its number or string, and ties with all values if it has neither (`Foreign`). It is not an unordered delete.
+//! A delete may be ordered by a value of another class than the column's, such as the `Integer` of before a column was
+//! widened. In Hudi it wins over what came before it in the log; where it would have to be compared, the read fails.
+//! Here it is compared by its number or string, and ties with all values if it has neither (`Foreign`). It is not an
+//! unordered delete.
 
 use std::cmp::Ordering;
 
@@ -34,8 +35,8 @@ use mortice_base::error::{Error, Result};
 pub enum OrderingValue<'a> {
     /// None, or null.
     Default,
-    /// Of another class than the column's, and nothing that could be compared with its values: neither before nor after any of
-    /// them.
+    /// Of another class than the column's, and nothing that could be compared with its values: neither before nor after
+    /// any of them.
     Foreign,
     /// Numbers of up to 64 bits, mapped to integers of the same order.
     Fixed(i64),
@@ -46,8 +47,8 @@ pub enum OrderingValue<'a> {
 }
 
 impl OrderingValue<'_> {
-    /// The order Hudi gives. Values of one column are of one form, but for foreign ones, which tie; a default is before any other
-    /// value.
+    /// The order Hudi gives. Values of one column are of one form, but for foreign ones, which tie; a default is before
+    /// any other value.
     #[inline]
     #[must_use]
     pub fn compare(&self, other: &Self) -> Ordering {
@@ -76,7 +77,8 @@ pub enum OrderingColumn {
 }
 
 impl OrderingColumn {
-    /// The values of a column of the table; [`mortice_base::ErrorKind::Unsupported`] for types that have no order in Hudi.
+    /// The values of a column of the table; [`mortice_base::ErrorKind::Unsupported`] for types that have no order in
+    /// Hudi.
     pub fn from_array(array: &ArrayRef) -> Result<Self> {
         Ok(match array.data_type() {
             DataType::Boolean => {
@@ -107,7 +109,8 @@ impl OrderingColumn {
         })
     }
 
-    /// The same values, 0 where there was none: for columns whose values Java holds as an `Integer`, as it does the default.
+    /// The same values, 0 where there was none: for columns whose values Java holds as an `Integer`, as it does the
+    /// default.
     #[must_use]
     pub fn null_is_zero(self) -> Self {
         match self {

@@ -8,7 +8,8 @@
 //! | number | 01, then big-endian with the sign bit flipped |
 //! | string | 01, then the bytes with each 00 as 00 ff, then 00 00 |
 //!
-//! Null is Java's `Integer` 0 here too: the number 0 on an int or a date field (which its column already says), smallest elsewhere.
+//! Null is Java's `Integer` 0 here too: the number 0 on an int or a date field (which its column already says),
+//! smallest elsewhere.
 
 use arrow_array::builder::BinaryBuilder;
 

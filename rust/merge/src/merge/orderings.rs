@@ -1,5 +1,5 @@
-//! Ordering values stored by ordinal, in the one form of the table's ordering column. The owner stores beside each whether it is a
-//! value at all ([`OrderingFlags`]).
+//! Ordering values stored by ordinal, in the one form of the table's ordering column. The owner stores beside each
+//! whether it is a value at all ([`OrderingFlags`]).
 
 use super::ordering::OrderingValue;
 use super::rules::MergeSide;

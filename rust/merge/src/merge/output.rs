@@ -27,8 +27,8 @@ pub enum DeletedRows {
 /// The `_hoodie_operation` of a delete (`HoodieOperation.DELETE`).
 const DELETE: &str = "D";
 
-/// Applies outcomes to a batch of base rows. `outcomes` are those of rows that do not stay, in ascending order. `base` has the
-/// schema of `fetcher`.
+/// Applies outcomes to a batch of base rows. `outcomes` are those of rows that do not stay, in ascending order. `base`
+/// has the schema of `fetcher`.
 pub fn apply_outcomes(
     base: &RecordBatch,
     outcomes: &[(usize, MergeOutcome)],

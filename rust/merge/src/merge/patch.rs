@@ -34,8 +34,8 @@ pub(super) struct RowPatch {
 
 type PatchedArray<T> = Result<T, ArrowError>;
 
-/// Replaces rows of the batch by rows of `batches`. `patches` are in ascending order of rows, at most one for a row. All batches have
-/// the schema.
+/// Replaces rows of the batch by rows of `batches`. `patches` are in ascending order of rows, at most one for a row.
+/// All batches have the schema.
 pub(super) fn patched(
     schema: &SchemaRef,
     base: &RecordBatch,
@@ -66,8 +66,8 @@ fn wrong(what: &str) -> ArrowError {
     ArrowError::InvalidArgumentError(what.to_owned())
 }
 
-/// A column with values of `others` in place of some of its own. The patches are by ascending rows, one at most for a row, and the
-/// rows that they name are there.
+/// A column with values of `others` in place of some of its own. The patches are by ascending rows, one at most for a
+/// row, and the rows that they name are there.
 pub(super) fn patched_column(base: &ArrayRef, others: &[&ArrayRef], patches: &[RowPatch]) -> PatchedArray<ArrayRef> {
     if others.iter().any(|other| other.data_type() != base.data_type()) {
         return Err(wrong("columns of other types"));

@@ -1,5 +1,5 @@
-//! Record groups: all log records of each of some keys, oldest first, copied out of the index. They are folded, or spilled until
-//! their base rows are read.
+//! Record groups: all log records of each of some keys, oldest first, copied out of the index. They are folded, or
+//! spilled until their base rows are read.
 //!
 //! As a batch, there is a row for each record, and the records of a group are consecutive:
 //!
@@ -149,8 +149,8 @@ impl RecordGroups {
         }
     }
 
-    /// Adds the groups of another whose numbers are below `end`, from the `from`-th on. Returns the ordinal of the group to continue
-    /// at.
+    /// Adds the groups of another whose numbers are below `end`, from the `from`-th on. Returns the ordinal of the
+    /// group to continue at.
     ///
     /// # Errors
     /// As [`RecordGroups::add`].

@@ -1,5 +1,5 @@
-//! Which record wins, by the table's merge mode and the release whose rules are followed. Newer and older refer to commit order,
-//! the base row being oldest; ties go to the newer record.
+//! Which record wins, by the table's merge mode and the release whose rules are followed. Newer and older refer to
+//! commit order, the base row being oldest; ties go to the newer record.
 //!
 //! Hudi 1.x (`BufferedRecordMergerFactory`, 1.2):
 //!
@@ -8,10 +8,12 @@
 //! | commit time | newer | newer | log |
 //! | event time | newer if either is an unordered delete, or its ordering is not lower | a stored unordered delete stays; so does a stored record of a greater ordering, unless the new delete is unordered | log if it is an unordered delete or its ordering is not lower |
 //!
-//! A payload class under 1.x (`CustomPayloadRecordMerger`): a delete block always deletes; a row is the newer one, or where the
-//! class compares the one of the greater ordering, unless the older has no row or either is an unordered delete.
+//! A payload class under 1.x (`CustomPayloadRecordMerger`): a delete block always deletes; a row is the newer one, or
+//! where the class compares the one of the greater ordering, unless the older has no row or either is an unordered
+//! delete.
 //!
-//! Hudi 0.x (`HoodieMergedLogRecordScanner` and the payload classes, 0.15). A record without a row is one from a delete block:
+//! Hudi 0.x (`HoodieMergedLogRecordScanner` and the payload classes, 0.15). A record without a row is one from a delete
+//! block:
 //!
 //! | payload | data over stored | delete block over stored | log over base |
 //! |---|---|---|---|
@@ -19,7 +21,8 @@
 //! | default, event time | the same | the same | log if it has no row, or its ordering is not lower |
 //! | first value | newer if the stored one has no row, or its ordering is higher | the same | log if it has no row, its ordering is higher, or the base row has none |
 //!
-//! An unordered delete has no ordering value: none, null, or the `Integer` 0, which on an int column looks like a real value.
+//! An unordered delete has no ordering value: none, null, or the `Integer` 0, which on an int column looks like a real
+//! value.
 
 use std::cmp::Ordering;
 
@@ -62,13 +65,14 @@ pub enum OverBase {
     UnlessLower,
     /// The log record, unless its ordering value, a position in a MySQL binlog, is lower (`MySqlDebeziumAvroPayload`).
     UnlessLowerPosition,
-    /// The log record, only if its ordering value is higher: of equal ones the first stays (`FirstValueAvroPayload`, in Hudi 0.15 and 1.0).
+    /// The log record, only if its ordering value is higher: of equal ones the first stays (`FirstValueAvroPayload`, in
+    /// Hudi 0.15 and 1.0).
     IfHigher,
 }
 
 impl OverBase {
-    /// Returns true if the class prefers the newer of two rows with these ordering values. Binlog positions are compared here only;
-    /// entries of delete blocks are compared as text.
+    /// Returns true if the class prefers the newer of two rows with these ordering values. Binlog positions are
+    /// compared here only; entries of delete blocks are compared as text.
     fn prefers_newer(self, newer: OrderingValue<'_>, older: OrderingValue<'_>) -> bool {
         match self {
             Self::UnlessLowerPosition => binlog_position::compare(&newer, &older) != Ordering::Less,
@@ -102,8 +106,8 @@ impl MergeSide<'_> {
         }
     }
 
-    /// Returns true if an entry of a delete block replaces a stored record whose ordering value it is compared with. Only here Hudi
-    /// compares classes: a value of another class than the stored one deletes, regardless of the value.
+    /// Returns true if an entry of a delete block replaces a stored record whose ordering value it is compared with.
+    /// Only here Hudi compares classes: a value of another class than the stored one deletes, regardless of the value.
     pub(super) fn deletes(self, stored: MergeSide<'_>) -> bool {
         self.is_foreign != stored.is_foreign || not_lower(self, stored)
     }
@@ -118,8 +122,8 @@ pub(super) enum DeleteState {
     ByRow,
     /// By a delete block: there is no row.
     ByBlock,
-    /// It is not a delete, but has a delete mark in its row: a base row, or a row whose mark was filled from another. Only payload
-    /// classes that read both rows regard it.
+    /// It is not a delete, but has a delete mark in its row: a base row, or a row whose mark was filled from another.
+    /// Only payload classes that read both rows regard it.
     Flagged,
 }
 
@@ -282,7 +286,8 @@ mod tests {
         assert!(int.replaces(LogKind::Delete, delete(0), row(5)));
     }
 
-    /// As Hudi 0.15 reads `FirstValueAvroPayload`: rows replace others only with a higher ordering value, deletes with an equal one.
+    /// As Hudi 0.15 reads `FirstValueAvroPayload`: rows replace others only with a higher ordering value, deletes with
+    /// an equal one.
     #[test]
     fn first_value() {
         let rules = RecordMergeRules::Payload0x { over_base: OverBase::IfHigher, int_ordering: false };

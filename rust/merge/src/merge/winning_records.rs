@@ -1,8 +1,8 @@
 //! A build side that keeps one log record of each key: the one that wins over the others.
 //!
 //! 1. [`LogSink::add`] takes log records in log order and keeps the winning record of each key.
-//! 2. [`WinningRecords::probe`] looks up base rows and returns the outcome of each that does not stay. Of several base rows of a
-//!    key the first matches.
+//! 2. [`WinningRecords::probe`] looks up base rows and returns the outcome of each that does not stay. Of several base
+//!    rows of a key the first matches.
 //! 3. [`WinningRecords::inserts`] returns the records of keys that no base row has matched.
 
 use bytes::Bytes;
@@ -73,8 +73,8 @@ impl WinningRecords {
         self.index.unmatched() > 0
     }
 
-    /// Returns true if every log record wins over every base row. `greatest` are the `count` greatest ordering values of base
-    /// rows; no base row may have a null. From then on [`WinningRecords::probe`] ignores ordering values.
+    /// Returns true if every log record wins over every base row. `greatest` are the `count` greatest ordering values
+    /// of base rows; no base row may have a null. From then on [`WinningRecords::probe`] ignores ordering values.
     pub fn win_over_all(&mut self, greatest: &OrderingColumn, count: usize) -> bool {
         let most = (0..count).map(|at| greatest.value(at)).max_by(OrderingValue::compare);
         let wins =
@@ -124,8 +124,8 @@ impl WinningRecords {
         self.index.restrict_inserts(share);
     }
 
-    /// The outcomes of keys that no base row has matched, in order of their first appearance: at most `limit` records to insert,
-    /// or deletes, from entry `from` on. Returns also the entry to continue at (`None` at the end).
+    /// The outcomes of keys that no base row has matched, in order of their first appearance: at most `limit` records
+    /// to insert, or deletes, from entry `from` on. Returns also the entry to continue at (`None` at the end).
     #[must_use]
     pub fn inserts(&self, from: usize, limit: usize) -> (Vec<MergeOutcome>, Option<usize>) {
         let mut outcomes = Vec::new();

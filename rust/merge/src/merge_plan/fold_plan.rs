@@ -87,8 +87,8 @@ fn by_merger(merger: Arc<dyn RowMerger>, of: &FoldColumns<'_>) -> Result<CustomF
 fn by_rules(rules: FoldRules, absence: &FieldAbsence, of: &FoldColumns<'_>, missing: MissingColumns) -> RuleFold {
     let FoldColumns { table, projected, keys, .. } = of;
     let names = || projected.fields().iter().map(|field| field.name().as_str());
-    // The result of a fill keeps the ordering value of the winner, and so do payloads of 0.x; elsewhere it is read from the merged
-    // row.
+    // The result of a fill keeps the ordering value of the winner, and so do payloads of 0.x; elsewhere it is read from
+    // the merged row.
     let ordering = match rules {
         FoldRules::Fill(_) | FoldRules::Payload0x(..) => None,
         _ => keys.first_ordering_column().and_then(|name| names().position(|one| one == name)),

@@ -1,4 +1,5 @@
-//! How the records of a table are merged: from its configuration to the rules, the build side and the fold of [`crate::merge`].
+//! How the records of a table are merged: from its configuration to the rules, the build side and the fold of
+//! [`crate::merge`].
 //!
 //! | file | job |
 //! |---|---|

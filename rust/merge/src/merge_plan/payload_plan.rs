@@ -51,9 +51,10 @@ impl MergePlan {
                 fold(PayloadFold::PartialUpdate { compares }, FieldAbsence::Null)
             }
             Some("FirstValueAvroPayload") if semantics == MergeSemantics::V0x => choose(OverBase::IfHigher),
-            // Measured on tables of versions 6 and 8: 0.15 fills strings and bytes. 1.1 and 1.2 fill neither: the payload writes the
-            // older values into the newer Avro record and returns that record, which `HoodieAvroRecordMerger.merge` takes for the
-            // newer one unchanged. Table version 9 has FILL_UNAVAILABLE in its place, which fills strings.
+            // Measured on tables of versions 6 and 8: 0.15 fills strings and bytes. 1.1 and 1.2 fill neither: the
+            // payload writes the older values into the newer Avro record and returns that record, which
+            // `HoodieAvroRecordMerger.merge` takes for the newer one unchanged. Table version 9 has FILL_UNAVAILABLE in
+            // its place, which fills strings.
             Some("PostgresDebeziumAvroPayload") if semantics == MergeSemantics::V1x => choose(OverBase::UnlessLower),
             Some("PostgresDebeziumAvroPayload") => {
                 fold(PayloadFold::Postgres, FieldAbsence::TextOrBytes(UNAVAILABLE.to_owned()))

@@ -23,8 +23,8 @@ pub enum MergePlan {
 }
 
 impl MergePlan {
-    /// The plan of a table. `partial` is true if some records are partial. `merger` is a user-defined merger, used if the table's
-    /// configuration names one.
+    /// The plan of a table. `partial` is true if some records are partial. `merger` is a user-defined merger, used if
+    /// the table's configuration names one.
     ///
     /// # Errors
     /// `Unsupported`, by name, for what cannot be merged.
@@ -72,7 +72,8 @@ impl MergePlan {
         matches!(self, Self::Fold(_))
     }
 
-    /// Whether each value of a merged row is that of some record of its key: not so if a user-defined merger makes rows.
+    /// Whether each value of a merged row is that of some record of its key: not so if a user-defined merger makes
+    /// rows.
     pub const fn keeps_values(&self) -> bool {
         !matches!(self, Self::Fold(FoldPlan::Merger(_)))
     }
@@ -88,8 +89,8 @@ impl MergePlan {
         }
     }
 
-    /// An empty build side for log records, without those of data blocks whose keys are not wanted. With `deletes_win`, deletes win
-    /// over any base row (see [`WinningRecords::deleting`]).
+    /// An empty build side for log records, without those of data blocks whose keys are not wanted. With `deletes_win`,
+    /// deletes win over any base row (see [`WinningRecords::deleting`]).
     pub fn build_side(&self, wanted: KeyFilter, deletes_win: bool) -> BuildSide {
         match self {
             Self::Choose(rules) => {
@@ -100,7 +101,8 @@ impl MergePlan {
         }
     }
 
-    /// The fold, if rows are made of several records. `missing` are the columns that blocks of partial records do not have.
+    /// The fold, if rows are made of several records. `missing` are the columns that blocks of partial records do not
+    /// have.
     ///
     /// # Errors
     /// `Internal` if a merger would not be given every projected column.

@@ -1,5 +1,5 @@
-//! The folder in which files are set aside, and how they are made: without a name where the system can, or else with one that is
-//! taken away at once.
+//! The folder in which files are set aside, and how they are made: without a name where the system can, or else with
+//! one that is taken away at once.
 
 use std::fs::File;
 use std::path::PathBuf;

@@ -12,7 +12,8 @@ use super::row_bytes::row_bytes;
 use super::row_memory::RowMemory;
 use mortice_base::error::{Error, Result};
 
-/// Rows that follow each other in one batch are a stretch of their own from this many on: a slice of the batch, not a copy.
+/// Rows that follow each other in one batch are a stretch of their own from this many on: a slice of the batch, not a
+/// copy.
 const LONG_STRETCH: usize = 1024;
 
 /// Rows in batches of one schema.
@@ -154,8 +155,9 @@ impl RowBatches {
             .map_err(|error| Error::internal("rows of several batches").caused_by(error))
     }
 
-    /// Divides numbers of rows into stretches that [`Self::take`] returns as batches of a sensible size: at most so many rows and,
-    /// as far as the rows of a batch are alike, so many bytes. Rows that follow each other in one batch are not copied.
+    /// Divides numbers of rows into stretches that [`Self::take`] returns as batches of a sensible size: at most so
+    /// many rows and, as far as the rows of a batch are alike, so many bytes. Rows that follow each other in one batch
+    /// are not copied.
     #[must_use]
     pub fn stretches(&self, rows: &[u32], most_rows: usize, most_bytes: usize) -> Vec<Range<usize>> {
         let mut stretches = Vec::new();

@@ -50,7 +50,8 @@ impl RowBatchesBuilder {
         self.add(batch, |column| slice_bytes(column.as_ref()))
     }
 
-    /// Adds rows that are made of those of another batch, which stays where it is: columns that share its buffers take no memory.
+    /// Adds rows that are made of those of another batch, which stays where it is: columns that share its buffers take
+    /// no memory.
     ///
     /// # Errors
     /// As for [`Self::push`].
@@ -145,8 +146,8 @@ impl RowBatches {
     }
 }
 
-/// A batch whose views have no other bytes than their own: the file gets all buffers of an array of views, however few of their bytes
-/// it uses.
+/// A batch whose views have no other bytes than their own: the file gets all buffers of an array of views, however few
+/// of their bytes it uses.
 fn compact(batch: &RecordBatch) -> Result<RecordBatch> {
     let column = |column: &ArrayRef| -> ArrayRef {
         if let Some(views) = column.as_string_view_opt() {

@@ -1,4 +1,5 @@
-//! Which columns of a batch are those of another one: their buffers are in memory, or in a file, whether or not these columns are.
+//! Which columns of a batch are those of another one: their buffers are in memory, or in a file, whether or not these
+//! columns are.
 
 use std::collections::HashSet;
 

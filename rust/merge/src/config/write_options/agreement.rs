@@ -1,4 +1,5 @@
-//! Whether an option agrees with the property of the table that it would set in Hudi (`HoodieWriterUtils.validateTableConfig`).
+//! Whether an option agrees with the property of the table that it would set in Hudi
+//! (`HoodieWriterUtils.validateTableConfig`).
 
 use crate::config::{MergeMode, TableConfig};
 

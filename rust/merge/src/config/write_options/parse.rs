@@ -27,8 +27,8 @@ impl WriteOptions {
     /// Checks options for an operation (`upsert`, …) on a table. Older names are replaced by the newest.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the option, if it is unknown, given twice under two names, or contradicts a property of the
-    /// table or the operation; `Unsupported` for values that are not followed, with the remedy.
+    /// `InvalidArgument`, naming the option, if it is unknown, given twice under two names, or contradicts a property
+    /// of the table or the operation; `Unsupported` for values that are not followed, with the remedy.
     pub fn parse(given: &BTreeMap<String, String>, operation: &str, table: &TableConfig) -> Result<Self> {
         let mut options = Self::default();
         for (name, value) in given {
@@ -123,11 +123,12 @@ pub fn table_properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<&'s
 /// The prefix of options that are stored in the commit as they are.
 const COMMIT_METADATA_PREFIX: &str = "hoodie.datasource.write.commitmeta.key.prefix";
 
-/// Metadata of streams, which a commit has with any prefix: Hudi's (`HoodieStreamingSink.SINK_CHECKPOINT_KEY`), and the query.
+/// Metadata of streams, which a commit has with any prefix: Hudi's (`HoodieStreamingSink.SINK_CHECKPOINT_KEY`), and the
+/// query.
 const STREAM_METADATA: [&str; 2] = ["_hudi_streaming_sink_checkpoint", "_mortice_streaming_query"];
 
-/// Returns true for an option that is metadata of the user's own for the commit: its name begins with a prefix that the user
-/// chooses, `_` by default.
+/// Returns true for an option that is metadata of the user's own for the commit: its name begins with a prefix that the
+/// user chooses, `_` by default.
 #[must_use]
 pub fn is_commit_metadata(options: &BTreeMap<String, String>, name: &str) -> bool {
     let prefix = options.get(COMMIT_METADATA_PREFIX).map_or("_", String::as_str);

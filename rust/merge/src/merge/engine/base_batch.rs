@@ -11,9 +11,11 @@ use super::super::record_groups::RecordGroups;
 use super::batch_outcomes::BatchOutcomes;
 use mortice_base::error::{Error, Result};
 
-/// Reads keys and ordering values of base rows. Each method is called at most once for a batch, and only if the merge needs it.
+/// Reads keys and ordering values of base rows. Each method is called at most once for a batch, and only if the merge
+/// needs it.
 pub trait BaseKeys {
-    /// The record keys of rows; or their row numbers, where records are merged by position. `first` is the number of the first row.
+    /// The record keys of rows; or their row numbers, where records are merged by position. `first` is the number of
+    /// the first row.
     ///
     /// # Errors
     /// `InvalidTable` if a key column is missing.

@@ -34,8 +34,8 @@ impl BatchOutcomes {
         (!outcomes.is_empty()).then_some(Self { outcomes, folded })
     }
 
-    /// The rows that do not stay, in ascending order, with their outcomes. A [`MergeOutcome`] refers to a log record, or if rows are
-    /// folded, to a row that the fold has made.
+    /// The rows that do not stay, in ascending order, with their outcomes. A [`MergeOutcome`] refers to a log record,
+    /// or if rows are folded, to a row that the fold has made.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (usize, MergeOutcome)> + '_ {
         self.outcomes.iter().copied()
     }

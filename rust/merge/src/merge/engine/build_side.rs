@@ -67,8 +67,8 @@ impl BuildSide {
         }
     }
 
-    /// Probes base rows, and copies to `groups` the records that each matches, under the number of the row. `first` is the number of
-    /// the first row. For passes that spill them.
+    /// Probes base rows, and copies to `groups` the records that each matches, under the number of the row. `first` is
+    /// the number of the first row. For passes that spill them.
     ///
     /// # Errors
     /// As [`BuildSide::skip_base`].
@@ -92,8 +92,8 @@ impl BuildSide {
         }
     }
 
-    /// Copies to `groups` the records of keys that no base row has matched: at most `limit` keys, from entry `from` on. Returns the
-    /// entry to continue at (`None` at the end). For passes that spill them.
+    /// Copies to `groups` the records of keys that no base row has matched: at most `limit` keys, from entry `from` on.
+    /// Returns the entry to continue at (`None` at the end). For passes that spill them.
     ///
     /// # Errors
     /// `Internal` if a key has no records.

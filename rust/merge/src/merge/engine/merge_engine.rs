@@ -112,7 +112,8 @@ impl MergeEngine {
         self.counts
     }
 
-    /// Marks what these base rows match as matched: another part of the slice merges them. Passes do this before they spill.
+    /// Marks what these base rows match as matched: another part of the slice merges them. Passes do this before they
+    /// spill.
     ///
     /// # Errors
     /// `Internal` if the base rows are given by position and the log records are not.
@@ -130,7 +131,8 @@ impl MergeEngine {
         }
     }
 
-    /// Merges the next batch of base rows. Returns the projected columns of the merged rows; `None` if all rows stay as they are.
+    /// Merges the next batch of base rows. Returns the projected columns of the merged rows; `None` if all rows stay as
+    /// they are.
     ///
     /// # Errors
     /// Those of reading keys, fetching records and folding them.
@@ -139,7 +141,8 @@ impl MergeEngine {
         outcomes.apply(base.projected, fetcher, self.deleted_rows).map(Some)
     }
 
-    /// Merges the next batch of base rows. Returns the rows that do not stay, before and after; `None` if all rows stay.
+    /// Merges the next batch of base rows. Returns the rows that do not stay, before and after; `None` if all rows
+    /// stay.
     ///
     /// # Errors
     /// As [`MergeEngine::merge`].
@@ -202,8 +205,8 @@ impl MergeEngine {
         }
     }
 
-    /// Rows of keys that no base row has matched, about `limit` of them, in the projected columns; `None` after the last. To be called
-    /// after the last base row. A batch may be empty, where all its keys were deleted.
+    /// Rows of keys that no base row has matched, about `limit` of them, in the projected columns; `None` after the
+    /// last. To be called after the last base row. A batch may be empty, where all its keys were deleted.
     ///
     /// # Errors
     /// Those of fetching records and folding them.
@@ -439,7 +442,8 @@ mod tests {
         Some((!deleted).then_some(sum))
     }
 
-    /// One row at a time. `newer` merges a record with what came before; of base rows as well, where `over_base` says so.
+    /// One row at a time. `newer` merges a record with what came before; of base rows as well, where `over_base` says
+    /// so.
     fn naive(
         base: &[Vec<Row>],
         log: &[Vec<Record>],
@@ -485,8 +489,8 @@ mod tests {
         by_key
     }
 
-    /// Base rows of distinct keys in batches, and log records whose values tell them apart. Deletes are later than all rows before
-    /// them, so that event time needs no more than the newest row.
+    /// Base rows of distinct keys in batches, and log records whose values tell them apart. Deletes are later than all
+    /// rows before them, so that event time needs no more than the newest row.
     fn tables() -> impl Strategy<Value = (Vec<Vec<Row>>, Vec<Vec<Record>>)> {
         let base = (proptest::sample::subsequence((0..16_u8).collect::<Vec<_>>(), 0..16), 1..5_usize);
         let base = base.prop_map(|(keys, size)| {

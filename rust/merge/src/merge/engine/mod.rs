@@ -4,9 +4,9 @@
 //! 2. Base rows are merged batch by batch ([`MergeEngine::merge`]): each stays, is replaced, or is deleted.
 //! 3. The records whose keys no base row matched are inserted ([`MergeEngine::inserts`]).
 //!
-//! Callers supply the records and the batches: file slices, rows in memory, compaction and copy-on-write merges. If the keys do not fit
-//! in memory, the caller indexes one [`super::HashRange`] after the other, spills what each pass finds, and gives it to the
-//! engine in place of a build side ([`SpilledGroups`]).
+//! Callers supply the records and the batches: file slices, rows in memory, compaction and copy-on-write merges. If the
+//! keys do not fit in memory, the caller indexes one [`super::HashRange`] after the other, spills what each pass finds,
+//! and gives it to the engine in place of a build side ([`SpilledGroups`]).
 //!
 //! | file | job |
 //! |---|---|

@@ -1,10 +1,11 @@
 //! Folds record groups by a merger of whole rows, a user-defined one or the metadata table's, many keys at a time.
 //!
-//! The merger gets two batches with the same number of rows: the older records of some keys, and the newer ones, with all columns of
-//! the table in its order. It returns the merged rows, and which of them are kept. The records of a key are merged from the oldest
-//! of the log to the newest, and the result over the base row: round by round, the first two records of every key, then the third,
-//! and so on. A delete removes what was before it, without a call of the merger; so does a row that is not kept. Rows that follow a
-//! delete in the log are merged over the base row nevertheless, unless the merger says otherwise ([`RowMerger::deletes_base`]).
+//! The merger gets two batches with the same number of rows: the older records of some keys, and the newer ones, with
+//! all columns of the table in its order. It returns the merged rows, and which of them are kept. The records of a key
+//! are merged from the oldest of the log to the newest, and the result over the base row: round by round, the first two
+//! records of every key, then the third, and so on. A delete removes what was before it, without a call of the merger;
+//! so does a row that is not kept. Rows that follow a delete in the log are merged over the base row nevertheless,
+//! unless the merger says otherwise ([`RowMerger::deletes_base`]).
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Rows that a fold has made, and how they replace base rows.
 //!
-//! Most values of such a row are those of its base row: a partial update sets some columns, and a fill some more. So a column is
-//! patched with the values that are not those of the base row, and a column without such values is shared, not copied.
+//! Most values of such a row are those of its base row: a partial update sets some columns, and a fill some more. So a
+//! column is patched with the values that are not those of the base row, and a column without such values is shared,
+//! not copied.
 
 use std::sync::Arc;
 
@@ -38,8 +39,8 @@ pub struct PickedRows {
 }
 
 impl FoldedRows {
-    /// Replaces base rows. `outcomes` are those of base rows that do not stay, in ascending order; `base` has the projected columns of
-    /// the batch from which the fold took its base rows.
+    /// Replaces base rows. `outcomes` are those of base rows that do not stay, in ascending order; `base` has the
+    /// projected columns of the batch from which the fold took its base rows.
     ///
     /// # Errors
     /// `Internal` if an outcome refers to a row that does not exist.

@@ -1,5 +1,5 @@
-//! Folds record groups by rules: the records of a key are merged from the oldest to the newest, the result over the base row. A row
-//! is a choice of record for each column.
+//! Folds record groups by rules: the records of a key are merged from the oldest to the newest, the result over the
+//! base row. A row is a choice of record for each column.
 
 use std::ops::Range;
 
@@ -29,11 +29,13 @@ pub struct RuleFold {
     pub is_meta: Vec<bool>,
     /// The column whose record gives the ordering value of the result. `None` if that is always the winning record's.
     pub ordering_column: Option<usize>,
-    /// The column that marks deletes, if it may be filled like any other, or come from a base row ([`DeleteState::Flagged`]).
+    /// The column that marks deletes, if it may be filled like any other, or come from a base row
+    /// ([`DeleteState::Flagged`]).
     pub flag_column: Option<usize>,
     /// Whether deleted keys become rows, too.
     pub deleted_rows: DeletedRows,
-    /// From the first partial record on, and over the base row, this alone decides which columns are filled; before it, values do.
+    /// From the first partial record on, and over the base row, this alone decides which columns are filled; before it,
+    /// values do.
     pub missing: MissingColumns,
 }
 
@@ -41,8 +43,8 @@ pub struct RuleFold {
 pub struct FoldResult {
     /// The rows that were made.
     pub rows: FoldedRows,
-    /// The outcome of each key. A [`RowRef`] refers to the rows that were made: [`RowRef::at`] is the ordinal. The row of a delete
-    /// is made only if deletes are delivered.
+    /// The outcome of each key. A [`RowRef`] refers to the rows that were made: [`RowRef::at`] is the ordinal. The row
+    /// of a delete is made only if deletes are delivered.
     pub outcomes: Vec<MergeOutcome>,
 }
 
@@ -179,8 +181,8 @@ impl CandidateRows {
 }
 
 impl RuleFold {
-    /// Base rows, then the log records of all groups, with the batches that they are in. Deletes by block have a row of nulls, unless
-    /// they are delivered.
+    /// Base rows, then the log records of all groups, with the batches that they are in. Deletes by block have a row of
+    /// nulls, unless they are delivered.
     fn candidates<'a>(
         &'a self,
         groups: &'a RecordGroups,

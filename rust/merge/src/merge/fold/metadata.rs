@@ -1,7 +1,7 @@
 //! Merges records of the metadata table as Arrow columns, by the rules of `metadata_rules`.
 //!
-//! A key that is deleted in the log has no base record. Hudi merges a newer record over the base record nevertheless, and lists files
-//! again that are gone: its clean deletes the key of a partition that it removes.
+//! A key that is deleted in the log has no base record. Hudi merges a newer record over the base record nevertheless,
+//! and lists files again that are gone: its clean deletes the key of a partition that it removes.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The bounds that column statistics keep: a union of wrappers, one for each type of value, of which one member is there.
+//! The bounds that column statistics keep: a union of wrappers, one for each type of value, of which one member is
+//! there.
 
 use std::cmp::Ordering;
 

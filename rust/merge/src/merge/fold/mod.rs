@@ -1,4 +1,5 @@
-//! Folding: where a row is made of several records, all records of a key are merged one after the other, field by field.
+//! Folding: where a row is made of several records, all records of a key are merged one after the other, field by
+//! field.
 //!
 //! | file | job |
 //! |---|---|

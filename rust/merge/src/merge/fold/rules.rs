@@ -44,14 +44,15 @@ pub enum FoldMode {
 pub enum PayloadFold {
     /// `OverwriteNonDefaultsWithLatestAvroPayload`: the newer record, its defaults filled from the older.
     NonDefaults,
-    /// `PartialUpdateAvroPayload`: the record of the greater ordering, its nulls filled from the other; meta columns are
-    /// always the newer record's.
+    /// `PartialUpdateAvroPayload`: the record of the greater ordering, its nulls filled from the other; meta columns
+    /// are always the newer record's.
     PartialUpdate {
-        /// Whether rows compare at all. Hudi takes the older one's ordering from an Avro record, and does not compare a value of
-        /// another class: then the newer record is on top.
+        /// Whether rows compare at all. Hudi takes the older one's ordering from an Avro record, and does not compare a
+        /// value of another class: then the newer record is on top.
         compares: bool,
     },
-    /// `PostgresDebeziumAvroPayload` of 0.x: the record of the greater ordering; of the newer one, marked columns are filled.
+    /// `PostgresDebeziumAvroPayload` of 0.x: the record of the greater ordering; of the newer one, marked columns are
+    /// filled.
     Postgres,
 }
 
