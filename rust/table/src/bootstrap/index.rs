@@ -5,10 +5,11 @@
 //! part=<partition>  →  HoodieBootstrapPartitionMetadata, an Avro container: fileIdToBootstrapFile, a map of file statuses
 //! info INDEX_INFO   →  HoodieBootstrapIndexInfo: bootstrapBasePath
 //! ```
-//! Beside it lies one by file id, which says the same. Keys of early writers go on with `//` and what HBase made of a cell.
+//! Beside it lies one by file id, which says the same. Keys of early writers go on with `//` and what HBase made of a
+//! cell.
 //!
-//! The index holds whole URIs. Where the table's properties name another source folder than the index does, because the source was
-//! moved or copied, its files are sought there.
+//! The index holds whole URIs. Where the table's properties name another source folder than the index does, because the
+//! source was moved or copied, its files are sought there.
 
 use std::collections::HashMap;
 

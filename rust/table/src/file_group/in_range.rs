@@ -10,9 +10,10 @@
 //! the logs before it still have the records that it was to merge. A base file from before the range has no row of the
 //! range.
 //!
-//! Below table version 8, Hudi (`HoodieFileGroup.isFileSliceCommitted`) loses rows while a compaction is pending: its timeline is
-//! then that of the range with the pending compaction, and slices begun between the two count as uncommitted. Their rows are read
-//! here: they are rows that the range wrote, and Hudi returns them as well once the compaction is completed.
+//! Below table version 8, Hudi (`HoodieFileGroup.isFileSliceCommitted`) loses rows while a compaction is pending: its
+//! timeline is then that of the range with the pending compaction, and slices begun between the two count as
+//! uncommitted. Their rows are read here: they are rows that the range wrote, and Hudi returns them as well once the
+//! compaction is completed.
 
 use super::file_slice::{FileSlice, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};

@@ -69,8 +69,8 @@ impl PartitionFiles {
         self.log_files.extend(log_files);
     }
 
-    /// Adds files that cleans have deleted, so that a slice that has lost files is selected, not an older one. A clean deletes whole
-    /// slices: those older than a base file that is listed are not added, as they would not be selected.
+    /// Adds files that cleans have deleted, so that a slice that has lost files is selected, not an older one. A clean
+    /// deletes whole slices: those older than a base file that is listed are not added, as they would not be selected.
     ///
     /// Args:
     ///     names: The names of the deleted files. Those that are listed are there again, or still.

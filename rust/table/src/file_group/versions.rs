@@ -26,8 +26,9 @@ pub struct SliceFiles {
 }
 
 impl FileSystemView<'_> {
-    /// The versions of all file groups of a partition, by file id. Files of instants that are not completed are in none, except, up to
-    /// table version 7, logs of completed slices. A group of which nothing is completed has no versions.
+    /// The versions of all file groups of a partition, by file id. Files of instants that are not completed are in
+    /// none, except, up to table version 7, logs of completed slices. A group of which nothing is completed has no
+    /// versions.
     ///
     /// # Errors
     /// As for [`FileSystemView::slices`].

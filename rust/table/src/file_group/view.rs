@@ -257,8 +257,8 @@ impl<'a> FileSystemView<'a> {
     }
 }
 
-/// Returns the slice of all files that a savepoint keeps of a file group. A compaction that was pending then began a slice of its own,
-/// whose logs are merged with the slice before, whether the compaction was executed or not.
+/// Returns the slice of all files that a savepoint keeps of a file group. A compaction that was pending then began a
+/// slice of its own, whose logs are merged with the slice before, whether the compaction was executed or not.
 fn kept_slice(
     mut bases: Vec<ListedBase>,
     mut logs: Vec<ListedLog>,

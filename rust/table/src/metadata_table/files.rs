@@ -5,9 +5,10 @@
 //! | `__all_partitions__` | the partitions, by path |
 //! | the path of a partition, `.` for the root | its files, each with its size |
 //!
-//! Entries marked as deleted are ignored. A partition in the list that has no record has no files: each commit lists its partitions
-//! again, so the clean that removes one finds it in the logs, where both entries cancel out (`HoodieMetadataPayload`), and the entry of
-//! the base file stays. Hudi reads such a partition as empty, too (`BaseTableMetadata.fetchAllFilesInPartition`).
+//! Entries marked as deleted are ignored. A partition in the list that has no record has no files: each commit lists
+//! its partitions again, so the clean that removes one finds it in the logs, where both entries cancel out
+//! (`HoodieMetadataPayload`), and the entry of the base file stays. Hudi reads such a partition as empty, too
+//! (`BaseTableMetadata.fetchAllFilesInPartition`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -72,8 +73,8 @@ impl MetadataTable {
         Ok(listed(partitions, lists, left_out))
     }
 
-    /// Returns the files that base records of these partitions list, and that logs have removed; by the names of the partitions in the
-    /// metadata table, as `partitions` are.
+    /// Returns the files that base records of these partitions list, and that logs have removed; by the names of the
+    /// partitions in the metadata table, as `partitions` are.
     ///
     /// # Errors
     /// Errors of reading the metadata table.

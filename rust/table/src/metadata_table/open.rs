@@ -67,8 +67,8 @@ impl MetadataTable {
         self.is_ahead
     }
 
-    /// Returns true if it has writes that the table's timeline, as it was read, does not have: records of pending instants are left
-    /// out of rows, those of unknown ones are not.
+    /// Returns true if it has writes that the table's timeline, as it was read, does not have: records of pending
+    /// instants are left out of rows, those of unknown ones are not.
     pub(super) fn is_newer(&self) -> bool {
         self.is_newer
     }
@@ -120,8 +120,8 @@ fn is_newer(table: &Timeline, metadata: &Timeline) -> bool {
     times.filter(|time| Some(*time) > newest).any(|time| !is_in_restore(table, time))
 }
 
-/// Returns true if a completed restore was running at this time. Hudi's restore ends with such a commit to the
-/// metadata table, which brings it in line with the files (`HoodieBackedTableMetadataWriter.update(HoodieRestoreMetadata)`).
+/// Returns true if a completed restore was running at this time. Hudi's restore ends with such a commit to the metadata
+/// table, which brings it in line with the files (`HoodieBackedTableMetadataWriter.update(HoodieRestoreMetadata)`).
 fn is_in_restore(table: &Timeline, time: &str) -> bool {
     let restores = table.instants().iter().filter(|instant| instant.action == Action::Restore);
     let mut ends = restores.filter_map(|restore| Some((&restore.requested_time, restore.completion_time.as_ref()?)));
@@ -133,16 +133,17 @@ fn delta_commits(metadata: &Timeline) -> impl Iterator<Item = &RequestedTime> {
     writes.map(|write| &write.requested_time)
 }
 
-/// Returns the time of the table's timeline that a write to the metadata table belongs to; `None` for an initialisation that belongs
-/// to no time.
+/// Returns the time of the table's timeline that a write to the metadata table belongs to; `None` for an initialisation
+/// that belongs to no time.
 fn time_on_table(write: &RequestedTime) -> Option<&str> {
     let time = write.as_str();
     // Times of initialisations count from zero; before table version 8, others have the time of a commit and a suffix.
     (!time.starts_with(NO_TIME)).then(|| time.get(..INIT_TIME.len()).unwrap_or(time))
 }
 
-/// Whether a requested time of the metadata table's timeline is that of a partition's initialisation: a number counted from zero, or,
-/// before table version 8, the time of a commit with a number from 010 on behind it (`HoodieTableMetadataUtil.createIndexInitTimestamp`).
+/// Whether a requested time of the metadata table's timeline is that of a partition's initialisation: a number counted
+/// from zero, or, before table version 8, the time of a commit with a number from 010 on behind it
+/// (`HoodieTableMetadataUtil.createIndexInitTimestamp`).
 #[must_use]
 pub fn is_init_instant(time: &RequestedTime) -> bool {
     let time = time.as_str();
@@ -150,10 +151,11 @@ pub fn is_init_instant(time: &RequestedTime) -> bool {
     time.starts_with(NO_TIME) || time.get(INIT_TIME.len()..).is_some_and(is_numbered)
 }
 
-/// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which takes the
-/// metadata table's partitions out of the table's properties; the check costs nothing.
+/// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which
+/// takes the metadata table's partitions out of the table's properties; the check costs nothing.
 ///
-/// The initialisation that has the newest write may be archived: services of the metadata table run before the next write reaches it.
+/// The initialisation that has the newest write may be archived: services of the metadata table run before the next
+/// write reaches it.
 fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
     let Some(newest) = table.completed_writes().next_back() else { return Ok(()) };
     if has_write(metadata, newest) || metadata.archived()?.iter().any(|instant| has(instant, newest)) {
@@ -163,7 +165,8 @@ fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
         .at_instant(&newest.requested_time))
 }
 
-/// Whether the active timeline of the metadata table has a completed write of the table, or the listing that it was built from.
+/// Whether the active timeline of the metadata table has a completed write of the table, or the listing that it was
+/// built from.
 #[must_use]
 pub fn has_write(metadata: &Timeline, write: &Instant) -> bool {
     metadata.completed_writes().any(|instant| has(instant, write))
@@ -173,7 +176,8 @@ fn has(instant: &Instant, write: &Instant) -> bool {
     instant.is_completed_write() && (instant.requested_time == write.requested_time || lists(instant, write))
 }
 
-/// Whether an instant of the metadata table is the initialisation of its list of files, from a listing that has those of `write`.
+/// Whether an instant of the metadata table is the initialisation of its list of files, from a listing that has those
+/// of `write`.
 fn lists(instant: &Instant, write: &Instant) -> bool {
     let time = instant.requested_time.as_str();
     match (&instant.completion_time, &write.completion_time) {

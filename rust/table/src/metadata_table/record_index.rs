@@ -41,8 +41,8 @@ impl MetadataTable {
     /// Calls `each` for every location of the keys; of all keys, if none are given. Keys that are not there have none.
     ///
     /// # Errors
-    /// `InvalidTable` if other writers have committed to the index since the table was opened; what reading the metadata table may
-    /// fail with.
+    /// `InvalidTable` if other writers have committed to the index since the table was opened; what reading the
+    /// metadata table may fail with.
     pub fn key_locations(
         &self,
         keys: Option<&BTreeSet<String>>,
@@ -61,7 +61,8 @@ impl MetadataTable {
         rows.iter().try_for_each(|batch| for_each(batch, each))
     }
 
-    /// Of some slices, those that can hold rows of these keys; all of them, with the reason, where the index does not tell.
+    /// Of some slices, those that can hold rows of these keys; all of them, with the reason, where the index does not
+    /// tell.
     ///
     /// # Errors
     /// Errors of reading the metadata table.

@@ -1,4 +1,5 @@
-//! The rows of a base file that is rewritten, and those of a slice that is compacted. Records of logs that become one log.
+//! The rows of a base file that is rewritten, and those of a slice that is compacted. Records of logs that become one
+//! log.
 
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use mortice_formats::filter::Filter;
 use mortice_merge::config::TimelineLayout;
 
 impl OpenTable {
-    /// Reads all rows of the base file of a slice, unmerged, with the columns of `schema`, meta columns included. Columns that the file
-    /// does not have are null. Values of partition columns are those of the file, if it has them.
+    /// Reads all rows of the base file of a slice, unmerged, with the columns of `schema`, meta columns included.
+    /// Columns that the file does not have are null. Values of partition columns are those of the file, if it has them.
     ///
     /// # Errors
     /// `Internal` for a slice without a base file; those of reading the table's schema.
@@ -28,7 +29,8 @@ impl OpenTable {
         self.rows_of(slice, schema, &SharedReport::default())
     }
 
-    /// Reads the merged rows of a slice, all columns of `schema`, with the values of the files. Rows of deleted keys are left out.
+    /// Reads the merged rows of a slice, all columns of `schema`, with the values of the files. Rows of deleted keys
+    /// are left out.
     ///
     /// # Errors
     /// Those of the table's schema.
@@ -36,8 +38,8 @@ impl OpenTable {
         self.rows_of(slice.clone(), schema, report)
     }
 
-    /// Reads what the log files of a slice change in its base file: all columns of `schema`, with the values of the files. None if the logs
-    /// have no records. A merge holds at most `memory` bytes.
+    /// Reads what the log files of a slice change in its base file: all columns of `schema`, with the values of the
+    /// files. None if the logs have no records. A merge holds at most `memory` bytes.
     ///
     /// # Errors
     /// Those of the table's schema, and of reading the log files.
@@ -47,9 +49,9 @@ impl OpenTable {
         ChangedRows::of_slice(&split, memory)
     }
 
-    /// Reads the records of a slice's logs, merged among themselves, with the values of the files. Rows of deleted keys have `D` in
-    /// `_hoodie_operation`, a column that is added if `schema` does not have it, and the ordering values of the deletes. Blocks of
-    /// instants after `latest` are left out.
+    /// Reads the records of a slice's logs, merged among themselves, with the values of the files. Rows of deleted keys
+    /// have `D` in `_hoodie_operation`, a column that is added if `schema` does not have it, and the ordering values of
+    /// the deletes. Blocks of instants after `latest` are left out.
     ///
     /// # Errors
     /// Those of the table's schema.

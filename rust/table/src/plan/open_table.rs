@@ -38,8 +38,8 @@ pub struct OpenTable {
 }
 
 impl OpenTable {
-    /// Opens the table at a path or URI. [`mortice_base::ErrorKind::NotFound`] if there is none, [`mortice_base::ErrorKind::Unsupported`] for
-    /// tables that this release cannot read.
+    /// Opens the table at a path or URI. [`mortice_base::ErrorKind::NotFound`] if there is none,
+    /// [`mortice_base::ErrorKind::Unsupported`] for tables that this release cannot read.
     pub fn open(uri: &str, storage_options: &StorageOptions, options: ReadOptions) -> Result<Self> {
         Self::at(storage::open(uri, storage_options, options.mmap)?, uri, storage_options, options)
     }

@@ -12,7 +12,8 @@
 //! | others, of rows that commits wrote (incremental) | path, not decoded | row |
 //! | others, of changes | row | row |
 //!
-//! Sources: `HoodieBaseHadoopFsRelationFactory.partitionColumnsToRead`, `HoodieIncrementalFileIndex`; of 0.x `BaseFileOnlyRelation`.
+//! Sources: `HoodieBaseHadoopFsRelationFactory.partitionColumnsToRead`, `HoodieIncrementalFileIndex`; of 0.x
+//! `BaseFileOnlyRelation`.
 //!
 //! # Position of partition columns in the result
 //!
@@ -30,9 +31,10 @@
 //! `hoodie.datasource.write.drop.partition.columns`, hive-style paths, encoded paths, merging (`skip_merge`) and meta
 //! columns, for one partition column and several, also if one is the ordering field.
 //!
-//! The schema is that of the latest commit (`table_schema`). With `drop.partition.columns` a commit that wrote base files only stores it
-//! without the partition columns, which are then appended as strings; a delta commit with log files stores all columns, those of the
-//! path as strings. So the same table can have them in either place at different instants.
+//! The schema is that of the latest commit (`table_schema`). With `drop.partition.columns` a commit that wrote base
+//! files only stores it without the partition columns, which are then appended as strings; a delta commit with log
+//! files stores all columns, those of the path as strings. So the same table can have them in either place at different
+//! instants.
 //!
 //! Incremental queries of 0.15 on copy-on-write tables with `drop.partition.columns`, and on bootstrapped merge-on-read
 //! tables, return null in partition columns. Snapshots of 0.15 on merge-on-read tables with `drop.partition.columns`,

@@ -1,5 +1,5 @@
-//! An opened table as a value that is sent to other processes: all see the properties and the timeline that the first one has read,
-//! and not what other writers commit meanwhile.
+//! An opened table as a value that is sent to other processes: all see the properties and the timeline that the first
+//! one has read, and not what other writers commit meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

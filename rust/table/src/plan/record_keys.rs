@@ -15,7 +15,8 @@ use mortice_base::names::meta_columns;
 use mortice_storage::parallel;
 
 impl OpenTable {
-    /// The file slices that are wanted, with their record keys, merged as of the latest commit, in batches of one column.
+    /// The file slices that are wanted, with their record keys, merged as of the latest commit, in batches of one
+    /// column.
     ///
     /// # Errors
     /// Those of [`OpenTable::snapshot`], and what reading the slices may fail with.

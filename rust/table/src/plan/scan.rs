@@ -86,7 +86,8 @@ impl Scan {
         self.splits.iter().fold(0, |sum, split| sum.saturating_add(split.bytes()))
     }
 
-    /// Estimates the share of the bytes of base files that is read: 1 if all columns are, or if the query asks for changes.
+    /// Estimates the share of the bytes of base files that is read: 1 if all columns are, or if the query asks for
+    /// changes.
     ///
     /// # Errors
     /// `InvalidTable` or `Unsupported` if the table's schema has no Arrow schema.

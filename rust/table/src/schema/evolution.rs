@@ -6,7 +6,8 @@
 //! | else that of the greatest version up to its instant, of the newest history (`.hoodie/.schema/*.schemacommit`) | second |
 //! | else not known: names are what they seem | |
 //!
-//! The history is what outlives the archiving of commits. It travels with a split as what differs from the names of the query.
+//! The history is what outlives the archiving of commits. It travels with a split as what differs from the names of the
+//! query.
 
 use std::collections::BTreeMap;
 

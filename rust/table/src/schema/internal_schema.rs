@@ -1,4 +1,5 @@
-//! A table's schema with an id for each field, as commits store it under schema on read (`InternalSchema`, `SerDeHelper`).
+//! A table's schema with an id for each field, as commits store it under schema on read (`InternalSchema`,
+//! `SerDeHelper`).
 //!
 //! ```text
 //! {"max_column_id":10,"version_id":20261121030916833,"type":"record","fields":[
@@ -7,7 +8,8 @@
 //!   {"id":7,"name":"m","optional":true,"type":{"type":"map","key_id":9,"key":"string","value_id":10,"value":"long","value_optional":true}}]}
 //! ```
 //! A field keeps its id when it is renamed; a field that is dropped and added again is another. Versions are the
-//! instants that changed the schema, 0 for what was there before. Items of lists and maps have ids too, but no names to lose.
+//! instants that changed the schema, 0 for what was there before. Items of lists and maps have ids too, but no names to
+//! lose.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -88,8 +90,8 @@ impl InternalSchema {
         names(&self.fields, &file.fields)
     }
 
-    /// The schema as Avro. `typed` is what the commit stores beside it: taken where it has the same fields, since it tells the
-    /// types exactly.
+    /// The schema as Avro. `typed` is what the commit stores beside it: taken where it has the same fields, since it
+    /// tells the types exactly.
     ///
     /// # Errors
     /// `Unsupported`, by name, for types that are not known.
@@ -129,7 +131,8 @@ fn names(table: &[IdField], file: &[IdField]) -> FieldNames {
     for field in table {
         match file.iter().find(|one| one.id == field.id) {
             Some(old) => found.add(&field.name, Some(&old.name), names(field.kind.fields(), old.kind.fields())),
-            // Added since. A file that has the column all the same was written with a newer schema than it should have been.
+            // Added since. A file that has the column all the same was written with a newer schema than it should have
+            // been.
             None => {
                 let is_anothers = file.iter().any(|one| one.name == field.name);
                 found.add(&field.name, Some(field.name.as_str()).filter(|_| !is_anothers), FieldNames::default());

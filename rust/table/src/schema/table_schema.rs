@@ -1,9 +1,9 @@
 //! The table's Avro schema at an instant (`TableSchemaResolver`).
 //!
-//! It is that of the newest completed write that stores one, by completion from table version 8 on; clustering may store an
-//! empty one, which is passed over. Else it is the one that the table was created with. Some commits store meta columns with
-//! it and most do not, so they are removed and prepended again. Where a commit stores ids beside it (schema on read), the
-//! columns are those that have ids.
+//! It is that of the newest completed write that stores one, by completion from table version 8 on; clustering may
+//! store an empty one, which is passed over. Else it is the one that the table was created with. Some commits store
+//! meta columns with it and most do not, so they are removed and prepended again. Where a commit stores ids beside it
+//! (schema on read), the columns are those that have ids.
 
 use super::evolution::LATEST_SCHEMA;
 use super::internal_schema::InternalSchema;
@@ -27,8 +27,8 @@ pub struct TableSchema {
     pub internal: Option<InternalSchema>,
 }
 
-/// The schema as of an instant, or the latest. `None` where neither a commit nor the table's properties hold one: the footer of a
-/// data file then does.
+/// The schema as of an instant, or the latest. `None` where neither a commit nor the table's properties hold one: the
+/// footer of a data file then does.
 ///
 /// # Errors
 /// What reading commit metadata may fail with; `InvalidTable` where a stored schema is none.
@@ -88,8 +88,8 @@ struct StoredSchema<'a> {
     has_operation: bool,
 }
 
-/// What the newest write stores. Table services have the types of their time, and not always ids: it is the newest of the
-/// other writes that tells whether columns have them.
+/// What the newest write stores. Table services have the types of their time, and not always ids: it is the newest of
+/// the other writes that tells whether columns have them.
 fn newest<'a>(
     timeline: &'a Timeline,
     config: &TableConfig,
@@ -137,8 +137,8 @@ fn with_meta_columns(schema: &Schema, config: &TableConfig) -> Result<Schema> {
     schema.without_fields(&meta_columns::ALL)?.with_leading_nullable_strings(&leading)
 }
 
-/// A schema as queries return it: partition columns that have formatted times in paths are strings, and those that are in the path
-/// alone are at the end.
+/// A schema as queries return it: partition columns that have formatted times in paths are strings, and those that are
+/// in the path alone are at the end.
 fn with_path_columns(schema: &Schema, config: &TableConfig) -> Result<Schema> {
     let mut schema = schema.clone();
     let texts = config.text_partition_fields();

@@ -20,7 +20,8 @@ impl Table {
     /// Opens the table at a path or URI.
     ///
     /// # Errors
-    /// [`mortice_base::ErrorKind::NotFound`] if there is none, [`mortice_base::ErrorKind::Unsupported`] for tables that this release cannot read.
+    /// [`mortice_base::ErrorKind::NotFound`] if there is none, [`mortice_base::ErrorKind::Unsupported`] for tables that
+    /// this release cannot read.
     pub fn open(uri: &str, storage_options: &StorageOptions, options: ReadOptions) -> Result<Self> {
         OpenTable::open(uri, storage_options, options).map(Self::from)
     }
@@ -115,7 +116,8 @@ impl Table {
         QueryPlan::new(Arc::clone(&self.0), kind, options)
     }
 
-    /// Plans a snapshot of the latest commit, base files and logs merged. [`Table::query`] has the other kinds of queries.
+    /// Plans a snapshot of the latest commit, base files and logs merged. [`Table::query`] has the other kinds of
+    /// queries.
     ///
     /// # Errors
     /// Those of [`OpenTable::snapshot`].

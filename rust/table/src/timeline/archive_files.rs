@@ -1,7 +1,7 @@
 //! What an archiver reads of the archive: instants that are active as well, and the files of the history.
 //!
-//! An archiver that was stopped leaves instants on the active timeline that it has archived. They are in the newest files of the
-//! archive.
+//! An archiver that was stopped leaves instants on the active timeline that it has archived. They are in the newest
+//! files of the archive.
 
 use std::collections::BTreeSet;
 

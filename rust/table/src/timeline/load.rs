@@ -63,7 +63,8 @@ fn is_new_table(storage: &dyn Storage) -> Result<bool> {
 }
 
 impl Timeline {
-    /// Returns the timeline of instants that were listed before, by the names of their files and their completion times.
+    /// Returns the timeline of instants that were listed before, by the names of their files and their completion
+    /// times.
     ///
     /// # Errors
     /// `InvalidArgument` for a name that is not one of a file of the timeline.
@@ -82,8 +83,8 @@ impl Timeline {
         Ok(Self::new(Arc::clone(storage), folder, config.layout(), archive, instants))
     }
 
-    /// Returns when the files of completed instants were written, by requested time. Names of layout 1 do not say when an instant was
-    /// completed. Files of which the storage reports no time are left out.
+    /// Returns when the files of completed instants were written, by requested time. Names of layout 1 do not say when
+    /// an instant was completed. Files of which the storage reports no time are left out.
     ///
     /// # Errors
     /// Those of listing the folder.
@@ -97,7 +98,8 @@ impl Timeline {
         Ok(completed.collect())
     }
 
-    /// Returns the instant of a file name in the timeline folder, in the state that the file stands for; `None` for other files.
+    /// Returns the instant of a file name in the timeline folder, in the state that the file stands for; `None` for
+    /// other files.
     #[must_use]
     pub fn parse_file_name(layout: TimelineLayout, name: &str) -> Option<Instant> {
         match layout {

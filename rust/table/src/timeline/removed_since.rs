@@ -42,7 +42,8 @@ impl Timeline {
         now.files_of(cleans)
     }
 
-    /// The files that completed cleans after an instant have deleted. Earlier cleans kept its state: it had not been replaced yet.
+    /// The files that completed cleans after an instant have deleted. Earlier cleans kept its state: it had not been
+    /// replaced yet.
     ///
     /// # Errors
     /// Errors of reading cleans.
@@ -85,7 +86,8 @@ impl Timeline {
         let name = requested_file(clean);
         let planned = self.read_if_stored(clean, &name, service_plans::files_to_clean)?;
         let files = match planned {
-            // Archival deletes the plan first. If it stops then, the completed file is left, which has the files as well.
+            // Archival deletes the plan first. If it stops then, the completed file is left, which has the files as
+            // well.
             None if clean.is_completed() => {
                 self.read_if_stored(clean, &clean.file_name, service_plans::cleaned_files)?.flatten()
             }

@@ -24,7 +24,8 @@ impl Timeline {
             .at_instant(&pending.requested_time));
         }
         let Some((clean, retained)) = self.last_clean_before(as_of)? else { return Ok(None) };
-        // A restore has undone the writes that the clean retained: its files, which a query looks for, tell what is left.
+        // A restore has undone the writes that the clean retained: its files, which a query looks for, tell what is
+        // left.
         let retained = retained.filter(|floor| self.completed_writes().any(|write| write.requested_time >= *floor));
         let first = || self.completed_writes().next().map(|instant| instant.requested_time.clone());
         let Some(floor) = retained.or_else(first).filter(|floor| as_of < floor) else { return Ok(None) };

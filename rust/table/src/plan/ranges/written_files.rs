@@ -69,8 +69,8 @@ impl WrittenFiles {
     /// Adds the files that one commit has written.
     pub(in crate::plan) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: SkippedWrites) {
         let left_out = match metadata.operation.as_str() {
-            // Log compaction of Hudi 1.2 gives the rows that it merges its own commit time, so without this they would be
-            // returned again.
+            // Log compaction of Hudi 1.2 gives the rows that it merges its own commit time, so without this they would
+            // be returned again.
             "COMPACT" | "LOG_COMPACT" => skip.compaction,
             "CLUSTER" => skip.clustering,
             _ => false,

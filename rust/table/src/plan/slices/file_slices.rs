@@ -16,7 +16,8 @@ pub(in crate::plan) struct SelectedSlices {
     pub(in crate::plan) range: Option<CommitRange>,
     pub(in crate::plan) partitions: PartitionCounts,
     pub(in crate::plan) listing: ListingSource,
-    /// Whether uncommitted blocks are in shared log files and are recognised by their instants, for either layout of the timeline.
+    /// Whether uncommitted blocks are in shared log files and are recognised by their instants, for either layout of
+    /// the timeline.
     pub(in crate::plan) commits_by_block: bool,
 }
 

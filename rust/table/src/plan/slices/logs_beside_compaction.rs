@@ -1,8 +1,8 @@
 //! Logs that were begun while a compaction was pending.
 //!
-//! Their writers found keys in the base file before the compaction. If such a key had been deleted, the compaction leaves it out, and the
-//! log has its newest row: an index of base files alone does not find it, so that an upsert writes it a second time and a delete does
-//! not delete it. Hudi does so.
+//! Their writers found keys in the base file before the compaction. If such a key had been deleted, the compaction
+//! leaves it out, and the log has its newest row: an index of base files alone does not find it, so that an upsert
+//! writes it a second time and a delete does not delete it. Hudi does so.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -25,9 +25,9 @@ impl<'a> LogsBesideCompaction<'a> {
         Self { table, times_of_files: OnceCell::new() }
     }
 
-    /// Adds to the slices of base files the logs of `slices` that were begun while the compaction that made the file was pending. Up to
-    /// table version 7, where a log has blocks of several writes, those that can have such blocks. Of an archived compaction there are
-    /// none.
+    /// Adds to the slices of base files the logs of `slices` that were begun while the compaction that made the file
+    /// was pending. Up to table version 7, where a log has blocks of several writes, those that can have such blocks.
+    /// Of an archived compaction there are none.
     ///
     /// # Errors
     /// Those of listing the timeline, up to table version 7.
@@ -61,7 +61,8 @@ impl<'a> LogsBesideCompaction<'a> {
     /// When a compaction of the active timeline was completed.
     fn completion(&self, instant: &RequestedTime) -> Result<Option<CompletionTime>> {
         let timeline = &self.table.timeline;
-        // Of a merge-on-read table, compactions are completed as commits, and other writes of base files as delta commits.
+        // Of a merge-on-read table, compactions are completed as commits, and other writes of base files as delta
+        // commits.
         let is_it =
             |one: &&Instant| one.requested_time == *instant && one.action == Action::Commit && one.is_completed_write();
         let Some(found) = timeline.instants().iter().find(is_it) else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! Files that a query needs and cleans have deleted.
 //!
-//! If a slice has lost its files, an older or a newer one would be selected in its place, or none, without a trace. So deleted files are
-//! put back into the listing, and a slice that needs one of them is an error.
+//! If a slice has lost its files, an older or a newer one would be selected in its place, or none, without a trace. So
+//! deleted files are put back into the listing, and a slice that needs one of them is an error.
 //!
 //! | query | deleted files that are put back |
 //! |---|---|
@@ -92,7 +92,8 @@ impl OpenTable {
         error.in_file(self.storage.full_path(path)).at_instant(&slice.base_instant)
     }
 
-    /// The file groups that archived commits up to an instant have replaced. The clean that deleted their files may be active still.
+    /// The file groups that archived commits up to an instant have replaced. The clean that deleted their files may be
+    /// active still.
     fn replaced_in_archive(&self, as_of: &RequestedTime) -> Result<BTreeSet<(String, String)>> {
         let mut groups = BTreeSet::new();
         self.timeline.visit_archived_writes_in(&TimelineRange { begin: None, end: None }, &mut |write, metadata| {

@@ -59,8 +59,8 @@ enum ValueSource {
 }
 
 impl PartitionFilter {
-    /// Returns the filter of a table with these columns. [`mortice_base::ErrorKind::InvalidArgument`] for a filter that does not
-    /// fit them.
+    /// Returns the filter of a table with these columns. [`mortice_base::ErrorKind::InvalidArgument`] for a filter that
+    /// does not fit them.
     pub(in crate::plan) fn new(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
         BoundFilter::bind(filter, types)?;
         let url_encoded = config.url_encode_partitions;

@@ -96,7 +96,8 @@ impl OpenTable {
         self.lister().metadata_table()
     }
 
-    /// Leaves out slices without rows of the keys that a filter names, by the record index; and a description of what it found.
+    /// Leaves out slices without rows of the keys that a filter names, by the record index; and a description of what
+    /// it found.
     pub(in crate::plan) fn by_record_index(
         &self,
         slices: &mut Vec<FileSlice>,

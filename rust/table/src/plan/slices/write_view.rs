@@ -120,8 +120,8 @@ impl OpenTable {
     /// The metadata table, if it has this partition, complete.
     ///
     /// # Errors
-    /// `InvalidTable` if the metadata table cannot be used: it is behind the table's timeline, or damaged. An index has no substitute
-    /// in storage.
+    /// `InvalidTable` if the metadata table cannot be used: it is behind the table's timeline, or damaged. An index has
+    /// no substitute in storage.
     pub fn metadata_index(&self, partition: &str) -> Result<Option<&MetadataTable>> {
         let lister = self.lister();
         if !lister.has(partition) {
@@ -132,7 +132,8 @@ impl OpenTable {
         lister.metadata_table().map(Some).map_err(|error| unusable(error).in_file(&self.uri))
     }
 
-    /// Plans a query of the merged rows of some slices. Partition columns have the values of the files, not those of the paths.
+    /// Plans a query of the merged rows of some slices. Partition columns have the values of the files, not those of
+    /// the paths.
     ///
     /// # Errors
     /// Those of [`OpenTable::snapshot`].

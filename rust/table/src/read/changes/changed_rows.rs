@@ -1,5 +1,5 @@
-//! The rows that logs change: they are merged with the rows of a slice, and rows that do not stay are returned before and
-//! after the merge. The rows of the slice are streamed in batches; the keys of the logs are in memory.
+//! The rows that logs change: they are merged with the rows of a slice, and rows that do not stay are returned before
+//! and after the merge. The rows of the slice are streamed in batches; the keys of the logs are in memory.
 
 use std::sync::Arc;
 
@@ -52,8 +52,8 @@ pub struct ChangedRows {
 }
 
 impl ChangedRows {
-    /// Reads the keys of logs; returns `None` if they have no records. `before` is the split of the rows before, with the
-    /// columns that are returned, `logs` that of the log files alone.
+    /// Reads the keys of logs; returns `None` if they have no records. `before` is the split of the rows before, with
+    /// the columns that are returned, `logs` that of the log files alone.
     pub(in crate::read) fn open(
         before: Split,
         logs: &Split,

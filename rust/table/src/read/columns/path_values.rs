@@ -28,8 +28,8 @@ pub(in crate::read) struct PathValues {
 }
 
 impl PathValues {
-    /// Returns the values of a query in the partition at a path. [`mortice_base::ErrorKind::Unsupported`] if neither rows nor the
-    /// path have the values.
+    /// Returns the values of a query in the partition at a path. [`mortice_base::ErrorKind::Unsupported`] if neither
+    /// rows nor the path have the values.
     pub(in crate::read) fn from_path(query: &Query, partition: &str) -> Result<Self> {
         let PathColumns { in_path, taken, as_they_stand, alone, .. } = &query.path_columns;
         if taken.is_empty() {

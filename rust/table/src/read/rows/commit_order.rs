@@ -12,7 +12,8 @@ use mortice_merge::merge::OrderingColumn;
 /// A row of a sorted batch.
 const ROWS: usize = 64 * 1024;
 
-/// Sorts the rows of some batches of one schema by the named columns, the first being the most significant. Nulls are first.
+/// Sorts the rows of some batches of one schema by the named columns, the first being the most significant. Nulls are
+/// first.
 pub(in crate::read) fn in_commit_order(batches: &[RecordBatch], by: &[String]) -> Result<Vec<RecordBatch>> {
     if by.is_empty() {
         return Ok(batches.to_vec());

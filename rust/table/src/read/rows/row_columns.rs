@@ -1,4 +1,5 @@
-//! The columns of rows that are merged without a table: which ones the older and the newer rows must have, and their types.
+//! The columns of rows that are merged without a table: which ones the older and the newer rows must have, and their
+//! types.
 //!
 //! | column | in the older rows | in the newer rows |
 //! |---|---|---|
@@ -6,8 +7,8 @@
 //! | with delete markers | optional | optional |
 //! | that orders commits | optional | optional |
 //!
-//! Columns that the merge reads are cast to the types that a table has (`Int16` to int, `LargeUtf8` to string); the others, and the
-//! rows of the result, keep theirs. There are no casts between types that differ otherwise.
+//! Columns that the merge reads are cast to the types that a table has (`Int16` to int, `LargeUtf8` to string); the
+//! others, and the rows of the result, keep theirs. There are no casts between types that differ otherwise.
 
 use std::sync::Arc;
 
@@ -166,7 +167,8 @@ pub(in crate::read) fn table_type(kind: &DataType) -> DataType {
 /// Returns the Avro schema of rows: the given one for the columns that it has, otherwise the one that Hudi would
 /// create.
 ///
-/// A column whose type or name Avro does not have is declared as nullable bytes: a merge does not need more of its values.
+/// A column whose type or name Avro does not have is declared as nullable bytes: a merge does not need more of its
+/// values.
 pub(in crate::read) fn avro_schema(columns: &Schema, given: Option<&avro::Schema>) -> Result<avro::Schema> {
     let field = |column: &Field| -> Result<avro::Field> {
         if let Some(field) = given.and_then(|given| given.field(column.name())) {

@@ -42,8 +42,8 @@ pub struct RowsMergeOptions {
     pub schema: Option<avro::Schema>,
     /// Columns of the newer rows that order them by commit. Without them, the order is that of the rows.
     pub commit_order: Vec<String>,
-    /// Whether newer rows are partial records (`IS_PARTIAL` of log blocks): columns that they lack are unchanged, and values of the
-    /// others are taken even if they are null.
+    /// Whether newer rows are partial records (`IS_PARTIAL` of log blocks): columns that they lack are unchanged, and
+    /// values of the others are taken even if they are null.
     pub partial: bool,
     /// Whether deleted keys are returned, with `D` in their `_hoodie_operation`.
     pub emit_deletes: bool,
@@ -70,8 +70,8 @@ impl RowsMerge {
     /// Creates a merge of rows with these columns.
     ///
     /// # Errors
-    /// `InvalidArgument` if columns are missing, unknown or of types that do not fit, or if properties contradict each other;
-    /// `Unsupported` for merge modes and payload classes that are not supported for tables either.
+    /// `InvalidArgument` if columns are missing, unknown or of types that do not fit, or if properties contradict each
+    /// other; `Unsupported` for merge modes and payload classes that are not supported for tables either.
     pub fn new(older: &Schema, newer: &Schema, options: RowsMergeOptions) -> Result<Self> {
         let config = TableConfig::from_properties(options.properties.clone()).map_err(misused)?;
         let merge = config.merge_by(options.semantics).map_err(misused)?;
@@ -126,7 +126,8 @@ impl RowsMerge {
     /// markers.
     ///
     /// # Errors
-    /// `InvalidArgument` for newer rows without a key, and for rows with other columns than those of [`RowsMerge::new`].
+    /// `InvalidArgument` for newer rows without a key, and for rows with other columns than those of
+    /// [`RowsMerge::new`].
     pub fn merge(&self, older: &[RecordBatch], newer: &[RecordBatch]) -> Result<Vec<RecordBatch>> {
         let mut merged = Vec::with_capacity(older.len() + 1);
         self.merge_each(older, newer, &mut |rows| {

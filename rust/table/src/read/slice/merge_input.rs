@@ -64,8 +64,8 @@ impl MergeInput<'_> {
             && row_numbers::are_known(&self.blocks, self.base.instant())
     }
 
-    /// Returns true if rows of the base file are filtered out before they are merged: those of other commits, or those that a filter
-    /// excludes by columns that are equal in all records of a key (see `base_filter`).
+    /// Returns true if rows of the base file are filtered out before they are merged: those of other commits, or those
+    /// that a filter excludes by columns that are equal in all records of a key (see `base_filter`).
     pub(super) fn filters_base_rows(&self, key_column: Option<&str>) -> bool {
         let query = self.query;
         let agreed = [key_column, query.key_field.as_deref(), Some(meta_columns::PARTITION_PATH)];

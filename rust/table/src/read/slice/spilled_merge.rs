@@ -1,12 +1,13 @@
-//! A merge whose keys do not fit in memory, in several passes over hash ranges of the keys. Each pass reads the keys of the logs and
-//! of the base file again, and spills the record groups that it finds; then the base file is read once, with the groups of all passes.
+//! A merge whose keys do not fit in memory, in several passes over hash ranges of the keys. Each pass reads the keys of
+//! the logs and of the base file again, and spills the record groups that it finds; then the base file is read once,
+//! with the groups of all passes.
 //!
 //! 1. The keys of a hash range are indexed, as many as fit.
-//! 2. The keys of the base file probe the index: the group that a base row matches is written under the number of the row, so that
-//!    numbers ascend.
+//! 2. The keys of the base file probe the index: the group that a base row matches is written under the number of the
+//!    row, so that numbers ascend.
 //! 3. The groups that no base row has matched are written one after the other.
-//! 4. The next pass begins. After the last, the groups of all passes are merged in the order of base rows; the key of each row is in
-//!    one hash range.
+//! 4. The next pass begins. After the last, the groups of all passes are merged in the order of base rows; the key of
+//!    each row is in one hash range.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! Entries of archives of layout 1 (`HoodieArchivedMetaEntry`, `MetadataConversionUtils.createMetaWrapper`): one for each state of an
-//! instant, with its metadata as a member.
+//! Entries of archives of layout 1 (`HoodieArchivedMetaEntry`, `MetadataConversionUtils.createMetaWrapper`): one for
+//! each state of an instant, with its metadata as a member.
 
 use std::borrow::Cow;
 

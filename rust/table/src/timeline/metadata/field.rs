@@ -145,8 +145,8 @@ impl MetadataField for i32 {
 }
 
 impl MetadataField for f64 {
-    /// Writers of JSON other than Hudi may write a whole number without a point. Jackson writes what JSON has no number for
-    /// as a string.
+    /// Writers of JSON other than Hudi may write a whole number without a point. Jackson writes what JSON has no number
+    /// for as a string.
     #[expect(clippy::cast_precision_loss, reason = "a metric")]
     fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch> {
         match without_branch(value) {

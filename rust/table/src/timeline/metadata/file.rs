@@ -41,15 +41,15 @@ pub trait TimelineMetadata: MetadataField {
     /// Reads the Avro format with the schema that the file contains.
     ///
     /// # Errors
-    /// `CorruptLog` if the file is damaged; `InvalidTable` if it holds a record of another name or a field has another type;
-    /// `Unsupported` for a codec other than `null` and `deflate`.
+    /// `CorruptLog` if the file is damaged; `InvalidTable` if it holds a record of another name or a field has another
+    /// type; `Unsupported` for a codec other than `null` and `deflate`.
     fn from_avro(bytes: &[u8]) -> Result<Self> {
         MetadataFile::from_avro(bytes).map(|file| file.value)
     }
 
-    /// Writes the Avro format with [`TimelineMetadata::SCHEMA`]. Fields without a value get the default of the schema. Unknown fields,
-    /// which only files of other releases have, are left out, as Hudi does when it upgrades a table. [`MetadataFile::to_bytes`]
-    /// keeps them.
+    /// Writes the Avro format with [`TimelineMetadata::SCHEMA`]. Fields without a value get the default of the schema.
+    /// Unknown fields, which only files of other releases have, are left out, as Hudi does when it upgrades a table.
+    /// [`MetadataFile::to_bytes`] keeps them.
     ///
     /// # Errors
     /// `InvalidArgument` if a null is in an array or map of the record.
@@ -61,7 +61,8 @@ pub trait TimelineMetadata: MetadataField {
         ContainerHeader::new(schema, sync).write(&datum)
     }
 
-    /// Reads either format, which the first bytes show; `None` if the file is empty, as many files of pending instants are.
+    /// Reads either format, which the first bytes show; `None` if the file is empty, as many files of pending instants
+    /// are.
     ///
     /// # Errors
     /// As for [`TimelineMetadata::from_json`] and [`TimelineMetadata::from_avro`].
@@ -81,8 +82,8 @@ enum FileFormat {
     Avro(ContainerHeader),
 }
 
-/// A metadata file: its contents, and what is needed to write the same file again. Unknown fields, the order of fields, and
-/// in the Avro format the schema, the codec and the sync marker are kept.
+/// A metadata file: its contents, and what is needed to write the same file again. Unknown fields, the order of fields,
+/// and in the Avro format the schema, the codec and the sync marker are kept.
 #[derive(Debug, Clone)]
 pub struct MetadataFile<T> {
     /// The contents of the file.
@@ -122,12 +123,12 @@ impl<T: TimelineMetadata> MetadataFile<T> {
         matches!(self.form, FileFormat::Json)
     }
 
-    /// Writes the file in the format that it was read in. If the value is unchanged, the bytes are those that were read,
-    /// except for JSON that was not laid out by Hudi and for the blocks of compressed Avro files.
+    /// Writes the file in the format that it was read in. If the value is unchanged, the bytes are those that were
+    /// read, except for JSON that was not laid out by Hudi and for the blocks of compressed Avro files.
     ///
     /// # Errors
-    /// `InvalidArgument` if a field has a value that the schema of the file has no field for, which an older release wrote:
-    /// use [`TimelineMetadata::to_avro`].
+    /// `InvalidArgument` if a field has a value that the schema of the file has no field for, which an older release
+    /// wrote: use [`TimelineMetadata::to_avro`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         match &self.form {
             FileFormat::Json => Ok(self.value.to_json()),

@@ -111,8 +111,8 @@ impl<'a> Visitor<'a> for Key {
     }
 }
 
-/// The text of a value, laid out as by Jackson's `DefaultPrettyPrinter`: two spaces a level, `" : "` between key and value,
-/// the items of an array on one line.
+/// The text of a value, laid out as by Jackson's `DefaultPrettyPrinter`: two spaces a level, `" : "` between key and
+/// value, the items of an array on one line.
 pub(super) fn write(value: &Value<'_>) -> Vec<u8> {
     let mut out = String::new();
     write_value(value, 0, &mut out);

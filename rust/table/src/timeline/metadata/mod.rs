@@ -1,4 +1,5 @@
-//! The files of instants as typed values that are read and written: commit metadata, plans and results of table services.
+//! The files of instants as typed values that are read and written: commit metadata, plans and results of table
+//! services.
 //!
 //! The types have the names of Hudi's classes and one member for each field that Hudi up to 1.2 has. Fields of other
 //! releases are kept in `extra`. A file that is read with [`MetadataFile`] and written again has the same bytes.

@@ -1,10 +1,10 @@
 //! A map that keeps the order of its entries.
 //!
-//! Java writes the entries of a `HashMap` in the order of its buckets. The order has no meaning, but a file that is read and
-//! written again should have the same bytes.
+//! Java writes the entries of a `HashMap` in the order of its buckets. The order has no meaning, but a file that is
+//! read and written again should have the same bytes.
 
-/// A map from strings that keeps the order in which entries were read or inserted. JSON files may hold null for a value;
-/// such an entry is kept for writing and otherwise treated as absent.
+/// A map from strings that keeps the order in which entries were read or inserted. JSON files may hold null for a
+/// value; such an entry is kept for writing and otherwise treated as absent.
 ///
 /// Lookups compare key by key: these maps have one entry per partition, or fewer.
 #[derive(Debug, Clone, PartialEq, Eq)]

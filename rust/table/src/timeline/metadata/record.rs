@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use mortice_avro::Value;
 
-/// The fields of a record that its type does not name, and the order of all its fields in the file that it was read from.
+/// The fields of a record that its type does not name, and the order of all its fields in the file that it was read
+/// from.
 ///
 /// Two records are equal if their fields are, in any order.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +54,8 @@ impl ExtraFields {
         Self { order: Some(Vec::with_capacity(fields)), ..Self::default() }
     }
 
-    /// Notes that a known field is the next one. Of a field that occurs several times the last value counts, as in Java.
+    /// Notes that a known field is the next one. Of a field that occurs several times the last value counts, as in
+    /// Java.
     pub(super) fn note(&mut self, name: &'static str) {
         if let Some(order) = &mut self.order
             && !order.contains(&Some(name))

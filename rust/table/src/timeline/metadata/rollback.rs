@@ -28,7 +28,8 @@ record! {
 metadata!(HoodieRollbackMetadata);
 
 record! {
-    /// What a rollback did in one partition. Files of Hudi 0.9 have `writtenLogFiles` as well, which is an unknown field.
+    /// What a rollback did in one partition. Files of Hudi 0.9 have `writtenLogFiles` as well, which is an unknown
+    /// field.
     pub struct HoodieRollbackPartitionMetadata {
         /// The partition.
         partition_path: String = "partitionPath",
