@@ -2,8 +2,8 @@
 //! the same run, with the records of `records.rs`. All get the same datums at known positions; `arrow-avro` takes them
 //! unframed, one per call.
 //!
-//! `cargo bench -p mortice-benches --bench parts -- avro_decode [CASE] [--rows N] [--rounds N] [--main-thread]`. Before anything is timed, both
-//! are held to give the same columns.
+//! `cargo bench -p mortice-benches --bench parts -- avro_decode [CASE] [--rows N] [--rounds N] [--main-thread]`. Before
+//! anything is timed, both are held to give the same columns.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -2,9 +2,10 @@
 //! the base file by the parquet crate. Times are CPU times of the process per base row; the last race, of one thread
 //! and two, is in wall-clock time.
 //!
-//! `cargo bench -p mortice-benches --bench parts -- read_slice ['all columns'|'one column'|'no later'|threads] [--rows N] [--rounds N]`. First the
-//! rows of one and of several threads are held to be the same, batch by batch. Updates are later than all base rows, as they mostly
-//! are, so that base rows need not be asked when they are from; but for `no later`.
+//! `cargo bench -p mortice-benches --bench parts -- read_slice [PART] [--rows N] [--rounds N]`, where PART is
+//! 'all columns', 'one column', 'no later' or threads.
+//! First the rows of one and of several threads are held to be the same, batch by batch. Updates are later than all
+//! base rows, as they mostly are, so that base rows need not be asked when they are from; but for `no later`.
 
 use std::fs::File;
 use std::path::Path;

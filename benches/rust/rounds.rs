@@ -1,9 +1,9 @@
 //! Times contenders in turns: each round runs every one of them once, so that disturbances affect all. Time is the CPU
 //! time of the thread. They run in a thread of their own, as readers do.
 //!
-//! Where the variable `BENCH_RECORD` names a file, a line for each contender is added to it: benchmark, case, contender, least and
-//! median; `benches/compare.py` reads them. Without `--bench`, which `cargo bench` gives, everything is done once, with few
-//! rows: whether it works, not how fast it is.
+//! Where the variable `BENCH_RECORD` names a file, a line for each contender is added to it: benchmark, case,
+//! contender, least and median; `benches/compare.py` reads them. Without `--bench`, which `cargo bench` gives,
+//! everything is done once, with few rows: whether it works, not how fast it is.
 
 use std::fs::OpenOptions;
 use std::io::Write;

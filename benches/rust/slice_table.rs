@@ -1,4 +1,5 @@
-//! A table of one file slice on disk: a base file of wide records (`records.rs`), and log files that update some of them.
+//! A table of one file slice on disk: a base file of wide records (`records.rs`), and log files that update some of
+//! them.
 //!
 //! ```text
 //! .hoodie/hoodie.properties, <t>.deltacommit     version 6: event-time ordering by `ts`

@@ -370,8 +370,8 @@ proptest! {
         }
     }
 
-    /// What the encoder writes of decoded columns is read as the same columns, though the bytes may differ (Java's one block
-    /// an array, and none of its size).
+    /// What the encoder writes of decoded columns is read as the same columns, though the bytes may differ (Java's one
+    /// block an array, and none of its size).
     #[test]
     fn what_is_encoded_is_decoded_again((fields, rows) in table(), file in any::<bool>(), from in 0_usize..100) {
         let types = if file { ArrowMapping::File } else { ArrowMapping::Table };

@@ -1,5 +1,5 @@
-//! Base files as the many writers of Hudi tables leave them: each list layout, old time types, columns that were widened
-//! since; and damaged ones.
+//! Base files as the many writers of Hudi tables leave them: each list layout, old time types, columns that were
+//! widened since; and damaged ones.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 

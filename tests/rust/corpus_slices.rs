@@ -1,8 +1,8 @@
 //! Timelines, schemas and file slices of real tables against what Hudi says of them.
 //!
-//! `MORTICE_CORPUS` names a folder of cases, each a folder with `table.zip`, `case.json` and Hudi's answers as Parquet files;
-//! without it the test does nothing. Rows are not read here. But an answer names the file of each row, and a read-optimized
-//! answer is all rows of its base files, so that the choice of slices can be judged by both.
+//! `MORTICE_CORPUS` names a folder of cases, each a folder with `table.zip`, `case.json` and Hudi's answers as Parquet
+//! files; without it the test does nothing. Rows are not read here. But an answer names the file of each row, and a
+//! read-optimized answer is all rows of its base files, so that the choice of slices can be judged by both.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -151,8 +151,8 @@ fn listings_that_differ(table: &Table) -> Vec<String> {
     faults
 }
 
-/// Completed instants against those that the case lists: `commits` has the writes with their times, `timeline` the names of
-/// all files.
+/// Completed instants against those that the case lists: `commits` has the writes with their times, `timeline` the
+/// names of all files.
 fn instants_that_differ(table: &Table, described: &Value) -> Vec<String> {
     let completed = || table.timeline.instants().iter().filter(|instant| instant.is_completed());
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -214,8 +214,8 @@ fn judge(table: &Table, slices: &[FileSlice], case: &Path, described: &Value, qu
     faults
 }
 
-/// Chosen files of instants that the case does not list as committed; older ones are archived. Up to version 7 a log's name
-/// tells only of its base file's instant.
+/// Chosen files of instants that the case does not list as committed; older ones are archived. Up to version 7 a log's
+/// name tells only of its base file's instant.
 fn uncommitted_files(table: &Table, slices: &[FileSlice], described: &Value) -> Vec<String> {
     let Some(commits) = described["commits"].as_array() else { return Vec::new() };
     let committed: BTreeSet<&str> = commits.iter().filter_map(|commit| commit["instant"].as_str()).collect();

@@ -1,6 +1,8 @@
-//! Runs one operation of a file store, for the tests in Python that have a server: `file_store OPERATION URI OPTIONS [ARGUMENTS]`.
+//! Runs one operation of a file store, for the tests in Python that have a server:
+//! `file_store OPERATION URI OPTIONS [ARGUMENTS]`.
 //!
-//! `OPTIONS` is a JSON object. The answer is a line of JSON: what came of it, or the code of the error with its message.
+//! `OPTIONS` is a JSON object. The answer is a line of JSON: what came of it, or the code of the error with its
+//! message.
 
 #![allow(clippy::panic, clippy::unwrap_used)]
 

@@ -1,14 +1,15 @@
 //! Imports go one way, from formats up to the table: Cargo holds the crates to it, this test the modules.
 //!
-//! Modules are listed lowest first, each with the modules that it may import; every module may import `error`. An import of
-//! anything else, a module that is not listed, or a cycle within a module fails with its file and line.
+//! Modules are listed lowest first, each with the modules that it may import; every module may import `error`. An
+//! import of anything else, a module that is not listed, or a cycle within a module fails with its file and line.
 
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The crates with the modules, lowest first. `avro` and `storage` are one module each, whose files are in the crate's root.
+/// The crates with the modules, lowest first. `avro` and `storage` are one module each, whose files are in the crate's
+/// root.
 const CRATES: &[&str] = &["base", "storage", "avro", "formats", "merge", "table", "write"];
 
 /// Crates that are one module.
@@ -307,8 +308,8 @@ fn code_of(text: &str) -> String {
     text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line }).collect::<Vec<_>>().join("\n")
 }
 
-/// The paths in a text that begin with `crate::` or with a crate of ours, each as a path of modules up to the end of its identifiers;
-/// groups in braces are taken apart.
+/// The paths in a text that begin with `crate::` or with a crate of ours, each as a path of modules up to the end of
+/// its identifiers; groups in braces are taken apart.
 fn module_paths(text: &str, home: &str) -> Vec<(usize, Vec<String>)> {
     let code = code_of(text);
     let mut found = paths_after(&code, "crate::", home);

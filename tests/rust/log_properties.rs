@@ -127,7 +127,8 @@ fn frame(file: &[u8], at: usize) -> Option<usize> {
     (follows.is_none() || follows == Some(MAGIC)).then_some(end)
 }
 
-/// The fields of a framed block, or what it means that they do not fill the frame, or are of a format that is never written.
+/// The fields of a framed block, or what it means that they do not fill the frame, or are of a format that is never
+/// written.
 fn inside(file: &[u8], at: usize, end: usize) -> Result<FoundBlocks, DamageEffect> {
     // The least block has no header, content or footer entries.
     if end - at < 46 {
@@ -242,8 +243,8 @@ fn written() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// What our writer does not write: every type, known or not, any header, any footer, any content, garbage above the size's and
-/// the content length's low halves.
+/// What our writer does not write: every type, known or not, any header, any footer, any content, garbage above the
+/// size's and the content length's low halves.
 fn any_block() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop_oneof![8 => 0..7_i32, 1 => 7..9_i32, 1 => Just(-1)];
     let key = prop_oneof![6 => 0..9_i32, 1 => any::<i32>()];

@@ -42,8 +42,8 @@ fn archives(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Each file below `.hoodie` of each table: the table's folder, the file's path, its bytes. `MORTICE_TABLES` names another
-/// folder of tables than the bundled ones.
+/// Each file below `.hoodie` of each table: the table's folder, the file's path, its bytes. `MORTICE_TABLES` names
+/// another folder of tables than the bundled ones.
 fn each_file(mut visit: impl FnMut(&Path, &str, &[u8])) {
     let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
     let folder = std::env::var_os("MORTICE_TABLES").map_or(bundled, PathBuf::from);
@@ -59,8 +59,8 @@ fn each_file(mut visit: impl FnMut(&Path, &str, &[u8])) {
     }
 }
 
-/// Reads and writes a file: the bytes must be the same, and both forms must give the same value again. Returns the kind,
-/// and whether any field has a value.
+/// Reads and writes a file: the bytes must be the same, and both forms must give the same value again. Returns the
+/// kind, and whether any field has a value.
 fn round_trip<T: TimelineMetadata + Default + PartialEq + std::fmt::Debug>(bytes: &[u8]) -> (&'static str, bool) {
     let file = MetadataFile::<T>::parse(bytes).unwrap().unwrap();
     let written = file.to_bytes().unwrap();

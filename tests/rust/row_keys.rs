@@ -1,4 +1,5 @@
-//! Record keys and partition paths computed from the columns of Hudi's tables, against those that Hudi stored beside them.
+//! Record keys and partition paths computed from the columns of Hudi's tables, against those that Hudi stored beside
+//! them.
 //!
 //! Every bundled table is checked; `MORTICE_CORPUS` names a folder of further cases.
 
@@ -51,8 +52,8 @@ fn users(batch: &RecordBatch) -> RecordBatch {
     batch.project(&of_user).unwrap()
 }
 
-/// Compares the keys of one batch; false if it holds no keys. A query takes partition columns from the path, decoded as Hudi's readers
-/// do: the path is not made of them again.
+/// Compares the keys of one batch; false if it holds no keys. A query takes partition columns from the path, decoded as
+/// Hudi's readers do: the path is not made of them again.
 fn compare(config: &TableConfig, batch: &RecordBatch, place: &str, of_file: bool) -> bool {
     let (Some(stored_keys), Some(stored_paths)) =
         (batch.column_by_name("_hoodie_record_key"), batch.column_by_name("_hoodie_partition_path"))

@@ -1,5 +1,5 @@
-//! The dependencies of object stores and HDFS: only the crate of the storage uses their crates, and none of them needs a C compiler
-//! for TLS.
+//! The dependencies of object stores and HDFS: only the crate of the storage uses their crates, and none of them needs
+//! a C compiler for TLS.
 
 #![allow(clippy::unwrap_used)]
 

@@ -58,8 +58,8 @@ impl Iterator for ArrowInput {
 
 fn stream(capsule: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
     let stream = pointer::<FFI_ArrowArrayStream>(capsule, c"arrow_array_stream")?;
-    // SAFETY: a capsule of that name holds an initialised `ArrowArrayStream` for as long as it lives, by the rules of the
-    // interface; the stream is moved out of it, which leaves the capsule an empty one to release.
+    // SAFETY: a capsule of that name holds an initialised `ArrowArrayStream` for as long as it lives, by the rules of
+    // the interface; the stream is moved out of it, which leaves the capsule an empty one to release.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
     RecordBatchStreamReader::try_new(stream).map_err(|error| no_batches(capsule.py(), error))
 }
@@ -68,8 +68,8 @@ fn batch(schema: &Bound<'_, PyAny>, array: &Bound<'_, PyAny>) -> PyResult<Record
     let py = array.py();
     let schema = pointer::<FFI_ArrowSchema>(schema, c"arrow_schema")?;
     let array = pointer::<FFI_ArrowArray>(array, c"arrow_array")?;
-    // SAFETY: capsules of those names hold an initialised `ArrowSchema` and `ArrowArray` for as long as they live, by the
-    // rules of the interface; both are moved out. The two came from one call, so that the schema is the array's.
+    // SAFETY: capsules of those names hold an initialised `ArrowSchema` and `ArrowArray` for as long as they live, by
+    // the rules of the interface; both are moved out. The two came from one call, so that the schema is the array's.
     let (schema, data) = unsafe {
         let schema = FFI_ArrowSchema::from_raw(schema);
         let data = from_ffi(FFI_ArrowArray::from_raw(array), &schema);

@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use crate::arguments::StorageArgument;
 use crate::errors::released;
 
-/// A clean: requested time, files with their sizes, partitions that were deleted, the earliest write that stays readable.
+/// A clean: requested time, files with their sizes, partitions that were deleted, the earliest write that stays
+/// readable.
 type CleanOfTable = (Option<String>, Vec<(String, u64)>, Vec<String>, Option<String>);
 
 /// Completes pending cleans of a table, and runs a new one. Returns them, and sentences on options without effect.

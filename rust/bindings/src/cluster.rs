@@ -12,7 +12,8 @@ use crate::write::{CommitOfWrite, commit_of_write};
 
 /// The requested time of the new plan, the commits of executed plans, warnings.
 type ClusteringDone = (Option<String>, Vec<CommitOfWrite>, Vec<String>);
-/// A group of a plan: the requested time of a pending plan, partition, files that are expected, file slices as (file id, files, bytes).
+/// A group of a plan: the requested time of a pending plan, partition, files that are expected, file slices as (file
+/// id, files, bytes).
 type PreviewGroup = (Option<String>, String, usize, Vec<(String, usize, u64)>);
 
 /// Plans a clustering, and executes what is planned.

@@ -9,12 +9,12 @@ use pyo3::prelude::*;
 use crate::arguments::StorageArgument;
 use crate::errors::released;
 
-/// Partitions afterwards, those that were built and deleted, the table's data files and their bytes, deleted files with their bytes,
-/// warnings.
+/// Partitions afterwards, those that were built and deleted, the table's data files and their bytes, deleted files with
+/// their bytes, warnings.
 type Built = (Vec<String>, Vec<String>, Vec<String>, u64, u64, Vec<(String, u64)>, Vec<String>);
 
-/// Changes the metadata table of a table, or says what would be done: `indexes` are those to add and to drop; `whole` is whether it is
-/// built again, and whether it is deleted.
+/// Changes the metadata table of a table, or says what would be done: `indexes` are those to add and to drop; `whole`
+/// is whether it is built again, and whether it is deleted.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn build_metadata(

@@ -1,8 +1,9 @@
 //! Reads the metadata of a table and writes it again: `cargo run -p mortice --example rewrite_metadata TABLE`.
 //!
-//! Every file of the timeline, also of the metadata table, is read and written as a writer would write it: from typed values
-//! alone, with the Avro schemas of Hudi 1.2, without the order and the unknown fields of the file that was read.
-//! `hoodie.properties` is written as by Hudi. `tests/spark/test_hudi_reads_our_metadata.py` has Hudi read the timeline files.
+//! Every file of the timeline, also of the metadata table, is read and written as a writer would write it: from typed
+//! values alone, with the Avro schemas of Hudi 1.2, without the order and the unknown fields of the file that was read.
+//! `hoodie.properties` is written as by Hudi. `tests/spark/test_hudi_reads_our_metadata.py` has Hudi read the timeline
+//! files.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome<()> {
     Ok(())
 }
 
-/// Hadoop's local file system keeps a checksum beside each file, which would no longer fit. A file without one is not checked.
+/// Hadoop's local file system keeps a checksum beside each file, which would no longer fit. A file without one is not
+/// checked.
 fn remove_checksum(path: &Path, name: &str) -> Outcome<()> {
     match std::fs::remove_file(path.with_file_name(format!(".{name}.crc"))) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),

@@ -1,4 +1,5 @@
-//! Writes files of Hudi tables for tests, before there is a commit: `cargo run -p mortice --example write_files COMMAND …`.
+//! Writes files of Hudi tables for tests, before there is a commit:
+//! `cargo run -p mortice --example write_files COMMAND …`.
 //!
 //! | command | what it does |
 //! |---|---|

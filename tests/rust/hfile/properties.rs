@@ -1,5 +1,5 @@
-//! Files of every form read back as they were written, seeks find what a map of the same entries has, and no damage makes the reader
-//! panic, lose entries in silence, or take more memory than the file accounts for.
+//! Files of every form read back as they were written, seeks find what a map of the same entries has, and no damage
+//! makes the reader panic, lose entries in silence, or take more memory than the file accounts for.
 
 use std::collections::BTreeMap;
 
@@ -87,8 +87,8 @@ proptest! {
         prop_assert_eq!(file.seek_prefixes(&prefixes).and_then(collect).unwrap(), begun);
     }
 
-    /// The entries, an error, or values that differ: never fewer or more entries, never a panic, and no more memory than the blocks of a
-    /// file of that size can account for.
+    /// The entries, an error, or values that differ: never fewer or more entries, never a panic, and no more memory
+    /// than the blocks of a file of that size can account for.
     #[test]
     fn damage_is_survived(
         form in form(), map in map(), flips in prop::collection::vec((any::<Index>(), 1..=255_u8), 1..5),

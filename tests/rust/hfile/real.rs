@@ -1,4 +1,5 @@
-//! Files of both of Hudi's writers (`tests/data/hfile`). A value's bytes follow from its key, so that each can be checked.
+//! Files of both of Hudi's writers (`tests/data/hfile`). A value's bytes follow from its key, so that each can be
+//! checked.
 
 use std::path::Path;
 
@@ -61,7 +62,8 @@ fn a_file_of_hudi_with_keys_of_up_to_70_000_bytes() {
     assert_eq!(begun.len(), 11);
 }
 
-/// Key and value of each entry as text; the entries are as many as the file says, in the order of their keys, and sought by key.
+/// Key and value of each entry as text; the entries are as many as the file says, in the order of their keys, and
+/// sought by key.
 fn strings(file: &HFile) -> Vec<(String, String)> {
     let all = collect(file.scan()).unwrap();
     assert_eq!(all.len() as u64, file.entry_count());
@@ -119,8 +121,8 @@ fn hudi_and_hbase_write_the_same_entries() {
     assert_eq!(of_hudi_io("hbase-generated"), rows);
 }
 
-/// The larger files, of HBase 2.4.9 and 2.4.13, whose names say how many entries they have: in blocks of 1 to 512 KB, with and
-/// without compression, long keys, deep indexes, and made-up first keys of blocks.
+/// The larger files, of HBase 2.4.9 and 2.4.13, whose names say how many entries they have: in blocks of 1 to 512 KB,
+/// with and without compression, long keys, deep indexes, and made-up first keys of blocks.
 #[test]
 fn large_files_from_hudis_tests() {
     // `make hudi-jar` fetches it.

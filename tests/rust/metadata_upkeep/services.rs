@@ -44,7 +44,8 @@ fn run(table: &TableCopy, entries: &[(&str, &str)]) -> bool {
     services.run(upkeep(table).timeline()).unwrap()
 }
 
-/// The records of the base files of an instant, by partition and file group. Hudi writes the file's name into each record.
+/// The records of the base files of an instant, by partition and file group. Hudi writes the file's name into each
+/// record.
 fn base_records(table: &TableCopy, instant: &str) -> BTreeMap<(String, String), Records> {
     let mut found = BTreeMap::new();
     for path in table.metadata_files() {

@@ -74,8 +74,8 @@ impl TableCopy {
         std::fs::remove_file(self.folder.path().join(path)).unwrap();
     }
 
-    /// Deletes all that `instant` and later ones wrote to the timelines and the metadata table. The instant itself stays inflight in
-    /// the table.
+    /// Deletes all that `instant` and later ones wrote to the timelines and the metadata table. The instant itself
+    /// stays inflight in the table.
     pub fn cut_before(&self, instant: &str) {
         for root in ["", METADATA] {
             for name in self.instant_files(root) {

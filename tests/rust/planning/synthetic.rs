@@ -27,7 +27,8 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// So many partitions with so many base files each; the table says that it has a metadata table or not. It always has one.
+    /// So many partitions with so many base files each; the table says that it has a metadata table or not. It always
+    /// has one.
     pub fn new(partitions: usize, groups: usize, with_metadata: bool) -> Self {
         let mut files = BTreeMap::new();
         let mut put = |path: String, bytes: Vec<u8>| drop(files.insert(path, Bytes::from(bytes)));
