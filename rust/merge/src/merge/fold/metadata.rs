@@ -174,7 +174,8 @@ fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<Arra
     Ok(Arc::new(stats.map_err(misshapen)?))
 }
 
-/// The bound that lies further out, of rows that are merged: the older one where it compares as `kept` with the newer one.
+/// The bound that lies further out, of rows that are merged: the older one where it compares as `kept` with the newer
+/// one.
 fn outer(
     (older, newer): (&ArrayRef, &ArrayRef),
     statistics: &StructArray,

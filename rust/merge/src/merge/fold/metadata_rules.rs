@@ -6,8 +6,8 @@
 //! | 3 column stats, 6 partition stats | the newer record if its bounds are tight or either is a tombstone; else the outer bounds of both, and their counts added |
 //! | 4 Bloom filter, 5 record index, 7 secondary index | the newer record |
 //!
-//! Readers merge these records as Arrow columns (`metadata`), compactions of the metadata table as Avro values, one record at a time, since
-//! they must not hold a file group in memory. Both take every decision here.
+//! Readers merge these records as Arrow columns (`metadata`), compactions of the metadata table as Avro values, one
+//! record at a time, since they must not hold a file group in memory. Both take every decision here.
 
 use std::cmp::Ordering;
 
@@ -41,7 +41,8 @@ impl MergeKind {
     /// Returns the kind of merge of two records with these types.
     ///
     /// # Errors
-    /// `InvalidTable` for records without a type or of two types, `Unsupported` for types that this release does not know.
+    /// `InvalidTable` for records without a type or of two types, `Unsupported` for types that this release does not
+    /// know.
     pub fn of_types(older: Option<i64>, newer: Option<i64>) -> Result<Self> {
         let (Some(old), Some(new)) = (older, newer) else {
             return Err(Error::invalid_table("invalid record of the metadata table: its field \"type\" is null"));
@@ -80,8 +81,8 @@ pub enum Kept {
 
 /// Returns which of two entries of one file is kept.
 ///
-/// A deletion that has removed an entry is not kept. One that meets a deletion stays: logs are merged among themselves first, and the
-/// deleted entry may be in the base file.
+/// A deletion that has removed an entry is not kept. One that matches a deletion stays: logs are merged among
+/// themselves first, and the deleted entry may be in the base file.
 #[must_use]
 pub fn merge_entries(older: FileEntry, newer: FileEntry) -> Kept {
     match (older.is_deleted, newer.is_deleted) {
@@ -239,7 +240,8 @@ mod tests {
                 },
                 (old, new) => new.or(old),
             };
-            // The logs alone leave nothing where the second one deletes what the first has added: then the base entry stays.
+            // The logs alone leave nothing where the second one deletes what the first has added: then the base entry
+            // stays.
             let logs = merged(Some(one), Some(two));
             prop_assume!(logs.is_some());
             let live = |entry: Option<FileEntry>| entry.filter(|entry| !entry.is_deleted);
