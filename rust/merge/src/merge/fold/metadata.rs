@@ -16,8 +16,8 @@ use arrow_select::interleave::interleave;
 use super::custom::RowMerger;
 use super::metadata_bounds::{BoundsPairs, misshapen};
 use super::metadata_rules::{
-    BOUNDS, COUNTS, FILES, FileEntry, Kept, MergeKind, STATISTICS, StatisticsFlags, TYPE, add_counts, merge_entries,
-    newer_statistics_decide,
+    BOUNDS, COUNTS, FILES, FileEntry, KeptEntry, MergeKind, STATISTICS, StatisticsFlags, TYPE, add_counts,
+    merge_entries, newer_statistics_decide,
 };
 use mortice_base::error::{Error, Result};
 
@@ -130,9 +130,9 @@ fn union(old: &Entries<'_>, new: &Entries<'_>, row: usize, picks: &mut Vec<(usiz
             continue;
         };
         match merge_entries(old.entry(entry), new.entry(other)) {
-            Kept::Older => picks.push((0, entry)),
-            Kept::Newer => picks.push((1, other)),
-            Kept::Neither => {}
+            KeptEntry::Older => picks.push((0, entry)),
+            KeptEntry::Newer => picks.push((1, other)),
+            KeptEntry::Neither => {}
         }
     }
     let added = new.entries_of_row(row).filter(|entry| newer.get(new.names.value(*entry)) == Some(entry));

@@ -68,9 +68,9 @@ pub struct FileEntry {
     pub is_deleted: bool,
 }
 
-/// Which of two records, or of two entries, is kept.
+/// Which of two entries of one file is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum KeptEntry {
     /// The older one.
     Older,
     /// The newer one.
@@ -81,14 +81,14 @@ pub enum Kept {
 
 /// Returns which of two entries of one file is kept.
 ///
-/// A deletion that has removed an entry is not kept. One that matches a deletion stays: logs are merged among
+/// A deletion that has removed an entry is not kept. One that follows a deletion stays: logs are merged among
 /// themselves first, and the deleted entry may be in the base file.
 #[must_use]
-pub fn merge_entries(older: FileEntry, newer: FileEntry) -> Kept {
+pub fn merge_entries(older: FileEntry, newer: FileEntry) -> KeptEntry {
     match (older.is_deleted, newer.is_deleted) {
-        (false, true) => Kept::Neither,
-        (false, false) if newer.size < older.size => Kept::Older,
-        _ => Kept::Newer,
+        (false, true) => KeptEntry::Neither,
+        (false, false) if newer.size < older.size => KeptEntry::Older,
+        _ => KeptEntry::Newer,
     }
 }
 
@@ -179,11 +179,11 @@ mod tests {
     #[test]
     fn a_deletion_stays_only_where_it_has_deleted_nothing() {
         let entry = |size, is_deleted| FileEntry { size, is_deleted };
-        assert_eq!(merge_entries(entry(9, false), entry(0, true)), Kept::Neither);
-        assert_eq!(merge_entries(entry(0, true), entry(0, true)), Kept::Newer);
-        assert_eq!(merge_entries(entry(0, true), entry(4, false)), Kept::Newer);
-        assert_eq!(merge_entries(entry(9, false), entry(3, false)), Kept::Older);
-        assert_eq!(merge_entries(entry(3, false), entry(3, false)), Kept::Newer);
+        assert_eq!(merge_entries(entry(9, false), entry(0, true)), KeptEntry::Neither);
+        assert_eq!(merge_entries(entry(0, true), entry(0, true)), KeptEntry::Newer);
+        assert_eq!(merge_entries(entry(0, true), entry(4, false)), KeptEntry::Newer);
+        assert_eq!(merge_entries(entry(9, false), entry(3, false)), KeptEntry::Older);
+        assert_eq!(merge_entries(entry(3, false), entry(3, false)), KeptEntry::Newer);
     }
 
     #[test]
@@ -234,9 +234,9 @@ mod tests {
             let base = FileEntry { is_deleted: false, ..base };
             let merged = |older: Option<FileEntry>, newer: Option<FileEntry>| match (older, newer) {
                 (Some(old), Some(new)) => match merge_entries(old, new) {
-                    Kept::Older => Some(old),
-                    Kept::Newer => Some(new),
-                    Kept::Neither => None,
+                    KeptEntry::Older => Some(old),
+                    KeptEntry::Newer => Some(new),
+                    KeptEntry::Neither => None,
                 },
                 (old, new) => new.or(old),
             };

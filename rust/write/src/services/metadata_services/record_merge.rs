@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use mortice_avro::{Schema, Type, Value};
 use mortice_base::error::{Error, Result};
 use mortice_merge::merge::fold::metadata_rules::{
-    BOUNDS, COUNTS, DECIMAL, FILES, FileEntry, Kept, MergeKind, STATISTICS, StatisticsFlags, StoredBound, TYPE,
+    BOUNDS, COUNTS, DECIMAL, FILES, FileEntry, KeptEntry, MergeKind, STATISTICS, StatisticsFlags, StoredBound, TYPE,
     add_counts, merge_entries, newer_statistics_decide,
 };
 
@@ -98,9 +98,9 @@ fn merged_file<'a>(old: Value<'a>, new: Value<'a>) -> Result<Option<Value<'a>>> 
         _ => Err(misshapen(FILES)),
     };
     Ok(match merge_entries(state(&old)?, state(&new)?) {
-        Kept::Older => Some(old),
-        Kept::Newer => Some(new),
-        Kept::Neither => None,
+        KeptEntry::Older => Some(old),
+        KeptEntry::Newer => Some(new),
+        KeptEntry::Neither => None,
     })
 }
 
