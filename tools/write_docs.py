@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
 import mortice.errors  # noqa: E402
-from mortice.spark import option_names as names  # noqa: E402
-from mortice.spark.option_list import GROUPS, Option  # noqa: E402
+from mortice.spark.settings import option_names as names  # noqa: E402
+from mortice.spark.settings.option_list import GROUPS, Option  # noqa: E402
 
 WIDTH = 120
 DESCRIPTIONS = {"all", "none"}
@@ -32,7 +32,7 @@ OPTIONS_HEAD = """\
 {generated}
 
 ```python
-from mortice.spark.options import read_query
+from mortice.spark.settings.options import read_query
 
 query = read_query({{"path": "/tmp/trips", "columns": "trip_id,fare", "mortice.on.corrupt": "raise"}})
 print(query.columns, query.table_arguments["on_corrupt"])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars
     from pyspark.sql import DataFrame, SparkSession
 
-    from mortice.spark.metrics import Metrics as SparkMetrics
+    from mortice.spark.execution.metrics import Metrics as SparkMetrics
 
 __all__ = ["Scan"]
 
@@ -118,8 +118,8 @@ class Scan:
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Returns the rows as a Spark DataFrame. A large file slice is several tasks, many small ones are one."""
-        from mortice.spark.data_frame import data_frame, is_connect
-        from mortice.spark.metrics import Metrics
+        from mortice.spark.execution.data_frame import data_frame, is_connect
+        from mortice.spark.execution.metrics import Metrics
 
         metrics = None if is_connect(spark) else Metrics()
         if metrics is not None:

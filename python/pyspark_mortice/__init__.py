@@ -56,7 +56,7 @@ else:
 
             if not self.session_settings:
                 return MorticeDataSource(self.options)
-            from mortice.spark.hadoop_conf import settings_of_store
+            from mortice.spark.settings.hadoop_conf import settings_of_store
 
             settings = settings_of_store(self.session_settings, self.options.get("path"))
             return MorticeDataSource({**settings, **self.options})

@@ -9,8 +9,8 @@ import mortice
 import write_docs
 from examples import ROOT, outputs, unpack_tables
 from headline_plot import TARGET, drawing, newest_record
-from mortice.spark import option_names
-from mortice.spark.option_list import GROUPS
+from mortice.spark.settings import option_names
+from mortice.spark.settings.option_list import GROUPS
 
 PAGES = ["docs/reading.md", "docs/log-files.md", "docs/tuning.md", "docs/options.md", "docs/errors.md"]
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")

@@ -8,7 +8,7 @@ import pytest
 HEAVY = ("pandas", "polars", "pyspark", "duckdb")
 
 
-@pytest.mark.parametrize("module", ["mortice", "mortice.spark", "mortice.cli", "mortice.spark.options"])
+@pytest.mark.parametrize("module", ["mortice", "mortice.spark", "mortice.cli", "mortice.spark.settings.options"])
 def test_no_heavy_imports_and_no_threads(module):
     code = f"""
 import os, sys

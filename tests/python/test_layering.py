@@ -7,7 +7,7 @@ import mortice
 
 ROOT = pathlib.Path(mortice.__file__).parent
 # A scan converts itself to a DataFrame, and collects metrics of Spark: the only module below Spark that imports it.
-TO_SPARK = {("mortice.scan", "mortice.spark.data_frame"), ("mortice.scan", "mortice.spark.metrics")}
+TO_SPARK = {("mortice.scan", "mortice.spark.execution.data_frame"), ("mortice.scan", "mortice.spark.execution.metrics")}
 
 
 def modules():

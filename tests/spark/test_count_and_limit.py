@@ -6,8 +6,8 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark import data_frame
-from mortice.spark.arrow_udf import ReadDescriptors
+from mortice.spark.execution import data_frame
+from mortice.spark.execution.arrow_udf import ReadDescriptors
 from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"

@@ -174,7 +174,7 @@ def test_files_of_attempts_that_failed_are_not_in_the_table(tmp_path):
     """The steps of a job as Spark takes them. Two attempts of a task; without a metadata table files are listed."""
     from pyspark.sql.types import _parse_datatype_string
 
-    from mortice.spark.data_source_writer import task_insert_writer
+    from mortice.spark.writing.data_source_writer import task_insert_writer
 
     path = str(tmp_path / "trips")
     options = OPTIONS | {OPERATION: "bulk_insert", "path": path, "hoodie.metadata.enable": "false"}

@@ -10,7 +10,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark import arrow_udf
+from mortice.spark.execution import arrow_udf
 from mortice.split import deserialize_splits, serialize_splits
 from support.cases import assert_same_result, hudi_result, logs_of
 

@@ -6,7 +6,7 @@ import io
 import pytest
 
 import mortice.spark
-from mortice.spark.data_frame import _bytes
+from mortice.spark.execution.data_frame import _bytes
 
 NAME = "h11_event_time_deletes"
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"

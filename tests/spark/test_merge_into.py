@@ -10,7 +10,7 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.errors import FileCleanedError, InvalidArgumentError, TableNotFoundError, UnsupportedError
-from mortice.spark import data_frame as data_frame_module
+from mortice.spark.execution import data_frame as data_frame_module
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema(

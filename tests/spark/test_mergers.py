@@ -8,7 +8,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark.options import read_query
+from mortice.spark.settings.options import read_query
 from support.oracle import DataBlock, Field, Merging
 from support.oracle.model import CUSTOM
 from support.tables.table_writer import PACKAGE, Slice, with_meta, write_table

@@ -8,7 +8,7 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.metrics import Meter, added
-from mortice.spark import arrow_udf
+from mortice.spark.execution import arrow_udf
 from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"

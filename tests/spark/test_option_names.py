@@ -6,8 +6,8 @@ import warnings
 import pytest
 
 from mortice import InvalidArgumentError, UnsupportedError
-from mortice.spark import options
-from mortice.spark.options import read_query
+from mortice.spark.settings import options
+from mortice.spark.settings.options import read_query
 from support.cases import DATA
 
 OF_HUDI = [

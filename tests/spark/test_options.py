@@ -6,10 +6,10 @@ import pytest
 
 import mortice
 from mortice import InvalidArgumentError, UnsupportedError
-from mortice.spark import options
-from mortice.spark.option_names import STREAMING
-from mortice.spark.options import read_query
-from mortice.spark.stream_options import is_of_stream, read_stream
+from mortice.spark.settings import options
+from mortice.spark.settings.option_names import STREAMING
+from mortice.spark.settings.options import read_query
+from mortice.spark.settings.stream_options import is_of_stream, read_stream
 from support.tables.evolving import renamed_table
 from support.tables.table_writer import instant
 

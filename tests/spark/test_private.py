@@ -3,7 +3,8 @@
 from pyspark.sql.types import StructType
 
 import mortice.spark
-from mortice.spark import data_frame, private, session_options
+from mortice.spark.execution import data_frame, private
+from mortice.spark.settings import session_options
 from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"

@@ -6,7 +6,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark.tasks import tasks_of
+from mortice.spark.execution.tasks import tasks_of
 from support.cases import assert_same_result, hudi_result, queries
 from support.frames import to_arrow
 

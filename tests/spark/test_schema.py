@@ -8,7 +8,7 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from mortice import InvalidArgumentError, UnsupportedError
-from mortice.spark.arrow_udf import conformed
+from mortice.spark.execution.arrow_udf import conformed
 from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema
 from support.cases import queries
 

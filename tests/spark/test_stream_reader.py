@@ -18,8 +18,8 @@ pyspark = pytest.importorskip("pyspark", minversion="4.0")
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType  # noqa: E402
 
-from mortice.spark import stream_reader  # noqa: E402
-from mortice.spark.stream_options import before  # noqa: E402
+from mortice.spark.reading import stream_reader  # noqa: E402
+from mortice.spark.settings.stream_options import before  # noqa: E402
 from support.micro_batches import POINTS, Killed, MicroBatches  # noqa: E402
 
 pytestmark = pytest.mark.spark4

@@ -15,7 +15,7 @@ from pyspark import cloudpickle
 import mortice
 import mortice.spark
 from mortice.errors import InvalidArgumentError, StorageError, TableNotFoundError, UnsupportedError
-from mortice.spark import write_stream as module
+from mortice.spark.writing import write_stream as module
 from support.stream_copy import CHECKPOINT, OPTIONS, copy_files, write_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")

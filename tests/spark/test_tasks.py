@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 import mortice
-from mortice.spark.tasks import DEFAULT_SPLIT_BYTES, tasks_of
+from mortice.spark.execution.tasks import DEFAULT_SPLIT_BYTES, tasks_of
 
 MIB = 1 << 20
 PARTITIONED = "h11_composite_keys_encoded_partitions"

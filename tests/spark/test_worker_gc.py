@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 import mortice.spark
-from mortice.spark import worker_gc
-from mortice.spark.arrow_udf import ReadDescriptors
-from mortice.spark.options import read_query
-from mortice.spark.worker import WorkerOptions
-from mortice.spark.worker_gc import COMPLETE_EVERY, freeze_until_collected
+from mortice.spark.execution import worker_gc
+from mortice.spark.execution.arrow_udf import ReadDescriptors
+from mortice.spark.execution.worker import WorkerOptions
+from mortice.spark.execution.worker_gc import COMPLETE_EVERY, freeze_until_collected
+from mortice.spark.settings.options import read_query
 from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"
@@ -176,7 +176,7 @@ def test_workers_collect_all_garbage_of_other_tasks(spark, table_of):
 
 def test_workers_freeze_objects(spark, table_of, tmp_path, monkeypatch):
     """Until the task has ended. Nothing is frozen in the task of a worker that is followed by a complete collection."""
-    from mortice.spark import data_frame
+    from mortice.spark.execution import data_frame
 
     monkeypatch.setattr(data_frame, "ReadDescriptors", recording(tmp_path / "frozen"))
     for _ in range(3):

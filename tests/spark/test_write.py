@@ -16,7 +16,7 @@ from mortice.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-from mortice.spark import write_stages
+from mortice.spark.writing import write_stages
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())])

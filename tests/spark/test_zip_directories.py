@@ -11,11 +11,11 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark import zip_directories
-from mortice.spark.arrow_udf import ReadDescriptors
-from mortice.spark.options import read_query
-from mortice.spark.worker import WorkerOptions
-from mortice.spark.zip_directories import keep_unchanged
+from mortice.spark.execution import zip_directories
+from mortice.spark.execution.arrow_udf import ReadDescriptors
+from mortice.spark.execution.worker import WorkerOptions
+from mortice.spark.execution.zip_directories import keep_unchanged
+from mortice.spark.settings.options import read_query
 
 NAME = "h11_event_time_deletes"
 IS_LAZY = sys.version_info >= (3, 13)

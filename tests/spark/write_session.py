@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import mortice
 import mortice.spark
-from mortice.spark import write_stages
+from mortice.spark.writing import write_stages
 from support.find_java import use_java
 
 DDL = "id string, city string, fare double, ts bigint"

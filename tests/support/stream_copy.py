@@ -13,7 +13,7 @@ import sys
 import threading
 
 import mortice.spark
-from mortice.spark import write_stream as module
+from mortice.spark.writing import write_stream as module
 
 CHECKPOINT = "_hudi_streaming_sink_checkpoint"
 DDL = "id string, city string, fare double, ts bigint"
@@ -71,7 +71,7 @@ def kill_in(batch, point):
     def write_frame(*arguments):
         batches.append(arguments)
         if len(batches) == batch + 1 and point == "before commit":
-            write = sys.modules["mortice.spark.write"]
+            write = sys.modules["mortice.spark.writing.write"]
             planned = write._planned
             write._planned = lambda *given: KilledCommit(planned(*given))
         if len(batches) == batch + 1 and seconds is not None:

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from mortice.spark.arrow_udf import ReadDescriptors
+from mortice.spark.execution.arrow_udf import ReadDescriptors
 
 _ready = {}
 """The batches of each task of the last query."""

@@ -18,7 +18,7 @@ class ReadyBatches(MorticeMapInArrow):
     is_limit = True
 
     def start(self, cores):
-        from mortice.spark import data_frame
+        from mortice.spark.execution import data_frame
         from versus.contenders.ready_batches import ReadyDescriptors
 
         data_frame.ReadDescriptors = ReadyDescriptors

@@ -15,14 +15,14 @@ DataFrames by Hudi's rules.
 pyspark is imported only when one of these is called.
 """
 
-from mortice.spark.compact import compact, log_compact
+from mortice.spark.execution.metrics import Metrics
 from mortice.spark.merge_frame import merge_into
 from mortice.spark.merge_udf import merge_udf
-from mortice.spark.metrics import Metrics
-from mortice.spark.read import count, read
+from mortice.spark.reading.read import count, read
 from mortice.spark.register import register
-from mortice.spark.write import write
-from mortice.spark.write_stream import stream_writer
+from mortice.spark.writing.compact import compact, log_compact
+from mortice.spark.writing.write import write
+from mortice.spark.writing.write_stream import stream_writer
 
 __all__ = [
     "Metrics",

@@ -22,14 +22,14 @@ from pyspark.sql.types import StructType
 
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.queries import QueryPlan
-from mortice.spark.arrow_udf import task_batches
-from mortice.spark.data_source_writer import task_insert_writer
-from mortice.spark.options import Query, read_query
+from mortice.spark.execution.arrow_udf import task_batches
+from mortice.spark.execution.split_partition import partitions_of
+from mortice.spark.execution.tasks import TaskOptions, tasks_of
+from mortice.spark.reading.stream_reader import SplitStreamReader
 from mortice.spark.schema import arrow_schema, checked_projection, spark_arrow_schema, spark_schema, with_nullability
-from mortice.spark.split_partition import partitions_of
-from mortice.spark.stream_options import StreamQuery, is_of_stream, read_stream
-from mortice.spark.stream_reader import SplitStreamReader
-from mortice.spark.tasks import TaskOptions, tasks_of
+from mortice.spark.settings.options import Query, read_query
+from mortice.spark.settings.stream_options import StreamQuery, is_of_stream, read_stream
+from mortice.spark.writing.data_source_writer import task_insert_writer
 from mortice.split import deserialize_splits
 from mortice.table import Table
 
@@ -50,9 +50,9 @@ class MorticeDataSource(DataSource):
         spark.readStream.format("mortice").option("start", "latest").load("/lake/trips")
         frame.write.format("mortice").options(**options).mode("append").save("/lake/trips")
 
-    docs/options.md lists the options, and `mortice.spark.stream_reader` describes streams. A schema given by the user
-    is a projection: its columns must be the table's by name and type. A large file slice is several partitions, many
-    small ones are one.
+    docs/options.md lists the options, and `mortice.spark.reading.stream_reader` describes streams. A schema given by
+    the user is a projection: its columns must be the table's by name and type. A large file slice is several
+    partitions, many small ones are one.
     """
 
     @classmethod
@@ -92,7 +92,7 @@ class MorticeDataSource(DataSource):
         return SplitStreamReader(self._stream, columns, target)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Returns the writer of a job (`mortice.spark.data_source_writer`); `overwrite` is Spark's mode."""
+        """Returns the writer of a job (`mortice.spark.writing.data_source_writer`); `overwrite` is Spark's mode."""
         return task_insert_writer(dict(self.options), schema, overwrite=overwrite)
 
     @cached_property

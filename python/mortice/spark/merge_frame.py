@@ -33,14 +33,14 @@ from mortice.merge_into import (
     row_paths,
     unmatched_path,
 )
+from mortice.spark.execution.task_errors import typed_errors
+from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.merge_types import check_fit, table_names, with_table_types
-from mortice.spark.option_names import is_of_storage
-from mortice.spark.read import read_stored
+from mortice.spark.reading.read import read_stored
 from mortice.spark.schema import spark_schema
-from mortice.spark.task_errors import typed_errors
-from mortice.spark.worker import WorkerOptions
-from mortice.spark.write import write_frame
-from mortice.spark.write_options import WriteTarget
+from mortice.spark.settings.option_names import is_of_storage
+from mortice.spark.settings.write_options import WriteTarget
+from mortice.spark.writing.write import write_frame
 from mortice.table import Table
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import pyarrow as pa
 from mortice.errors import InvalidArgumentError
 from mortice.options import checked_bool, checked_optional_name
 from mortice.row_merge import META_KEY, OPERATION, Names, RowMerge
-from mortice.spark.arrow_udf import portions
+from mortice.spark.execution.arrow_udf import portions
+from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.schema import arrow_schema, spark_schema
-from mortice.spark.worker import WorkerOptions
 from mortice.table import Table
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def merge_udf(
         avro_schema: As for `mortice.merge`.
         semantics: As for `mortice.merge`.
         emit_deletes: As for `mortice.merge`.
-        zip_cache: False disables caching of zip directories in Python workers (see `mortice.spark.zip_directories`).
+        zip_cache: False disables caching of zip directories in Python workers (see
+            `mortice.spark.execution.zip_directories`).
 
     Returns:
         A function for `applyInArrow` and `mapInArrow`. Its attribute `schema` is the schema of the returned rows.

@@ -29,7 +29,7 @@ def register(spark: SparkSession) -> None:
         return
     from pyspark.errors import AnalysisException
 
-    from mortice.spark.hadoop_conf import all_hadoop_settings
+    from mortice.spark.settings.hadoop_conf import all_hadoop_settings
     from pyspark_mortice import DefaultSource
 
     class SessionSource(DefaultSource):

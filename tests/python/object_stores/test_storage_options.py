@@ -6,7 +6,7 @@ import time
 import pytest
 
 import mortice
-from mortice.spark.options import read_query
+from mortice.spark.settings.options import read_query
 from support.cases import hudi_result
 
 MOR = "h11_event_time_deletes"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mortice.spark.arrow_udf import (
+from mortice.spark.execution.arrow_udf import (
     COUNTS,
     DESCRIPTORS,
     ROWS_ALONE,
@@ -19,15 +19,15 @@ from mortice.spark.arrow_udf import (
     ReadDescriptors,
     ReadNumbered,
 )
-from mortice.spark.private import rows_of
+from mortice.spark.execution.private import rows_of
+from mortice.spark.execution.tasks import MANY_CORES, PlannedScan, TaskOptions, serialize_tasks, tasks_of
 from mortice.spark.schema import spark_arrow_schema, spark_schema
-from mortice.spark.tasks import MANY_CORES, PlannedScan, TaskOptions, serialize_tasks, tasks_of
 from mortice.split import Split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mortice.spark.metrics import Metrics
+    from mortice.spark.execution.metrics import Metrics
 
 __all__ = ["count_rows", "data_frame", "is_connect"]
 
@@ -40,7 +40,7 @@ _MOST_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 def data_frame(
     spark: SparkSession, scan: PlannedScan, options: TaskOptions | None = None, metrics: Metrics | None = None
 ) -> DataFrame:
-    """Returns the rows of a scan as a DataFrame. `mortice.spark.tasks` decides how many tasks read them.
+    """Returns the rows of a scan as a DataFrame. `mortice.spark.execution.tasks` decides how many tasks read them.
 
     Args:
         spark: The session.
@@ -104,7 +104,7 @@ def _numbered(spark: SparkSession, tasks: list[list[bytes]]) -> DataFrame:
 def _described(spark: SparkSession, tasks: list[list[bytes]], *, on_connect: bool) -> DataFrame:
     """Returns a DataFrame with one row and one partition for each task, whose size is unknown to Spark."""
     if on_connect:
-        from mortice.spark.described_tasks import described_tasks
+        from mortice.spark.execution.described_tasks import described_tasks
 
         return described_tasks(spark, tasks)
     from pyspark.sql.types import ArrayType, BinaryType, StructType

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mortice.spark.option_names import AS_OF, REFUSED, SPARK_PREFIX, STREAMING, TAKEN, Decision, decision
-from mortice.spark.options import by_one_name
-from mortice.spark.private import configured
+from mortice.spark.execution.private import configured
+from mortice.spark.settings.option_names import AS_OF, REFUSED, SPARK_PREFIX, STREAMING, TAKEN, Decision, decision
+from mortice.spark.settings.options import by_one_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

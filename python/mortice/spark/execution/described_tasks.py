@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from mortice.spark.arrow_udf import DESCRIPTORS
+from mortice.spark.execution.arrow_udf import DESCRIPTORS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,7 +54,7 @@ class DescribedTasks(DataSource):
         return "mortice_described_tasks"
 
     def schema(self) -> str:
-        """Returns the schema that `mortice.spark.arrow_udf.ReadDescriptors` expects."""
+        """Returns the schema that `mortice.spark.execution.arrow_udf.ReadDescriptors` expects."""
         return f"{DESCRIPTORS} array<binary>"
 
     def reader(self, schema: object) -> DataSourceReader:  # noqa: ARG002

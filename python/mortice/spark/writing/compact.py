@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mortice import _mortice
 from mortice.commit import Commit
 from mortice.options import checked_bool
-from mortice.spark.task_errors import aborted_on_error
-from mortice.spark.write_options import WriteTarget, parallelism
-from mortice.spark.write_stages import run_tasks
+from mortice.spark.execution.task_errors import aborted_on_error
+from mortice.spark.settings.write_options import WriteTarget, parallelism
+from mortice.spark.writing.write_stages import run_tasks
 from mortice.writes import commit_of, warn_of
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from mortice.errors import (
     UnsupportedError,
     WriteConflictError,
 )
-from mortice.spark.data_frame import is_connect
-from mortice.spark.stream_checkpoint import BatchCheckpoint, last_checkpoint
-from mortice.spark.write import checked_operation, write_frame
-from mortice.spark.write_options import WriteTarget
+from mortice.spark.execution.data_frame import is_connect
+from mortice.spark.settings.write_options import WriteTarget
+from mortice.spark.writing.stream_checkpoint import BatchCheckpoint, last_checkpoint
+from mortice.spark.writing.write import checked_operation, write_frame
 from mortice.table import Table
 
 if TYPE_CHECKING:

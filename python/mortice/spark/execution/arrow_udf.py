@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
 from mortice.metrics import Counts, Meter, format_counts
-from mortice.spark.worker import WorkerOptions
+from mortice.spark.execution.worker import WorkerOptions
 from mortice.split import Split, deserialize_splits, record_batches
 
 DESCRIPTORS = "splits"

@@ -1,8 +1,8 @@
 """Parses the options of the Spark source: the only place where they are read.
 
-The options are described in `mortice.spark.option_list`, from which docs/options.md is generated. What is decided about
-each option of Hudi is in `mortice.spark.option_names`. Streams have additional options, which batch queries reject: see
-`mortice.spark.stream_options`.
+The options are described in `mortice.spark.settings.option_list`, from which docs/options.md is generated. What is
+decided about each option of Hudi is in `mortice.spark.settings.option_names`. Streams have additional options, which
+batch queries reject: see `mortice.spark.settings.stream_options`.
 
 * An option of Hudi that could change the rows and is not supported raises `UnsupportedError`: an error is better than a
   wrong result. One that cannot change them is ignored.
@@ -25,7 +25,9 @@ from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported
 from mortice.options import checked_uri
-from mortice.spark.option_names import (
+from mortice.spark.execution.tasks import DEFAULT_SPLIT_BYTES, TaskOptions
+from mortice.spark.execution.worker import WorkerOptions
+from mortice.spark.settings.option_names import (
     AS_OF,
     BATCH_ROWS,
     BEGIN,
@@ -72,9 +74,7 @@ from mortice.spark.option_names import (
     near,
     why_refused,
 )
-from mortice.spark.option_values import parse_bool, parse_count
-from mortice.spark.tasks import DEFAULT_SPLIT_BYTES, TaskOptions
-from mortice.spark.worker import WorkerOptions
+from mortice.spark.settings.option_values import parse_bool, parse_count
 from mortice.table import Table
 
 MOST_BATCH_ROWS = 65536

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from mortice.spark.worker import WorkerOptions
+from mortice.spark.execution.worker import WorkerOptions
 from mortice.split import Split, serialize_splits
 
 __all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "PlannedScan", "TaskOptions", "serialize_tasks", "tasks_of"]

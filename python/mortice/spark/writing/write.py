@@ -1,7 +1,8 @@
 """Writes DataFrames to tables: the driver plans, tags, assigns and commits; rows go from task to task.
 
-The steps are those of a write in one process, and the same native code runs them (`mortice.spark.write_stages`). The
-DataFrame is computed once: its rows are persisted, in the table's types and with their keys, until the write has ended.
+The steps are those of a write in one process, and the same native code runs them
+(`mortice.spark.writing.write_stages`). The DataFrame is computed once: its rows are persisted, in the table's types and
+with their keys, until the write has ended.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
 from mortice.partitioner import Partitioner
-from mortice.spark.new_table import NewTable
-from mortice.spark.partitioned_frame import partitioned_frame
+from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.schema import arrow_schema, check_variants, without_arrow_types
-from mortice.spark.task_errors import aborted_on_error
-from mortice.spark.timestamps import cast_timestamps
-from mortice.spark.write_options import WriteTarget, parallelism
-from mortice.spark.write_stages import Frames
+from mortice.spark.settings.write_options import WriteTarget, parallelism
+from mortice.spark.writing.new_table import NewTable
+from mortice.spark.writing.partitioned_frame import partitioned_frame
+from mortice.spark.writing.timestamps import cast_timestamps
+from mortice.spark.writing.write_stages import Frames
 from mortice.table import Table
 from mortice.validators import CommitCheck, Validator, checked_validators, validated
 from mortice.writes import commit_of

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from mortice.errors import UnsupportedError
 from mortice.partitioner import OUTPUT, Partitioner, check_partitioner, outputs_of
-from mortice.spark.worker import WorkerOptions
+from mortice.spark.execution.worker import WorkerOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

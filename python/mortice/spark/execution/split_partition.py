@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql.datasource import InputPartition
 
-from mortice.spark.tasks import serialize_tasks
+from mortice.spark.execution.tasks import serialize_tasks
 from mortice.split import Split, serialize_splits
 
 __all__ = ["SplitPartition", "complete_partition", "partitions_of"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mortice.spark.worker_gc import freeze_until_collected
-from mortice.spark.zip_directories import keep_unchanged
+from mortice.spark.execution.worker_gc import freeze_until_collected
+from mortice.spark.execution.zip_directories import keep_unchanged
 
 __all__ = ["WorkerOptions", "is_worker"]
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.options import checked_uri
-from mortice.spark.data_frame import count_rows, data_frame
-from mortice.spark.hadoop_conf import hadoop_settings
-from mortice.spark.option_names import AS_OF, BEGIN, COLUMNS, END, FILTERS, QUERY_TYPE, SEMANTICS
-from mortice.spark.options import Query, by_one_name, read_query
-from mortice.spark.session_options import session_options
-from mortice.spark.task_errors import typed_errors
+from mortice.spark.execution.data_frame import count_rows, data_frame
+from mortice.spark.execution.task_errors import typed_errors
+from mortice.spark.settings.hadoop_conf import hadoop_settings
+from mortice.spark.settings.option_names import AS_OF, BEGIN, COLUMNS, END, FILTERS, QUERY_TYPE, SEMANTICS
+from mortice.spark.settings.options import Query, by_one_name, read_query
+from mortice.spark.settings.session_options import session_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mortice.spark.metrics import Metrics
+    from mortice.spark.execution.metrics import Metrics
 
 __all__ = ["count", "read", "read_stored"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mortice.spark.data_frame import is_connect
-from mortice.spark.private import hadoop_configuration
+from mortice.spark.execution.data_frame import is_connect
+from mortice.spark.execution.private import hadoop_configuration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

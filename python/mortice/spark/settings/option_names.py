@@ -52,7 +52,7 @@ START_INCLUSIVE = "start_inclusive"
 START_OFFSET = "hoodie.datasource.streaming.startoffset"
 STREAM_VERSION = "hoodie.datasource.read.streaming.table.version"
 STREAMING = (START, START_INCLUSIVE, START_OFFSET, STREAM_VERSION, "maxinstantspertrigger", "maxbytespertrigger")
-"""Options of streams only (see `mortice.spark.stream_options`), in lower case, as Spark passes them."""
+"""Options of streams only (see `mortice.spark.settings.stream_options`), in lower case, as Spark passes them."""
 
 SYNONYMS = {
     "mortice.columns": COLUMNS,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.spark.option_names import (
+from mortice.spark.settings.option_names import (
     AS_OF,
     BEGIN,
     CHANGELOG,
@@ -32,8 +32,8 @@ from mortice.spark.option_names import (
     STREAM_VERSION,
     STREAMING,
 )
-from mortice.spark.option_values import parse_bool, parse_count
-from mortice.spark.options import Incremental, Query, by_one_name, read_query
+from mortice.spark.settings.option_values import parse_bool, parse_count
+from mortice.spark.settings.options import Incremental, Query, by_one_name, read_query
 
 AFTER_ALL = "99991231235959999"
 """After every possible commit: the range after it is empty, but has the columns."""

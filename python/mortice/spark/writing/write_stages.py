@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.spark.private import session_key
-from mortice.spark.worker import WorkerOptions
+from mortice.spark.execution.private import session_key
+from mortice.spark.execution.worker import WorkerOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -2,7 +2,7 @@
 
 Accumulators exist in classic Spark and only in functions of `mapInArrow`. Spark Connect has none, and neither have
 Python data sources. There, each split writes the same counts to the log of its executor if the environment has
-`MORTICE_LOG=INFO` (see `mortice.spark.arrow_udf`).
+`MORTICE_LOG=INFO` (see `mortice.spark.execution.arrow_udf`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Metrics:
                 stacklevel=2,
             )
             return None
-        from mortice.spark.accumulated import Adding, Tell
+        from mortice.spark.execution.accumulated import Adding, Tell
 
         accumulator = spark.sparkContext.accumulator({}, Adding())
         self._accumulators.append(accumulator)

@@ -23,11 +23,11 @@ from pyspark.sql.types import StructType
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
 from mortice.options import checked_storage_options
-from mortice.spark.new_table import NewTable
 from mortice.spark.schema import arrow_schema, check_variants, has_variant
-from mortice.spark.write import OPERATION
-from mortice.spark.write_options import WriteTarget
-from mortice.spark.write_stages import REPORT, RunStage
+from mortice.spark.settings.write_options import WriteTarget
+from mortice.spark.writing.new_table import NewTable
+from mortice.spark.writing.write import OPERATION
+from mortice.spark.writing.write_stages import REPORT, RunStage
 from mortice.table import Table
 from mortice.writes import warn_of
 

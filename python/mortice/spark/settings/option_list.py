@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mortice.spark import option_names as names
+from mortice.spark.settings import option_names as names
 
 __all__ = ["GROUPS", "Option"]
 

@@ -6,8 +6,8 @@
 A batch is `Table.incremental(after, instant)` (with cdc, `Table.changes`), planned once, on the driver; tasks read its
 splits. A row that several commits of one batch wrote is returned once, as the last commit left it, so the limits decide
 how often it is returned; with `mortice.changelog` they do not. The range is stored as offset in the checkpoint
-(`mortice.spark.stream_offset`): a batch that is run again plans the same range and returns the same rows. The order of
-commits is that of `Table.follow`:
+(`mortice.spark.reading.stream_offset`): a batch that is run again plans the same range and returns the same rows. The
+order of commits is that of `Table.follow`:
 
 * From table version 8 on, offsets are completion times. A commit that completes late is delivered late, and not missed.
 * Below, they are requested times, and no commit is delivered while an earlier one is pending.
@@ -35,12 +35,12 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from mortice.errors import CorruptLogError, FileCleanedError, InvalidArgumentError, InvalidTableError, UnsupportedError
 from mortice.follow import Ranges
 from mortice.scan import Scan
-from mortice.spark.arrow_udf import task_batches
+from mortice.spark.execution.arrow_udf import task_batches
+from mortice.spark.execution.split_partition import complete_partition
+from mortice.spark.execution.tasks import tasks_of
+from mortice.spark.reading.stream_offset import Offset
 from mortice.spark.schema import spark_arrow_schema, spark_type
-from mortice.spark.split_partition import complete_partition
-from mortice.spark.stream_offset import Offset
-from mortice.spark.stream_options import StreamQuery, before
-from mortice.spark.tasks import tasks_of
+from mortice.spark.settings.stream_options import StreamQuery, before
 from mortice.split import deserialize_splits
 from mortice.table import Table
 

@@ -1,0 +1,1 @@
+"""What Spark runs: tasks of splits, the code on its executors, and what they report."""

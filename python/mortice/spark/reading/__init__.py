@@ -1,0 +1,1 @@
+"""Reads: DataFrames, counts and streams."""

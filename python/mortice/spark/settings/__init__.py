@@ -1,0 +1,1 @@
+"""Options of reads, streams and writes, and the settings of the session."""

@@ -1,0 +1,1 @@
+"""Writes: the steps of a write, streams, inserts of the data source, compactions."""
