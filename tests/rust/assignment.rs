@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, unreachable_pub)]
 
-mod table_cases;
-mod zip_archive;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,6 +17,8 @@ use mortice::plan::OpenTable;
 use mortice::storage::StorageOptions;
 use mortice::write::LogNaming;
 use mortice::{QueryOptions, ReadOptions, SnapshotRows, Table};
+
+use crate::table_cases;
 
 struct Case {
     _folder: tempfile::TempDir,

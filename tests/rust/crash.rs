@@ -70,7 +70,7 @@ fn writes_until_it_is_killed() {
 /// Runs the writer from a number on, kills it after a while, and returns what it said last of each kind.
 fn killed_after(folder: &Path, first: u64, while_: Duration) -> BTreeMap<String, u64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "writes_until_it_is_killed", "--ignored", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "crash::writes_until_it_is_killed", "--ignored", "--nocapture", "--test-threads=1"])
         .envs([(FOLDER, folder.display().to_string()), (FIRST, first.to_string())])
         .stdout(Stdio::piped())
         .spawn()

@@ -6,12 +6,9 @@
     clippy::panic,
     clippy::expect_used,
     clippy::indexing_slicing,
-    clippy::cast_possible_truncation,
-    unsafe_code
+    clippy::cast_possible_truncation
 )]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -22,38 +19,7 @@ use mortice::log::content::deleted::{DeletedKeys, StoredOrdering};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// What this thread has allocated now, and at most.
-struct Counting;
-
-thread_local! {
-    static NOW: Cell<isize> = const { Cell::new(0) };
-    static MOST: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(bytes: isize) {
-    let _ = NOW.try_with(|now| {
-        now.set(now.get() + bytes);
-        let _ = MOST.try_with(|most| most.set(most.get().max(now.get())));
-    });
-}
-
-// SAFETY: every call is handed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size().cast_signed());
-        // SAFETY: the caller's own promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-layout.size().cast_signed());
-        // SAFETY: the caller's own promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use crate::allocations::peak_of;
 
 /// An ordering value as a Java program has it.
 #[derive(Debug, Clone)]
@@ -497,10 +463,7 @@ proptest! {
         let len = bytes.len() as i32 - 8;
         bytes[4..8].copy_from_slice(&len.to_be_bytes());
         let content = Bytes::from(bytes);
-        let before = NOW.get();
-        MOST.set(before);
-        let read = delete::deletes(&content).is_ok();
-        let most = MOST.get() - before;
-        prop_assert!(most <= 128 * content.len().cast_signed() + 4096, "{most} bytes for {} (read: {read})", content.len());
+        let (read, most) = peak_of(|| delete::deletes(&content).is_ok());
+        prop_assert!(most <= 128 * content.len() + 4096, "{most} bytes for {} (read: {read})", content.len());
     }
 }

@@ -1,10 +1,8 @@
 //! Framing compared with a slow, simple reader of the format's description: log files of the crate's writer, damaged at
 //! random, have the same blocks, forwards and backwards, mapped and in windows, in memory bounded by the file.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, clippy::indexing_slicing, unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, clippy::indexing_slicing)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,6 +17,8 @@ use mortice::storage::{FileSource, MemoryFile};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use crate::allocations::peak_of;
+
 const MAGIC: &[u8] = b"#HUDI#";
 const NAMES: [&str; 7] = [
     "COMMAND_BLOCK",
@@ -29,39 +29,6 @@ const NAMES: [&str; 7] = [
     "PARQUET_DATA_BLOCK",
     "CDC_DATA_BLOCK",
 ];
-
-/// What this thread has allocated now, and at most.
-struct Counting;
-
-thread_local! {
-    static NOW: Cell<isize> = const { Cell::new(0) };
-    static MOST: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(bytes: isize) {
-    let _ = NOW.try_with(|now| {
-        now.set(now.get() + bytes);
-        let _ = MOST.try_with(|most| most.set(most.get().max(now.get())));
-    });
-}
-
-// SAFETY: every call is handed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size().cast_signed());
-        // SAFETY: the caller's own promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-layout.size().cast_signed());
-        // SAFETY: the caller's own promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// A block, as the description tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -392,14 +359,6 @@ fn agrees(file: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The most that `work` holds beyond what was held before.
-fn most_held(work: impl FnOnce()) -> usize {
-    let before = NOW.get();
-    MOST.set(before);
-    work();
-    usize::try_from(MOST.get() - before).unwrap()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -428,9 +387,9 @@ proptest! {
         for (window, most) in [(0, most), (1 << 16, 2 * file.len() + most)] {
             let source = source(&file, window);
             let mut count = 0;
-            let forward = most_held(|| count = ForwardScan::new(Arc::clone(&source)).map(drop).count());
+            let ((), forward) = peak_of(|| count = ForwardScan::new(Arc::clone(&source)).map(drop).count());
             prop_assert!(forward <= most, "{forward} bytes for a file of {}", file.len());
-            let reverse = most_held(|| backward(source).for_each(drop));
+            let ((), reverse) = peak_of(|| backward(source).for_each(drop));
             prop_assert!(reverse <= most + 1024 * count, "{reverse} bytes for a file of {}", file.len());
         }
     }
@@ -460,7 +419,7 @@ fn lengths_that_lie_take_no_memory() {
             agrees(&file).unwrap();
             for window in [0, 1 << 16] {
                 let source = source(&file, window);
-                let held = most_held(|| ForwardScan::new(source).for_each(drop));
+                let ((), held) = peak_of(|| ForwardScan::new(source).for_each(drop));
                 assert!(held <= 16 * 1024, "{held} bytes for {claim} at {at}");
             }
         }
@@ -475,7 +434,7 @@ fn contents_are_not_fetched() {
     for backwards in [false, true] {
         let source = source(&file, 1 << 16);
         let blocks = || if backwards { backward(source) } else { Box::new(ForwardScan::new(source)) };
-        let held = most_held(|| assert_eq!(blocks().filter(Result::is_ok).count(), 3));
+        let ((), held) = peak_of(|| assert_eq!(blocks().filter(Result::is_ok).count(), 3));
         assert!(held <= 512 * 1024, "{held} bytes");
     }
 }

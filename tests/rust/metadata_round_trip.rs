@@ -14,10 +14,7 @@ use mortice::timeline::metadata::{
     TimelineMetadata,
 };
 
-#[path = "zip_archive.rs"]
-mod zip_archive;
-
-use zip_archive::ZipArchive;
+use crate::zip_archive::ZipArchive;
 
 /// Names of timeline files: `<instant>[_<completion>].<action>[.<state>]`.
 fn action_and_state(path: &str) -> Option<(&str, &str)> {

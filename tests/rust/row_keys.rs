@@ -5,9 +5,6 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, unreachable_pub)]
 
-mod table_cases;
-mod zip_archive;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +17,8 @@ use mortice::names::RequestedTime;
 use mortice::storage::StorageOptions;
 use mortice::{QueryOptions, ReadOptions, Table};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use table_cases::{all_cases, bundled, cases, unpack};
+
+use crate::table_cases::{all_cases, bundled, cases, unpack};
 
 /// Rows whose keys were compared, and tables.
 #[derive(Default)]

@@ -4,9 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, unreachable_pub)]
 
-mod table_cases;
-mod zip_archive;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +16,8 @@ use mortice::keys::RowKeys;
 use mortice::plan::OpenTable;
 use mortice::storage::StorageOptions;
 use mortice::{QueryOptions, ReadOptions, SnapshotRows, Table};
+
+use crate::table_cases;
 
 /// The keys of a table's rows, and the file group of each.
 struct OpenedRows {

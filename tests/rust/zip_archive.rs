@@ -1,14 +1,16 @@
 //! Files of zip archives: bundled tables, and jars of Hudi's tests.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
 use std::io::Read as _;
 use std::path::Path;
 
 /// The bytes of a zip archive.
-pub struct ZipArchive(Vec<u8>);
+pub(crate) struct ZipArchive(Vec<u8>);
 
 impl ZipArchive {
     /// The archive at a path.
-    pub fn open(path: &Path) -> Self {
+    pub(crate) fn open(path: &Path) -> Self {
         Self(std::fs::read(path).unwrap())
     }
 
@@ -17,7 +19,7 @@ impl ZipArchive {
     }
 
     /// Returns name and content of each selected entry, by the central directory.
-    pub fn files(&self, wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<u8>)> {
+    pub(crate) fn files(&self, wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<u8>)> {
         let end = self.0.windows(4).rposition(|bytes| bytes == b"PK\x05\x06").unwrap();
         let (entries, mut at) = (self.number(end + 10, 2), self.number(end + 16, 4));
         let mut found = Vec::new();

@@ -10,8 +10,8 @@ use mortice::filter::{BoundFilter, Filter, Literal, Operator, Term};
 use mortice::storage::FileSource;
 use mortice::{ErrorKind, Result, base_file};
 
-use crate::builder::{Entries, HFileForm, hfile};
-use crate::source::Memory;
+use super::builder::{Entries, HFileForm, hfile};
+use super::source::Memory;
 
 const SCHEMA: &str =
     r#"{"type":"record","name":"r","fields":[{"name":"key","type":"string"},{"name":"n","type":"int"}]}"#;

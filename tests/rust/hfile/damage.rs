@@ -3,9 +3,9 @@
 use mortice::hfile::HFile;
 use mortice::{ErrorKind, Result};
 
+use super::builder::{Entries, HFileForm, hfile};
+use super::source::{Memory, collect, open};
 use crate::allocations::peak_of;
-use crate::builder::{Entries, HFileForm, hfile};
-use crate::source::{Memory, collect, open};
 
 fn forty() -> Entries {
     (0..40_u8).map(|key| (format!("key{key:02}").into_bytes(), vec![key; 9])).collect()

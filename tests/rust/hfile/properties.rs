@@ -8,9 +8,9 @@ use mortice::hfile::HFile;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use super::builder::{Entries, HFileForm, hfile};
+use super::source::{Memory, collect, open};
 use crate::allocations::peak_of;
-use crate::builder::{Entries, HFileForm, hfile};
-use crate::source::{Memory, collect, open};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use mortice::hfile::HFile;
 
-use crate::builder::Entries;
-use crate::source::{Memory, collect, open};
+use super::builder::Entries;
+use super::source::{Memory, collect, open};
 use crate::zip_archive::ZipArchive;
 
 fn bytes_of(name: &str) -> Vec<u8> {

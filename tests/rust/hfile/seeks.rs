@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use mortice::hfile::HFile;
 
-use crate::builder::{Entries, HFileForm, hfile};
-use crate::source::{Memory, collect};
+use super::builder::{Entries, HFileForm, hfile};
+use super::source::{Memory, collect};
 
 /// 1000 keys in 250 blocks of data under 3 levels of index, 8 entries each.
 fn deep(form: HFileForm) -> Vec<u8> {

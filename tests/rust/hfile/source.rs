@@ -8,7 +8,7 @@ use mortice::Result;
 use mortice::hfile::{Cells, HFile};
 use mortice::storage::FileSource;
 
-use crate::builder::Entries;
+use super::builder::Entries;
 
 /// Bytes, as a mapped file (window 0) or as one that is read by windows.
 pub struct Memory {

@@ -7,7 +7,7 @@ use flate2::read::GzDecoder;
 use mortice::ErrorKind;
 use mortice::hfile::{HFile, HFileWriter};
 
-use crate::source::{collect, open};
+use super::source::{collect, open};
 
 const INFO_OF_WRITER: [&str; 5] =
     ["hfile.LASTKEY", "hfile.AVG_KEY_LEN", "hfile.AVG_VALUE_LEN", "KEY_VALUE_VERSION", "MAX_MEMSTORE_TS_KEY"];

@@ -9,8 +9,8 @@ use mortice::timeline::metadata::{
 };
 use mortice::write::{ColumnRange, ColumnValue, LogFileStatus, WriteStatus, WrittenFile};
 
-use crate::metadata_records::{PartitionRecords, find_member, member};
-use crate::table_copy::TableCopy;
+use super::metadata_records::{PartitionRecords, find_member, member};
+use super::table_copy::TableCopy;
 
 /// A commit of a table.
 pub struct HudiCommit {

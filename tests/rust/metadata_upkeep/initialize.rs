@@ -9,9 +9,9 @@ use mortice::hfile::HFile;
 use mortice::metadata_upkeep::MetadataUpkeep;
 use mortice::storage::MemoryFile;
 
-use crate::hudi_commit::commits;
-use crate::metadata_records::{member, records_of, sorted};
-use crate::table_copy::{METADATA, TableCopy, check_listing};
+use super::hudi_commit::commits;
+use super::metadata_records::{member, records_of, sorted};
+use super::table_copy::{METADATA, TableCopy, check_listing};
 
 fn options(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
     entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()

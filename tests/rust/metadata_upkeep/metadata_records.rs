@@ -8,7 +8,7 @@ use mortice::hfile::HFile;
 use mortice::log::{BlockKind, BlockType, HeaderKey, LogFile};
 use mortice::storage::{FileSource, MemoryFile, SectionSource};
 
-use crate::table_copy::{METADATA, TableCopy};
+use super::table_copy::{METADATA, TableCopy};
 
 /// Records and deleted keys of one partition.
 #[derive(Debug, Default, PartialEq)]

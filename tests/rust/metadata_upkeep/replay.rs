@@ -7,9 +7,9 @@ use mortice::config::ReadOptions;
 use mortice::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use mortice::write::WriteStatus;
 
-use crate::hudi_commit::{HudiCommit, commits};
-use crate::metadata_records::{PartitionRecords, member, records_of};
-use crate::table_copy::{TableCopy, check_listing};
+use super::hudi_commit::{HudiCommit, commits};
+use super::metadata_records::{PartitionRecords, member, records_of};
+use super::table_copy::{TableCopy, check_listing};
 
 /// The table as it was before a commit, and what the commit is to write.
 pub struct Replay {

@@ -6,10 +6,10 @@ use mortice::commit::{RolledBackFiles, RolledBackPartition};
 use mortice::log::{BlockKind, BlockType, LogFile};
 use mortice::storage::MemoryFile;
 
-use crate::hudi_commit::commits;
-use crate::metadata_records::records_of;
-use crate::replay::Replay;
-use crate::table_copy::{METADATA, TableCopy, check_listing};
+use super::hudi_commit::commits;
+use super::metadata_records::records_of;
+use super::replay::Replay;
+use super::table_copy::{METADATA, TableCopy, check_listing};
 
 const ROLLBACK: &str = "20991231000000000";
 

@@ -14,8 +14,8 @@ use mortice::storage::{MemoryFile, Storage};
 use mortice::timeline::Timeline;
 use mortice::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, TimelineMetadata};
 
-use crate::metadata_records::sorted;
-use crate::table_copy::{METADATA, TableCopy, check_listing};
+use super::metadata_records::sorted;
+use super::table_copy::{METADATA, TableCopy, check_listing};
 
 type Records = BTreeMap<String, Value<'static>>;
 

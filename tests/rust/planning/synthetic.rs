@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mortice::storage::{FileSource, FileStatus, FolderEntry, MemoryFile, Storage, StorageOptions};
 use mortice::{Error, ReadOptions, Result, Table};
 
-use crate::builder::{HFileForm, hfile};
+use super::builder::{HFileForm, hfile};
 
 const INSTANT: &str = "20240101000000000";
 const TABLE_SCHEMA: &str =

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, unreachable_pub)]
 
-#[allow(dead_code)]
-#[path = "../hfile/builder.rs"]
-mod builder;
 mod synthetic;
 
 use std::sync::Arc;
@@ -12,6 +9,8 @@ use std::sync::Arc;
 use mortice::QueryOptions;
 use mortice::filter::{Filter, Literal, Operator, Term};
 use synthetic::Synthetic;
+
+use crate::hfile::builder;
 
 const GROUPS: usize = 3;
 

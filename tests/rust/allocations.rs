@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 /// What `work` gives, and how many bytes beyond those at its beginning this thread had allocated at once.
-pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
+pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.with(Cell::get);
     PEAK.with(|peak| peak.set(before));
     let result = work();

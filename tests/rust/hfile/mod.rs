@@ -2,14 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, unreachable_pub)]
 
-mod allocations;
 mod base_file;
-mod builder;
+pub mod builder;
 mod damage;
 mod properties;
 mod real;
 mod seeks;
 mod source;
 mod written;
-#[path = "../zip_archive.rs"]
-mod zip_archive;

@@ -9,5 +9,3 @@ mod replay;
 mod roll_back;
 mod services;
 mod table_copy;
-#[path = "../zip_archive.rs"]
-mod zip_archive;
