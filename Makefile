@@ -81,14 +81,16 @@ setup-versus: $(VENV_VERSUS)/ready ## make .venv-versus, for the benchmarks with
 build: setup ## compile the native module, optimised, and install mortice into .venv
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet >/dev/null
 
-# Tests run on the checked build: quick to compile, overflows and debug assertions caught.
+# Tests run on the checked build: quick to compile, overflows and debug assertions caught. It has the features of the
+# Rust tests, so that Cargo compiles the crates once for both.
 develop: setup ## compile the native module, unoptimised and checked, and install mortice into .venv
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet >/dev/null
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --features mortice/testing --quiet >/dev/null
 
 demo: build ## read a bundled table, written by Hudi, through PySpark, and show what merging changed
 	@$(ON_SPARK) PYTHONPATH=tests $(BIN)/python python/examples/demo.py
 
-test: lint test-rust test-python test-benches test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, benchmarks once, a part on Spark 3.5
+# Rust first: between calls of maturin and of Cargo, the crates that depend on the Python are compiled again.
+test: lint-rust test-rust lint-python lint-language test-python test-benches test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, benchmarks once, a part on Spark 3.5
 
 # The whole workspace at once: Arrow is compiled once, with what all of it asks for.
 test-rust: check-tools ## Rust tests, and each Rust benchmark once, with few rows
