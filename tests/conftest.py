@@ -7,9 +7,12 @@ import pytest
 
 from support.cases import unpack
 from support.exploring import is_explored, repeat_commands, seed_item
+from support.spark_jvm import START_QUICKLY
 
 # The debug build issues a warning when it is imported. Processes that tests start ignore it.
 os.environ.setdefault("PYTHONWARNINGS", "ignore:mortice was built without optimisation:RuntimeWarning")
+for name, value in START_QUICKLY.items():
+    os.environ.setdefault(name, value)
 
 
 @pytest.fixture(scope="session")
