@@ -19,6 +19,9 @@ FUZZ_DIR ?= target/fuzz
 FUZZ_READY := { $(CARGO) +nightly --version && $(CARGO) fuzz --version; } >/dev/null 2>&1
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
+# Tests of one file run in one process, which has one Spark session.
+TEST_PROCESSES ?= 2
+IN_PARALLEL := -n $(TEST_PROCESSES) --dist loadfile
 FUZZ_SECONDS ?= 600
 SOAK_EXAMPLES ?= 1000
 FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names
@@ -96,8 +99,8 @@ test: lint-rust test-rust lint-python lint-language test-python test-benches tes
 test-rust: check-tools ## Rust tests, and each Rust benchmark once, with few rows
 	$(CARGO) test --quiet --workspace
 
-test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
-	$(PYTEST)
+test-python: develop ## Python and Spark 4 tests, and the examples in docstrings, in TEST_PROCESSES processes (2)
+	$(PYTEST) $(IN_PARALLEL)
 
 # The time limit is meant for a test's own few examples.
 soak: develop ## the property tests, with SOAK_EXAMPLES examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
@@ -111,7 +114,7 @@ test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's
 		$(MAKE) --no-print-directory setup-spark35 && \
 		{ $(PYTHON) tests/support/hudi/fetch_hudi.py >/dev/null || echo "left out: Hudi's own reader on our log files"; } && \
 		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
-		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4" tests/spark; \
+		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4" $(IN_PARALLEL) tests/spark; \
 	else echo "left out: Spark 3.5 runs on Python 3.10 and 3.11, and $(PYTHON) is later"; fi
 
 # Spark 4.3 is in .venv. Python 3.10 knows none later than 4.0 in it, 3.12 and later no Spark 3.5.
@@ -142,7 +145,7 @@ test-object-stores: setup ## faults, races and tables on S3 (moto, SeaweedFS), A
 test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
 
 corpus: develop ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES (QUICK=1: Spark asked once)
-	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES) $(if $(QUICK),--quick)
+	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES) --jobs $(TEST_PROCESSES) $(if $(QUICK),--quick)
 
 # One input may take 10 seconds and 2 GiB at most; what libFuzzer finds is kept in tests/fuzz/artifacts.
 fuzz: check-tools ## run every fuzz target for FUZZ_SECONDS (needs the nightly toolchain and cargo-fuzz)

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from support.cases import unpack
-from support.exploring import is_explored, repeat_commands, seed_item
+from support.exploring import repeat_commands, seed_item
 from support.spark_jvm import START_QUICKLY
 
 # The debug build issues a warning when it is imported. Processes that tests start ignore it.
@@ -51,7 +51,7 @@ def pytest_runtest_setup(item):
 
 def pytest_terminal_summary(terminalreporter):
     """Prints the commands that repeat failed property tests with the same examples."""
-    failed = [report.nodeid for report in terminalreporter.stats.get("failed", ()) if is_explored(report.nodeid)]
+    failed = [report.nodeid for report in terminalreporter.stats.get("failed", ()) if "property" in report.keywords]
     if failed:
         terminalreporter.section("failed property tests, again with the same examples")
         for command in repeat_commands(failed):

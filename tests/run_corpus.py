@@ -4,10 +4,14 @@ The checks are part of the corpus and use the public API of mortice only. Withou
 """
 
 import argparse
+import os
 import pathlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+
+from support.spark_jvm import START_QUICKLY
 
 QUERY_TYPES = ("snapshot", "read_optimized", "time_travel", "incremental", "cdc", "snapshot_skip_merge")
 SEMANTICS = ("1.x", "0.x")
@@ -21,6 +25,7 @@ def main():
     parser.add_argument(
         "--quick", action="store_true", help="run each query on Spark once, without projections and filters"
     )
+    parser.add_argument("--jobs", type=int, default=2, help="how many checks run at the same time (2)")
     arguments = parser.parse_args()
     if not (arguments.corpus / "check.py").is_file():
         print(f"no corpus at {arguments.corpus}: only the tables of tests/data were compared (by the tests)")
@@ -31,7 +36,7 @@ def main():
         print(f"the corpus has no case {', '.join(missing)}", file=sys.stderr)
         return 1
     logs = [name for name in cases if name.startswith("log_")]
-    failed = run("log files", "check_logs.py", arguments.corpus, logs, [])
+    checks = [Check("log files", "check_logs.py", logs, [])]
     for engine in arguments.engines.split(","):
         for semantics in SEMANTICS:
             tables = {name: facts for name, facts in cases.items() if name not in logs and semantics in facts.semantics}
@@ -41,8 +46,22 @@ def main():
             for types in sorted({facts.types for facts in tables.values()}, key=len, reverse=True):
                 names = [name for name, facts in tables.items() if facts.types == types]
                 title = f"tables, {engine}, rules of {semantics}, {len(names)} cases"
-                failed |= run(title, "check.py", arguments.corpus, names, [*options, "--type", ",".join(types)])
-    return int(failed)
+                checks.append(Check(title, "check.py", names, [*options, "--type", ",".join(types)]))
+    # The largest first; output is not interleaved.
+    checks.sort(key=lambda check: -len(check.names))
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        failed = [print_output(*done) for done in pool.map(lambda check: run(check, arguments.corpus), checks)]
+    return int(any(failed))
+
+
+@dataclass(frozen=True)
+class Check:
+    """A program of the corpus and the cases that it is run on."""
+
+    title: str
+    program: str
+    names: list
+    options: list
 
 
 @dataclass(frozen=True)
@@ -65,10 +84,24 @@ def parse_queries(words):
     return Queries(semantics or SEMANTICS, types)
 
 
-def run(title, check, corpus, names, options):
-    print(f"corpus: {title}", flush=True)
-    command = [sys.executable, str(corpus / check), *options, *(str(corpus / name) for name in names)]
-    return subprocess.run(command, check=False).returncode != 0
+def run(check, corpus):
+    """Returns the title, the output, and whether the check failed."""
+    command = [
+        sys.executable,
+        str(corpus / check.program),
+        *check.options,
+        *(str(corpus / name) for name in check.names),
+    ]
+    environment = START_QUICKLY | os.environ
+    done = subprocess.run(
+        command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    )
+    return check.title, done.stdout, done.returncode != 0
+
+
+def print_output(title, output, failed):
+    print(f"corpus: {title}\n{output}", end="", flush=True)
+    return failed
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def test_read_json_of_every_type_is_json(table_of):
         (["note is null"], lambda row: row["note"] is None),
         (["_hoodie_is_deleted = false"], lambda row: row["_hoodie_is_deleted"] is False),
     ],
-    ids=str,
+    ids=lambda value: None if callable(value) else str(value),
 )
 def test_read_filters(table_of, terms, keep):
     options = [word for term in terms for word in ("--filter", term)]

@@ -176,7 +176,8 @@ def test_scalars_of_other_libraries_are_converted(given, plain):
         ([(3, "=", 3)], "term"),
         ([5], "term"),
     ],
-    ids=lambda value: ascii(value)[:40],
+    # Processes that share the tests must know them by the same names.
+    ids=lambda value: ascii(value).split(" at 0x")[0][:40],
 )
 def test_malformed_filters_are_refused(filters, message):
     with pytest.raises(mortice.InvalidArgumentError, match=message):

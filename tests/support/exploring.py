@@ -20,8 +20,6 @@ SEED = "MORTICE_TEST_SEED"
 EXAMPLES = "MORTICE_TEST_EXAMPLES"
 ROOT = Path(__file__).resolve().parents[2]
 
-_seeded: set[str] = set()
-
 
 @functools.cache
 def run_seed():
@@ -41,7 +39,6 @@ def _commit():
 
 def seed_of(test):
     """Returns the seed of a test, given its pytest node id."""
-    _seeded.add(test)
     return int.from_bytes(hashlib.sha256(f"{run_seed()} {test}".encode()).digest()[:8], "big")
 
 
@@ -78,11 +75,6 @@ def seed_item(item):
     test = getattr(item, "obj", None)
     if getattr(test, "is_hypothesis_test", False):
         seed(seed_of(item.nodeid))(getattr(test, "__func__", test))
-
-
-def is_explored(node_id):
-    """Whether a test was seeded in this run."""
-    return node_id in _seeded
 
 
 def repeat_commands(node_ids):
