@@ -12,32 +12,32 @@
 //! A function that takes one kind of time does not accept another:
 //!
 //! ```
-//! use mortice::names::RequestedTime;
+//! use mortice_base::names::RequestedTime;
 //! fn is_older(base: &RequestedTime, log: &RequestedTime) -> bool {
 //!     base < log
 //! }
 //! let (base, log): (RequestedTime, RequestedTime) = ("20240101000000000".parse()?, "20240102000000000".parse()?);
 //! assert!(is_older(&base, &log));
-//! # Ok::<(), mortice::Error>(())
+//! # Ok::<(), mortice_base::Error>(())
 //! ```
 //!
 //! ```compile_fail,E0308
-//! use mortice::names::{CompletionTime, RequestedTime};
+//! use mortice_base::names::{CompletionTime, RequestedTime};
 //! fn is_older(base: &RequestedTime, log: &RequestedTime) -> bool {
 //!     base < log
 //! }
 //! let (base, log): (RequestedTime, CompletionTime) = ("20240101000000000".parse()?, "20240102000000000".parse()?);
 //! assert!(is_older(&base, &log));
-//! # Ok::<(), mortice::Error>(())
+//! # Ok::<(), mortice_base::Error>(())
 //! ```
 //!
 //! Nor can they be compared with each other by accident:
 //!
 //! ```compile_fail,E0308
-//! use mortice::names::{CompletionTime, RequestedTime};
+//! use mortice_base::names::{CompletionTime, RequestedTime};
 //! let (requested, completed): (RequestedTime, CompletionTime) = ("1".parse()?, "2".parse()?);
 //! assert!(requested < completed);
-//! # Ok::<(), mortice::Error>(())
+//! # Ok::<(), mortice_base::Error>(())
 //! ```
 
 use std::cmp::Ordering;

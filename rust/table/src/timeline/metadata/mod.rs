@@ -18,7 +18,7 @@
 //! | indexing | requested, completed | [`HoodieIndexPlan`], [`HoodieIndexCommitMetadata`] |
 //!
 //! ```
-//! use mortice::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, TimelineMetadata, OrderedMap};
+//! use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, TimelineMetadata, OrderedMap};
 //!
 //! let stat = HoodieWriteStat { file_id: Some("f-0".into()), path: Some("p/f-0_0-1-2_1.parquet".into()), ..Default::default() };
 //! let stats = OrderedMap::from_iter([("p", vec![stat])]);
@@ -26,7 +26,7 @@
 //! let (avro, json) = (commit.to_avro()?, commit.to_json());
 //! assert_eq!(HoodieCommitMetadata::from_json(&json)?, commit);
 //! # assert!(avro.starts_with(b"Obj"));
-//! # Ok::<(), mortice::Error>(())
+//! # Ok::<(), mortice_base::Error>(())
 //! ```
 //!
 //! The files in `schemas/` are the Avro schemas of Hudi 1.2 (Apache License 2.0).
