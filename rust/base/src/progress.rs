@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static TOTAL: AtomicU64 = AtomicU64::new(0);
 static DONE: AtomicU64 = AtomicU64::new(0);
 
-/// Begins a part of a service with so much work: bytes of files, or a number of files or instants.
+/// Begins a part of a service. Its amount of work is in bytes of files, or a number of files or instants.
 pub fn begin(total: u64) {
     DONE.store(0, Ordering::Relaxed);
     TOTAL.store(total, Ordering::Relaxed);

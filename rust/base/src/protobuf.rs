@@ -25,7 +25,7 @@ pub enum FieldValue<'a> {
 /// Hands each field of the message to `take`.
 ///
 /// # Errors
-/// `CorruptLog`, with the offset within the message, where it is none; and what `take` says.
+/// `CorruptLog`, with the offset within the message, if it is not a message; and what `take` returns.
 pub fn fields<'a>(message: &'a [u8], mut take: impl FnMut(u64, FieldValue<'a>) -> Result<()>) -> Result<()> {
     let mut cursor = Cursor::new(message);
     while cursor.remaining() > 0 {

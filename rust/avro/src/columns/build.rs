@@ -18,7 +18,7 @@ use super::lists::{ArrayItems, ListColumn, MapEntries};
 use super::numbers::{BytePositions, Double, Float, Int, Long, NumberColumn, ReadNumber as _};
 use super::strings::StringColumn;
 use super::structs::StructColumn;
-use super::texts::TextColumn;
+use super::text_columns::TextColumn;
 use super::unions::UnionColumn;
 use super::vectors::VectorColumn;
 use mortice_base::error::Result;
@@ -127,7 +127,7 @@ fn date_of_text(lane: &mut Lane<'_>) -> Result<i32> {
     date.ok_or_else(|| lane.corrupt("invalid string: it is not a date"))
 }
 
-fn texts(
+fn text_column(
     plan: &ColumnPlan,
     append: impl Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send + 'static,
 ) -> Box<dyn Column> {
@@ -139,39 +139,39 @@ fn text(plan: &ColumnPlan, kind: &TextPlan) -> Box<dyn Column> {
         TextPlan::Bytes => tagged(plan, StringColumn::default()),
         TextPlan::Fixed(size) => {
             let size = *size;
-            texts(plan, move |lane, out| lane.copy_to(size, out))
+            text_column(plan, move |lane, out| lane.copy_to(size, out))
         }
         TextPlan::Symbol(symbols) => {
             let symbols = Arc::clone(symbols);
-            texts(plan, move |lane, out| symbol(lane, &symbols, out))
+            text_column(plan, move |lane, out| symbol(lane, &symbols, out))
         }
         TextPlan::OneOf(symbols) => {
             let symbols = Arc::clone(symbols);
-            texts(plan, move |lane, out| one_of(lane, &symbols, out))
+            text_column(plan, move |lane, out| one_of(lane, &symbols, out))
         }
-        TextPlan::Int => texts(plan, |lane, out| {
+        TextPlan::Int => text_column(plan, |lane, out| {
             let value = lane.int()?;
             shown(*lane, out, &value)
         }),
-        TextPlan::Long => texts(plan, |lane, out| {
+        TextPlan::Long => text_column(plan, |lane, out| {
             let value = lane.long()?;
             shown(*lane, out, &value)
         }),
-        TextPlan::Float => texts(plan, |lane, out| {
+        TextPlan::Float => text_column(plan, |lane, out| {
             out.extend_from_slice(java_text::float(float(lane)?).as_str().as_bytes());
             Ok(())
         }),
-        TextPlan::Double => texts(plan, |lane, out| {
+        TextPlan::Double => text_column(plan, |lane, out| {
             out.extend_from_slice(java_text::double(double(lane)?).as_str().as_bytes());
             Ok(())
         }),
-        TextPlan::Date => texts(plan, |lane, out| {
+        TextPlan::Date => text_column(plan, |lane, out| {
             out.extend_from_slice(java_text::date(lane.int()?).as_str().as_bytes());
             Ok(())
         }),
         TextPlan::Decimal(decimal) => {
             let decimal = decimal.clone();
-            texts(plan, move |lane, out| {
+            text_column(plan, move |lane, out| {
                 let value = decimals::read(lane, &decimal)?;
                 out.extend_from_slice(java_text::decimal(value, decimal.scale).as_str().as_bytes());
                 Ok(())

@@ -14,7 +14,7 @@ mod slots;
 mod sound_text;
 mod strings;
 mod structs;
-mod texts;
+mod text_columns;
 mod unions;
 mod validity;
 mod vectors;

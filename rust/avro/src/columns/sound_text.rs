@@ -20,7 +20,7 @@ use arrow_schema::DataType;
 
 use super::numbers::arrow;
 use super::slots::SlotBuffer;
-use super::texts::{not_utf8, too_large};
+use super::text_columns::{not_utf8, too_large};
 use mortice_base::error::Result;
 use mortice_base::trusted::strings;
 

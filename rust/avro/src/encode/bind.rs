@@ -37,7 +37,7 @@ use super::nested::{ItemOffsets, ListWriter, MapWriter, RecordWriter, UnionMembe
 use super::numbers::{
     BooleanWriter, DoubleWriter, FloatWriter, IntWriter, LongWriter, ScaledWriter, UnitScale, UnsignedLongs,
 };
-use super::texts::{BytesWriter, EnumWriter, FixedBinaries, FixedWriter, StringWriter, VectorWriter};
+use super::strings::{BytesWriter, EnumWriter, FixedBinaries, FixedWriter, StringWriter, VectorWriter};
 use crate::arrow_types::under;
 use crate::binary::write_long;
 use crate::defaults;
@@ -188,8 +188,8 @@ fn value(ty: &Type, column: &ArrayRef, path: &str) -> Result<BoxedWriter> {
         Type::Vector(vector) => self::vector(ty, vector, column, path),
         Type::Fixed(fixed) => self::fixed(ty, fixed, column, path),
         Type::Enum(of) if is_text(column) => {
-            let texts = cast(column, &DataType::LargeUtf8, path)?.as_string::<i64>().clone();
-            Ok(Box::new(EnumWriter::new(texts, &of.symbols, path)))
+            let strings = cast(column, &DataType::LargeUtf8, path)?.as_string::<i64>().clone();
+            Ok(Box::new(EnumWriter::new(strings, &of.symbols, path)))
         }
         Type::Decimal(decimal) => match column.data_type() {
             DataType::Decimal32(_, scale)

@@ -5,7 +5,7 @@
 //! | `encoder` | rows of batches |
 //! | `bind` | which writer a column has for an Avro type |
 //! | `column_writer` | the trait of a writer, and null |
-//! | `numbers`, `texts`, `decimals`, `nested` | the writers |
+//! | `numbers`, `strings`, `decimals`, `nested` | the writers |
 //! | `hudi_schema` | the schema that Hudi's Spark writer gives columns |
 //! | `new_columns` | which columns a table may get |
 //!
@@ -21,7 +21,7 @@ mod hudi_schema;
 mod nested;
 mod new_columns;
 mod numbers;
-mod texts;
+mod strings;
 
 pub use encoder::Encoder;
 pub use hudi_schema::{hudi_fields, hudi_schema};

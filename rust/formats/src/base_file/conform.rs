@@ -12,7 +12,7 @@
 //! | int, long, float, double, date, decimal | string, as Java writes it |
 //! | decimal | decimal of at least its whole digits and scale |
 //! | int, long, float, double, string | decimal, rounded HALF_UP, floats by their strings; null where it does not fit, as in Spark |
-//! | string | date; null where it is none, as in Spark |
+//! | string | date; null if it is not a date, as in Spark |
 //! | time of day | its milliseconds (int) or microseconds (long) |
 //! | timestamp of another unit | microseconds, if none is lost |
 //!

@@ -181,7 +181,7 @@ mod tests {
     fn batch(numbers: std::ops::Range<i64>) -> RecordBatch {
         let text =
             |number: i64| (number % 5 > 0).then(|| format!("text {number} {}", "x".repeat(number as usize % 40)));
-        let texts: StringArray = numbers.clone().map(text).collect();
+        let strings: StringArray = numbers.clone().map(text).collect();
         let views: StringViewArray = numbers.clone().map(text).collect();
         let words: DictionaryArray<Int32Type> =
             numbers.clone().map(|number| Some(["a", "b"][number as usize % 2])).collect();
@@ -197,7 +197,7 @@ mod tests {
         .into();
         let columns: [(&str, ArrayRef); 6] = [
             ("number", Arc::new(numbers.collect::<Int64Array>())),
-            ("text", Arc::new(texts)),
+            ("text", Arc::new(strings)),
             ("view", Arc::new(views)),
             ("word", Arc::new(words)),
             ("list", Arc::new(lists)),

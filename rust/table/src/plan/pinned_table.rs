@@ -50,13 +50,13 @@ impl PinnedState {
 
     fn open(
         &self,
-        place: Arc<dyn Storage>,
+        store: Arc<dyn Storage>,
         (uri, storage): (&str, &StorageOptions),
         options: ReadOptions,
     ) -> Result<OpenTable> {
         let config = TableConfig::from_properties(self.properties.clone().into_iter().collect::<Properties>())?;
-        let timeline = Timeline::from_files(&place, &config, &self.instants)?;
-        OpenTable::from_parts(place, (uri, storage), options, config, timeline)
+        let timeline = Timeline::from_files(&store, &config, &self.instants)?;
+        OpenTable::from_parts(store, (uri, storage), options, config, timeline)
     }
 }
 
@@ -94,12 +94,12 @@ impl PinnedTable {
     /// # Errors
     /// Those of opening the storage.
     pub fn open(&self) -> Result<OpenTable> {
-        let place = storage::open(&self.uri, &self.storage, self.options.mmap)?;
-        let table = self.state.open(Arc::clone(&place), (&self.uri, &self.storage), self.options.clone())?;
+        let store = storage::open(&self.uri, &self.storage, self.options.mmap)?;
+        let table = self.state.open(Arc::clone(&store), (&self.uri, &self.storage), self.options.clone())?;
         let Some(state) = &self.metadata else { return Ok(table) };
         let uri = metadata::uri_of(&self.uri);
         let options = metadata::options_of(&self.options);
-        let opened = state.open(metadata::storage_of(&place), (&uri, &self.storage), options)?;
+        let opened = state.open(metadata::storage_of(&store), (&uri, &self.storage), options)?;
         let metadata = OnceLock::from(metadata::from_table(opened, &table.timeline).map_err(Arc::<Error>::new));
         Ok(OpenTable { metadata, ..table })
     }

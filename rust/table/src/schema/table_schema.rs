@@ -141,10 +141,10 @@ fn with_meta_columns(schema: &Schema, config: &TableConfig) -> Result<Schema> {
 /// in the path alone are at the end.
 fn with_path_columns(schema: &Schema, config: &TableConfig) -> Result<Schema> {
     let mut schema = schema.clone();
-    let texts = config.text_partition_fields();
-    if !texts.is_empty() {
+    let string_fields = config.text_partition_fields();
+    if !string_fields.is_empty() {
         let as_text = |field: &Field| {
-            if texts.contains(&field.name) { Field::nullable_string(&field.name) } else { field.clone() }
+            if string_fields.contains(&field.name) { Field::nullable_string(&field.name) } else { field.clone() }
         };
         schema = schema.with_fields(schema.fields().iter().map(as_text).collect())?;
     }

@@ -86,8 +86,8 @@ impl<'a> MetadataValue<'a> {
 
     /// Returns a string.
     pub(super) fn text(self) -> Result<&'a str> {
-        let texts = self.array.as_string_opt::<i32>().ok_or_else(|| self.type_error("a string"))?;
-        Ok(texts.value(self.at))
+        let strings = self.array.as_string_opt::<i32>().ok_or_else(|| self.type_error("a string"))?;
+        Ok(strings.value(self.at))
     }
 
     /// Returns a long.

@@ -305,7 +305,7 @@ mod tests {
     use crate::timeline::MemoryStorage;
 
     fn file(rows: &[(&str, &str)]) -> Vec<u8> {
-        let column = |texts: Vec<&str>| Arc::new(StringArray::from(texts)) as ArrayRef;
+        let column = |strings: Vec<&str>| Arc::new(StringArray::from(strings)) as ArrayRef;
         let requested = column(rows.iter().map(|row| row.0).collect());
         let completion = column(rows.iter().map(|row| row.1).collect());
         let action = column(rows.iter().map(|_| "commit").collect());

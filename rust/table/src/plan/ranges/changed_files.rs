@@ -50,7 +50,7 @@ pub(in crate::plan) struct FoundChange {
 /// The path of a file that a commit wrote, relative to the table, and its size if it is reported.
 pub(in crate::plan) type WrittenFile = (String, Option<u64>);
 
-/// ChangeKind a commit changed a file group.
+/// How a commit changed a file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::plan) enum ChangeKind {
     /// It wrote a base file of new rows.

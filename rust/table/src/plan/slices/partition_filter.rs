@@ -387,13 +387,13 @@ mod tests {
         };
         assert_eq!(dates("=", "2024-01-01"), paths[1..3]);
         assert_eq!(dates("<", "2024-01-01"), ["2023/12/31", "2024/01/01 x"]);
-        let texts = |operator, text: &str| {
+        let strings = |operator, text: &str| {
             kept(&filter(&config("city", SLASHED), "city", operator, &[Literal::Text(text.into())]), &paths)
         };
-        assert_eq!(texts("=", "2024-01-01"), ["2024/01/01", NULL_PARTITION]);
-        assert_eq!(texts("=", "2024/01/01"), &paths[1..]);
-        assert_eq!(texts("<", "2024-01-01"), paths, "2023--12-31 is in 2023/12/31");
-        assert_eq!(texts("=", "2024-01-01-"), paths);
+        assert_eq!(strings("=", "2024-01-01"), ["2024/01/01", NULL_PARTITION]);
+        assert_eq!(strings("=", "2024/01/01"), &paths[1..]);
+        assert_eq!(strings("<", "2024-01-01"), paths, "2023--12-31 is in 2023/12/31");
+        assert_eq!(strings("=", "2024-01-01-"), paths);
         let excludes =
             |folder| filter(&config("day", SLASHED), "day", "=", &text("2024-01-01")).excludes_folder(folder);
         assert!(!excludes("2023") && !excludes("2023/12/31"));
@@ -410,12 +410,12 @@ mod tests {
         assert_eq!(of("=", &[Literal::Int(1_704_067_199)]), [&["2023/12/31"], odd].concat());
         assert_eq!(of(">=", &[Literal::Int(1_704_067_200)]), [&["2024/01/01"], odd].concat());
         assert_eq!(of("is null", &[]), paths, "which would be in 1970/01/01");
-        let texts =
+        let strings =
             [("sec", DataType::Utf8), ("city", DataType::Utf8)].map(|(name, kind)| Field::new(name, kind, true));
         let as_text = |operator: &str, literal: &str| {
             let term = Term::new("sec", Operator::parse(operator).unwrap(), text(literal).to_vec()).unwrap();
             let filter = Filter::any_of(vec![vec![term]]);
-            kept(&PartitionFilter::new(&config, &Schema::new(texts.to_vec()), &filter).unwrap(), &paths)
+            kept(&PartitionFilter::new(&config, &Schema::new(strings.to_vec()), &filter).unwrap(), &paths)
         };
         assert_eq!(as_text("=", "1704067199"), [&["2023/12/31"], odd].concat());
         assert_eq!([as_text("<", "1704067199"), as_text("=", "01704067199")], [paths, paths]);

@@ -53,18 +53,18 @@ pub(super) struct Input<'a> {
     names: Vec<String>,
     objects: Vec<Object>,
     /// UTF-8 bytes of all strings, each once.
-    texts: Vec<u8>,
+    strings: Vec<u8>,
 }
 
 impl<'a> Input<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { cursor: Cursor::new(bytes), names: Vec::new(), objects: Vec::new(), texts: Vec::new() }
+        Self { cursor: Cursor::new(bytes), names: Vec::new(), objects: Vec::new(), strings: Vec::new() }
     }
 
     /// Returns the strings that were read. Fails if there is input left.
     pub(super) fn finish(self) -> Result<Vec<u8>> {
         match self.cursor.remaining() {
-            0 => Ok(self.texts),
+            0 => Ok(self.strings),
             left => Err(self.fault(format!("expected the end of the deleted keys, found {left} more bytes"))),
         }
     }
@@ -144,7 +144,7 @@ impl<'a> Input<'a> {
         if ordinal as usize == known {
             let Some(place) = self.characters()? else { return Err(self.fault("invalid class: its name is null")) };
             let name = String::from_utf8_lossy(self.text(&place)).into_owned();
-            self.texts.truncate(place.start as usize);
+            self.strings.truncate(place.start as usize);
             self.names.push(name);
         } else if ordinal as usize > known {
             return Err(self.fault(format!("invalid reference to class name {ordinal}: {known} have been read")));
@@ -214,17 +214,17 @@ impl<'a> Input<'a> {
 
     /// Returns a string of the arena.
     pub(super) fn text(&self, place: &Range<u32>) -> &[u8] {
-        let text = self.texts.get(place.start as usize..place.end as usize);
+        let text = self.strings.get(place.start as usize..place.end as usize);
         // Only this arena creates ranges.
-        debug_assert!(text.is_some(), "text {place:?} of an arena of {}", self.texts.len());
+        debug_assert!(text.is_some(), "text {place:?} of an arena of {}", self.strings.len());
         text.unwrap_or_default()
     }
 
     /// Adds a string to the arena.
     pub(super) fn put_text(&mut self, text: &[u8]) -> Result<Range<u32>> {
-        let start = self.texts.len();
-        self.texts.extend_from_slice(text);
-        match (u32::try_from(start), u32::try_from(self.texts.len())) {
+        let start = self.strings.len();
+        self.strings.extend_from_slice(text);
+        match (u32::try_from(start), u32::try_from(self.strings.len())) {
             (Ok(start), Ok(end)) => Ok(start..end),
             _ => Err(self.fault("invalid block: its strings have 4 GiB or more")),
         }
@@ -258,7 +258,7 @@ impl<'a> Input<'a> {
         };
         let text = self.cursor.take(marked + 1)?;
         let place = self.put_text(text)?;
-        if let Some(last) = self.texts.last_mut() {
+        if let Some(last) = self.strings.last_mut() {
             *last &= 0x7f;
         }
         Ok(place)
