@@ -45,7 +45,7 @@ def leftovers(path):
 def test_tasks_of_spark_compact_a_table(spark, tmp_path, version):
     path = str(tmp_path / "trips")
     before = content(updated_table(path, version))
-    commit = mortice.spark.compact(spark, path)
+    commit = mortice.spark.compact(spark, path).commit
     assert commit.operation == "COMPACT"
     assert sorted((stats.partition, stats.updates, stats.deletes) for stats in commit.stats) == [
         ("x", 1, 1),
@@ -56,7 +56,7 @@ def test_tasks_of_spark_compact_a_table(spark, tmp_path, version):
     base = table.read_optimized().to_arrow().drop_columns(["_hoodie_file_name"]).sort_by("id")
     assert base.to_pylist() == before
     assert not leftovers(path)
-    assert mortice.spark.compact(spark, path) is None
+    assert mortice.spark.compact(spark, path).commit is None
 
 
 @pytest.mark.parametrize("version", [6, 9])
@@ -67,8 +67,8 @@ def test_tasks_of_spark_compact_logs_into_logs(spark, tmp_path, version):
     table.refresh()
     before = content(table)
     bases = {path.name for path in pathlib.Path(path).rglob("*.parquet")}
-    assert mortice.spark.log_compact(spark, path) is None, "five delta commits are needed"
-    commit = mortice.spark.log_compact(spark, path, options=TWO)
+    assert mortice.spark.log_compact(spark, path).commit is None, "five delta commits are needed"
+    commit = mortice.spark.log_compact(spark, path, options=TWO).commit
     assert commit.operation == "LOG_COMPACT"
     assert sorted(stats.partition for stats in commit.stats) == ["x", "y"]
     table = mortice.Table(path)
@@ -77,8 +77,8 @@ def test_tasks_of_spark_compact_logs_into_logs(spark, tmp_path, version):
     assert {path.name for path in pathlib.Path(path).rglob("*.parquet")} == bases
     assert not leftovers(path)
     assert table.verify().findings == []
-    assert mortice.spark.log_compact(spark, path, options=TWO) is None
-    assert mortice.spark.compact(spark, path) is not None
+    assert mortice.spark.log_compact(spark, path, options=TWO).commit is None
+    assert mortice.spark.compact(spark, path).commit is not None
     assert content(mortice.Table(path)) == before
 
 
@@ -86,19 +86,19 @@ def test_planned_log_compactions_are_executed_or_given_up(spark, tmp_path):
     path = str(tmp_path / "trips")
     table = updated_table(path, 9)
     table.upsert(rows(("a", "x", 4, 11.0)))
-    scheduled, _ = compaction.log_compact(path, {}, TWO, run=False)
+    scheduled = compaction.log_compact(path, {}, TWO, run=False).scheduled
     table.upsert(rows(("a", "x", 5, 12.0)))
     table.refresh()
     before = content(table)
-    assert mortice.spark.log_compact(spark, path, schedule=False).instant == scheduled
+    assert mortice.spark.log_compact(spark, path, schedule=False).commit.instant == scheduled
     assert content(mortice.Table(path)) == before
     table.upsert(rows(("a", "x", 6, 13.0)))
     table.upsert(rows(("a", "x", 7, 14.0)))
-    scheduled, _ = compaction.log_compact(path, {}, TWO, run=False)
+    scheduled = compaction.log_compact(path, {}, TWO, run=False).scheduled
     assert scheduled is not None
     table.compact()
     before = content(mortice.Table(path))
-    assert mortice.spark.log_compact(spark, path, schedule=False) is None
+    assert mortice.spark.log_compact(spark, path, schedule=False).commit is None
     table.refresh()
     assert scheduled not in [instant.requested_time for instant in table.timeline]
     assert content(table) == before
@@ -118,7 +118,7 @@ def test_what_is_planned_is_executed_after_a_failure(spark, tmp_path):
     table = mortice.Table(path)
     assert [instant.state for instant in table.timeline if instant.requested_time == planned] == ["REQUESTED"]
     assert not leftovers(path)
-    assert mortice.spark.compact(spark, path, schedule=False).instant == planned
+    assert mortice.spark.compact(spark, path, schedule=False).commit.instant == planned
     assert content(mortice.Table(path)) == before
 
 

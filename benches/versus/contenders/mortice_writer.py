@@ -42,7 +42,7 @@ class MorticeWriter(Contender):
 
     def run(self, query):
         if query["kind"] == "compact":
-            return compacted(self.mortice.Table(query["path"]).compact())
+            return compacted(self.mortice.Table(query["path"]).compact().commit)
         rows = self.rows[1]
         if query["kind"] in {"insert", "bulk_insert"}:
             table = self.mortice.create_table(
@@ -74,7 +74,7 @@ class MorticeSparkWriter(SparkWriter):
         import mortice.spark
 
         if query["kind"] == "compact":
-            return compacted(mortice.spark.compact(self.spark, query["path"]))
+            return compacted(mortice.spark.compact(self.spark, query["path"]).commit)
         options = {
             "hoodie.table.name": "versus",
             "hoodie.datasource.write.table.type": "MERGE_ON_READ",

@@ -8,7 +8,6 @@ from mortice.cli.arguments import add_service_options
 from mortice.cli.progress import service_progress
 from mortice.cli.show import print_json, print_table
 from mortice.services.clustering import ClusteringGroup
-from mortice.services.clustering import clustering_preview as preview
 from mortice.table import Table
 
 
@@ -28,13 +27,12 @@ def run_cluster(arguments: argparse.Namespace) -> int:
     """Runs the command."""
     table = Table(arguments.path, storage_options=dict(arguments.storage_options), mmap=arguments.mmap)
     options = dict(arguments.options)
+    schedule, run = not arguments.run_only, not arguments.schedule_only
     if arguments.dry_run:
-        schedule, run = not arguments.run_only, not arguments.schedule_only
-        groups = preview(table.uri, dict(arguments.storage_options), options, schedule, run)
-        _print_groups(groups, arguments.json)
+        _print_groups(table.plan_cluster(options, schedule=schedule, run=run), arguments.json)
         return 0
     with service_progress("bytes", arguments.progress):
-        commit = table.cluster(options, schedule=not arguments.run_only, run=not arguments.schedule_only)
+        commit = table.cluster(options, schedule=schedule, run=run).commit
     actions = ("clustering", "replacecommit")  # up to table version 7 the latter
     pending = [i.requested_time for i in table.timeline.pending if i.action in actions]
     if arguments.json:

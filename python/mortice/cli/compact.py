@@ -8,14 +8,14 @@ import dataclasses
 from mortice.cli.arguments import add_service_options
 from mortice.cli.progress import service_progress
 from mortice.cli.show import print_json, print_table
-from mortice.commit import Commit
 from mortice.options import checked_storage_options, checked_uri
 from mortice.services.compaction import (
+    CompactResult,
     PlannedCompaction,
     compact,
     log_compact,
-    planned_compactions,
-    planned_log_compactions,
+    plan_compact,
+    plan_log_compact,
 )
 
 __all__ = ["add_compact"]
@@ -49,13 +49,13 @@ def run_compact(arguments: argparse.Namespace) -> int:
     options = dict(arguments.options)
     schedule, run = not arguments.run_only, not arguments.schedule_only
     if arguments.dry_run:
-        find_planned = planned_log_compactions if into_logs else planned_compactions
+        find_planned = plan_log_compact if into_logs else plan_compact
         _print_planned(find_planned(uri, storage, options, schedule=schedule, run=run), arguments.json)
         return 0
     run_service = log_compact if into_logs else compact
     with service_progress("bytes", arguments.progress):
-        scheduled, commits = run_service(uri, storage, options, schedule=schedule, run=run)
-    _print_done(scheduled, commits, arguments.json)
+        done = run_service(uri, storage, options, schedule=schedule, run=run)
+    _print_done(done, arguments.json)
     return 0
 
 
@@ -88,7 +88,8 @@ def _print_planned(planned: list[PlannedCompaction], as_json: bool) -> None:
         print("nothing to compact")
 
 
-def _print_done(scheduled: str | None, commits: list[Commit], as_json: bool) -> None:
+def _print_done(done: CompactResult, as_json: bool) -> None:
+    scheduled, commits = done.scheduled, done.commits
     if as_json:
         print_json({"scheduled": scheduled, "compactions": [dataclasses.asdict(commit) for commit in commits]})
         return

@@ -9,8 +9,8 @@ from mortice.cli.arguments import add_service_options
 from mortice.cli.progress import service_progress
 from mortice.cli.show import print_json, print_table
 from mortice.options import checked_storage_options, checked_uri
-from mortice.services.archival import archive
-from mortice.services.cleaning import Clean, clean
+from mortice.services.archival import archive, plan_archive
+from mortice.services.cleaning import Clean, clean, plan_clean
 
 __all__ = ["add_housekeeping"]
 
@@ -33,7 +33,8 @@ def run_clean(arguments: argparse.Namespace) -> int:
     """Cleans a table, or prints what would be deleted."""
     storage = checked_storage_options(dict(arguments.storage_options))
     with service_progress("files", arguments.progress):
-        cleans = clean(checked_uri(arguments.path), storage, dict(arguments.options), dry_run=arguments.dry_run)
+        service = plan_clean if arguments.dry_run else clean
+        cleans = service(checked_uri(arguments.path), storage, dict(arguments.options)).cleans
     if arguments.json:
         print_json([dataclasses.asdict(one) for one in cleans])
         return 0
@@ -56,7 +57,8 @@ def run_archive(arguments: argparse.Namespace) -> int:
     """Archives a table's old instants, or prints which would be."""
     storage = checked_storage_options(dict(arguments.storage_options))
     with service_progress("instants", arguments.progress):
-        archived = archive(checked_uri(arguments.path), storage, dict(arguments.options), dry_run=arguments.dry_run)
+        service = plan_archive if arguments.dry_run else archive
+        archived = service(checked_uri(arguments.path), storage, dict(arguments.options)).instants
     if arguments.json:
         print_json([dataclasses.asdict(one) for one in archived])
         return 0

@@ -9,7 +9,7 @@ from mortice.cli.arguments import add_service_options
 from mortice.cli.progress import service_progress
 from mortice.cli.show import print_json, print_table
 from mortice.options import checked_storage_options, checked_uri
-from mortice.services.metadata_table import BuiltMetadata, build_metadata, delete_metadata
+from mortice.services.metadata_table import MetadataResult, build_metadata, delete_metadata
 
 __all__ = ["add_metadata"]
 
@@ -66,7 +66,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
     return _print_built(delete_metadata(uri, storage, dict(arguments.options), dry_run=arguments.dry_run), arguments)
 
 
-def _print_built(built: BuiltMetadata, arguments: argparse.Namespace) -> int:
+def _print_built(built: MetadataResult, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(dataclasses.asdict(built))
         return 0

@@ -6,14 +6,15 @@ import argparse
 import dataclasses
 
 from mortice.cli.show import print_json, print_table
-from mortice.services.restore import Rollback, Savepoint
+from mortice.services.restore import RollbackResult, SavepointResult
 from mortice.table import Table
 
 
 def run_rollback(arguments: argparse.Namespace) -> int:
     """Rolls an instant back, or prints what a rollback would do."""
     table = _table(arguments)
-    done = table.rollback(arguments.instant, dict(arguments.options), dry_run=arguments.dry_run)
+    rollback = table.plan_rollback if arguments.dry_run else table.rollback
+    done = rollback(arguments.instant, dict(arguments.options))
     if arguments.json:
         print_json(dataclasses.asdict(done))
     else:
@@ -21,7 +22,7 @@ def run_rollback(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def print_rollback(done: Rollback) -> None:
+def print_rollback(done: RollbackResult) -> None:
     """Prints what was undone, or would be, and a summary."""
     lines = [("delete", *file) for file in done.deleted] + [("roll back", *file) for file in done.undone_logs]
     print_table(["what", "file", "bytes"], lines, widest=200)
@@ -32,7 +33,9 @@ def print_rollback(done: Rollback) -> None:
 
 def run_restore(arguments: argparse.Namespace) -> int:
     """Restores a table, or prints what a restore would undo."""
-    done = _table(arguments).restore(arguments.instant, dict(arguments.options), dry_run=arguments.dry_run)
+    table = _table(arguments)
+    restore = table.plan_restore if arguments.dry_run else table.restore
+    done = restore(arguments.instant, dict(arguments.options))
     if arguments.json:
         print_json(dataclasses.asdict(done))
         return 0
@@ -55,11 +58,14 @@ def run_savepoint(arguments: argparse.Namespace) -> int:
     options = dict(arguments.options)
     dry_run = arguments.dry_run
     if arguments.delete:
-        done = table.delete_savepoint(arguments.instant, options, dry_run=dry_run)
+        delete = table.plan_delete_savepoint if dry_run else table.delete_savepoint
+        done = delete(arguments.instant, options)
         what = "would be deleted: it keeps" if dry_run else "deleted: it kept"
+    elif dry_run:
+        done, what = table.plan_savepoint(arguments.instant, options), "would keep"
     else:
-        done = table.savepoint(arguments.instant, arguments.comment, arguments.user, options, dry_run=dry_run)
-        what = "would keep" if dry_run else "keeps"
+        done = table.savepoint(arguments.instant, options, comment=arguments.comment, user=arguments.user)
+        what = "keeps"
     if arguments.json:
         print_json(dataclasses.asdict(done))
     else:
@@ -67,7 +73,7 @@ def run_savepoint(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _print_savepoint(done: Savepoint, what: str) -> None:
+def _print_savepoint(done: SavepointResult, what: str) -> None:
     kept = [(partition, name, size) for partition, files in done.files.items() for name, size in files.items()]
     print_table(["partition", "file", "bytes"], kept, widest=200)
     print(f"savepoint of {done.instant} {what} {len(kept)} files, {sum(size for *_, size in kept):,} bytes")

@@ -31,7 +31,8 @@ def run_verify(arguments: argparse.Namespace) -> int:
 def run_repair(arguments: argparse.Namespace) -> int:
     """Repairs a table, or prints what would be repaired. Returns 1 if something is wrong that stays."""
     table = Table(arguments.path, storage_options=dict(arguments.storage_options), mmap=arguments.mmap)
-    done = table.repair(dict(arguments.options), dry_run=arguments.dry_run)
+    repair = table.plan_repair if arguments.dry_run else table.repair
+    done = repair(dict(arguments.options))
     if arguments.json:
         print_json(dataclasses.asdict(done))
     else:

@@ -9,7 +9,7 @@ from typing import Any
 from mortice import _mortice
 from mortice.writes import checked_options, warn_of
 
-__all__ = ["ArchivedInstant", "archive"]
+__all__ = ["ArchiveResult", "ArchivedInstant", "archive", "plan_archive"]
 
 
 @dataclass(frozen=True)
@@ -26,23 +26,38 @@ class ArchivedInstant:
     """Its files on the active timeline, which are deleted: paths relative to the table, and bytes."""
 
 
-def archive(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool = False
-) -> list[ArchivedInstant]:
+@dataclass(frozen=True)
+class ArchiveResult:
+    """What archival did, or would do."""
+
+    instants: list[ArchivedInstant]
+    """The archived instants, oldest first; none if there are not too many on the active timeline."""
+
+
+def archive(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> ArchiveResult:
     """Archives old instants of the table at `uri`.
 
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
         options: Options of the archival, by Hudi's names.
-        dry_run: Whether nothing is to be done but to say what would be.
-
-    Returns:
-        The instants, oldest first; none if there are not too many on the active timeline.
 
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
+    return _archived(uri, storage_options, options, dry_run=False)
+
+
+def plan_archive(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None = None
+) -> ArchiveResult:
+    """Returns what `archive` would do. Nothing is changed. Arguments and errors are those of `archive`."""
+    return _archived(uri, storage_options, options, dry_run=True)
+
+
+def _archived(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool
+) -> ArchiveResult:
     archived, warned = _mortice.archive(uri, storage_options, checked_options(options), dry_run)
-    warn_of(warned, stacklevel=4)
-    return [ArchivedInstant(*instant) for instant in archived]
+    warn_of(warned, stacklevel=5)
+    return ArchiveResult([ArchivedInstant(*instant) for instant in archived])

@@ -9,7 +9,7 @@ from typing import Any
 from mortice import _mortice
 from mortice.writes import checked_options, warn_of
 
-__all__ = ["Clean", "CleanedFile", "clean"]
+__all__ = ["Clean", "CleanResult", "CleanedFile", "clean", "plan_clean"]
 
 
 @dataclass(frozen=True)
@@ -36,26 +36,41 @@ class Clean:
     """The earliest write that queries can still go back to; None by file versions."""
 
 
-def clean(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool = False
-) -> list[Clean]:
+@dataclass(frozen=True)
+class CleanResult:
+    """What cleaning did, or would do."""
+
+    cleans: list[Clean]
+    """The cleans that were completed, or would be, oldest first; none if there is nothing to delete."""
+
+
+def clean(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> CleanResult:
     """Completes pending cleans of the table at `uri`, then runs a new one.
 
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
         options: Options of the clean, by Hudi's names.
-        dry_run: Whether nothing is to be done but to say what would be.
-
-    Returns:
-        The cleans, oldest first; none if there was nothing to delete.
 
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
+    return _cleaned(uri, storage_options, options, dry_run=False)
+
+
+def plan_clean(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> CleanResult:
+    """Returns what `clean` would do. Nothing is changed. Arguments and errors are those of `clean`."""
+    return _cleaned(uri, storage_options, options, dry_run=True)
+
+
+def _cleaned(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool
+) -> CleanResult:
     cleans, warned = _mortice.clean(uri, storage_options, checked_options(options), dry_run)
-    warn_of(warned, stacklevel=4)
-    return [
-        Clean(instant, [CleanedFile(*file) for file in files], partitions, earliest)
-        for instant, files, partitions, earliest in cleans
-    ]
+    warn_of(warned, stacklevel=5)
+    return CleanResult(
+        [
+            Clean(instant, [CleanedFile(*file) for file in files], partitions, earliest)
+            for instant, files, partitions, earliest in cleans
+        ]
+    )

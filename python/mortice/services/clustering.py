@@ -11,7 +11,22 @@ from mortice.commit import Commit
 from mortice.options import checked_bool
 from mortice.writes import checked_options, commit_of, warn_of
 
-__all__ = ["ClusteringGroup", "cluster", "clustering_preview"]
+__all__ = ["ClusterResult", "ClusteringGroup", "cluster", "plan_cluster"]
+
+
+@dataclass(frozen=True)
+class ClusterResult:
+    """What clustering did."""
+
+    scheduled: str | None
+    """The requested time of the plan that was made; None if there was nothing to cluster, or it was not asked for."""
+    commits: list[Commit]
+    """Those of the plans that were executed, oldest first."""
+
+    @property
+    def commit(self) -> Commit | None:
+        """The last commit; None if nothing was executed."""
+        return self.commits[-1] if self.commits else None
 
 
 @dataclass(frozen=True)
@@ -33,46 +48,47 @@ class ClusteringGroup:
 
 
 def cluster(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, schedule: bool, run: bool
-) -> Commit | None:
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None = None,
+    *,
+    schedule: bool = True,
+    run: bool = True,
+) -> ClusterResult:
     """Plans a clustering of the table at `uri`, and executes what is planned.
 
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
         options: Options by Hudi's names.
-        schedule: False makes no new plan.
-        run: False executes no plan.
-
-    Returns:
-        The last commit; None if nothing was executed.
+        schedule: False plans nothing.
+        run: False executes nothing.
 
     Raises:
         MorticeError: The subclass that says what is wrong. A plan whose execution fails stays pending.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    _, commits, warned = _mortice.cluster(uri, storage_options, checked_options(options), schedule, run)
+    scheduled, commits, warned = _mortice.cluster(uri, storage_options, checked_options(options), schedule, run)
     warn_of(warned, stacklevel=4)
-    return commit_of(commits[-1], stacklevel=4) if commits else None
+    return ClusterResult(scheduled, [commit_of(commit, stacklevel=4) for commit in commits])
 
 
-def clustering_preview(
+def plan_cluster(
     uri: str,
     storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    options: Mapping[str, Any] | None = None,
+    *,
     schedule: bool = True,
     run: bool = True,
 ) -> list[ClusteringGroup]:
     """Returns the groups of the plans that `cluster` would execute now, and of the one that it would make.
 
-    Nothing is changed.
-
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
         options: Options by Hudi's names.
-        schedule: False makes no new plan.
-        run: False executes no plan.
+        schedule: False plans nothing.
+        run: False executes nothing.
 
     Raises as `cluster`.
     """

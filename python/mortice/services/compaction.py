@@ -12,13 +12,29 @@ from mortice.options import checked_bool
 from mortice.writes import checked_options, commit_of, warn_of
 
 __all__ = [
+    "CompactResult",
     "PlannedCompaction",
     "PlannedSlice",
     "compact",
     "log_compact",
-    "planned_compactions",
-    "planned_log_compactions",
+    "plan_compact",
+    "plan_log_compact",
 ]
+
+
+@dataclass(frozen=True)
+class CompactResult:
+    """What compactions, or log compactions, did."""
+
+    scheduled: str | None
+    """The requested time of the one that was planned; None if there was nothing to compact, or it was not asked for."""
+    commits: list[Commit]
+    """Those that were executed, oldest first."""
+
+    @property
+    def commit(self) -> Commit | None:
+        """The last one that was executed; None if nothing was."""
+        return self.commits[-1] if self.commits else None
 
 
 @dataclass(frozen=True)
@@ -52,22 +68,19 @@ class PlannedCompaction:
 def compact(
     uri: str,
     storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    options: Mapping[str, Any] | None = None,
+    *,
     schedule: bool = True,
     run: bool = True,
-) -> tuple[str | None, list[Commit]]:
+) -> CompactResult:
     """Executes the pending compactions of the table at `uri`, plans another one, if it is due, and executes it.
 
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
-        options: Options of the compaction, by Hudi's names.
-        schedule: Whether a compaction is planned.
-        run: Whether compactions are executed.
-
-    Returns:
-        The requested time of the compaction that was planned, None if there is nothing to compact; and the compactions
-        that were completed.
+        options: Options by Hudi's names.
+        schedule: False plans nothing.
+        run: False executes nothing.
 
     Raises:
         MorticeError: The subclass that says what is wrong. A compaction that was planned is pending then.
@@ -79,29 +92,31 @@ def compact(
 def log_compact(
     uri: str,
     storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    options: Mapping[str, Any] | None = None,
+    *,
     schedule: bool = True,
     run: bool = True,
-) -> tuple[str | None, list[Commit]]:
+) -> CompactResult:
     """As `compact`, but merges the logs of file slices into logs.
 
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
-        options: Options of the log compaction, by Hudi's names.
-        schedule: Whether a log compaction is planned.
-        run: Whether log compactions are executed.
+        options: Options by Hudi's names.
+        schedule: False plans nothing.
+        run: False executes nothing.
 
-    Returns as `compact`.
+    Raises as `compact`.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
     return _executed(_mortice.log_compact(uri, storage_options, schedule, run, checked_options(options)))
 
 
-def planned_compactions(
+def plan_compact(
     uri: str,
     storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    options: Mapping[str, Any] | None = None,
+    *,
     schedule: bool = True,
     run: bool = True,
 ) -> list[PlannedCompaction]:
@@ -110,9 +125,9 @@ def planned_compactions(
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
-        options: Options of the compaction, by Hudi's names.
-        schedule: Whether a compaction is planned.
-        run: Whether compactions are executed.
+        options: Options by Hudi's names.
+        schedule: False plans nothing.
+        run: False executes nothing.
 
     Raises as `compact`.
     """
@@ -121,10 +136,11 @@ def planned_compactions(
     return [_planned(*one) for one in planned]
 
 
-def planned_log_compactions(
+def plan_log_compact(
     uri: str,
     storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    options: Mapping[str, Any] | None = None,
+    *,
     schedule: bool = True,
     run: bool = True,
 ) -> list[PlannedCompaction]:
@@ -133,9 +149,9 @@ def planned_log_compactions(
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
-        options: Options of the log compaction, by Hudi's names.
-        schedule: Whether a log compaction is planned.
-        run: Whether log compactions are executed.
+        options: Options by Hudi's names.
+        schedule: False plans nothing.
+        run: False executes nothing.
 
     Raises as `log_compact`.
     """
@@ -144,11 +160,11 @@ def planned_log_compactions(
     return [_planned(*one) for one in planned]
 
 
-def _executed(done: tuple[str | None, list[_mortice._CommitOfWrite], list[str]]) -> tuple[str | None, list[Commit]]:
+def _executed(done: tuple[str | None, list[_mortice._CommitOfWrite], list[str]]) -> CompactResult:
     scheduled, commits, warned = done
     # The caller of the method of a table.
     warn_of(warned, stacklevel=5)
-    return scheduled, [commit_of(commit, stacklevel=5) for commit in commits]
+    return CompactResult(scheduled, [commit_of(commit, stacklevel=5) for commit in commits])
 
 
 def _planned(instant: str | None, slices: list[_mortice._PlannedSlice]) -> PlannedCompaction:

@@ -11,11 +11,11 @@ from mortice.errors import InvalidArgumentError
 from mortice.options import checked_bool
 from mortice.writes import checked_options, warn_of
 
-__all__ = ["BuiltMetadata", "build_metadata", "delete_metadata"]
+__all__ = ["MetadataResult", "build_metadata", "delete_metadata"]
 
 
 @dataclass(frozen=True)
-class BuiltMetadata:
+class MetadataResult:
     """What was done with a metadata table, or would be."""
 
     partitions: list[str]
@@ -41,7 +41,7 @@ def build_metadata(
     drop: Sequence[str] = (),
     rebuild: bool = False,
     dry_run: bool = False,
-) -> BuiltMetadata:
+) -> MetadataResult:
     """Builds or changes the metadata table of the table at `uri`.
 
     Args:
@@ -62,7 +62,7 @@ def build_metadata(
 
 def delete_metadata(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool = False
-) -> BuiltMetadata:
+) -> MetadataResult:
     """Deletes the metadata table of the table at `uri`.
 
     Args:
@@ -84,12 +84,12 @@ def _built(  # noqa: PLR0917 — those of the native function
     whole: tuple[bool, bool],
     options: Mapping[str, Any] | None,
     dry_run: bool,
-) -> BuiltMetadata:
+) -> MetadataResult:
     checked = checked_options(options)
     built = _mortice.build_metadata(uri, storage_options, indexes, whole, checked, checked_bool("dry_run", dry_run))
     partitions, added, dropped, files, size, deleted, warned = built
     warn_of(warned, stacklevel=5)
-    return BuiltMetadata(partitions, added, dropped, files, size, deleted)
+    return MetadataResult(partitions, added, dropped, files, size, deleted)
 
 
 def _names(argument: str, names: Sequence[str]) -> list[str]:

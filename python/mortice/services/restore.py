@@ -10,18 +10,26 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.writes import checked_options
 
-__all__ = ["Restore", "Rollback", "Savepoint", "create_savepoint", "delete_savepoint", "restore", "rollback"]
+__all__ = [
+    "RestoreResult",
+    "RollbackResult",
+    "SavepointResult",
+    "create_savepoint",
+    "delete_savepoint",
+    "restore",
+    "rollback",
+]
 
 
 @dataclass(frozen=True)
-class Rollback:
+class RollbackResult:
     """An instant that was rolled back, or would be.
 
     Attributes:
         instant: Its requested time.
         action: Its action, as it was on the timeline.
         state: Its state before: `REQUESTED`, `INFLIGHT` or `COMPLETED`.
-        rollback_instant: The requested time of the rollback; None after a dry run.
+        rollback_instant: The requested time of the rollback; None of a plan.
         deleted: The data files that were deleted, or would be: paths relative to the table, and bytes.
         undone_logs: Log files that stay, and whose blocks a rollback block undoes: up to table version 7.
     """
@@ -35,12 +43,12 @@ class Rollback:
 
 
 @dataclass(frozen=True)
-class Savepoint:
+class SavepointResult:
     """A savepoint that was made or deleted, or would be.
 
     Attributes:
         instant: The requested time of the write that it keeps.
-        completion_time: When it was made; None up to table version 7, and after a dry run.
+        completion_time: When it was made; None up to table version 7, and of a plan.
         files: The names of the files that it keeps, by partition, with their bytes.
     """
 
@@ -50,23 +58,23 @@ class Savepoint:
 
 
 @dataclass(frozen=True)
-class Restore:
+class RestoreResult:
     """A table that was restored, or would be.
 
     Attributes:
         instant: The requested time of the write that it was restored to.
-        restore_instant: The requested time of the restore; None after a dry run.
+        restore_instant: The requested time of the restore; None of a plan.
         undone: The writes that were undone, or would be, newest first. Their `rollback_instant` is None.
     """
 
     instant: str
     restore_instant: str | None
-    undone: list[Rollback]
+    undone: list[RollbackResult]
 
 
 def rollback(
     uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
-) -> Rollback:
+) -> RollbackResult:
     """Rolls an instant of the table at `uri` back.
 
     Args:
@@ -80,12 +88,12 @@ def rollback(
         MorticeError: The subclass that says what is wrong.
     """
     given = checked_options(options)
-    return Rollback(*_mortice.rollback(uri, storage_options, requested_time(instant), given, dry_run))
+    return RollbackResult(*_mortice.rollback(uri, storage_options, requested_time(instant), given, dry_run))
 
 
 def restore(
     uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
-) -> Restore:
+) -> RestoreResult:
     """Restores the table at `uri` to a savepoint.
 
     Args:
@@ -99,7 +107,7 @@ def restore(
     """
     given = checked_options(options)
     kept, restore_instant, undone = _mortice.restore(uri, storage_options, requested_time(instant), given, dry_run)
-    return Restore(kept, restore_instant, [Rollback(*one) for one in undone])
+    return RestoreResult(kept, restore_instant, [RollbackResult(*one) for one in undone])
 
 
 def create_savepoint(
@@ -110,7 +118,7 @@ def create_savepoint(
     options: Mapping[str, Any] | None,
     *,
     dry_run: bool,
-) -> Savepoint:
+) -> SavepointResult:
     """Makes a savepoint of a completed write of the table at `uri`.
 
     Args:
@@ -126,12 +134,14 @@ def create_savepoint(
     if not all(isinstance(text, str) for text in note):
         raise InvalidArgumentError(f"user and comment must be strings, got {note!r}")
     given = checked_options(options)
-    return Savepoint(*_mortice.create_savepoint(uri, storage_options, (requested_time(instant), *note), given, dry_run))
+    return SavepointResult(
+        *_mortice.create_savepoint(uri, storage_options, (requested_time(instant), *note), given, dry_run)
+    )
 
 
 def delete_savepoint(
     uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
-) -> Savepoint:
+) -> SavepointResult:
     """Deletes a savepoint of the table at `uri`.
 
     Args:
@@ -147,7 +157,7 @@ def delete_savepoint(
     Raises as `rollback`.
     """
     given = checked_options(options)
-    return Savepoint(*_mortice.delete_savepoint(uri, storage_options, requested_time(instant), given, dry_run))
+    return SavepointResult(*_mortice.delete_savepoint(uri, storage_options, requested_time(instant), given, dry_run))
 
 
 def requested_time(instant: str) -> str:

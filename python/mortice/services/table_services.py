@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any
 
-from mortice.commit import Commit
 from mortice.options import checked_bool
 from mortice.services import archival, cleaning, clustering, compaction, metadata_table, verification
 from mortice.services import restore as restores
@@ -15,146 +14,75 @@ __all__ = ["TableServices"]
 
 
 class TableServices(TableBase):
-    """Table services as methods of a table, which a subclass opens."""
+    """Table services as methods of a table, which a subclass opens.
 
-    @overload
-    def compact(
-        self,
-        schedule: bool = True,
-        options: Mapping[str, Any] | None = None,
-        *,
-        run: bool = True,
-        dry_run: Literal[False] = False,
-    ) -> Commit | None: ...
-
-    @overload
-    def compact(
-        self,
-        schedule: bool = True,
-        options: Mapping[str, Any] | None = None,
-        *,
-        run: bool = True,
-        dry_run: Literal[True],
-    ) -> list[compaction.PlannedCompaction]: ...
+    A service takes options by Hudi's names first, or after the instant that it is about; all else by name. `plan_…` has
+    the arguments of its service, returns what it would do, and changes nothing.
+    """
 
     def compact(
-        self,
-        schedule: bool = True,
-        options: Mapping[str, Any] | None = None,
-        *,
-        run: bool = True,
-        dry_run: bool = False,
-    ) -> Commit | list[compaction.PlannedCompaction] | None:
+        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+    ) -> compaction.CompactResult:
         """Merges log files into base files: executes what is pending, also what Hudi planned, then plans and executes.
 
             table.compact()
-            table.compact(options={"hoodie.compaction.target.io": 10_000})
+            table.compact({"hoodie.compaction.target.io": 10_000})
 
         Rows stay as they are, with their commit times. A compaction that is stopped, or fails, stays pending; the next
         call executes it.
 
         Args:
-            schedule: False executes what is pending only.
             options: Options by Hudi's names: `hoodie.compaction.strategy` and its parameters, after how many delta
                 commits a compaction is due (`hoodie.compact.inline.max.delta.commits`, here 0 by default), and those of
                 base files.
+            schedule: False executes what is pending only.
             run: False executes nothing: what is planned stays pending for a later call, or for Hudi.
-            dry_run: True returns what would be executed, and planned, and changes nothing.
-
-        Returns:
-            The last compaction that was executed; None if nothing was. Of a dry run, the compactions.
 
         Raises as `upsert`.
         """
-        if checked_bool("dry_run", dry_run):
-            return compaction.planned_compactions(self.uri, self._storage_options, options, schedule, run)
-        commits = compaction.compact(self.uri, self._storage_options, options, schedule=schedule, run=run)[1]
+        done = compaction.compact(self.uri, self._storage_options, options, schedule=schedule, run=run)
         self.refresh()
-        return commits[-1] if commits else None
+        return done
 
-    @overload
-    def log_compact(
-        self,
-        schedule: bool = True,
-        options: Mapping[str, Any] | None = None,
-        *,
-        run: bool = True,
-        dry_run: Literal[False] = False,
-    ) -> Commit | None: ...
-
-    @overload
-    def log_compact(
-        self,
-        schedule: bool = True,
-        options: Mapping[str, Any] | None = None,
-        *,
-        run: bool = True,
-        dry_run: Literal[True],
-    ) -> list[compaction.PlannedCompaction]: ...
+    def plan_compact(
+        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+    ) -> list[compaction.PlannedCompaction]:
+        """Returns the compactions that `compact` would execute, with files and bytes."""
+        return compaction.plan_compact(self.uri, self._storage_options, options, schedule=schedule, run=run)
 
     def log_compact(
-        self,
-        schedule: bool = True,
-        options: Mapping[str, Any] | None = None,
-        *,
-        run: bool = True,
-        dry_run: bool = False,
-    ) -> Commit | list[compaction.PlannedCompaction] | None:
+        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+    ) -> compaction.CompactResult:
         """Merges the log files of file slices into one log file each: cheaper than `compact`, as base files stay.
 
-            table.log_compact(options={"hoodie.log.compaction.blocks.threshold": 10})
+            table.log_compact({"hoodie.log.compaction.blocks.threshold": 10})
 
         Executes what is pending, also what Hudi planned, then plans and executes, if 5 delta commits were made since
         the last compaction or log compaction. Slices are taken that have 5 log blocks or files. Rows stay as they are,
         with their commit times. The old log files stay until the cleaner deletes their slice; readers leave them out.
 
         Args:
-            schedule: False executes what is pending only.
             options: Options by Hudi's names: `hoodie.log.compaction.blocks.threshold` (5, both numbers above), and
                 those of log files.
+            schedule: False executes what is pending only.
             run: False executes nothing: what is planned stays pending for a later call, or for Hudi.
-            dry_run: True returns what would be executed, and planned, and changes nothing.
-
-        Returns:
-            The last log compaction that was executed; None if nothing was. Of a dry run, the log compactions.
 
         Raises as `upsert`; `UnsupportedError` for a table without meta columns, and for a plan with logs of partial
         updates.
         """
-        if checked_bool("dry_run", dry_run):
-            return compaction.planned_log_compactions(self.uri, self._storage_options, options, schedule, run)
-        commits = compaction.log_compact(self.uri, self._storage_options, options, schedule=schedule, run=run)[1]
+        done = compaction.log_compact(self.uri, self._storage_options, options, schedule=schedule, run=run)
         self.refresh()
-        return commits[-1] if commits else None
+        return done
 
-    @overload
-    def cluster(
-        self,
-        options: Mapping[str, Any] | None = None,
-        *,
-        schedule: bool = True,
-        run: bool = True,
-        dry_run: Literal[False] = False,
-    ) -> Commit | None: ...
-
-    @overload
-    def cluster(
-        self,
-        options: Mapping[str, Any] | None = None,
-        *,
-        schedule: bool = True,
-        run: bool = True,
-        dry_run: Literal[True],
-    ) -> list[clustering.ClusteringGroup]: ...
+    def plan_log_compact(
+        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+    ) -> list[compaction.PlannedCompaction]:
+        """Returns the log compactions that `log_compact` would execute, with files and bytes."""
+        return compaction.plan_log_compact(self.uri, self._storage_options, options, schedule=schedule, run=run)
 
     def cluster(
-        self,
-        options: Mapping[str, Any] | None = None,
-        *,
-        schedule: bool = True,
-        run: bool = True,
-        dry_run: bool = False,
-    ) -> Commit | list[clustering.ClusteringGroup] | None:
+        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+    ) -> clustering.ClusterResult:
         """Writes the rows of small file groups to new file groups, larger ones and in another order.
 
             table.cluster({"hoodie.clustering.plan.strategy.sort.columns": "city,fare"})
@@ -164,20 +92,20 @@ class TableServices(TableBase):
             options: Options by Hudi's names: `hoodie.clustering.…` and those of writes.
             schedule: False makes no new plan.
             run: False executes no plan: it stays pending for a later call, or for Hudi.
-            dry_run: True returns what pending plans and a new one would rewrite, and changes nothing.
-
-        Returns:
-            The last commit; None if nothing was executed. Of a dry run, the groups of files.
 
         Raises as `upsert`. A plan whose execution fails stays pending.
         """
-        if checked_bool("dry_run", dry_run):
-            return clustering.clustering_preview(self.uri, self._storage_options, options, schedule, run)
-        commit = clustering.cluster(self.uri, self._storage_options, options, schedule, run)
+        done = clustering.cluster(self.uri, self._storage_options, options, schedule=schedule, run=run)
         self.refresh()
-        return commit
+        return done
 
-    def clean(self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False) -> list[cleaning.Clean]:
+    def plan_cluster(
+        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+    ) -> list[clustering.ClusteringGroup]:
+        """Returns the groups of files that `cluster` would rewrite: those of pending plans, and of a new one."""
+        return clustering.plan_cluster(self.uri, self._storage_options, options, schedule=schedule, run=run)
+
+    def clean(self, options: Mapping[str, Any] | None = None) -> cleaning.CleanResult:
         """Deletes files that only queries of older commits read, and those of replaced file groups.
 
             table.clean({"hoodie.clean.commits.retained": 24})
@@ -188,21 +116,19 @@ class TableServices(TableBase):
         Args:
             options: Options by Hudi's names: `hoodie.clean.policy` (`KEEP_LATEST_COMMITS`,
                 `KEEP_LATEST_FILE_VERSIONS`, `KEEP_LATEST_BY_HOURS`) and the number of each policy.
-            dry_run: If true, nothing is deleted: the result is what would be.
-
-        Returns:
-            The cleans that were completed, oldest first; none if there was nothing to delete.
 
         Raises as `upsert`; `InvalidTableError` if a pending plan names what is no data file of the table: then nothing
         is deleted.
         """
-        cleans = cleaning.clean(self.uri, self._storage_options, options, dry_run=dry_run)
+        cleans = cleaning.clean(self.uri, self._storage_options, options)
         self.refresh()
         return cleans
 
-    def archive(
-        self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
-    ) -> list[archival.ArchivedInstant]:
+    def plan_clean(self, options: Mapping[str, Any] | None = None) -> cleaning.CleanResult:
+        """Returns what `clean` would delete."""
+        return cleaning.plan_clean(self.uri, self._storage_options, options)
+
+    def archive(self, options: Mapping[str, Any] | None = None) -> archival.ArchiveResult:
         """Moves old completed instants from the active timeline to the archive, so that the table stays fast to open.
 
             table.archive({"hoodie.keep.min.commits": 40, "hoodie.keep.max.commits": 60})
@@ -212,23 +138,21 @@ class TableServices(TableBase):
 
         Args:
             options: Options by Hudi's names.
-            dry_run: If true, nothing is archived: the result is what would be.
-
-        Returns:
-            The archived instants, oldest first.
 
         Raises as `upsert`.
         """
-        archived = archival.archive(self.uri, self._storage_options, options, dry_run=dry_run)
+        archived = archival.archive(self.uri, self._storage_options, options)
         self.refresh()
         return archived
 
-    def rollback(
-        self, instant: str, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
-    ) -> restores.Rollback:
+    def plan_archive(self, options: Mapping[str, Any] | None = None) -> archival.ArchiveResult:
+        """Returns the instants that `archive` would move."""
+        return archival.plan_archive(self.uri, self._storage_options, options)
+
+    def rollback(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.RollbackResult:
         """Undoes an instant: a pending one, or the latest completed write.
 
-            table.rollback(table.timeline[-1].requested_time, dry_run=True)
+            table.plan_rollback(table.timeline[-1].requested_time)
 
         Its data files are deleted; up to table version 7 rollback blocks are appended to logs that stay. File groups
         that it replaced come back. A metadata table that was compacted, built or given an index since is built again. A
@@ -238,68 +162,68 @@ class TableServices(TableBase):
             instant: The requested time.
             options: Options by Hudi's names: those of the lock, if the table has several writers, and of the metadata
                 table.
-            dry_run: True returns what would be done, and changes nothing.
 
         Raises:
             InvalidArgumentError: There is no such instant, or it may not be rolled back: there are later writes, it is
                 savepointed, or the files before it were cleaned. Nothing was changed.
             UnsupportedError: It is archived. Nothing was changed.
         """
-        done = restores.rollback(
-            self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
-        )
+        done = restores.rollback(self.uri, self._storage_options, instant, options, dry_run=False)
         self.refresh()
         return done
+
+    def plan_rollback(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.RollbackResult:
+        """Returns what `rollback` would do."""
+        return restores.rollback(self.uri, self._storage_options, instant, options, dry_run=True)
 
     def savepoint(
         self,
         instant: str,
-        comment: str = "",
-        user: str = "",
         options: Mapping[str, Any] | None = None,
         *,
-        dry_run: bool = False,
-    ) -> restores.Savepoint:
+        comment: str = "",
+        user: str = "",
+    ) -> restores.SavepointResult:
         """Makes a savepoint of a completed write: cleaning and archival keep its files, and `restore` returns to it.
 
         Args:
             instant: The requested time of the write.
+            options: Options by Hudi's names: those of the lock, if the table has several writers.
             comment: What the savepoint is for.
             user: Who makes it.
-            options: Options by Hudi's names: those of the lock, if the table has several writers.
-            dry_run: True returns what would be kept, and changes nothing.
 
         Raises:
             InvalidArgumentError: There is no such completed write on the active timeline, or it has a savepoint.
             FileCleanedError: Its files may have been cleaned.
         """
         done = restores.create_savepoint(
-            self.uri, self._storage_options, instant, (user, comment), options, dry_run=checked_bool("dry_run", dry_run)
+            self.uri, self._storage_options, instant, (user, comment), options, dry_run=False
         )
         self.refresh()
         return done
 
-    def delete_savepoint(
-        self, instant: str, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
-    ) -> restores.Savepoint:
+    def plan_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.SavepointResult:
+        """Returns the files that `savepoint` would keep."""
+        return restores.create_savepoint(self.uri, self._storage_options, instant, ("", ""), options, dry_run=True)
+
+    def delete_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.SavepointResult:
         """Deletes a savepoint. Its files stay until they are cleaned.
 
         Args:
             instant: The requested time of the write that it keeps.
             options: As for `savepoint`.
-            dry_run: True returns the savepoint, and changes nothing.
 
         Raises `InvalidArgumentError` if there is no such savepoint.
         """
-        done = restores.delete_savepoint(
-            self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
-        )
+        done = restores.delete_savepoint(self.uri, self._storage_options, instant, options, dry_run=False)
         self.refresh()
         return done
 
-    def restore(
-        self, instant: str, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
-    ) -> restores.Restore:
+    def plan_delete_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.SavepointResult:
+        """Returns the savepoint that `delete_savepoint` would delete."""
+        return restores.delete_savepoint(self.uri, self._storage_options, instant, options, dry_run=True)
+
+    def restore(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.RestoreResult:
         """Takes the table back to a savepoint: undoes all later writes, newest first.
 
         Nobody else may write to the table meanwhile, and queries of later writes fail. A restore that was stopped goes
@@ -309,7 +233,6 @@ class TableServices(TableBase):
         Args:
             instant: The requested time of a savepoint, or of another completed write of which no file was cleaned.
             options: Options by Hudi's names: those of the lock, if the table has several writers.
-            dry_run: True returns what would be undone, and changes nothing.
 
         Raises:
             InvalidArgumentError: There is no such write, a later one is savepointed, or a restore to another instant is
@@ -317,11 +240,13 @@ class TableServices(TableBase):
             FileCleanedError: Files of the write were cleaned. Nothing was changed.
             UnsupportedError: A later write is archived. Nothing was changed.
         """
-        done = restores.restore(
-            self.uri, self._storage_options, instant, options, dry_run=checked_bool("dry_run", dry_run)
-        )
+        done = restores.restore(self.uri, self._storage_options, instant, options, dry_run=False)
         self.refresh()
         return done
+
+    def plan_restore(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.RestoreResult:
+        """Returns the writes that `restore` would undo."""
+        return restores.restore(self.uri, self._storage_options, instant, options, dry_run=True)
 
     def build_metadata(
         self,
@@ -330,8 +255,7 @@ class TableServices(TableBase):
         add: Sequence[str] = (),
         drop: Sequence[str] = (),
         rebuild: bool = False,
-        dry_run: bool = False,
-    ) -> metadata_table.BuiltMetadata:
+    ) -> metadata_table.MetadataResult:
         """Builds the metadata table, if there is none, and changes its indexes.
 
             table.build_metadata(add=["record_index"], drop=["bloom_filters"])
@@ -346,38 +270,58 @@ class TableServices(TableBase):
             add: Indexes to add: `column_stats`, `partition_stats`, `record_index`, `bloom_filters`.
             drop: Indexes to drop.
             rebuild: True deletes it before, even if it is damaged, and builds the partitions that it had.
-            dry_run: True returns what would be done, and changes nothing.
 
         Raises:
             InvalidArgumentError: There is no such index, or it is to be added and dropped.
             UnsupportedError: The table cannot have an index; up to table version 7, a write is pending.
         """
         built = metadata_table.build_metadata(
-            self.uri, self._storage_options, options, add=add, drop=drop, rebuild=rebuild, dry_run=dry_run
+            self.uri, self._storage_options, options, add=add, drop=drop, rebuild=rebuild, dry_run=False
         )
         self.refresh()
         return built
 
-    def delete_metadata(
-        self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False
-    ) -> metadata_table.BuiltMetadata:
+    def plan_build_metadata(
+        self,
+        options: Mapping[str, Any] | None = None,
+        *,
+        add: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        rebuild: bool = False,
+    ) -> metadata_table.MetadataResult:
+        """Returns what `build_metadata` would do.
+
+        Args:
+            options: As for `build_metadata`.
+            add: Indexes to add.
+            drop: Indexes to drop.
+            rebuild: True deletes it before.
+        """
+        return metadata_table.build_metadata(
+            self.uri, self._storage_options, options, add=add, drop=drop, rebuild=rebuild, dry_run=True
+        )
+
+    def delete_metadata(self, options: Mapping[str, Any] | None = None) -> metadata_table.MetadataResult:
         """Deletes the metadata table: files are listed from storage from then on.
 
         The next write builds it again, unless its option `hoodie.metadata.enable` is `false`.
 
         Args:
             options: Options by Hudi's names: those of the lock, if the table has several writers.
-            dry_run: True returns what would be deleted, and changes nothing.
 
         Raises `UnsupportedError` for a table of a version that is not written: Hudi upgrades it.
         """
-        done = metadata_table.delete_metadata(self.uri, self._storage_options, options, dry_run=dry_run)
+        done = metadata_table.delete_metadata(self.uri, self._storage_options, options, dry_run=False)
         self.refresh()
         return done
 
+    def plan_delete_metadata(self, options: Mapping[str, Any] | None = None) -> metadata_table.MetadataResult:
+        """Returns what `delete_metadata` would delete."""
+        return metadata_table.delete_metadata(self.uri, self._storage_options, options, dry_run=True)
+
     def verify(
         self, *, contents: bool = True, keys: bool = False, global_keys: bool = False
-    ) -> verification.Verification:
+    ) -> verification.VerifyResult:
         """Returns what is wrong with the table: files that timeline or metadata table have and the storage has not, and
         the reverse; files that cannot be decoded; orphan files, stale markers, dead heartbeats.
 
@@ -398,7 +342,7 @@ class TableServices(TableBase):
             global_keys=checked_bool("global_keys", global_keys),
         )
 
-    def repair(self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False) -> verification.Repair:
+    def repair(self, options: Mapping[str, Any] | None = None) -> verification.RepairResult:
         """Deletes what stopped writers left.
 
         These are markers and heartbeats of instants that are not pending, and data files that no instant accounts for,
@@ -406,10 +350,13 @@ class TableServices(TableBase):
 
         Args:
             options: Options by Hudi's names: those of the lock, if the table has several writers.
-            dry_run: True returns what would be deleted, and changes nothing.
 
         Raises `UnsupportedError` for a table of a version that is not written: Hudi upgrades it.
         """
-        done = verification.repair(self.uri, self._storage_options, options, dry_run=checked_bool("dry_run", dry_run))
+        done = verification.repair(self.uri, self._storage_options, options, dry_run=False)
         self.refresh()
         return done
+
+    def plan_repair(self, options: Mapping[str, Any] | None = None) -> verification.RepairResult:
+        """Returns what `repair` would delete, and what would stay."""
+        return verification.repair(self.uri, self._storage_options, options, dry_run=True)

@@ -9,7 +9,7 @@ from typing import Any
 from mortice import _mortice
 from mortice.writes import checked_options
 
-__all__ = ["Finding", "Repair", "Verification", "repair", "verify"]
+__all__ = ["Finding", "RepairResult", "VerifyResult", "repair", "verify"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Verification:
+class VerifyResult:
     """What a verification found.
 
     Attributes:
@@ -51,7 +51,7 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Repair:
+class RepairResult:
     """What was repaired, or would be, and what is wrong besides.
 
     Attributes:
@@ -65,7 +65,7 @@ class Repair:
 
 def verify(
     uri: str, storage_options: Mapping[str, Any], *, contents: bool, keys: bool, global_keys: bool
-) -> Verification:
+) -> VerifyResult:
     """Verifies the table at `uri`.
 
     Args:
@@ -79,10 +79,12 @@ def verify(
         MorticeError: The table cannot be opened or listed.
     """
     found, pending, files, size, rows = _mortice.verify(uri, storage_options, (contents, keys, global_keys))
-    return Verification([Finding(*one) for one in found], pending, files, size, rows)
+    return VerifyResult([Finding(*one) for one in found], pending, files, size, rows)
 
 
-def repair(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool) -> Repair:
+def repair(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool
+) -> RepairResult:
     """Repairs the table at `uri` as far as that is safe.
 
     Args:
@@ -95,4 +97,4 @@ def repair(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, A
         MorticeError: The subclass that says what is wrong.
     """
     repaired, left = _mortice.repair(uri, storage_options, checked_options(options), dry_run)
-    return Repair([Finding(*one) for one in repaired], [Finding(*one) for one in left])
+    return RepairResult([Finding(*one) for one in repaired], [Finding(*one) for one in left])

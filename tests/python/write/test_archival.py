@@ -41,12 +41,12 @@ def all_files(table):
 
 def test_archival_does_what_its_dry_run_says(table):
     before, rows_before, untouched = instants(table), both(table), all_files(table)
-    planned = table.archive(KEEP | NO_METADATA, dry_run=True)
+    planned = table.plan_archive(KEEP | NO_METADATA).instants
     assert planned
     assert all_files(table) == untouched
     folder = pathlib.Path(table.uri) / (".hoodie" if table.version == 6 else ".hoodie/timeline")
     sizes = {str(path.relative_to(table.uri)): path.stat().st_size for path in folder.iterdir() if path.is_file()}
-    done = table.archive(KEEP | NO_METADATA)
+    done = table.archive(KEEP | NO_METADATA).instants
     assert done == planned
     deleted = {path: size for path, size in sizes.items() if not (pathlib.Path(table.uri) / path).exists()}
     assert {path: size for one in done for path, size in one.files} == deleted
@@ -56,7 +56,7 @@ def test_archival_does_what_its_dry_run_says(table):
     assert instants(table) == before[len(moved) :]
     assert [one.requested_time for one in table.timeline.archived][-len(moved) :] == moved
     assert both(table) == rows_before
-    assert table.archive(KEEP | NO_METADATA) == []
+    assert table.archive(KEEP | NO_METADATA).instants == []
 
 
 def test_archived_instants_have_their_metadata_and_can_be_queried(table):
@@ -76,11 +76,11 @@ def test_nothing_is_archived_beyond_a_savepoint(table):
     first = next(one for one in table.timeline if one.action in ("commit", "deltacommit"))
     table.savepoint(first.requested_time)
     before = instants(table)
-    assert table.archive(KEEP | NO_METADATA, dry_run=True) == []
-    assert table.archive(KEEP | NO_METADATA) == []
+    assert table.plan_archive(KEEP | NO_METADATA).instants == []
+    assert table.archive(KEEP | NO_METADATA).instants == []
     assert instants(table) == before
     table.delete_savepoint(first.requested_time)
-    assert table.archive(KEEP | NO_METADATA) != []
+    assert table.archive(KEEP | NO_METADATA).instants != []
     with pytest.raises(UnsupportedError, match="beyond"):
         table.archive(KEEP | {"hoodie.archive.beyond.savepoint": "true"})
 
@@ -163,4 +163,4 @@ def test_a_history_that_names_files_elsewhere_deletes_nothing(tmp_path):
         assert victim.read_text() == "stays"
         assert instants(mortice.Table(table.uri)) == before
     newest.write_text(sound)
-    assert mortice.Table(table.uri).archive(KEEP | NO_METADATA)
+    assert mortice.Table(table.uri).archive(KEEP | NO_METADATA).instants

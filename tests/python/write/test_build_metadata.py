@@ -58,7 +58,7 @@ def filtered(table):
 def test_a_metadata_table_is_built_as_its_dry_run_says(table):
     rows_before, filtered_before, untouched = both(table), filtered(table), all_files(table)
     assert partitions(table) == []
-    planned = table.build_metadata(dry_run=True)
+    planned = table.plan_build_metadata()
     assert all_files(table) == untouched
     done = table.build_metadata()
     assert done == planned
@@ -123,7 +123,7 @@ def test_an_index_is_added_and_dropped(table, index):
     assert both(table) == sorted([*changed, ("a", "x", 7, 70.0), ("f", "y", 1, 6.0)], key=str)
     assert filtered(table) != filtered_before
     folder = pathlib.Path(table.uri) / ".hoodie/metadata" / index
-    planned = table.build_metadata(drop=[index], dry_run=True)
+    planned = table.plan_build_metadata(drop=[index])
     # The statistics of partitions go with those of files.
     folders = [folder.with_name(name) for name in planned.dropped]
     stored = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
@@ -144,7 +144,7 @@ def test_a_damaged_metadata_table_is_built_again(table):
     had, expected = partitions(table), both(table)
     for path in (pathlib.Path(table.uri) / ".hoodie/metadata/files").glob("*.hfile"):
         path.write_bytes(b"damaged")
-    planned = table.build_metadata(rebuild=True, dry_run=True)
+    planned = table.plan_build_metadata(rebuild=True)
     done = table.build_metadata(rebuild=True)
     assert done == planned
     assert partitions(table) == sorted(done.partitions) == had
@@ -180,7 +180,7 @@ def test_writes_and_rollbacks_go_on_beside_a_damaged_metadata_table(tmp_path, ve
 def test_a_metadata_table_is_deleted(table):
     table.build_metadata()
     expected = both(table)
-    planned = table.delete_metadata(dry_run=True)
+    planned = table.plan_delete_metadata()
     assert partitions(table) != []
     done = table.delete_metadata()
     assert done == planned

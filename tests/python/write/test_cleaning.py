@@ -38,10 +38,10 @@ def all_files(table):
 
 def test_a_clean_does_what_its_dry_run_says(table):
     before, rows_before, untouched = data_files(table), both(table), all_files(table)
-    [planned] = table.clean(TWO, dry_run=True)
+    [planned] = table.plan_clean(TWO).cleans
     assert planned.instant is None
     assert all_files(table) == untouched
-    [done] = table.clean(TWO)
+    [done] = table.clean(TWO).cleans
     assert (done.files, done.partitions, done.earliest) == (planned.files, planned.partitions, planned.earliest)
     assert done.instant in [one.requested_time for one in table.timeline if one.action == "clean"]
     deleted = {file.path: file.bytes for file in done.files}
@@ -49,13 +49,13 @@ def test_a_clean_does_what_its_dry_run_says(table):
     assert deleted == {path: size for path, size in before.items() if path not in data_files(table)}
     assert {path: size for path, size in before.items() if path not in deleted} == data_files(table)
     assert both(table) == rows_before
-    assert table.clean(TWO) == []
+    assert table.clean(TWO).cleans == []
 
 
 def test_the_retained_commits_can_be_read_and_those_before_cannot(table):
     writes = [one.requested_time for one in table.timeline if one.action in ("commit", "deltacommit")]
     earlier = {one: content_at(table, one) for one in writes}
-    [done] = table.clean(TWO)
+    [done] = table.clean(TWO).cleans
     retained = [one for one in writes if one >= done.earliest]
     assert len(retained) == 2
     for one in retained:
@@ -69,7 +69,7 @@ def content_at(table, instant):
 
 
 def test_cleans_whose_plans_are_archived_are_read_from_their_completed_files(table):
-    [done] = table.clean(TWO)
+    [done] = table.clean(TWO).cleans
     at_earliest = content_at(table, done.earliest)
     # As an archival leaves it that is killed before it deletes the completed file.
     for state in ("requested", "inflight"):
@@ -85,7 +85,7 @@ def test_cleans_whose_plans_are_archived_are_read_from_their_completed_files(tab
 def test_file_versions_are_kept_by_their_number(table):
     one = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "1"}
     expected = both(table)
-    [done] = table.clean(one)
+    [done] = table.clean(one).cleans
     assert done.earliest is None
     assert both(table) == expected
     bases = [path for path in data_files(table) if path.endswith(".parquet")]
@@ -144,7 +144,7 @@ def test_the_dry_run_of_a_pending_clean_has_the_files_that_are_left(table):
     """A clean that was stopped after it had deleted a file."""
     root = pathlib.Path(table.uri)
     before = data_files(table)
-    [done] = table.clean(TWO)
+    [done] = table.clean(TWO).cleans
     deleted = [path for path in before if not (root / path).exists()]
     assert len(deleted) > 1
     timeline = root / (".hoodie" if table.version == 6 else ".hoodie/timeline")
@@ -153,10 +153,10 @@ def test_the_dry_run_of_a_pending_clean_has_the_files_that_are_left(table):
     for path in deleted[1:]:
         (root / path).write_bytes(b"x" * before[path])
     table.refresh()
-    [planned] = table.clean(TWO, dry_run=True)
+    [planned] = table.plan_clean(TWO).cleans
     assert planned.instant == done.instant
     assert {file.path: file.bytes for file in planned.files} == {path: before[path] for path in deleted[1:]}
-    [completed] = table.clean(TWO)
+    [completed] = table.clean(TWO).cleans
     assert (completed.instant, completed.files) == (done.instant, planned.files)
     assert not set(deleted) & set(data_files(table))
 
@@ -191,10 +191,10 @@ def test_groups_that_archived_commits_replaced_are_not_missed(tmp_path, version)
     table.insert_overwrite_table(rows(("z", "x", 1, 1.0)), options)
     later = [table.upsert(rows(("z", "x", ts, float(ts))), options).instant for ts in range(2, 6)]
     versions = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "9"}
-    [clean] = table.clean(options | versions)
+    [clean] = table.clean(options | versions).cleans
     assert len(clean.files) == 2
     keep = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
-    assert len(table.archive(options | keep)) > 1
+    assert len(table.archive(options | keep).instants) > 1
     for instant, ts in zip(later[-2:], (4, 5), strict=True):
         assert [row[-1] for row in content_at(table, instant)] == [ts]
     with pytest.raises(FileCleanedError):
@@ -219,7 +219,9 @@ def test_a_removed_partition_can_be_written_to_again(tmp_path, version):
     table.upsert(FIRST, compact)
     table.delete_partitions(["x"])
     table.upsert(rows(("c", "y", 2, 3.5)), compact)
-    (clean,) = table.clean({"hoodie.clean.commits.retained": "1", "hoodie.metadata.compact.max.delta.commits": "100"})
+    (clean,) = table.clean(
+        {"hoodie.clean.commits.retained": "1", "hoodie.metadata.compact.max.delta.commits": "100"}
+    ).cleans
     assert not (tmp_path / "trips" / "x").exists()
     logs = (tmp_path / "trips" / ".hoodie" / "metadata" / "files").glob(".files-*.log.*[0-9]")
     log = mortice.LogFile(max(logs, key=lambda path: path.stat().st_mtime_ns))

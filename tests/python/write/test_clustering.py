@@ -10,7 +10,7 @@ import pytest
 
 from mortice import InvalidArgumentError, UnsupportedError
 from mortice.cli.main import main
-from mortice.services.clustering import clustering_preview
+from mortice.services.clustering import plan_cluster
 from support.tables.written import KINDS, NO_METADATA, SCHEMA, content, new_table, rows
 
 METADATA = {"hoodie.metadata.enable": "true"}
@@ -57,7 +57,7 @@ def test_rows_move_to_one_sorted_file_per_partition_and_do_not_change(table, opt
     fill(table, options)
     before, old = all_rows(table), groups(table)
     assert len(old) == 5
-    commit = table.cluster(BY_FARE | options)
+    commit = table.cluster(BY_FARE | options).commit
     assert commit.operation == "CLUSTER"
     assert all_rows(table) == before
     assert len(groups(table)) == 2
@@ -85,23 +85,23 @@ def test_without_anything_to_cluster_there_is_no_commit(tmp_path):
     large = {"hoodie.clustering.plan.strategy.small.file.limit": "0"}
     single = {"hoodie.clustering.plan.strategy.single.group.clustering.enabled": "false"}
     for options in (large, single):
-        assert table.cluster(NO_METADATA | options) is None
-        assert clustering_preview(table.uri, {}, NO_METADATA | options) == []
-    assert table.cluster(NO_METADATA, schedule=False) is None
+        assert table.cluster(NO_METADATA | options).commit is None
+        assert plan_cluster(table.uri, {}, NO_METADATA | options) == []
+    assert table.cluster(NO_METADATA, schedule=False).commit is None
     assert len(table.timeline) == before
 
 
 def test_a_plan_is_executed_later_and_its_groups_are_not_written_to_meanwhile(table):
     fill(table, NO_METADATA)
     before, old = all_rows(table), groups(table)
-    assert table.cluster(NO_METADATA, run=False) is None
+    assert table.cluster(NO_METADATA, run=False).commit is None
     (pending,) = [i for i in table.timeline if not i.is_completed]
     assert pending.action == ("replacecommit" if table.timeline[0].completion_time is None else "clustering")
-    assert table.cluster(NO_METADATA, run=False) is None, "all groups are planned"
+    assert table.cluster(NO_METADATA, run=False).commit is None, "all groups are planned"
     with pytest.raises(UnsupportedError, match="pending clustering"):
         table.upsert(rows(("a", "x", 9, 1.0)), NO_METADATA)
     table.insert(rows(("z", "z", 1, 1.0)), NO_METADATA | NEW_GROUPS)
-    commit = table.cluster(NO_METADATA, schedule=False)
+    commit = table.cluster(NO_METADATA, schedule=False).commit
     assert commit.instant == pending.requested_time
     assert all_rows(table).slice(0, before.num_rows) == before
     assert not groups(table) & old
@@ -121,7 +121,7 @@ def test_an_execution_that_was_stopped_is_undone_before_the_next(table):
     marker = table_path(table) / f".hoodie/.temp/{time}/{stray}.marker.CREATE"
     marker.parent.mkdir(parents=True)
     marker.touch()
-    assert table.cluster(NO_METADATA, schedule=False).instant == time
+    assert table.cluster(NO_METADATA, schedule=False).commit.instant == time
     assert all_rows(table) == before
     assert not (table_path(table) / stray).exists()
     assert not marker.exists()
@@ -147,7 +147,7 @@ def test_files_have_the_target_size_and_ranges_that_do_not_overlap(tmp_path):
     table.bulk_insert(data, NO_BLOOM)
     size = sum(s.base_file.size for s in table.file_slices())
     target = {"hoodie.clustering.plan.strategy.target.file.max.bytes": str(size // 4)}
-    commit = table.cluster(NO_BLOOM | BY_FARE | target)
+    commit = table.cluster(NO_BLOOM | BY_FARE | target).commit
     assert 4 <= len(commit.stats) <= 10
     found = [
         pq.read_table(tmp_path / "trips" / s.path, columns=["fare"], partitioning=None)["fare"] for s in commit.stats
@@ -167,9 +167,9 @@ def test_partitions_are_chosen_by_options(tmp_path):
         ({"hoodie.clustering.plan.strategy.partition.regex.pattern": "[w-x]"}, ["x"]),
         ({"hoodie.clustering.plan.strategy.partition.selected": "y,z"}, ["y"]),
     ):
-        preview = clustering_preview(table.uri, {}, NO_METADATA | options)
+        preview = plan_cluster(table.uri, {}, NO_METADATA | options)
         assert [group.partition for group in preview] == chosen
-    commit = table.cluster(NO_METADATA | {"hoodie.clustering.plan.strategy.partition.selected": "y"})
+    commit = table.cluster(NO_METADATA | {"hoodie.clustering.plan.strategy.partition.selected": "y"}).commit
     assert {stats.partition for stats in commit.stats} == {"y"}
 
 
@@ -177,8 +177,8 @@ def test_a_table_shows_what_a_clustering_would_rewrite(tmp_path):
     table = new_table(tmp_path / "trips")
     fill(table, NO_METADATA)
     before = len(table.timeline)
-    assert table.cluster(NO_METADATA, dry_run=True) == clustering_preview(table.uri, {}, NO_METADATA) != []
-    assert table.cluster(NO_METADATA, schedule=False, dry_run=True) == []
+    assert table.plan_cluster(NO_METADATA) == plan_cluster(table.uri, {}, NO_METADATA) != []
+    assert table.plan_cluster(NO_METADATA, schedule=False) == []
     assert len(type(table)(table.uri).timeline) == before
 
 
@@ -207,7 +207,7 @@ def test_an_update_rolls_a_pending_clustering_back_if_options_say_so(table):
     table.upsert(rows(("a", "x", 9, 1.0)), NO_METADATA | allow)
     assert all(i.is_completed for i in table.timeline)
     assert ("a", "x", 9, 1.0) in content(table)
-    assert table.cluster(NO_METADATA, schedule=False) is None
+    assert table.cluster(NO_METADATA, schedule=False).commit is None
 
 
 @pytest.mark.parametrize(("curve", "method"), [("z-order", "direct"), ("hilbert", "sample")])
@@ -228,7 +228,7 @@ def test_files_along_a_curve_have_narrow_ranges_of_both_columns(tmp_path, curve,
         "hoodie.layout.optimize.strategy": curve,
         "hoodie.layout.optimize.curve.build.method": method,
     }
-    commit = table.cluster(NO_BLOOM | options)
+    commit = table.cluster(NO_BLOOM | options).commit
     assert table.snapshot(columns=schema.names).to_arrow().sort_by("id").cast(schema) == data.sort_by("id")
     shares = []
     for stats in commit.stats:

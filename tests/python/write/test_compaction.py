@@ -41,7 +41,7 @@ def test_a_compaction_moves_logs_into_base_files(tmp_path, options):
     version, options = options
     table = updated_table(tmp_path / "trips", version, options)
     before = all_columns(table)
-    commit = table.compact(options=options)
+    commit = table.compact(options=options).commit
     assert commit.operation == "COMPACT"
     [stats] = commit.stats
     assert (stats.partition, stats.rows_written, stats.updates, stats.deletes) == ("x", 1, 1, 1)
@@ -49,7 +49,7 @@ def test_a_compaction_moves_logs_into_base_files(tmp_path, options):
     base = table.read_optimized().to_arrow().sort_by("id")
     assert base.drop_columns(["_hoodie_file_name"]).to_pylist() == before
     assert base["_hoodie_file_name"].to_pylist()[0] == pathlib.Path(stats.path).name
-    assert table.compact(options=options) is None
+    assert table.compact(options=options).commit is None
 
 
 @pytest.mark.parametrize("index", ["SIMPLE", "BLOOM"])
@@ -94,7 +94,7 @@ def test_a_planned_compaction_is_executed_while_writers_go_on(tmp_path, options)
     assert [instant.action for instant in table.timeline if instant.state != "COMPLETED"] == ["compaction"]
     table.upsert(rows(("b", "x", 2, 20.0)), options)
     planned = [one.requested_time for one in table.timeline if one.action == "compaction"]
-    commit = table.compact(schedule=False, options=options)
+    commit = table.compact(schedule=False, options=options).commit
     assert [commit.instant] == planned
     assert content(table) == [("a", "x", 2, 10.0), ("b", "x", 2, 20.0), ("c", "y", 1, 3.0)]
     base = {row["id"]: row["fare"] for row in table.read_optimized().to_arrow().to_pylist()}
@@ -143,11 +143,11 @@ def test_strategies_choose_what_is_compacted(tmp_path):
         "hoodie.compaction.strategy": "org.apache.hudi.table.action.compact.strategy.LogFileNumBasedCompactionStrategy",
         "hoodie.compaction.logfile.num.threshold": "2",
     }
-    [planned] = compaction.planned_compactions(str(tmp_path / "trips"), {}, by_number)
+    [planned] = compaction.plan_compact(str(tmp_path / "trips"), {}, by_number)
     assert planned.instant is None
     assert [(one.partition, len(one.log_files)) for one in planned.slices] == [("y", 2)]
-    assert [stats.partition for stats in table.compact(options=by_number).stats] == ["y"]
-    assert [stats.partition for stats in table.compact(options=NO_METADATA).stats] == ["x"]
+    assert [stats.partition for stats in table.compact(options=by_number).commit.stats] == ["y"]
+    assert [stats.partition for stats in table.compact(options=NO_METADATA).commit.stats] == ["x"]
     with pytest.raises(mortice.UnsupportedError, match=r"my\.Strategy"):
         table.compact(options={"hoodie.compaction.strategy": "my.Strategy"})
 
@@ -155,7 +155,7 @@ def test_strategies_choose_what_is_compacted(tmp_path):
 def test_a_dry_run_changes_nothing(tmp_path):
     table = updated_table(tmp_path / "trips", 9, {})
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "trips").rglob("*")}
-    [planned] = compaction.planned_compactions(table.uri, {}, {})
+    [planned] = compaction.plan_compact(table.uri, {}, {})
     [one] = planned.slices
     assert (planned.instant, one.partition, len(one.log_files)) == (None, "x", 2)
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "trips").rglob("*")}
@@ -164,15 +164,15 @@ def test_a_dry_run_changes_nothing(tmp_path):
 def test_a_table_plans_without_running_and_shows_what_it_would_do(tmp_path):
     table = updated_table(tmp_path / "trips", 9, {})
     before = len(table.timeline)
-    assert table.compact(dry_run=True) == compaction.planned_compactions(table.uri, {}, {})
-    assert table.compact(schedule=False, dry_run=True) == []
+    assert table.plan_compact() == compaction.plan_compact(table.uri, {}, {})
+    assert table.plan_compact(schedule=False) == []
     assert len(mortice.Table(table.uri).timeline) == before
-    assert table.compact(run=False) is None
+    assert table.compact(run=False).commit is None
     [pending] = [one.requested_time for one in table.timeline.pending if one.action == "compaction"]
-    assert [one.instant for one in table.compact(schedule=False, dry_run=True)] == [pending]
-    assert table.compact(schedule=False).instant == pending
+    assert [one.instant for one in table.plan_compact(schedule=False)] == [pending]
+    assert table.compact(schedule=False).commit.instant == pending
     with pytest.raises(InvalidArgumentError, match="run"):
-        table.compact(run="no", dry_run=True)
+        table.plan_compact(run="no")
 
 
 def test_an_execution_that_was_stopped_is_undone_and_repeated(tmp_path, options):
@@ -192,7 +192,7 @@ def test_an_execution_that_was_stopped_is_undone_and_repeated(tmp_path, options)
     marker.touch()
     table.upsert(rows(("c", "y", 2, 30.0)), options)
     assert content(table) == [("a", "x", 2, 10.0), ("b", "x", 1, 2.0), ("c", "y", 2, 30.0)]
-    commit = table.compact(schedule=False, options=options)
+    commit = table.compact(schedule=False, options=options).commit
     assert commit.instant == planned
     assert not (tmp_path / "trips" / "x" / torn).exists()
     assert not marker.exists()
@@ -212,7 +212,7 @@ def test_many_rows_are_compacted(tmp_path):
     )
     table.upsert(some, NO_METADATA)
     table.delete(every.slice(4_000, 2_000), NO_METADATA)
-    [stats] = table.compact(options=NO_METADATA).stats
+    [stats] = table.compact(options=NO_METADATA).commit.stats
     assert (stats.rows_written, stats.updates, stats.deletes) == (28_000, 4_000, 2_000)
     assert sum(content_of for (content_of,) in content(table, "fare")) == 4_000 * 2.0 + 24_000
 
@@ -225,7 +225,7 @@ def test_tables_and_arguments_that_cannot_be_compacted_are_refused(tmp_path):
         warnings.simplefilter("error")
         table.upsert(FIRST, INLINE)
     table = new_table(tmp_path / "mor")
-    assert table.compact() is None
+    assert table.compact().commit is None
     with pytest.raises(InvalidArgumentError, match="schedule"):
         table.compact(schedule="yes")
     with pytest.raises(InvalidArgumentError, match=r"max.delta.commits"):

@@ -41,7 +41,7 @@ def test_logs_become_one_log_and_rows_stay(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
     before, base = all_columns(table), table.read_optimized().to_arrow()
-    commit = table.log_compact(options=options | TWO)
+    commit = table.log_compact(options=options | TWO).commit
     assert commit.operation == "LOG_COMPACT"
     [stats] = commit.stats
     # The update that lost by its ordering value is gone; the delete stays, as the base file has its key.
@@ -59,16 +59,16 @@ def test_logs_become_one_log_and_rows_stay(tmp_path, kind):
 def test_a_log_compaction_is_due_after_as_many_delta_commits(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
-    assert table.log_compact(options=options) is None, "five are needed"
-    assert table.log_compact(options=options | TWO) is not None
-    assert table.log_compact(options=options | TWO) is None
+    assert table.log_compact(options=options).commit is None, "five are needed"
+    assert table.log_compact(options=options | TWO).commit is not None
+    assert table.log_compact(options=options | TWO).commit is None
     table.upsert(rows(("a", "x", 6, 12.0)), options)
-    assert table.log_compact(options=options | TWO) is None
+    assert table.log_compact(options=options | TWO).commit is None
     table.upsert(rows(("a", "x", 7, 13.0)), options)
-    assert table.log_compact(options=options | TWO) is not None
+    assert table.log_compact(options=options | TWO).commit is not None
     assert both(table) == [("a", "x", 7, 13.0), ("c", "y", 1, 3.0)]
     table.compact(options=options)
-    assert table.log_compact(options=options | TWO) is None
+    assert table.log_compact(options=options | TWO).commit is None
     assert both(table) == [("a", "x", 7, 13.0), ("c", "y", 1, 3.0)]
 
 
@@ -88,26 +88,25 @@ def test_a_table_plans_without_running_and_shows_what_it_would_do(tmp_path, kind
     table = updated_table(tmp_path / "trips", version, options)
     before = len(table.timeline)
     options = options | TWO
-    assert table.log_compact(options=options, dry_run=True) == compaction.planned_log_compactions(
-        table.uri, {}, options
-    )
+    assert table.plan_log_compact(options=options) == compaction.plan_log_compact(table.uri, {}, options)
     assert len(mortice.Table(table.uri).timeline) == before
-    assert table.log_compact(options=options, run=False) is None
+    assert table.log_compact(options=options, run=False).commit is None
     [pending] = [one.requested_time for one in table.timeline.pending]
-    assert [one.instant for one in table.log_compact(schedule=False, options=options, dry_run=True)] == [pending]
-    assert table.log_compact(schedule=False, options=options).instant == pending
+    assert [one.instant for one in table.plan_log_compact(schedule=False, options=options)] == [pending]
+    assert table.log_compact(schedule=False, options=options).commit.instant == pending
 
 
 def test_a_plan_is_executed_while_writers_go_on(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
-    scheduled, done = compaction.log_compact(table.uri, {}, options | TWO, run=False)
-    assert (scheduled is not None, done) == (True, [])
+    done = compaction.log_compact(table.uri, {}, options | TWO, run=False)
+    scheduled = done.scheduled
+    assert (scheduled is not None, done.commits) == (True, [])
     table.upsert(rows(("a", "x", 8, 14.0), ("d", "x", 1, 4.0)), options)
-    [planned] = compaction.planned_log_compactions(table.uri, {}, options | TWO)
+    [planned] = compaction.plan_log_compact(table.uri, {}, options | TWO)
     assert planned.instant == scheduled
     assert (len(planned.slices), len(planned.slices[0].log_files)) == (1, 3)
-    assert table.log_compact(schedule=False, options=options).instant == scheduled
+    assert table.log_compact(schedule=False, options=options).commit.instant == scheduled
     expected = [("a", "x", 8, 14.0), ("c", "y", 1, 3.0), ("d", "x", 1, 4.0)]
     assert both(table) == expected
     table.compact(options=options)
@@ -117,9 +116,9 @@ def test_a_plan_is_executed_while_writers_go_on(tmp_path, kind):
 def test_a_plan_that_a_compaction_has_overtaken_is_given_up(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
-    scheduled, _ = compaction.log_compact(table.uri, {}, options | TWO, run=False)
-    assert table.compact(options=options) is not None
-    assert table.log_compact(schedule=False, options=options) is None
+    scheduled = compaction.log_compact(table.uri, {}, options | TWO, run=False).scheduled
+    assert table.compact(options=options).commit is not None
+    assert table.log_compact(schedule=False, options=options).commit is None
     table.refresh()
     assert scheduled not in [one.requested_time for one in table.timeline]
     assert both(table) == [("a", "x", 5, 10.0), ("c", "y", 1, 3.0)]
@@ -150,7 +149,7 @@ def test_a_rolled_back_log_compaction_gives_the_logs_back(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
     before = all_columns(table)
-    commit = table.log_compact(options=options | TWO)
+    commit = table.log_compact(options=options | TWO).commit
     table.rollback(commit.instant, options)
     assert all_columns(table) == before
     table.log_compact(options=options | TWO)
@@ -192,7 +191,7 @@ def test_nested_log_compactions_and_deletes_with_and_without_ordering_values(tmp
     expected = both(table)
     assert ("d", "x", 9, 6.0) in expected
     assert [row for row in expected if row[0] == "c"] == []
-    assert table.log_compact(options=options | TWO) is not None
+    assert table.log_compact(options=options | TWO).commit is not None
     assert both(table) == expected
     table.compact(options=options)
     assert both(table) == expected
@@ -202,7 +201,7 @@ def test_an_execution_that_was_stopped_is_undone_and_repeated(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
     before = all_columns(table)
-    scheduled, _ = compaction.log_compact(table.uri, {}, options | TWO, run=False)
+    scheduled = compaction.log_compact(table.uri, {}, options | TWO, run=False).scheduled
     root = pathlib.Path(table.uri)
     copy = tmp_path / "copy"
     shutil.copytree(root, copy)
@@ -216,7 +215,7 @@ def test_an_execution_that_was_stopped_is_undone_and_repeated(tmp_path, kind):
     marker.touch()
     table.refresh()
     assert all_columns(table) == before
-    done = table.log_compact(schedule=False, options=options)
+    done = table.log_compact(schedule=False, options=options).commit
     assert done.instant == scheduled
     assert all_columns(table) == before
     assert not marker.exists()

@@ -34,17 +34,17 @@ def table(tmp_path):
 
 
 def test_services_count_their_work(table):
-    [planned] = compaction.planned_compactions(table.uri, {}, NO_METADATA)
+    [planned] = compaction.plan_compact(table.uri, {}, NO_METADATA)
     table.compact(options=NO_METADATA)
     total = sum(one.base_bytes + one.log_bytes for one in planned.slices)
     assert _mortice.service_progress() == (total, total)
     for ts in (5, 6):
         table.upsert(rows(("a", "x", ts, 2.0)), NO_METADATA | NO_SMALL_FILES)
         table.compact(options=NO_METADATA)
-    [done] = table.clean({"hoodie.clean.commits.retained": "1", **NO_METADATA})
+    [done] = table.clean({"hoodie.clean.commits.retained": "1", **NO_METADATA}).cleans
     assert _mortice.service_progress() == (len(done.files), len(done.files))
     keep = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
-    archived = table.archive(keep | NO_METADATA)
+    archived = table.archive(keep | NO_METADATA).instants
     assert archived
     assert _mortice.service_progress() == (len(archived), len(archived))
 

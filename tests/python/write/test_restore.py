@@ -35,7 +35,7 @@ def test_all_later_writes_are_undone(table):
     expected, files = both(table), data_files(table)
     table.savepoint(kept.instant)
     write_all(table)
-    planned = table.restore(kept.instant, dry_run=True)
+    planned = table.plan_restore(kept.instant)
     assert (len(planned.undone), planned.restore_instant) == (4, None)
     assert both(table) != expected
     done = table.restore(kept.instant)

@@ -31,7 +31,7 @@ def test_the_latest_write_is_undone(table):
     second = table.upsert(CHANGED, NO_SMALL_FILES)
     assert both(table) != first
     before = files(table)
-    planned = table.rollback(second.instant, dry_run=True)
+    planned = table.plan_rollback(second.instant)
     assert files(table) == before
     assert planned.rollback_instant is None
     done = table.rollback(second.instant)
@@ -66,9 +66,9 @@ def test_replaced_file_groups_come_back(table):
 
 def test_a_savepoint_keeps_its_instant(table):
     first = table.upsert(FIRST, NO_SMALL_FILES)
-    planned = table.savepoint(first.instant, dry_run=True)
+    planned = table.plan_savepoint(first.instant)
     assert not [instant for instant in table.timeline if instant.action == "savepoint"]
-    made = table.savepoint(first.instant, "before the change", "me")
+    made = table.savepoint(first.instant, comment="before the change", user="me")
     assert made.files == planned.files
     kept = {f"{partition}/{name}": size for partition, names in made.files.items() for name, size in names.items()}
     assert kept
@@ -80,7 +80,7 @@ def test_a_savepoint_keeps_its_instant(table):
         table.rollback(first.instant)
     with pytest.raises(InvalidArgumentError, match="has a savepoint"):
         table.savepoint(first.instant)
-    assert table.delete_savepoint(first.instant, dry_run=True).files == made.files
+    assert table.plan_delete_savepoint(first.instant).files == made.files
     assert [instant for instant in table.timeline if instant.action == "savepoint"]
     assert table.delete_savepoint(first.instant).files == made.files
     with pytest.raises(InvalidArgumentError, match="no savepoint"):
@@ -92,7 +92,7 @@ def test_a_savepoint_keeps_its_instant(table):
 def test_commands_print_files_and_bytes(table, capsys):
     first = table.upsert(FIRST, NO_SMALL_FILES)
     table.upsert(CHANGED, NO_SMALL_FILES)
-    kept = table.savepoint(first.instant, dry_run=True).files
+    kept = table.plan_savepoint(first.instant).files
     sizes = {name: size for names in kept.values() for name, size in names.items()}
     in_all = f"{len(sizes)} files, {sum(sizes.values()):,} bytes"
 
@@ -107,7 +107,7 @@ def test_commands_print_files_and_bytes(table, capsys):
     ):
         assert expected in out
         assert all(name in out and str(size) in out for name, size in sizes.items())
-    undone = table.restore(first.instant, dry_run=True).undone
+    undone = table.plan_restore(first.instant).undone
     deleted = [size for one in undone for _, size in one.deleted]
     out = printed("restore", "--dry-run")
     assert f"{len(undone)} instants, {len(deleted)} files, {sum(deleted):,} bytes" in out

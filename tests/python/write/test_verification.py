@@ -81,7 +81,7 @@ def test_what_stopped_writers_left_is_repaired(table):
     before = content(table)
     found = table.verify(contents=False)
     assert kinds(found.findings) == ["dead_heartbeat", "orphan_file", "stale_markers"]
-    planned = table.repair(dry_run=True)
+    planned = table.plan_repair()
     assert orphan.exists()
     assert heartbeat.exists()
     done = table.repair()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mortice import _mortice
 from mortice.commit import Commit
 from mortice.options import checked_bool
+from mortice.services.compaction import CompactResult
 from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.write_stages import run_tasks
@@ -23,9 +24,11 @@ __all__ = ["compact", "log_compact"]
 def compact(
     spark: SparkSession,
     uri: str | os.PathLike[str],
-    schedule: bool = True,
     options: Mapping[str, Any] | None = None,
-) -> Commit | None:
+    *,
+    schedule: bool = True,
+    run: bool = True,
+) -> CompactResult:
     """Merges log files of a table into base files, as tasks of Spark. Works on Spark 3.5 and later, also on Connect.
 
         mortice.spark.compact(spark, "/lake/trips")
@@ -36,23 +39,23 @@ def compact(
     Args:
         spark: The session.
         uri: The table's base path, a local path or a URI.
-        schedule: False executes what is pending only.
         options: As for `Table.compact`, and options of the storage as for `mortice.spark.write`.
-
-    Returns:
-        The last compaction that was executed; None if there was nothing to compact.
+        schedule: False executes what is pending only.
+        run: False executes nothing: what is planned stays pending.
 
     Raises as `Table.compact`.
     """
-    return _compacted(spark, uri, schedule, options, into_logs=False)
+    return _compacted(spark, uri, options, schedule=schedule, run=run, into_logs=False)
 
 
 def log_compact(
     spark: SparkSession,
     uri: str | os.PathLike[str],
-    schedule: bool = True,
     options: Mapping[str, Any] | None = None,
-) -> Commit | None:
+    *,
+    schedule: bool = True,
+    run: bool = True,
+) -> CompactResult:
     """Merges the log files of file slices into one log file each, as tasks of Spark. Works on Spark 3.5 and later, also
     on Connect.
 
@@ -64,33 +67,34 @@ def log_compact(
     Args:
         spark: The session.
         uri: The table's base path, a local path or a URI.
-        schedule: False executes what is pending only.
         options: As for `Table.log_compact`, and options of the storage as for `mortice.spark.write`.
-
-    Returns:
-        The last log compaction that was executed; None if there was nothing to compact.
+        schedule: False executes what is pending only.
+        run: False executes nothing: what is planned stays pending.
 
     Raises as `Table.log_compact`.
     """
-    return _compacted(spark, uri, schedule, options, into_logs=True)
+    return _compacted(spark, uri, options, schedule=schedule, run=run, into_logs=True)
 
 
 def _compacted(
     spark: SparkSession,
     uri: str | os.PathLike[str],
-    schedule: bool,
     options: Mapping[str, Any] | None,
     *,
+    schedule: bool,
+    run: bool,
     into_logs: bool,
-) -> Commit | None:
-    target, schedule = WriteTarget.from_options(uri, options), checked_bool("schedule", schedule)
+) -> CompactResult:
+    target = WriteTarget.from_options(uri, options)
+    schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
     storage = target.storage_options(spark)
     native = _mortice.DistributedCompaction(target.uri, storage, target.options, into_logs, parallelism(spark))
     warn_of(native.warnings, stacklevel=4)
-    commits = _executed(spark, native)
-    if schedule and native.schedule() is not None:
+    commits = _executed(spark, native) if run else []
+    scheduled = native.schedule() if schedule else None
+    if run and scheduled is not None:
         commits += _executed(spark, native)
-    return commits[-1] if commits else None
+    return CompactResult(scheduled, commits)
 
 
 def _executed(spark: SparkSession, native: _mortice.DistributedCompaction) -> list[Commit]:
