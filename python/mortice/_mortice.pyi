@@ -7,24 +7,35 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 __all__ = [
+    "ArchiveResult",
+    "ArchivedInstant",
     "ArrowBatch",
     "ArrowSchema",
     "Block",
     "Blocks",
+    "Clean",
+    "CleanResult",
+    "ClusteringGroup",
     "DistributedCompaction",
     "DistributedWrite",
     "Follower",
+    "LeftOutRow",
     "LogBlock",
     "LogFile",
     "LogWriter",
+    "PlannedCompaction",
+    "PlannedSlice",
     "QueryPlan",
     "RecordBatches",
     "Scan",
+    "ScheduledService",
     "SharedQuery",
     "Split",
     "StageBatches",
     "Stream",
     "Table",
+    "WrittenCommit",
+    "WrittenFile",
     "__version__",
     "abort_task_insert",
     "archive",
@@ -32,7 +43,6 @@ __all__ = [
     "build_metadata",
     "clean",
     "cluster",
-    "clustering_preview",
     "columns_of_table",
     "commit_task_insert",
     "compact",
@@ -47,8 +57,9 @@ __all__ = [
     "has_hdfs",
     "log_compact",
     "merge_rows",
-    "planned_compactions",
-    "planned_log_compactions",
+    "plan_cluster",
+    "plan_compact",
+    "plan_log_compact",
     "repair",
     "restore",
     "rollback",
@@ -452,6 +463,284 @@ def merge_rows(
 _Validator = Callable[[Table], object] | None
 """A function of the table as the write would leave it; an exception refuses the commit, which is rolled back."""
 
+@final
+class WrittenFile:
+    """What a write did to a file group: one file of it."""
+
+    partition: str
+    file_id: str
+    path: str | None
+    file_bytes: int
+    rows_written: int
+    inserts: int
+    updates: int
+    deletes: int
+
+@final
+class LeftOutRow:
+    """A row that was left out of a write."""
+
+    record_key: str | None
+    message: str
+
+@final
+class WrittenCommit:
+    """A completed write."""
+
+    instant: str
+    completion_time: str | None
+    operation: str
+    files: list[WrittenFile]
+    errors: list[LeftOutRow]
+    """The first rows that were left out."""
+    error_count: int
+    """How many there are."""
+    warnings: list[str]
+    """Sentences on options that have no effect."""
+
+_Step = tuple[str, int, dict[str, bytes], int]
+"""(name, partitions of DataFrames, stages by name, tasks that read keys)"""
+
+@final
+class DistributedWrite:
+    """The driver's part of a write whose rows are in other processes."""
+
+    def __new__(
+        cls,
+        uri: str,
+        storage_options: Mapping[str, Any],
+        operation: str,
+        columns: Any,
+        options: Mapping[str, str],
+        parallelism: int,
+    ) -> DistributedWrite: ...
+    @property
+    def schema(self) -> ArrowSchema:
+        """The columns that the rows are written as, without meta columns."""
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on options that have no effect."""
+    def start(self) -> _Step:
+        """The first step: `prepare`."""
+    def next(self, reports: Sequence[bytes]) -> _Step:
+        """The next step (`tag`, `move`, `write` or `commit`), from the reports of the last one."""
+    def commit(self, reports: Sequence[bytes], validator: _Validator = None) -> WrittenCommit:
+        """Commits, given the reports of the step `write`. Rolls the write back if it cannot be committed."""
+    def abort(self, reason: str) -> None:
+        """Rolls the write back, if it has begun and not ended."""
+
+@final
+class StageBatches:
+    """The batches that a task of a stage hands on."""
+
+    def __iter__(self) -> StageBatches: ...
+    def __next__(self) -> ArrowBatch: ...
+
+def run_stage(stage: bytes, task: tuple[int, int, int], batches: Any) -> StageBatches:
+    """Runs one task of a stage: partition, stage and attempt as the engine counts, and the batches that come to it."""
+
+def begin_task_insert(
+    uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
+) -> tuple[bytes, list[str]]:
+    """Begins inserts whose tasks write the rows that they have: each runs the state by `run_stage`.
+
+    Returns the state of the write, and sentences on options that have no effect.
+    """
+
+def commit_task_insert(state: bytes, reports: Sequence[bytes]) -> WrittenCommit:
+    """Commits such a write, given the reports of its tasks. Rolls it back if it cannot be committed."""
+
+def abort_task_insert(state: bytes, reason: str) -> None:
+    """Rolls such a write back, unless `commit_task_insert` was called."""
+
+def create_table_by_options(
+    uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
+) -> bool:
+    """Creates the table that a write with these options describes. Returns false if there is one meanwhile."""
+
+def forget_schema(uri: str, storage_options: Mapping[str, Any]) -> None:
+    """Removes the columns of a table that a write has created and not written to."""
+
+@final
+class ScheduledService:
+    """What a service did that is planned, and then executed."""
+
+    scheduled: str | None
+    """The requested time of the new plan."""
+    commits: list[WrittenCommit]
+    warnings: list[str]
+
+@final
+class PlannedSlice:
+    """A file slice that would be compacted."""
+
+    partition: str
+    file_id: str
+    base_file: str | None
+    base_bytes: int
+    log_files: list[str]
+    log_bytes: int
+
+@final
+class PlannedCompaction:
+    """A compaction that would be executed."""
+
+    instant: str | None
+    """Its requested time, if it is planned already."""
+    slices: list[PlannedSlice]
+
+def compact(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+) -> ScheduledService:
+    """Plans a compaction, if one is due, and executes what is pending."""
+
+@final
+class DistributedCompaction:
+    """The driver's part of compactions whose slices are merged in other processes."""
+
+    def __new__(
+        cls,
+        uri: str,
+        storage_options: Mapping[str, Any],
+        options: Mapping[str, str],
+        into_logs: bool,
+        parallelism: int,
+    ) -> DistributedCompaction: ...
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on options that have no effect."""
+    def schedule(self) -> str | None:
+        """Plans a compaction, if one is due."""
+    def find_pending(self) -> int:
+        """Looks for pending compactions. Returns their number."""
+    def begin_next(self) -> tuple[bytes, int] | None:
+        """Begins the next pending compaction: (stage, tasks)."""
+    def commit(self, reports: Sequence[bytes]) -> WrittenCommit:
+        """Completes the compaction that was begun."""
+    def abort(self, reason: str) -> None:
+        """Undoes what was begun; the compaction stays pending."""
+
+def plan_compact(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+) -> list[PlannedCompaction]:
+    """What `compact` would do."""
+
+def log_compact(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+) -> ScheduledService:
+    """Plans a log compaction, if one is due, and executes what is pending."""
+
+def build_metadata(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    indexes: tuple[list[str], list[str]],
+    whole: tuple[bool, bool],
+    options: Mapping[str, str],
+    dry_run: bool,
+) -> tuple[list[str], list[str], list[str], int, int, list[tuple[str, int]], list[str]]:
+    """Changes a metadata table: `indexes` to add and to drop, `whole` is (rebuild, delete).
+
+    Returns (partitions afterwards, built, deleted, data files, their bytes, deleted files, warnings).
+    """
+
+def service_progress() -> tuple[int, int]:
+    """How much of the service that this process runs is done, and of how much: bytes, files or instants."""
+
+def plan_log_compact(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+) -> list[PlannedCompaction]:
+    """What `log_compact` would do."""
+
+def write(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    operation: str,
+    data: Any,
+    options: Mapping[str, str],
+    validator: _Validator = None,
+) -> WrittenCommit:
+    """Writes Arrow data to a table, or deletes its keys."""
+
+def rollback(target_instant: str, instant: str) -> LogBlock: ...
+    @property
+    def type(self) -> str:
+        """Hudi's name of the block type: AVRO_DATA_BLOCK, PARQUET_DATA_BLOCK, DELETE_BLOCK or COMMAND_BLOCK."""
+    @property
+    def record_count(self) -> int | None:
+        """The number of records or deleted keys; None for a command block."""
+    def __len__(self) -> int:
+        """The size of the block in the file, in bytes."""
+    def __bytes__(self) -> bytes: ...
+
+@final
+class LogWriter:
+    def __new__(
+        cls,
+        folder: str,
+        storage_options: Mapping[str, str],
+        *,
+        file_id: str,
+        instant: str,
+        version: int | None,
+        write_token: str | None,
+        max_file_bytes: int,
+        append: bool,
+    ) -> LogWriter: ...
+    def append(self, blocks: Sequence[LogBlock]) -> list[tuple[str, int, int]]:
+        """Writes blocks. Returns path, offset and length of each."""
+    @property
+    def paths(self) -> list[str]: ...
+    def finish(self) -> None: ...
+
+def create_table(
+    uri: str,
+    columns: Any,
+    storage_options: Mapping[str, str],
+    *,
+    name: str,
+    record_key: Sequence[str],
+    partition_by: Sequence[str],
+    ordering: Sequence[str],
+    merge_on_read: bool,
+    version: int,
+    properties: Mapping[str, str],
+) -> None:
+    """Creates a table with the columns of some Arrow data, whose rows are not read."""
+
+def columns_of_table(data: Any, columns: Any, options: Mapping[str, str]) -> list[ArrowBatch]:
+    """Returns Arrow data in the types of the columns of an empty table, where it has columns of their names."""
+
+def row_keys(properties: Mapping[str, str], options: Mapping[str, str], data: Any, key_alone: bool) -> list[ArrowBatch]:
+    """Returns the record keys and partition paths of Arrow data, in a table with these properties."""
+
+def row_partitions(properties: Mapping[str, str], options: Mapping[str, str], data: Any) -> list[ArrowBatch]:
+    """Returns the partition paths of Arrow data, in a table with these properties."""
+
+def selected_rows(data: Any, filters: _Filters) -> list[ArrowBatch]:
+    """Returns which rows of Arrow data filters select, as the only column."""
+
+def merge_rows(
+    older: Any,
+    newer: Any,
+    *,
+    record_key: Sequence[str],
+    properties: Mapping[str, str],
+    semantics: str,
+    schema: str | None,
+    commit_order: Sequence[str],
+    partial: bool,
+    emit_deletes: bool,
+    merger: Any = None,
+) -> tuple[ArrowSchema, list[ArrowBatch]]:
+    """Merges older rows as those of a base file with newer rows as those of its logs, in a table with these properties.
+
+    Both are Arrow data. The result has the columns and types of the older rows. `schema` is an Avro schema that defines the
+    defaults of columns.
+    """
+
+_Validator = Callable[[Table], object] | None
+"""A function of the table as the write would leave it; an exception refuses the commit, which is rolled back."""
+
 _FileOfCommit = tuple[str, str, str | None, int, int, int, int, int]
 """(partition, file id, path, bytes, rows written, inserts, updates, deletes)"""
 
@@ -639,20 +928,30 @@ def delete_partitions(
     partitions: Sequence[str],
     options: Mapping[str, str],
     validator: _Validator = None,
-) -> _CommitOfWrite:
+) -> WrittenCommit:
     """Deletes partitions of a table."""
 
-_PreviewGroup = tuple[str | None, str, int, list[tuple[str, int, int]]]
-"""(instant of a pending plan, partition, files that are expected, file slices as (file id, files, bytes))"""
+@final
+class ClusteringGroup:
+    """File groups of a partition that a plan rewrites together."""
+
+    instant: str | None
+    """The requested time of a pending plan."""
+    partition: str
+    file_ids: list[str]
+    files: int
+    file_bytes: int
+    outputs: int
+    """The number of new files that is expected."""
 
 def cluster(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
-) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
-    """Plans a clustering, and executes what is planned. Returns the new plan's time, commits and warnings."""
+) -> ScheduledService:
+    """Plans a clustering, and executes what is planned."""
 
-def clustering_preview(
+def plan_cluster(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
-) -> list[_PreviewGroup]:
+) -> list[ClusteringGroup]:
     """Returns the groups of the plans that `cluster` would execute, and of the plan that it would make."""
 
 def delete_where(
@@ -661,18 +960,47 @@ def delete_where(
     filters: _Filters,
     options: Mapping[str, str],
     validator: _Validator = None,
-) -> _CommitOfWrite:
+) -> WrittenCommit:
     """Deletes the rows that filters select."""
 
-_CleanOfTable = tuple[str | None, list[tuple[str, int]], list[str], str | None]
-"""(requested time, files with their sizes, deleted partitions, earliest write that stays readable)"""
+@final
+class Clean:
+    """A clean that was completed, or would be run."""
 
-def clean(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
-) -> tuple[list[_CleanOfTable], list[str]]:
-    """Completes pending cleans of a table and runs a new one; also sentences on options that have no effect."""
+    instant: str | None
+    files: list[tuple[str, int]]
+    """With their bytes."""
+    partitions: list[str]
+    """Those that were deleted."""
+    earliest: str | None
+    """The earliest write that stays readable."""
 
-def archive(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
-) -> tuple[list[tuple[str, str | None, str, list[tuple[str, int]]]], list[str]]:
-    """Archives old instants: (requested time, completion time, action, files with bytes); also sentences on options without effect."""
+@final
+class CleanResult:
+    """What cleaning did, or would do."""
+
+    cleans: list[Clean]
+    warnings: list[str]
+
+@final
+class ArchivedInstant:
+    """An instant that was archived, or would be."""
+
+    instant: str
+    completion_time: str | None
+    action: str
+    files: list[tuple[str, int]]
+    """With their bytes."""
+
+@final
+class ArchiveResult:
+    """What archival did, or would do."""
+
+    instants: list[ArchivedInstant]
+    warnings: list[str]
+
+def clean(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool) -> CleanResult:
+    """Completes pending cleans of a table and runs a new one."""
+
+def archive(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool) -> ArchiveResult:
+    """Archives old instants."""

@@ -131,17 +131,35 @@ def with_nulls(
     return narrow, {**checked_options(options), "hoodie.write.set.null.for.missing.columns": "true"}
 
 
-def commit_of(written: _mortice._CommitOfWrite, stacklevel: int) -> Commit:
+def commit_of(written: _mortice.WrittenCommit, stacklevel: int) -> Commit:
     """Returns the commit that the native module describes, and warns of options that have no effect.
 
     Args:
         written: What the native module returns.
         stacklevel: How far up the caller is that a warning is about, counted from here.
     """
-    instant, completion_time, name, stats, (error_count, errors), warned = written
-    warn_of(warned, stacklevel + 1)
-    files = [FileGroupStats(*one) for one in stats]
-    return Commit(instant, completion_time, name, files, [RowError(*one) for one in errors], error_count)
+    warn_of(written.warnings, stacklevel + 1)
+    return Commit(
+        instant=written.instant,
+        completion_time=written.completion_time,
+        operation=written.operation,
+        stats=[_stats_of(file) for file in written.files],
+        errors=[RowError(row.record_key, row.message) for row in written.errors],
+        error_count=written.error_count,
+    )
+
+
+def _stats_of(file: _mortice.WrittenFile) -> FileGroupStats:
+    return FileGroupStats(
+        partition=file.partition,
+        file_id=file.file_id,
+        path=file.path,
+        file_bytes=file.file_bytes,
+        rows_written=file.rows_written,
+        inserts=file.inserts,
+        updates=file.updates,
+        deletes=file.deletes,
+    )
 
 
 def warn_of(sentences: Sequence[str], stacklevel: int) -> None:

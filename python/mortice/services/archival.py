@@ -58,6 +58,8 @@ def plan_archive(
 def _archived(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool
 ) -> ArchiveResult:
-    archived, warned = _mortice.archive(uri, storage_options, checked_options(options), dry_run)
-    warn_of(warned, stacklevel=5)
-    return ArchiveResult([ArchivedInstant(*instant) for instant in archived])
+    done = _mortice.archive(uri, storage_options, checked_options(options), dry_run)
+    warn_of(done.warnings, stacklevel=5)
+    return ArchiveResult(
+        [ArchivedInstant(one.instant, one.completion_time, one.action, one.files) for one in done.instants]
+    )

@@ -66,11 +66,11 @@ def plan_clean(uri: str, storage_options: Mapping[str, Any], options: Mapping[st
 def _cleaned(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool
 ) -> CleanResult:
-    cleans, warned = _mortice.clean(uri, storage_options, checked_options(options), dry_run)
-    warn_of(warned, stacklevel=5)
+    done = _mortice.clean(uri, storage_options, checked_options(options), dry_run)
+    warn_of(done.warnings, stacklevel=5)
     return CleanResult(
         [
-            Clean(instant, [CleanedFile(*file) for file in files], partitions, earliest)
-            for instant, files, partitions, earliest in cleans
+            Clean(one.instant, [CleanedFile(path, size) for path, size in one.files], one.partitions, one.earliest)
+            for one in done.cleans
         ]
     )

@@ -68,9 +68,9 @@ def cluster(
         MorticeError: The subclass that says what is wrong. A plan whose execution fails stays pending.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    scheduled, commits, warned = _mortice.cluster(uri, storage_options, checked_options(options), schedule, run)
-    warn_of(warned, stacklevel=4)
-    return ClusterResult(scheduled, [commit_of(commit, stacklevel=4) for commit in commits])
+    done = _mortice.cluster(uri, storage_options, checked_options(options), schedule, run)
+    warn_of(done.warnings, stacklevel=4)
+    return ClusterResult(done.scheduled, [commit_of(commit, stacklevel=4) for commit in done.commits])
 
 
 def plan_cluster(
@@ -93,15 +93,15 @@ def plan_cluster(
     Raises as `cluster`.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    groups = _mortice.clustering_preview(uri, storage_options, checked_options(options), schedule, run)
+    groups = _mortice.plan_cluster(uri, storage_options, checked_options(options), schedule, run)
     return [
         ClusteringGroup(
-            instant,
-            partition,
-            [file_id for file_id, _, _ in slices],
-            sum(files for _, files, _ in slices),
-            sum(size for _, _, size in slices),
-            outputs,
+            instant=group.instant,
+            partition=group.partition,
+            file_ids=group.file_ids,
+            files=group.files,
+            file_bytes=group.file_bytes,
+            outputs=group.outputs,
         )
-        for instant, partition, outputs, slices in groups
+        for group in groups
     ]

@@ -86,7 +86,7 @@ def compact(
         MorticeError: The subclass that says what is wrong. A compaction that was planned is pending then.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    return _executed(_mortice.compact(uri, storage_options, schedule, run, checked_options(options)))
+    return _executed(_mortice.compact(uri, storage_options, checked_options(options), schedule, run))
 
 
 def log_compact(
@@ -109,7 +109,7 @@ def log_compact(
     Raises as `compact`.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    return _executed(_mortice.log_compact(uri, storage_options, schedule, run, checked_options(options)))
+    return _executed(_mortice.log_compact(uri, storage_options, checked_options(options), schedule, run))
 
 
 def plan_compact(
@@ -132,8 +132,8 @@ def plan_compact(
     Raises as `compact`.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    planned = _mortice.planned_compactions(uri, storage_options, schedule, run, checked_options(options))
-    return [_planned(*one) for one in planned]
+    planned = _mortice.plan_compact(uri, storage_options, checked_options(options), schedule, run)
+    return [_planned(one) for one in planned]
 
 
 def plan_log_compact(
@@ -156,29 +156,28 @@ def plan_log_compact(
     Raises as `log_compact`.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    planned = _mortice.planned_log_compactions(uri, storage_options, schedule, run, checked_options(options))
-    return [_planned(*one) for one in planned]
+    planned = _mortice.plan_log_compact(uri, storage_options, checked_options(options), schedule, run)
+    return [_planned(one) for one in planned]
 
 
-def _executed(done: tuple[str | None, list[_mortice._CommitOfWrite], list[str]]) -> CompactResult:
-    scheduled, commits, warned = done
+def _executed(done: _mortice.ScheduledService) -> CompactResult:
     # The caller of the method of a table.
-    warn_of(warned, stacklevel=5)
-    return CompactResult(scheduled, [commit_of(commit, stacklevel=5) for commit in commits])
+    warn_of(done.warnings, stacklevel=5)
+    return CompactResult(done.scheduled, [commit_of(commit, stacklevel=5) for commit in done.commits])
 
 
-def _planned(instant: str | None, slices: list[_mortice._PlannedSlice]) -> PlannedCompaction:
+def _planned(plan: _mortice.PlannedCompaction) -> PlannedCompaction:
     return PlannedCompaction(
-        instant,
+        plan.instant,
         [
             PlannedSlice(
-                partition,
-                file_id,
-                base[0] if base else None,
-                base[1] if base else 0,
-                [name for name, _ in logs],
-                sum(length for _, length in logs),
+                partition=one.partition,
+                file_id=one.file_id,
+                base_file=one.base_file,
+                base_bytes=one.base_bytes,
+                log_files=one.log_files,
+                log_bytes=one.log_bytes,
             )
-            for partition, file_id, base, logs in slices
+            for one in plan.slices
         ],
     )

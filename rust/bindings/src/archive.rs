@@ -3,16 +3,29 @@
 use std::collections::BTreeMap;
 
 use mortice::services::{Archival, TableAccess};
-use mortice::storage;
 use pyo3::prelude::*;
 
-use crate::arguments::StorageArgument;
-use crate::errors::released;
+use crate::arguments::{StorageArgument, with_storage};
 
-/// An archived instant: requested time, completion time, action, files with their bytes.
-type ArchivedInstant = (String, Option<String>, &'static str, Vec<(String, u64)>);
+/// An archived instant.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct ArchivedInstant {
+    instant: String,
+    completion_time: Option<String>,
+    action: &'static str,
+    files: Vec<(String, u64)>,
+}
 
-/// Archives old instants of a table. Returns them, and sentences on options without effect.
+/// What archival did, or would do.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct ArchiveResult {
+    instants: Vec<ArchivedInstant>,
+    warnings: Vec<String>,
+}
+
+/// Archives old instants of a table.
 #[pyfunction]
 pub(crate) fn archive(
     py: Python<'_>,
@@ -20,17 +33,17 @@ pub(crate) fn archive(
     storage_options: StorageArgument,
     options: BTreeMap<String, String>,
     dry_run: bool,
-) -> PyResult<(Vec<ArchivedInstant>, Vec<String>)> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        let (access, warnings) = TableAccess::open(uri, &storage, &options, "archive")?;
+) -> PyResult<ArchiveResult> {
+    with_storage(py, uri, &storage_options, |storage| {
+        let (access, warnings) = TableAccess::open(uri, storage, &options, "archive")?;
         let archival = Archival::new(&access)?;
         let result = if dry_run { archival.dry_run()? } else { archival.run()? };
-        let archived = result.archived.into_iter().map(|archived| {
-            let instant = archived.instant;
-            let completed = instant.completion_time.map(|time| time.to_string());
-            (instant.requested_time.to_string(), completed, instant.action.name(), archived.files)
+        let instants = result.archived.into_iter().map(|archived| ArchivedInstant {
+            instant: archived.instant.requested_time.to_string(),
+            completion_time: archived.instant.completion_time.map(|time| time.to_string()),
+            action: archived.instant.action.name(),
+            files: archived.files,
         });
-        Ok((archived.collect(), warnings))
+        Ok(ArchiveResult { instants: instants.collect(), warnings })
     })
 }

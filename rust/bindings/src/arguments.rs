@@ -1,13 +1,14 @@
-//! Converts Python arguments: filters in disjunctive normal form, storage options.
+//! Converts Python arguments: filters in disjunctive normal form, storage options, for which functions of the core run.
 
 use std::collections::BTreeMap;
 
 use mortice::filter::{Filter, Literal, Operator, Term};
+use mortice::storage;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
 
-use crate::errors::raised;
+use crate::errors::{raised, released};
 
 /// (column, operator, literal or list of literals).
 pub(crate) type FilterArgument<'py> = Option<Vec<Vec<(String, String, Bound<'py, PyAny>)>>>;
@@ -111,3 +112,13 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
 
 /// Returns the storage options by name.
 pub(crate) type StorageArgument = BTreeMap<String, String>;
+
+/// Runs a function of the core without the GIL, with the storage options that a table needs.
+pub(crate) fn with_storage<T: Send>(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: &StorageArgument,
+    work: impl FnOnce(&StorageArgument) -> mortice::Result<T> + Send,
+) -> PyResult<T> {
+    released(py, || work(&storage::needed_options(uri, storage_options)?))
+}

@@ -2,18 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use mortice::services::{CleanResult, Cleaning, TableAccess};
-use mortice::storage;
+use mortice::services::{self, Cleaning, TableAccess};
 use pyo3::prelude::*;
 
-use crate::arguments::StorageArgument;
-use crate::errors::released;
+use crate::arguments::{StorageArgument, with_storage};
 
-/// A clean: requested time, files with their sizes, partitions that were deleted, the earliest write that stays
-/// readable.
-type CleanOfTable = (Option<String>, Vec<(String, u64)>, Vec<String>, Option<String>);
+/// A clean: its files have their sizes; `earliest` is the earliest write that stays readable.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct Clean {
+    instant: Option<String>,
+    files: Vec<(String, u64)>,
+    partitions: Vec<String>,
+    earliest: Option<String>,
+}
 
-/// Completes pending cleans of a table, and runs a new one. Returns them, and sentences on options without effect.
+/// What cleaning did, or would do.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct CleanResult {
+    cleans: Vec<Clean>,
+    warnings: Vec<String>,
+}
+
+/// Completes pending cleans of a table, and runs a new one.
 #[pyfunction]
 pub(crate) fn clean(
     py: Python<'_>,
@@ -21,18 +33,17 @@ pub(crate) fn clean(
     storage_options: StorageArgument,
     options: BTreeMap<String, String>,
     dry_run: bool,
-) -> PyResult<(Vec<CleanOfTable>, Vec<String>)> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        let (access, warnings) = TableAccess::open(uri, &storage, &options, "clean")?;
+) -> PyResult<CleanResult> {
+    with_storage(py, uri, &storage_options, |storage| {
+        let (access, warnings) = TableAccess::open(uri, storage, &options, "clean")?;
         let cleaning = Cleaning::new(&access)?;
         let results = if dry_run { cleaning.dry_run()? } else { cleaning.run(false)? };
-        Ok((results.into_iter().map(clean_of_table).collect(), warnings))
+        Ok(CleanResult { cleans: results.into_iter().map(clean_of).collect(), warnings })
     })
 }
 
-fn clean_of_table(result: CleanResult) -> CleanOfTable {
-    let CleanResult { instant, files, partitions, earliest } = result;
+fn clean_of(result: services::CleanResult) -> Clean {
+    let services::CleanResult { instant, files, partitions, earliest } = result;
     let files = files.into_iter().map(|file| (file.path, file.bytes)).collect();
-    (instant.map(|instant| instant.to_string()), files, partitions, earliest)
+    Clean { instant: instant.map(|instant| instant.to_string()), files, partitions, earliest }
 }

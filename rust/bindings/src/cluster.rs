@@ -3,18 +3,23 @@
 use std::collections::BTreeMap;
 
 use mortice::maintenance::{self, ClusteringSteps};
-use mortice::storage;
 use pyo3::prelude::*;
 
-use crate::arguments::StorageArgument;
-use crate::errors::released;
-use crate::write::{CommitOfWrite, commit_of_write};
+use crate::arguments::{StorageArgument, with_storage};
+use crate::compact::ScheduledService;
+use crate::write::commit_of_write;
 
-/// The requested time of the new plan, the commits of executed plans, warnings.
-type ClusteringDone = (Option<String>, Vec<CommitOfWrite>, Vec<String>);
-/// A group of a plan: the requested time of a pending plan, partition, files that are expected, file slices as (file
-/// id, files, bytes).
-type PreviewGroup = (Option<String>, String, usize, Vec<(String, usize, u64)>);
+/// File groups of a partition that a plan rewrites together.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct ClusteringGroup {
+    instant: Option<String>,
+    partition: String,
+    file_ids: Vec<String>,
+    files: usize,
+    file_bytes: u64,
+    outputs: usize,
+}
 
 /// Plans a clustering, and executes what is planned.
 #[pyfunction]
@@ -25,37 +30,44 @@ pub(crate) fn cluster(
     options: BTreeMap<String, String>,
     schedule: bool,
     run: bool,
-) -> PyResult<ClusteringDone> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        let done = maintenance::cluster(uri, &storage, &options, ClusteringSteps { schedule, run })?;
-        let commits = done.commits.into_iter().map(commit_of_write).collect();
-        Ok((done.scheduled.map(|instant| instant.to_string()), commits, done.warnings))
+) -> PyResult<ScheduledService> {
+    with_storage(py, uri, &storage_options, |storage| {
+        let done = maintenance::cluster(uri, storage, &options, ClusteringSteps { schedule, run })?;
+        Ok(ScheduledService {
+            scheduled: done.scheduled.map(|instant| instant.to_string()),
+            commits: done.commits.into_iter().map(commit_of_write).collect(),
+            warnings: done.warnings,
+        })
     })
 }
 
 /// The groups of the plans that `cluster` would execute, and of the plan that it would make.
 #[pyfunction]
-pub(crate) fn clustering_preview(
+pub(crate) fn plan_cluster(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
     options: BTreeMap<String, String>,
     schedule: bool,
     run: bool,
-) -> PyResult<Vec<PreviewGroup>> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        let plans = maintenance::clustering_preview(uri, &storage, &options, ClusteringSteps { schedule, run })?;
+) -> PyResult<Vec<ClusteringGroup>> {
+    with_storage(py, uri, &storage_options, |storage| {
+        let plans = maintenance::clustering_preview(uri, storage, &options, ClusteringSteps { schedule, run })?;
         let mut groups = Vec::new();
         for (instant, plan) in plans {
             for group in plan.groups {
-                let slices = group.slices.iter().map(|slice| {
-                    let files = usize::from(slice.base_file.is_some()).saturating_add(slice.log_files.len());
-                    (slice.file_id.clone(), files, slice.total_len())
+                let files = group
+                    .slices
+                    .iter()
+                    .map(|slice| usize::from(slice.base_file.is_some()).saturating_add(slice.log_files.len()));
+                groups.push(ClusteringGroup {
+                    instant: instant.as_ref().map(ToString::to_string),
+                    files: files.fold(0, usize::saturating_add),
+                    file_bytes: group.slices.iter().fold(0, |sum: u64, slice| sum.saturating_add(slice.total_len())),
+                    file_ids: group.slices.iter().map(|slice| slice.file_id.clone()).collect(),
+                    partition: group.partition,
+                    outputs: group.outputs,
                 });
-                let slices = slices.collect();
-                groups.push((instant.as_ref().map(ToString::to_string), group.partition, group.outputs, slices));
             }
         }
         Ok(groups)

@@ -7,20 +7,43 @@ use mortice::client::distributed::{CompactionTarget, DistributedCompaction as Co
 use mortice::maintenance::{self, CompactRequest};
 use mortice::rows::RefusedRows;
 use mortice::transaction::{Committed, WriteResult};
-use mortice::{Error, ErrorKind, storage};
+use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::StorageArgument;
+use crate::arguments::{StorageArgument, with_storage};
 use crate::errors::released;
-use crate::write::{CommitOfWrite, commit_of_write};
+use crate::write::{WrittenCommit, commit_of_write};
 
-/// The compaction that was planned, those that were completed, and warnings.
-type Compacted = (Option<String>, Vec<CommitOfWrite>, Vec<String>);
-/// A file slice that would be compacted: partition, file id, base file and log files with their bytes.
-type PlannedSlice = (String, String, Option<(String, u64)>, Vec<(String, u64)>);
+/// What a service did that is planned, and then executed: the requested time of the new plan, the commits of executed
+/// plans.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct ScheduledService {
+    pub(crate) scheduled: Option<String>,
+    pub(crate) commits: Vec<WrittenCommit>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A file slice that would be compacted.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct PlannedSlice {
+    partition: String,
+    file_id: String,
+    base_file: Option<String>,
+    base_bytes: u64,
+    log_files: Vec<String>,
+    log_bytes: u64,
+}
+
 /// A compaction that would be executed: its requested time, if it is planned already, and its slices.
-type Planned = (Option<String>, Vec<PlannedSlice>);
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct PlannedCompaction {
+    instant: Option<String>,
+    slices: Vec<PlannedSlice>,
+}
 
 /// Plans a compaction, if one is due, and executes what is pending.
 #[pyfunction]
@@ -28,10 +51,10 @@ pub(crate) fn compact(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
+    options: BTreeMap<String, String>,
     schedule: bool,
     run: bool,
-    options: BTreeMap<String, String>,
-) -> PyResult<Compacted> {
+) -> PyResult<ScheduledService> {
     with_storage(py, uri, &storage_options, |storage| {
         maintenance::compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
     })
@@ -43,21 +66,24 @@ pub(crate) fn log_compact(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
+    options: BTreeMap<String, String>,
     schedule: bool,
     run: bool,
-    options: BTreeMap<String, String>,
-) -> PyResult<Compacted> {
+) -> PyResult<ScheduledService> {
     with_storage(py, uri, &storage_options, |storage| {
         maintenance::log_compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
     })
 }
 
-fn compacted(done: maintenance::Compacted) -> Compacted {
-    let commits = done.committed.into_iter().map(commit_of).collect();
-    (done.scheduled.map(|instant| instant.to_string()), commits, done.warnings)
+fn compacted(done: maintenance::Compacted) -> ScheduledService {
+    ScheduledService {
+        scheduled: done.scheduled.map(|instant| instant.to_string()),
+        commits: done.committed.into_iter().map(commit_of).collect(),
+        warnings: done.warnings,
+    }
 }
 
-fn commit_of(committed: Committed) -> CommitOfWrite {
+fn commit_of(committed: Committed) -> WrittenCommit {
     commit_of_write(WriteResult { committed, refused: RefusedRows::default(), warnings: Vec::new() })
 }
 
@@ -83,10 +109,8 @@ impl DistributedCompaction {
         parallelism: u32,
     ) -> PyResult<Self> {
         let into = if into_logs { CompactionTarget::LogFiles } else { CompactionTarget::BaseFiles };
-        let core = released(py, || {
-            let storage = storage::needed_options(uri, &storage_options)?;
-            Core::open((uri, &storage), &options, into, parallelism)
-        })?;
+        let core =
+            with_storage(py, uri, &storage_options, |storage| Core::open((uri, storage), &options, into, parallelism))?;
         Ok(Self(Mutex::new(core)))
     }
 
@@ -108,7 +132,7 @@ impl DistributedCompaction {
         Ok(step.map(|step| (PyBytes::new(py, &step.stage), step.tasks)))
     }
 
-    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>) -> PyResult<CommitOfWrite> {
+    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>) -> PyResult<WrittenCommit> {
         released(py, || self.lock().commit(&reports).map(commit_of))
     }
 
@@ -119,14 +143,14 @@ impl DistributedCompaction {
 
 /// What `compact` would do. Nothing is changed.
 #[pyfunction]
-pub(crate) fn planned_compactions(
+pub(crate) fn plan_compact(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
+    options: BTreeMap<String, String>,
     schedule: bool,
     run: bool,
-    options: BTreeMap<String, String>,
-) -> PyResult<Vec<Planned>> {
+) -> PyResult<Vec<PlannedCompaction>> {
     with_storage(py, uri, &storage_options, |storage| {
         maintenance::planned_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
     })
@@ -134,38 +158,34 @@ pub(crate) fn planned_compactions(
 
 /// What `log_compact` would do. Nothing is changed.
 #[pyfunction]
-pub(crate) fn planned_log_compactions(
+pub(crate) fn plan_log_compact(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
+    options: BTreeMap<String, String>,
     schedule: bool,
     run: bool,
-    options: BTreeMap<String, String>,
-) -> PyResult<Vec<Planned>> {
+) -> PyResult<Vec<PlannedCompaction>> {
     with_storage(py, uri, &storage_options, |storage| {
         maintenance::planned_log_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
     })
 }
 
-/// Runs a service with the storage options that a table needs.
-fn with_storage<T: Send>(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: &StorageArgument,
-    service: impl FnOnce(&StorageArgument) -> mortice::Result<T> + Send,
-) -> PyResult<T> {
-    released(py, || service(&storage::needed_options(uri, storage_options)?))
+fn all_planned(plans: Vec<maintenance::PlannedCompaction>) -> Vec<PlannedCompaction> {
+    plans.into_iter().map(planned_compaction).collect()
 }
 
-fn all_planned(plans: Vec<maintenance::PlannedCompaction>) -> Vec<Planned> {
-    plans.into_iter().map(planned_slices).collect()
-}
-
-fn planned_slices(plan: maintenance::PlannedCompaction) -> Planned {
+fn planned_compaction(plan: maintenance::PlannedCompaction) -> PlannedCompaction {
     let slices = plan.slices.into_iter().map(|slice| {
-        let base = slice.base_file.map(|base| (base.name, base.len));
-        let logs = slice.log_files.into_iter().map(|log| (log.name, log.len)).collect();
-        (slice.partition, slice.file_id, base, logs)
+        let (base_file, base_bytes) = slice.base_file.map(|base| (base.name, base.len)).unzip();
+        PlannedSlice {
+            partition: slice.partition,
+            file_id: slice.file_id,
+            base_file,
+            base_bytes: base_bytes.unwrap_or(0),
+            log_bytes: slice.log_files.iter().fold(0, |sum: u64, log| sum.saturating_add(log.len)),
+            log_files: slice.log_files.into_iter().map(|log| log.name).collect(),
+        }
     });
-    (plan.instant.map(|instant| instant.to_string()), slices.collect())
+    PlannedCompaction { instant: plan.instant.map(|instant| instant.to_string()), slices: slices.collect() }
 }

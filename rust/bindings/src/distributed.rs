@@ -12,16 +12,16 @@ use mortice::client::{create_table_for_write, forget_schema as forget};
 use mortice::commit::WriteOperation;
 use mortice::rows::RefusedRows;
 use mortice::transaction::{WriteResult, with_validator};
-use mortice::{Error, ErrorKind, storage};
+use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::arguments::StorageArgument;
+use crate::arguments::{StorageArgument, with_storage};
 use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 use crate::validator::validator as validator_of;
-use crate::write::{CommitOfWrite, commit_of_write};
+use crate::write::{WrittenCommit, commit_of_write};
 
 /// What tasks do next: its name, partitions of the data frames, stages by name, tasks that read keys.
 type StepTuple<'py> = (&'static str, u32, Bound<'py, PyDict>, u32);
@@ -50,9 +50,8 @@ impl DistributedWrite {
         let py = columns.py();
         let columns = ArrowInput::from_python(columns)?.schema();
         let operation = operation_named(py, operation)?;
-        let write = released(py, || {
-            let storage = storage::needed_options(uri, &storage_options)?;
-            Core::plan((uri, &storage), operation, &columns, &options, parallelism)
+        let write = with_storage(py, uri, &storage_options, |storage| {
+            Core::plan((uri, storage), operation, &columns, &options, parallelism)
         })?;
         Ok(Self(Mutex::new(write)))
     }
@@ -78,7 +77,7 @@ impl DistributedWrite {
     }
 
     #[pyo3(signature = (reports, validator=None))]
-    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>, validator: Option<Py<PyAny>>) -> PyResult<CommitOfWrite> {
+    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>, validator: Option<Py<PyAny>>) -> PyResult<WrittenCommit> {
         let validator = validator_of(validator);
         released(py, || {
             let mut write = self.lock();
@@ -135,16 +134,15 @@ pub(crate) fn create_table_by_options(
 ) -> PyResult<bool> {
     let columns = ArrowInput::from_python(columns)?.schema();
     let operation = operation_named(py, operation)?;
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        create_table_for_write((uri, &storage), operation, &columns, &options)
+    with_storage(py, uri, &storage_options, |storage| {
+        create_table_for_write((uri, storage), operation, &columns, &options)
     })
 }
 
 /// Removes the columns of a table that a write has created and not written to.
 #[pyfunction]
 pub(crate) fn forget_schema(py: Python<'_>, uri: &str, storage_options: StorageArgument) -> PyResult<()> {
-    released(py, || forget(uri, &storage::needed_options(uri, &storage_options)?))
+    with_storage(py, uri, &storage_options, |storage| forget(uri, storage))
 }
 
 /// The batches that a task of a stage hands on.
@@ -191,16 +189,14 @@ pub(crate) fn begin_task_insert<'py>(
 ) -> PyResult<(Bound<'py, PyBytes>, Vec<String>)> {
     let columns = ArrowInput::from_python(columns)?.schema();
     let operation = operation_named(py, operation)?;
-    let (state, warnings) = released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        begin_insert((uri, &storage), operation, &columns, &options)
-    })?;
+    let (state, warnings) =
+        with_storage(py, uri, &storage_options, |storage| begin_insert((uri, storage), operation, &columns, &options))?;
     Ok((PyBytes::new(py, &state), warnings))
 }
 
 /// Commits such a write, given its state and the reports of its tasks.
 #[pyfunction]
-pub(crate) fn commit_task_insert(py: Python<'_>, state: &[u8], reports: Vec<Vec<u8>>) -> PyResult<CommitOfWrite> {
+pub(crate) fn commit_task_insert(py: Python<'_>, state: &[u8], reports: Vec<Vec<u8>>) -> PyResult<WrittenCommit> {
     released(py, || {
         let committed = commit_insert(state, &reports)?;
         Ok(commit_of_write(WriteResult { committed, refused: RefusedRows::default(), warnings: Vec::new() }))

@@ -78,19 +78,36 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)?;
     module.add_class::<compact::DistributedCompaction>()?;
     module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
-    module.add_function(wrap_pyfunction!(compact::planned_compactions, module)?)?;
+    module.add_function(wrap_pyfunction!(compact::plan_compact, module)?)?;
     module.add_function(wrap_pyfunction!(compact::log_compact, module)?)?;
     module.add_function(wrap_pyfunction!(metadata::build_metadata, module)?)?;
     module.add_function(wrap_pyfunction!(metadata::service_progress, module)?)?;
-    module.add_function(wrap_pyfunction!(compact::planned_log_compactions, module)?)?;
+    module.add_function(wrap_pyfunction!(compact::plan_log_compact, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::cluster, module)?)?;
-    module.add_function(wrap_pyfunction!(cluster::clustering_preview, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::plan_cluster, module)?)?;
+    add_results(module)?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
+    Ok(())
+}
+
+/// Adds the classes of what writes and services did.
+fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<archive::ArchivedInstant>()?;
+    module.add_class::<archive::ArchiveResult>()?;
+    module.add_class::<clean::Clean>()?;
+    module.add_class::<clean::CleanResult>()?;
+    module.add_class::<cluster::ClusteringGroup>()?;
+    module.add_class::<compact::PlannedCompaction>()?;
+    module.add_class::<compact::PlannedSlice>()?;
+    module.add_class::<compact::ScheduledService>()?;
+    module.add_class::<write::LeftOutRow>()?;
+    module.add_class::<write::WrittenCommit>()?;
+    module.add_class::<write::WrittenFile>()?;
     Ok(())
 }

@@ -5,22 +5,49 @@ use std::collections::BTreeMap;
 use mortice::client::{self};
 use mortice::commit::WriteOperation;
 use mortice::rows::WriteInput;
-use mortice::storage;
 use mortice::transaction::{WriteResult, with_validator};
 use mortice::write::WriteStatus;
 use pyo3::prelude::*;
 
-use crate::arguments::{FilterArgument, StorageArgument, filter};
+use crate::arguments::{FilterArgument, StorageArgument, filter, with_storage};
 use crate::arrow_in::ArrowInput;
-use crate::errors::{raised, released};
+use crate::errors::raised;
 use crate::validator::validator as validator_of;
 
-/// A written file: partition, file id, path, bytes, rows written, inserts, updates, deletes.
-type FileOfCommit = (String, String, Option<String>, u64, u64, u64, u64, u64);
-/// Rows that were left out: their number, and some of them as (key, message).
-type RefusedOfCommit = (u64, Vec<(Option<String>, String)>);
-/// Requested time, completion time, operation, files, rows that were left out, warnings.
-pub(crate) type CommitOfWrite = (String, Option<String>, &'static str, Vec<FileOfCommit>, RefusedOfCommit, Vec<String>);
+/// What a write did to a file group: one file of it.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct WrittenFile {
+    partition: String,
+    file_id: String,
+    path: Option<String>,
+    file_bytes: u64,
+    rows_written: u64,
+    inserts: u64,
+    updates: u64,
+    deletes: u64,
+}
+
+/// A row that was left out.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct LeftOutRow {
+    record_key: Option<String>,
+    message: String,
+}
+
+/// A completed write: files, some of the rows that were left out, their number.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct WrittenCommit {
+    instant: String,
+    completion_time: Option<String>,
+    operation: &'static str,
+    files: Vec<WrittenFile>,
+    errors: Vec<LeftOutRow>,
+    error_count: u64,
+    warnings: Vec<String>,
+}
 
 /// Writes Arrow data to a table, or deletes the keys of it.
 #[pyfunction]
@@ -34,20 +61,19 @@ pub(crate) fn write(
     data: &Bound<'_, PyAny>,
     options: BTreeMap<String, String>,
     validator: Option<Py<PyAny>>,
-) -> PyResult<CommitOfWrite> {
+) -> PyResult<WrittenCommit> {
     let is_in_memory = is_in_memory(data)?;
     let mut rows = ArrowInput::from_python(data)?;
     let validator = validator_of(validator);
     let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
     let operation = WriteOperation::from_option(operation).ok_or_else(|| raised(py, &unknown()))?;
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
+    with_storage(py, uri, &storage_options, |storage| {
         let schema = rows.schema();
         with_validator(validator, || {
             let input = WriteInput { schema, batches: &mut rows, is_in_memory, options: &options };
             let result = match operation {
-                WriteOperation::BulkInsert => client::bulk_insert(uri, &storage, input),
-                _ => client::write(uri, &storage, operation, input),
+                WriteOperation::BulkInsert => client::bulk_insert(uri, storage, input),
+                _ => client::write(uri, storage, operation, input),
             };
             result.map(commit_of_write)
         })
@@ -70,12 +96,11 @@ pub(crate) fn delete_partitions(
     partitions: Vec<String>,
     options: BTreeMap<String, String>,
     validator: Option<Py<PyAny>>,
-) -> PyResult<CommitOfWrite> {
+) -> PyResult<WrittenCommit> {
     let validator = validator_of(validator);
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
+    with_storage(py, uri, &storage_options, |storage| {
         with_validator(validator, || {
-            client::delete_partitions(uri, &storage, &partitions, &options).map(commit_of_write)
+            client::delete_partitions(uri, storage, &partitions, &options).map(commit_of_write)
         })
     })
 }
@@ -90,31 +115,40 @@ pub(crate) fn delete_where(
     filters: FilterArgument<'_>,
     options: BTreeMap<String, String>,
     validator: Option<Py<PyAny>>,
-) -> PyResult<CommitOfWrite> {
+) -> PyResult<WrittenCommit> {
     let filter = filter(py, filters)?;
     let validator = validator_of(validator);
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        with_validator(validator, || client::delete_where(uri, &storage, &filter, &options).map(commit_of_write))
+    with_storage(py, uri, &storage_options, |storage| {
+        with_validator(validator, || client::delete_where(uri, storage, &filter, &options).map(commit_of_write))
     })
 }
 
-/// A commit as a tuple for Python.
-pub(crate) fn commit_of_write(result: WriteResult) -> CommitOfWrite {
+/// A commit as an object for Python.
+pub(crate) fn commit_of_write(result: WriteResult) -> WrittenCommit {
     let WriteResult { committed, refused, warnings } = result;
-    let errors = refused.errors.into_iter().map(|error| (error.record_key, error.message)).collect();
-    (
-        committed.instant.to_string(),
-        committed.completion_time.map(|time| time.to_string()),
-        committed.operation.name(),
-        committed.statuses.iter().map(file_of_commit).collect(),
-        (refused.total, errors),
+    let errors =
+        refused.errors.into_iter().map(|error| LeftOutRow { record_key: error.record_key, message: error.message });
+    WrittenCommit {
+        instant: committed.instant.to_string(),
+        completion_time: committed.completion_time.map(|time| time.to_string()),
+        operation: committed.operation.name(),
+        files: committed.statuses.iter().map(file_of_commit).collect(),
+        errors: errors.collect(),
+        error_count: refused.total,
         warnings,
-    )
+    }
 }
 
-fn file_of_commit(status: &WriteStatus) -> FileOfCommit {
-    let (path, bytes) = status.file.as_ref().map_or((None, 0), |file| (Some(file.path.clone()), file.bytes));
-    let WriteStatus { partition, file_id, writes, inserts, updates, deletes, .. } = status;
-    (partition.clone(), file_id.clone(), path, bytes, *writes, *inserts, *updates, *deletes)
+fn file_of_commit(status: &WriteStatus) -> WrittenFile {
+    let (path, file_bytes) = status.file.as_ref().map_or((None, 0), |file| (Some(file.path.clone()), file.bytes));
+    WrittenFile {
+        partition: status.partition.clone(),
+        file_id: status.file_id.clone(),
+        path,
+        file_bytes,
+        rows_written: status.writes,
+        inserts: status.inserts,
+        updates: status.updates,
+        deletes: status.deletes,
+    }
 }
