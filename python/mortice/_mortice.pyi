@@ -18,15 +18,21 @@ __all__ = [
     "ClusteringGroup",
     "DistributedCompaction",
     "DistributedWrite",
+    "Finding",
     "Follower",
     "LeftOutRow",
     "LogBlock",
     "LogFile",
     "LogWriter",
+    "MetadataResult",
     "PlannedCompaction",
     "PlannedSlice",
     "QueryPlan",
     "RecordBatches",
+    "RepairResult",
+    "RestoreResult",
+    "RollbackResult",
+    "SavepointResult",
     "Scan",
     "ScheduledService",
     "SharedQuery",
@@ -34,6 +40,7 @@ __all__ = [
     "StageBatches",
     "Stream",
     "Table",
+    "VerifyResult",
     "WrittenCommit",
     "WrittenFile",
     "__version__",
@@ -50,6 +57,7 @@ __all__ = [
     "create_table",
     "create_table_by_options",
     "debug_build",
+    "delete_metadata",
     "delete_partitions",
     "delete_savepoint",
     "delete_where",
@@ -630,18 +638,36 @@ def log_compact(
 ) -> ScheduledService:
     """Plans a log compaction, if one is due, and executes what is pending."""
 
+@final
+class MetadataResult:
+    """What was done with a metadata table, or would be."""
+
+    partitions: list[str]
+    """Those that it has afterwards."""
+    added: list[str]
+    dropped: list[str]
+    files: int
+    bytes: int
+    deleted: list[tuple[str, int]]
+    """Deleted files with their bytes."""
+    warnings: list[str]
+
 def build_metadata(
     uri: str,
     storage_options: Mapping[str, Any],
-    indexes: tuple[list[str], list[str]],
-    whole: tuple[bool, bool],
     options: Mapping[str, str],
+    *,
+    add: Sequence[str],
+    drop: Sequence[str],
+    rebuild: bool,
     dry_run: bool,
-) -> tuple[list[str], list[str], list[str], int, int, list[tuple[str, int]], list[str]]:
-    """Changes a metadata table: `indexes` to add and to drop, `whole` is (rebuild, delete).
+) -> MetadataResult:
+    """Builds or changes a metadata table."""
 
-    Returns (partitions afterwards, built, deleted, data files, their bytes, deleted files, warnings).
-    """
+def delete_metadata(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], *, dry_run: bool
+) -> MetadataResult:
+    """Deletes a metadata table."""
 
 def service_progress() -> tuple[int, int]:
     """How much of the service that this process runs is done, and of how much: bytes, files or instants."""
@@ -661,265 +687,93 @@ def write(
 ) -> WrittenCommit:
     """Writes Arrow data to a table, or deletes its keys."""
 
-def rollback(target_instant: str, instant: str) -> LogBlock: ...
-    @property
-    def type(self) -> str:
-        """Hudi's name of the block type: AVRO_DATA_BLOCK, PARQUET_DATA_BLOCK, DELETE_BLOCK or COMMAND_BLOCK."""
-    @property
-    def record_count(self) -> int | None:
-        """The number of records or deleted keys; None for a command block."""
-    def __len__(self) -> int:
-        """The size of the block in the file, in bytes."""
-    def __bytes__(self) -> bytes: ...
+@final
+class RollbackResult:
+    """An instant that was rolled back, or would be. Files have their bytes."""
+
+    instant: str
+    action: str
+    state: str
+    rollback_instant: str | None
+    deleted: list[tuple[str, int]]
+    undone_logs: list[tuple[str, int]]
 
 @final
-class LogWriter:
-    def __new__(
-        cls,
-        folder: str,
-        storage_options: Mapping[str, str],
-        *,
-        file_id: str,
-        instant: str,
-        version: int | None,
-        write_token: str | None,
-        max_file_bytes: int,
-        append: bool,
-    ) -> LogWriter: ...
-    def append(self, blocks: Sequence[LogBlock]) -> list[tuple[str, int, int]]:
-        """Writes blocks. Returns path, offset and length of each."""
-    @property
-    def paths(self) -> list[str]: ...
-    def finish(self) -> None: ...
+class SavepointResult:
+    """A savepoint that was made or deleted, or would be."""
 
-def create_table(
-    uri: str,
-    columns: Any,
-    storage_options: Mapping[str, str],
-    *,
-    name: str,
-    record_key: Sequence[str],
-    partition_by: Sequence[str],
-    ordering: Sequence[str],
-    merge_on_read: bool,
-    version: int,
-    properties: Mapping[str, str],
-) -> None:
-    """Creates a table with the columns of some Arrow data, whose rows are not read."""
-
-def columns_of_table(data: Any, columns: Any, options: Mapping[str, str]) -> list[ArrowBatch]:
-    """Returns Arrow data in the types of the columns of an empty table, where it has columns of their names."""
-
-def row_keys(properties: Mapping[str, str], options: Mapping[str, str], data: Any, key_alone: bool) -> list[ArrowBatch]:
-    """Returns the record keys and partition paths of Arrow data, in a table with these properties."""
-
-def row_partitions(properties: Mapping[str, str], options: Mapping[str, str], data: Any) -> list[ArrowBatch]:
-    """Returns the partition paths of Arrow data, in a table with these properties."""
-
-def selected_rows(data: Any, filters: _Filters) -> list[ArrowBatch]:
-    """Returns which rows of Arrow data filters select, as the only column."""
-
-def merge_rows(
-    older: Any,
-    newer: Any,
-    *,
-    record_key: Sequence[str],
-    properties: Mapping[str, str],
-    semantics: str,
-    schema: str | None,
-    commit_order: Sequence[str],
-    partial: bool,
-    emit_deletes: bool,
-    merger: Any = None,
-) -> tuple[ArrowSchema, list[ArrowBatch]]:
-    """Merges older rows as those of a base file with newer rows as those of its logs, in a table with these properties.
-
-    Both are Arrow data. The result has the columns and types of the older rows. `schema` is an Avro schema that defines the
-    defaults of columns.
-    """
-
-_Validator = Callable[[Table], object] | None
-"""A function of the table as the write would leave it; an exception refuses the commit, which is rolled back."""
-
-_FileOfCommit = tuple[str, str, str | None, int, int, int, int, int]
-"""(partition, file id, path, bytes, rows written, inserts, updates, deletes)"""
-
-_RefusedOfCommit = tuple[int, list[tuple[str | None, str]]]
-"""(number of rows that were left out, some of them as (key, message))"""
-
-_CommitOfWrite = tuple[str, str | None, str, list[_FileOfCommit], _RefusedOfCommit, list[str]]
-"""(requested time, completion time, operation, files, rows that were left out, warnings)"""
-
-_Step = tuple[str, int, dict[str, bytes], int]
-"""(name, partitions of DataFrames, stages by name, tasks that read keys)"""
+    instant: str
+    completion_time: str | None
+    files: dict[str, dict[str, int]]
+    """By partition, with their bytes."""
 
 @final
-class DistributedWrite:
-    """The driver's part of a write whose rows are in other processes."""
+class RestoreResult:
+    """A table that was restored, or would be."""
 
-    def __new__(
-        cls,
-        uri: str,
-        storage_options: Mapping[str, Any],
-        operation: str,
-        columns: Any,
-        options: Mapping[str, str],
-        parallelism: int,
-    ) -> DistributedWrite: ...
-    @property
-    def schema(self) -> ArrowSchema:
-        """The columns that the rows are written as, without meta columns."""
-    @property
-    def warnings(self) -> list[str]:
-        """Sentences on options that have no effect."""
-    def start(self) -> _Step:
-        """The first step: `prepare`."""
-    def next(self, reports: Sequence[bytes]) -> _Step:
-        """The next step (`tag`, `move`, `write` or `commit`), from the reports of the last one."""
-    def commit(self, reports: Sequence[bytes], validator: _Validator = None) -> _CommitOfWrite:
-        """Commits, given the reports of the step `write`. Rolls the write back if it cannot be committed."""
-    def abort(self, reason: str) -> None:
-        """Rolls the write back, if it has begun and not ended."""
+    instant: str
+    restore_instant: str | None
+    undone: list[RollbackResult]
 
 @final
-class StageBatches:
-    """The batches that a task of a stage hands on."""
+class Finding:
+    """One thing that is wrong with a table."""
 
-    def __iter__(self) -> StageBatches: ...
-    def __next__(self) -> ArrowBatch: ...
-
-def run_stage(stage: bytes, task: tuple[int, int, int], batches: Any) -> StageBatches:
-    """Runs one task of a stage: partition, stage and attempt as the engine counts, and the batches that come to it."""
-
-def begin_task_insert(
-    uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
-) -> tuple[bytes, list[str]]:
-    """Begins inserts whose tasks write the rows that they have: each runs the state by `run_stage`.
-
-    Returns the state of the write, and sentences on options that have no effect.
-    """
-
-def commit_task_insert(state: bytes, reports: Sequence[bytes]) -> _CommitOfWrite:
-    """Commits such a write, given the reports of its tasks. Rolls it back if it cannot be committed."""
-
-def abort_task_insert(state: bytes, reason: str) -> None:
-    """Rolls such a write back, unless `commit_task_insert` was called."""
-
-def create_table_by_options(
-    uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
-) -> bool:
-    """Creates the table that a write with these options describes. Returns false if there is one meanwhile."""
-
-def forget_schema(uri: str, storage_options: Mapping[str, Any]) -> None:
-    """Removes the columns of a table that a write has created and not written to."""
-
-_PlannedSlice = tuple[str, str, tuple[str, int] | None, list[tuple[str, int]]]
-"""(partition, file id, base file and log files with their bytes)"""
-
-def compact(
-    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
-) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
-    """Plans a compaction, if one is due, and executes what is pending: (requested time, commits, warnings)."""
+    kind: str
+    path: str
+    message: str
+    bytes: int | None
 
 @final
-class DistributedCompaction:
-    """The driver's part of compactions whose slices are merged in other processes."""
+class VerifyResult:
+    """What a verification found."""
 
-    def __new__(
-        cls,
-        uri: str,
-        storage_options: Mapping[str, Any],
-        options: Mapping[str, str],
-        into_logs: bool,
-        parallelism: int,
-    ) -> DistributedCompaction: ...
-    @property
-    def warnings(self) -> list[str]:
-        """Sentences on options that have no effect."""
-    def schedule(self) -> str | None:
-        """Plans a compaction, if one is due."""
-    def find_pending(self) -> int:
-        """Looks for pending compactions. Returns their number."""
-    def begin_next(self) -> tuple[bytes, int] | None:
-        """Begins the next pending compaction: (stage, tasks)."""
-    def commit(self, reports: Sequence[bytes]) -> _CommitOfWrite:
-        """Completes the compaction that was begun."""
-    def abort(self, reason: str) -> None:
-        """Undoes what was begun; the compaction stays pending."""
+    findings: list[Finding]
+    pending: list[str]
+    files: int
+    bytes: int
+    rows: int | None
 
-def planned_compactions(
-    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
-) -> list[tuple[str | None, list[_PlannedSlice]]]:
-    """What `compact` would do: (requested time, slices) of each compaction."""
+@final
+class RepairResult:
+    """What was repaired, and what is wrong besides."""
 
-def log_compact(
-    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
-) -> tuple[str | None, list[_CommitOfWrite], list[str]]:
-    """Plans a log compaction, if one is due, and executes what is pending: (requested time, commits, warnings)."""
-
-def build_metadata(
-    uri: str,
-    storage_options: Mapping[str, Any],
-    indexes: tuple[list[str], list[str]],
-    whole: tuple[bool, bool],
-    options: Mapping[str, str],
-    dry_run: bool,
-) -> tuple[list[str], list[str], list[str], int, int, list[tuple[str, int]], list[str]]:
-    """Changes a metadata table: `indexes` to add and to drop, `whole` is (rebuild, delete).
-
-    Returns (partitions afterwards, built, deleted, data files, their bytes, deleted files, warnings).
-    """
-
-def service_progress() -> tuple[int, int]:
-    """How much of the service that this process runs is done, and of how much: bytes, files or instants."""
-
-def planned_log_compactions(
-    uri: str, storage_options: Mapping[str, Any], schedule: bool, run: bool, options: Mapping[str, str]
-) -> list[tuple[str | None, list[_PlannedSlice]]]:
-    """What `log_compact` would do: (requested time, slices) of each log compaction."""
-
-def write(
-    uri: str,
-    storage_options: Mapping[str, Any],
-    operation: str,
-    data: Any,
-    options: Mapping[str, str],
-    validator: _Validator = None,
-) -> _CommitOfWrite:
-    """Writes Arrow data to a table, or deletes its keys."""
+    repaired: list[Finding]
+    left: list[Finding]
 
 def rollback(
     uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
-) -> tuple[str, str, str, str | None, list[tuple[str, int]], list[tuple[str, int]]]:
+) -> RollbackResult:
     """Rolls an instant back."""
 
 def restore(
     uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
-) -> tuple[str, str | None, list[tuple[str, str, str, str | None, list[tuple[str, int]], list[tuple[str, int]]]]]:
+) -> RestoreResult:
     """Restores a table."""
 
 def verify(
-    uri: str, storage_options: Mapping[str, Any], checks: tuple[bool, bool, bool]
-) -> tuple[list[tuple[str, str, str, int | None]], list[str], int, int, int | None]:
+    uri: str, storage_options: Mapping[str, Any], *, contents: bool, keys: bool, global_keys: bool
+) -> VerifyResult:
     """Verifies a table: contents, keys within partitions, keys of the whole table."""
 
-def repair(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
-) -> tuple[list[tuple[str, str, str, int | None]], list[tuple[str, str, str, int | None]]]:
+def repair(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool) -> RepairResult:
     """Repairs a table."""
 
 def create_savepoint(
     uri: str,
     storage_options: Mapping[str, Any],
-    savepoint: tuple[str, str, str],
+    instant: str,
     options: Mapping[str, str],
+    *,
+    user: str,
+    comment: str,
     dry_run: bool,
-) -> tuple[str, str | None, dict[str, dict[str, int]]]:
-    """Makes a savepoint: (requested time, completion time, files by partition, with their bytes)."""
+) -> SavepointResult:
+    """Makes a savepoint."""
 
 def delete_savepoint(
     uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
-) -> tuple[str, str | None, dict[str, dict[str, int]]]:
+) -> SavepointResult:
     """Deletes a savepoint, which is returned as by `create_savepoint`."""
 
 def delete_partitions(

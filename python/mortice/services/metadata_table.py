@@ -56,8 +56,16 @@ def build_metadata(
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
-    whole = (checked_bool("rebuild", rebuild), False)
-    return _built(uri, storage_options, (_names("add", add), _names("drop", drop)), whole, options, dry_run)
+    done = _mortice.build_metadata(
+        uri,
+        storage_options,
+        checked_options(options),
+        add=_names("add", add),
+        drop=_names("drop", drop),
+        rebuild=checked_bool("rebuild", rebuild),
+        dry_run=dry_run,
+    )
+    return _result(done)
 
 
 def delete_metadata(
@@ -74,22 +82,19 @@ def delete_metadata(
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
-    return _built(uri, storage_options, ([], []), (False, True), options, dry_run)
+    return _result(_mortice.delete_metadata(uri, storage_options, checked_options(options), dry_run=dry_run))
 
 
-def _built(  # noqa: PLR0917 — those of the native function
-    uri: str,
-    storage_options: Mapping[str, Any],
-    indexes: tuple[list[str], list[str]],
-    whole: tuple[bool, bool],
-    options: Mapping[str, Any] | None,
-    dry_run: bool,
-) -> MetadataResult:
-    checked = checked_options(options)
-    built = _mortice.build_metadata(uri, storage_options, indexes, whole, checked, checked_bool("dry_run", dry_run))
-    partitions, added, dropped, files, size, deleted, warned = built
-    warn_of(warned, stacklevel=5)
-    return MetadataResult(partitions, added, dropped, files, size, deleted)
+def _result(done: _mortice.MetadataResult) -> MetadataResult:
+    warn_of(done.warnings, stacklevel=5)
+    return MetadataResult(
+        partitions=done.partitions,
+        added=done.added,
+        dropped=done.dropped,
+        files=done.files,
+        bytes=done.bytes,
+        deleted=done.deleted,
+    )
 
 
 def _names(argument: str, names: Sequence[str]) -> list[str]:

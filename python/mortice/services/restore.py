@@ -88,7 +88,7 @@ def rollback(
         MorticeError: The subclass that says what is wrong.
     """
     given = checked_options(options)
-    return RollbackResult(*_mortice.rollback(uri, storage_options, requested_time(instant), given, dry_run))
+    return _undone(_mortice.rollback(uri, storage_options, requested_time(instant), given, dry_run))
 
 
 def restore(
@@ -106,17 +106,18 @@ def restore(
     Raises as `rollback`.
     """
     given = checked_options(options)
-    kept, restore_instant, undone = _mortice.restore(uri, storage_options, requested_time(instant), given, dry_run)
-    return RestoreResult(kept, restore_instant, [RollbackResult(*one) for one in undone])
+    done = _mortice.restore(uri, storage_options, requested_time(instant), given, dry_run)
+    return RestoreResult(done.instant, done.restore_instant, [_undone(one) for one in done.undone])
 
 
 def create_savepoint(
     uri: str,
     storage_options: Mapping[str, Any],
     instant: str,
-    note: tuple[str, str],
     options: Mapping[str, Any] | None,
     *,
+    comment: str = "",
+    user: str = "",
     dry_run: bool,
 ) -> SavepointResult:
     """Makes a savepoint of a completed write of the table at `uri`.
@@ -125,18 +126,20 @@ def create_savepoint(
         uri: The table's base path.
         storage_options: Options of the storage, checked.
         instant: The requested time of the write.
-        note: The user, and a comment.
         options: Options by Hudi's names.
+        comment: What it is for.
+        user: Who makes it.
         dry_run: True changes nothing.
 
     Raises as `rollback`.
     """
-    if not all(isinstance(text, str) for text in note):
-        raise InvalidArgumentError(f"user and comment must be strings, got {note!r}")
+    if not isinstance(user, str) or not isinstance(comment, str):
+        raise InvalidArgumentError(f"user and comment must be strings, got {(user, comment)!r}")
     given = checked_options(options)
-    return SavepointResult(
-        *_mortice.create_savepoint(uri, storage_options, (requested_time(instant), *note), given, dry_run)
+    done = _mortice.create_savepoint(
+        uri, storage_options, requested_time(instant), given, user=user, comment=comment, dry_run=dry_run
     )
+    return SavepointResult(done.instant, done.completion_time, done.files)
 
 
 def delete_savepoint(
@@ -157,7 +160,8 @@ def delete_savepoint(
     Raises as `rollback`.
     """
     given = checked_options(options)
-    return SavepointResult(*_mortice.delete_savepoint(uri, storage_options, requested_time(instant), given, dry_run))
+    done = _mortice.delete_savepoint(uri, storage_options, requested_time(instant), given, dry_run)
+    return SavepointResult(done.instant, done.completion_time, done.files)
 
 
 def requested_time(instant: str) -> str:
@@ -165,3 +169,14 @@ def requested_time(instant: str) -> str:
     if not isinstance(instant, str):
         raise InvalidArgumentError(f"instant must be a requested time, such as '20240101120000000', got {instant!r}")
     return instant
+
+
+def _undone(done: _mortice.RollbackResult) -> RollbackResult:
+    return RollbackResult(
+        instant=done.instant,
+        action=done.action,
+        state=done.state,
+        rollback_instant=done.rollback_instant,
+        deleted=done.deleted,
+        undone_logs=done.undone_logs,
+    )

@@ -197,14 +197,14 @@ class TableServices(TableBase):
             FileCleanedError: Its files may have been cleaned.
         """
         done = restores.create_savepoint(
-            self.uri, self._storage_options, instant, (user, comment), options, dry_run=False
+            self.uri, self._storage_options, instant, options, comment=comment, user=user, dry_run=False
         )
         self.refresh()
         return done
 
     def plan_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.SavepointResult:
         """Returns the files that `savepoint` would keep."""
-        return restores.create_savepoint(self.uri, self._storage_options, instant, ("", ""), options, dry_run=True)
+        return restores.create_savepoint(self.uri, self._storage_options, instant, options, dry_run=True)
 
     def delete_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.SavepointResult:
         """Deletes a savepoint. Its files stay until they are cleaned.

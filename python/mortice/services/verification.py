@@ -78,8 +78,8 @@ def verify(
     Raises:
         MorticeError: The table cannot be opened or listed.
     """
-    found, pending, files, size, rows = _mortice.verify(uri, storage_options, (contents, keys, global_keys))
-    return VerifyResult([Finding(*one) for one in found], pending, files, size, rows)
+    done = _mortice.verify(uri, storage_options, contents=contents, keys=keys, global_keys=global_keys)
+    return VerifyResult(_findings(done.findings), done.pending, done.files, done.bytes, done.rows)
 
 
 def repair(
@@ -96,5 +96,9 @@ def repair(
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
-    repaired, left = _mortice.repair(uri, storage_options, checked_options(options), dry_run)
-    return RepairResult([Finding(*one) for one in repaired], [Finding(*one) for one in left])
+    done = _mortice.repair(uri, storage_options, checked_options(options), dry_run)
+    return RepairResult(_findings(done.repaired), _findings(done.left))
+
+
+def _findings(found: list[_mortice.Finding]) -> list[Finding]:
+    return [Finding(one.kind, one.path, one.message, one.bytes) for one in found]

@@ -81,6 +81,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compact::plan_compact, module)?)?;
     module.add_function(wrap_pyfunction!(compact::log_compact, module)?)?;
     module.add_function(wrap_pyfunction!(metadata::build_metadata, module)?)?;
+    module.add_function(wrap_pyfunction!(metadata::delete_metadata, module)?)?;
     module.add_function(wrap_pyfunction!(metadata::service_progress, module)?)?;
     module.add_function(wrap_pyfunction!(compact::plan_log_compact, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
@@ -106,6 +107,13 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compact::PlannedCompaction>()?;
     module.add_class::<compact::PlannedSlice>()?;
     module.add_class::<compact::ScheduledService>()?;
+    module.add_class::<metadata::MetadataResult>()?;
+    module.add_class::<restore::RestoreResult>()?;
+    module.add_class::<restore::RollbackResult>()?;
+    module.add_class::<restore::SavepointResult>()?;
+    module.add_class::<verify::Finding>()?;
+    module.add_class::<verify::RepairResult>()?;
+    module.add_class::<verify::VerifyResult>()?;
     module.add_class::<write::LeftOutRow>()?;
     module.add_class::<write::WrittenCommit>()?;
     module.add_class::<write::WrittenFile>()?;

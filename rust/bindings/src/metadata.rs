@@ -3,40 +3,69 @@
 use std::collections::BTreeMap;
 
 use mortice::maintenance::{self, BuiltMetadata, MetadataRequest};
-use mortice::storage;
 use pyo3::prelude::*;
 
-use crate::arguments::StorageArgument;
-use crate::errors::released;
+use crate::arguments::{StorageArgument, with_storage};
 
-/// Partitions afterwards, those that were built and deleted, the table's data files and their bytes, deleted files with
-/// their bytes, warnings.
-type Built = (Vec<String>, Vec<String>, Vec<String>, u64, u64, Vec<(String, u64)>, Vec<String>);
+/// What was done with a metadata table, or would be: its partitions afterwards, those that were built and deleted, the
+/// data files of the table, deleted files with their bytes.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct MetadataResult {
+    partitions: Vec<String>,
+    added: Vec<String>,
+    dropped: Vec<String>,
+    files: u64,
+    bytes: u64,
+    deleted: Vec<(String, u64)>,
+    warnings: Vec<String>,
+}
 
-/// Changes the metadata table of a table, or says what would be done: `indexes` are those to add and to drop; `whole`
-/// is whether it is built again, and whether it is deleted.
+/// Changes the metadata table of a table, or says what would be done.
 #[pyfunction]
+#[pyo3(signature = (uri, storage_options, options, *, add, drop, rebuild, dry_run))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn build_metadata(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
-    indexes: (Vec<String>, Vec<String>),
-    whole: (bool, bool),
+    options: BTreeMap<String, String>,
+    add: Vec<String>,
+    drop: Vec<String>,
+    rebuild: bool,
+    dry_run: bool,
+) -> PyResult<MetadataResult> {
+    let request = MetadataRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
+    with_storage(py, uri, &storage_options, |storage| changed(uri, storage, &request, &options, dry_run))
+}
+
+/// Deletes the metadata table of a table, or says what would be deleted.
+#[pyfunction]
+#[pyo3(signature = (uri, storage_options, options, *, dry_run))]
+pub(crate) fn delete_metadata(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
     options: BTreeMap<String, String>,
     dry_run: bool,
-) -> PyResult<Built> {
-    let ((added, dropped), (rebuilds, deletes)) = (indexes, whole);
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        let request = MetadataRequest { added, dropped, rebuilds, deletes };
-        let built = match dry_run {
-            true => maintenance::planned_metadata(uri, &storage, &request, &options)?,
-            false => maintenance::build_metadata(uri, &storage, &request, &options)?,
-        };
-        let BuiltMetadata { partitions, added, dropped, files, bytes, deleted, warnings } = built;
-        Ok((partitions, added, dropped, files, bytes, deleted, warnings))
-    })
+) -> PyResult<MetadataResult> {
+    let request = MetadataRequest { added: Vec::new(), dropped: Vec::new(), rebuilds: false, deletes: true };
+    with_storage(py, uri, &storage_options, |storage| changed(uri, storage, &request, &options, dry_run))
+}
+
+fn changed(
+    uri: &str,
+    storage: &StorageArgument,
+    request: &MetadataRequest,
+    options: &BTreeMap<String, String>,
+    dry_run: bool,
+) -> mortice::Result<MetadataResult> {
+    let built = match dry_run {
+        true => maintenance::planned_metadata(uri, storage, request, options)?,
+        false => maintenance::build_metadata(uri, storage, request, options)?,
+    };
+    let BuiltMetadata { partitions, added, dropped, files, bytes, deleted, warnings } = built;
+    Ok(MetadataResult { partitions, added, dropped, files, bytes, deleted, warnings })
 }
 
 /// How much of the service that this process runs is done, and of how much.

@@ -3,20 +3,39 @@
 use std::collections::BTreeMap;
 
 use mortice::maintenance::{self, CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant};
-use mortice::storage;
 use pyo3::prelude::*;
 
-use crate::arguments::StorageArgument;
-use crate::errors::released;
+use crate::arguments::{StorageArgument, with_storage};
 
-/// Paths with bytes.
-type Files = Vec<(String, u64)>;
-/// Requested time, action, state, requested time of the rollback, deleted files, logs with rollback blocks behind them.
-type UndoneOfRollback = (String, &'static str, &'static str, Option<String>, Files, Files);
-/// Requested time, requested time of the restore, the instants that were undone.
-type RestoreOfTable = (String, Option<String>, Vec<UndoneOfRollback>);
-/// Requested time, completion time, files by partition, with their bytes.
-type SavepointOfTable = (String, Option<String>, BTreeMap<String, BTreeMap<String, u64>>);
+/// An instant that was rolled back, or would be. Files have their bytes.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct RollbackResult {
+    instant: String,
+    action: &'static str,
+    state: &'static str,
+    rollback_instant: Option<String>,
+    deleted: Vec<(String, u64)>,
+    undone_logs: Vec<(String, u64)>,
+}
+
+/// A savepoint that was made or deleted, or would be: its files by partition, with their bytes.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct SavepointResult {
+    instant: String,
+    completion_time: Option<String>,
+    files: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+/// A table that was restored, or would be.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct RestoreResult {
+    instant: String,
+    restore_instant: Option<String>,
+    undone: Vec<RollbackResult>,
+}
 
 /// Rolls an instant back.
 #[pyfunction]
@@ -27,29 +46,29 @@ pub(crate) fn rollback(
     instant: &str,
     options: BTreeMap<String, String>,
     dry_run: bool,
-) -> PyResult<UndoneOfRollback> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        maintenance::rollback(uri, &storage, instant, &options, dry_run).map(undone)
+) -> PyResult<RollbackResult> {
+    with_storage(py, uri, &storage_options, |storage| {
+        maintenance::rollback(uri, storage, instant, &options, dry_run).map(undone)
     })
 }
 
-/// Makes a savepoint: the instant, the user and the comment.
+/// Makes a savepoint.
 #[pyfunction]
+#[pyo3(signature = (uri, storage_options, instant, options, *, user, comment, dry_run))]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn create_savepoint(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
-    savepoint: (String, String, String),
+    instant: &str,
     options: BTreeMap<String, String>,
+    user: String,
+    comment: String,
     dry_run: bool,
-) -> PyResult<SavepointOfTable> {
-    let (instant, user, comment) = savepoint;
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
+) -> PyResult<SavepointResult> {
+    with_storage(py, uri, &storage_options, |storage| {
         let note = SavepointNote { user, comment };
-        let made = maintenance::create_savepoint(uri, &storage, &instant, &note, (&options, dry_run))?;
-        Ok(savepoint_of(made))
+        maintenance::create_savepoint(uri, storage, instant, &note, (&options, dry_run)).map(savepoint_of)
     })
 }
 
@@ -62,16 +81,10 @@ pub(crate) fn delete_savepoint(
     instant: &str,
     options: BTreeMap<String, String>,
     dry_run: bool,
-) -> PyResult<SavepointOfTable> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        maintenance::delete_savepoint(uri, &storage, instant, &options, dry_run).map(savepoint_of)
+) -> PyResult<SavepointResult> {
+    with_storage(py, uri, &storage_options, |storage| {
+        maintenance::delete_savepoint(uri, storage, instant, &options, dry_run).map(savepoint_of)
     })
-}
-
-fn savepoint_of(savepoint: CreatedSavepoint) -> SavepointOfTable {
-    let completed = savepoint.completion_time.map(|time| time.to_string());
-    (savepoint.instant.to_string(), completed, savepoint.files)
 }
 
 /// Restores a table.
@@ -83,23 +96,33 @@ pub(crate) fn restore(
     instant: &str,
     options: BTreeMap<String, String>,
     dry_run: bool,
-) -> PyResult<RestoreOfTable> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
+) -> PyResult<RestoreResult> {
+    with_storage(py, uri, &storage_options, |storage| {
         let RestoredTable { instant, restore, undone: all } =
-            maintenance::restore(uri, &storage, instant, &options, dry_run)?;
-        Ok((instant.to_string(), restore.map(|time| time.to_string()), all.into_iter().map(undone).collect()))
+            maintenance::restore(uri, storage, instant, &options, dry_run)?;
+        Ok(RestoreResult {
+            instant: instant.to_string(),
+            restore_instant: restore.map(|time| time.to_string()),
+            undone: all.into_iter().map(undone).collect(),
+        })
     })
 }
 
-/// An instant that was undone, as a tuple for Python.
-fn undone(instant: UndoneInstant) -> UndoneOfRollback {
-    (
-        instant.instant.to_string(),
-        instant.action.name(),
-        instant.state.name(),
-        instant.rollback.map(|time| time.to_string()),
-        instant.deleted,
-        instant.undone_logs,
-    )
+fn savepoint_of(savepoint: CreatedSavepoint) -> SavepointResult {
+    SavepointResult {
+        instant: savepoint.instant.to_string(),
+        completion_time: savepoint.completion_time.map(|time| time.to_string()),
+        files: savepoint.files,
+    }
+}
+
+fn undone(instant: UndoneInstant) -> RollbackResult {
+    RollbackResult {
+        instant: instant.instant.to_string(),
+        action: instant.action.name(),
+        state: instant.state.name(),
+        rollback_instant: instant.rollback.map(|time| time.to_string()),
+        deleted: instant.deleted,
+        undone_logs: instant.undone_logs,
+    }
 }

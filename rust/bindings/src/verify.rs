@@ -2,37 +2,59 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance::{self, Finding, RepairResult, VerifyOptions, VerifyReport};
-use mortice::storage;
+use mortice::maintenance::{self, VerifyOptions, VerifyReport};
 use pyo3::prelude::*;
 
-use crate::arguments::StorageArgument;
-use crate::errors::released;
+use crate::arguments::{StorageArgument, with_storage};
 
-/// Kind, path, message, bytes.
-type FindingOfTable = (&'static str, String, String, Option<u64>);
-/// Findings, pending writes, files, bytes, rows.
-type ReportOfTable = (Vec<FindingOfTable>, Vec<String>, u64, u64, Option<u64>);
+/// One thing that is wrong with a table.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct Finding {
+    kind: &'static str,
+    path: String,
+    message: String,
+    bytes: Option<u64>,
+}
 
-/// Verifies a table: `checks` are contents, keys within partitions, keys of the whole table.
+/// What a verification found.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct VerifyResult {
+    findings: Vec<Finding>,
+    pending: Vec<String>,
+    files: u64,
+    bytes: u64,
+    rows: Option<u64>,
+}
+
+/// What was repaired, and what is wrong besides.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct RepairResult {
+    repaired: Vec<Finding>,
+    left: Vec<Finding>,
+}
+
+/// Verifies a table.
 #[pyfunction]
+#[pyo3(signature = (uri, storage_options, *, contents, keys, global_keys))]
 pub(crate) fn verify(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
-    checks: (bool, bool, bool),
-) -> PyResult<ReportOfTable> {
-    let (contents, keys, global_keys) = checks;
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
+    contents: bool,
+    keys: bool,
+    global_keys: bool,
+) -> PyResult<VerifyResult> {
+    with_storage(py, uri, &storage_options, |storage| {
         let options = VerifyOptions { contents, keys, global_keys };
-        let VerifyReport { findings: found, pending, files, bytes, rows } =
-            maintenance::verify(uri, &storage, options)?;
-        Ok((findings(found), pending, files, bytes, rows))
+        let VerifyReport { findings: found, pending, files, bytes, rows } = maintenance::verify(uri, storage, options)?;
+        Ok(VerifyResult { findings: findings(found), pending, files, bytes, rows })
     })
 }
 
-/// Repairs a table. Returns what was repaired, and what is left.
+/// Repairs a table.
 #[pyfunction]
 pub(crate) fn repair(
     py: Python<'_>,
@@ -40,14 +62,19 @@ pub(crate) fn repair(
     storage_options: StorageArgument,
     options: BTreeMap<String, String>,
     dry_run: bool,
-) -> PyResult<(Vec<FindingOfTable>, Vec<FindingOfTable>)> {
-    released(py, || {
-        let storage = storage::needed_options(uri, &storage_options)?;
-        let RepairResult { repaired, left } = maintenance::repair(uri, &storage, &options, dry_run)?;
-        Ok((findings(repaired), findings(left)))
+) -> PyResult<RepairResult> {
+    with_storage(py, uri, &storage_options, |storage| {
+        let maintenance::RepairResult { repaired, left } = maintenance::repair(uri, storage, &options, dry_run)?;
+        Ok(RepairResult { repaired: findings(repaired), left: findings(left) })
     })
 }
 
-fn findings(found: Vec<Finding>) -> Vec<FindingOfTable> {
-    found.into_iter().map(|one| (one.kind.name(), one.path, one.message, one.bytes)).collect()
+fn findings(found: Vec<maintenance::Finding>) -> Vec<Finding> {
+    let finding = |one: maintenance::Finding| Finding {
+        kind: one.kind.name(),
+        path: one.path,
+        message: one.message,
+        bytes: one.bytes,
+    };
+    found.into_iter().map(finding).collect()
 }
