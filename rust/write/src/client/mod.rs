@@ -9,6 +9,7 @@
 //! | `replaced_groups` | file groups that a write replaces |
 //! | `delete_partitions` | deletes partitions |
 //! | `delete_where` | deletes the rows that a filter selects |
+//! | `merge_into/` | SQL's `MERGE INTO` |
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
@@ -19,6 +20,7 @@ mod create_for_write;
 mod delete_partitions;
 mod delete_where;
 pub mod distributed;
+mod merge_into;
 mod pending_clustering;
 mod profile;
 mod read_state;
@@ -30,6 +32,8 @@ pub use bulk_insert::bulk_insert;
 pub use create_for_write::{create_table_for_write, forget_schema};
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
+pub use merge_into::{MergeClauses, MergePlan, NotMatched};
+pub use read_state::MergeSource;
 pub use write::write;
 
 #[cfg(test)]

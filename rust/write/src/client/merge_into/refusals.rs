@@ -1,0 +1,90 @@
+//! Tables and options that cannot be merged into.
+
+use std::collections::BTreeMap;
+
+use arrow_schema::Schema;
+
+use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
+use mortice_merge::config::MergeMode;
+use mortice_table::plan::OpenTable;
+
+/// Options by which rows of a write are left out or dropped: a merge would not do what its clauses say.
+const REFUSED_OPTIONS: [&str; 3] = [
+    "hoodie.datasource.insert.dup.policy",
+    "hoodie.datasource.write.insert.drop.duplicates",
+    "hoodie.write.ignore.failed",
+];
+/// Key generators by whose paths a row is not found again from the values that queries return.
+const REFUSED_GENERATORS: [&str; 2] = ["timestamp", "custom"];
+
+/// Makes sure that a merge into a table does what SQL says.
+///
+/// # Errors
+/// `Unsupported`, with what is not, and the remedy.
+pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &BTreeMap<String, String>) -> Result<()> {
+    let config = &table.config;
+    let mut generators = config.properties.iter().filter(|(name, _)| name.starts_with("hoodie.table.keygen"));
+    let is_refused = |value: &str| REFUSED_GENERATORS.iter().any(|name| value.to_ascii_lowercase().contains(name));
+    let mut fields = config.record_key_fields.iter().chain(&config.partition_fields);
+    let is_set = |name: &&&str| options.get(**name).is_some_and(|value| !["none", "false"].contains(&value.as_str()));
+    let what = if config.record_key_fields.is_empty() {
+        "a table whose keys are generated".to_owned()
+    } else if generators.any(|(_, value)| is_refused(value)) {
+        "a table of a timestamp or custom key generator".to_owned()
+    } else if fields.any(|name| name.contains('.')) {
+        "a table whose keys are fields of structs".to_owned()
+    } else if columns.fields().find(meta_columns::PARTITION_PATH).is_none() {
+        "a table without meta columns".to_owned()
+    } else if matches!(table.merge.mode, MergeMode::Custom(_)) {
+        format!("a table that merges by {}", table.merge.custom().unwrap_or("a class of its own"))
+    } else if config.properties.get("hoodie.table.partial.update.mode").is_some() {
+        "a table that merges rows field by field".to_owned()
+    } else if let Some(name) = REFUSED_OPTIONS.iter().find(is_set) {
+        format!("the option {name}")
+    } else {
+        return Ok(());
+    };
+    let message = format!("merge_into with {what}; read the rows, change them, and upsert them");
+    Err(Error::unsupported(message).in_file(&table.uri))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{TestTable, options};
+    use super::*;
+
+    fn refused(table: &TestTable, given: &[(&str, &str)]) -> String {
+        let open = table.open();
+        let columns = open.schema_at(None).unwrap().1;
+        check_table(&open, &columns, &options(given)).map_or_else(|error| error.text(), |()| String::new())
+    }
+
+    #[test]
+    fn tables_without_rules_of_sql_are_refused() {
+        let with = |properties: &[(&str, &str)]| refused(&TestTable::with_properties(properties), &[]);
+        assert_eq!(with(&[]), "");
+        assert!(
+            with(&[("hoodie.table.keygenerator.type", "CUSTOM")]).contains("custom key generator"),
+            "{}",
+            with(&[("hoodie.table.keygenerator.type", "CUSTOM")])
+        );
+        assert!(with(&[("hoodie.record.merge.mode", "CUSTOM"), PAYLOAD]).contains("org.example.Payload"));
+        assert!(with(&[("hoodie.table.partial.update.mode", "IGNORE_DEFAULTS")]).contains("field by field"));
+        assert!(with(&[("hoodie.populate.meta.fields", "false")]).contains("without meta columns"));
+        assert!(with(&[("hoodie.table.recordkey.fields", "")]).contains("keys are generated"));
+        assert!(with(&[("hoodie.table.recordkey.fields", "id.x")]).contains("fields of structs"));
+    }
+
+    const PAYLOAD: (&str, &str) = ("hoodie.compaction.payload.class", "org.example.Payload");
+
+    #[test]
+    fn options_that_leave_rows_out_are_refused_if_they_are_set() {
+        let table = TestTable::new();
+        for name in REFUSED_OPTIONS {
+            assert!(refused(&table, &[(name, "true")]).contains(name));
+            assert_eq!(refused(&table, &[(name, "none")]), "");
+            assert_eq!(refused(&table, &[(name, "false")]), "");
+        }
+    }
+}
