@@ -91,12 +91,13 @@ impl<'a> IncomingKeys<'a> {
     }
 
     /// What keys of a partition's files are looked up by; none if no row is of that partition.
-    pub(super) fn partition(&self, partition: &str) -> Option<u32> {
+    #[must_use]
+    pub fn partition(&self, partition: &str) -> Option<u32> {
         if self.is_global { Some(0) } else { self.partitions.get(partition).copied() }
     }
 
     /// The rows of a key, in order.
-    pub(super) fn rows(&self, partition: u32, key: &str) -> impl Iterator<Item = u32> {
+    pub fn rows(&self, partition: u32, key: &str) -> impl Iterator<Item = u32> {
         self.rows_of(partition, key, self.hash(partition, key))
     }
 

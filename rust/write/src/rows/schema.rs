@@ -129,10 +129,10 @@ fn own_columns(table: &OpenTable) -> Result<Option<(Schema, bool)>> {
 
 /// A column of rows that is not written: whether a row deletes its key, with any ordering value. So one commit has updates and
 /// deletes, and the table needs no column for it.
-pub(crate) const DELETES_KEY: &str = "_mortice_deletes_key";
+pub const DELETES_KEY: &str = "_mortice_deletes_key";
 
 /// Another one: whether a row is a stored row in which a merge has changed some columns.
-pub(crate) const UPDATES_KEY: &str = "_mortice_updates_key";
+pub const UPDATES_KEY: &str = "_mortice_updates_key";
 
 /// Another one: the number of the output that a user-defined partitioner of a bulk insert has chosen for a row.
 pub(crate) const OUTPUT: &str = "_mortice_output";

@@ -15,13 +15,30 @@
 //! | `spelling` | names of columns, where case is ignored |
 //! | `refusals` | tables and options that cannot be merged into |
 //! | `plan` | the clauses, resolved against the table and the columns of the rows |
+//! | `table_types` | rows in the table's types |
+//! | `given_keys` | keys and partition paths of rows, without the table |
+//! | `keyed_rows` | those of given rows, by the columns that match |
+//! | `key_text` | the key of a row, for messages |
+//! | `repeated_keys` | several rows of one key |
+//! | `stored_rows` | the stored rows of keys |
+//! | `matching` | which given row matches which stored row |
+//! | `selected_rows` | which rows a filter selects |
 
 mod clauses;
+mod given_keys;
+mod key_text;
+mod keyed_rows;
+mod matching;
 mod plan;
 mod refusals;
+mod repeated_keys;
+mod selected_rows;
 mod spelling;
+mod stored_rows;
+mod table_types;
 #[cfg(test)]
 mod testing;
 
 pub use clauses::{MergeClauses, NotMatched};
+pub use keyed_rows::{KEY_COLUMN, PATH_COLUMN};
 pub use plan::MergePlan;
