@@ -32,7 +32,10 @@ pub use bulk_insert::bulk_insert;
 pub use create_for_write::{create_table_for_write, forget_schema};
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
-pub use merge_into::{KEY_COLUMN, MergeClauses, MergePlan, NotMatched, PATH_COLUMN};
+pub use merge_into::{
+    DELETES_COLUMN, GIVEN_PREFIX, JoinedRows, KEY_COLUMN, MATCHED_COLUMN, MergeClauses, MergePlan, NotMatched,
+    PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN,
+};
 pub use read_state::MergeSource;
 pub use write::write;
 

@@ -22,17 +22,29 @@
 //! | `repeated_keys` | several rows of one key |
 //! | `stored_rows` | the stored rows of keys |
 //! | `matching` | which given row matches which stored row |
+//! | `partitions` | stored rows whose paths do not say the values of their partition columns |
 //! | `selected_rows` | which rows a filter selects |
+//! | `ordering` | updates that readers would not show |
+//! | `shadowed` | inserts that readers would not show |
+//! | `joined_rows` | rows to write, of given rows beside stored ones |
+//! | `joined_columns` | such rows of another engine, as one batch |
+//! | `merged_rows` | rows to write, of all given rows |
 
 mod clauses;
 mod given_keys;
+mod joined_columns;
+mod joined_rows;
 mod key_text;
 mod keyed_rows;
 mod matching;
+mod merged_rows;
+mod ordering;
+mod partitions;
 mod plan;
 mod refusals;
 mod repeated_keys;
 mod selected_rows;
+mod shadowed;
 mod spelling;
 mod stored_rows;
 mod table_types;
@@ -40,5 +52,7 @@ mod table_types;
 mod testing;
 
 pub use clauses::{MergeClauses, NotMatched};
+pub use joined_columns::{GIVEN_PREFIX, MATCHED_COLUMN, STORED_PREFIX};
+pub use joined_rows::{DELETES_COLUMN, JoinedRows, UPDATES_COLUMN};
 pub use keyed_rows::{KEY_COLUMN, PATH_COLUMN};
 pub use plan::MergePlan;
