@@ -20,6 +20,7 @@ use crate::arguments::{StorageArgument, with_storage};
 use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
+use crate::merge_into::MergePlan;
 use crate::validator::validator as validator_of;
 use crate::write::{WrittenCommit, commit_of_write};
 
@@ -39,6 +40,8 @@ impl DistributedWrite {
 #[pymethods]
 impl DistributedWrite {
     #[new]
+    #[pyo3(signature = (uri, storage_options, operation, columns, options, parallelism, merge=None))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         uri: &str,
         storage_options: StorageArgument,
@@ -46,6 +49,7 @@ impl DistributedWrite {
         columns: &Bound<'_, PyAny>,
         options: BTreeMap<String, String>,
         parallelism: u32,
+        merge: Option<&Bound<'_, MergePlan>>,
     ) -> PyResult<Self> {
         let py = columns.py();
         let columns = ArrowInput::from_python(columns)?.schema();
@@ -53,7 +57,10 @@ impl DistributedWrite {
         let write = with_storage(py, uri, &storage_options, |storage| {
             Core::plan((uri, storage), operation, &columns, &options, parallelism)
         })?;
-        Ok(Self(Mutex::new(write)))
+        Ok(Self(Mutex::new(match merge {
+            None => write,
+            Some(merge) => write.of_merge(merge.get().core()),
+        })))
     }
 
     #[getter]

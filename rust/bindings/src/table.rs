@@ -30,6 +30,10 @@ impl Table {
     pub(crate) fn from_core(table: CoreTable) -> Self {
         Self(table)
     }
+
+    pub(crate) fn core(&self) -> &CoreTable {
+        &self.0
+    }
 }
 
 #[pymethods]

@@ -82,7 +82,7 @@ pub(crate) fn write(
 
 /// Whether all rows are in memory for as long as the caller has the object: tables and batches of pyarrow have a number
 /// of bytes, DataFrames of polars an estimate of it. Streams have none, nor has what is converted when it is read.
-fn is_in_memory(data: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn is_in_memory(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(data.hasattr("nbytes")? || data.hasattr("estimated_size")?)
 }
 

@@ -45,6 +45,12 @@ impl Table {
         &self.0.uri
     }
 
+    /// The opened table, which writes are planned by.
+    #[must_use]
+    pub fn opened(&self) -> &OpenTable {
+        &self.0
+    }
+
     /// The storage requests made so far to open the table and to plan its queries. Reading is counted by
     /// [`crate::ReadReport::requests`].
     #[must_use]

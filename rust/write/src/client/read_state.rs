@@ -1,7 +1,7 @@
 //! Writes of rows that were made from rows of the table (`MERGE INTO`): what was read has to be what is there when the
 //! write begins.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -48,30 +48,6 @@ impl MergeSource {
                 let message = "another writer has changed the table since its rows were read; merge again";
                 Err(Error::new(ErrorKind::WriteConflict, message).in_file(&table.uri).at_instant(time))
             }
-        }
-    }
-}
-
-/// The commits of the table that rows were read from, by requested time.
-const COMMITS_READ: &str = "mortice.write.commits.read";
-
-/// Makes sure that no write was completed, or rolled back, since the rows were read that this write was made from.
-///
-/// # Errors
-/// `WriteConflict` otherwise.
-pub(super) fn check_commits_read(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
-    let Some(read) = options.get(COMMITS_READ) else { return Ok(()) };
-    let read: BTreeSet<&str> = read.split(',').filter(|time| !time.is_empty()).collect();
-    let now: BTreeSet<&str> =
-        table.timeline.completed_writes().map(|instant| instant.requested_time.as_str()).collect();
-    // Older ones may have been archived.
-    let first = now.first().copied().unwrap_or_default();
-    let gone = read.iter().find(|time| (now.is_empty() || **time >= first) && !now.contains(*time));
-    match now.iter().find(|time| !read.contains(*time)).or(gone) {
-        None => Ok(()),
-        Some(time) => {
-            let message = "another writer has changed the table since its rows were read; merge again";
-            Err(Error::new(ErrorKind::WriteConflict, message).in_file(&table.uri).at_instant(*time))
         }
     }
 }

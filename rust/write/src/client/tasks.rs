@@ -14,9 +14,9 @@ use arrow_select::nullif::nullif;
 use crate::assign::{GroupTask, TaskKind};
 use crate::commit::WriteOperation;
 use crate::rows::WriteSchema;
+use crate::rows::columns_of;
 use crate::rows::is_delete as is_delete_operation;
 use crate::rows::{Prepared, taken_flags, taken_texts};
-use crate::rows::{columns_of, partial_schema};
 use crate::write::{
     AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget,
     MergeHandle, MergeTarget, MetaColumns, WriteStatus, WriteToken,
@@ -67,19 +67,23 @@ impl TaskOptions {
     /// `InvalidArgument` and `Unsupported`, naming the option.
     pub(super) fn from_options(
         table: &OpenTable,
-        schema: &WriteSchema,
         operation: WriteOperation,
         options: &BTreeMap<String, String>,
     ) -> Result<Self> {
         Ok(Self {
             base: BaseFileOptions::from_hudi_options(options)?,
             append: AppendOptions::from_hudi_options(options)?,
-            partial: partial_schema(table, schema, operation, options)?,
+            partial: None,
             writes_positions: may_write_positions(table)
                 && option_values::boolean(options, "hoodie.write.record.positions", true)?,
             appends_duplicates: operation == WriteOperation::Insert
                 && option_values::boolean(options, "hoodie.merge.allow.duplicate.on.inserts", true)?,
         })
+    }
+
+    /// The same, for rows of which a log gets these columns alone, if they change a stored row in some columns only.
+    pub(super) fn with_partial(self, partial: Option<avro::Schema>) -> Self {
+        Self { partial, ..self }
     }
 }
 

@@ -8,7 +8,7 @@ use arrow_schema::Schema;
 
 use super::pending_clustering::roll_back_updated_clustering;
 use super::profile::{profile, task_profiles};
-use super::read_state::check_commits_read;
+use super::read_state::MergeSource;
 use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::tasks::{TaskOptions, TaskRunner};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
@@ -21,6 +21,7 @@ use crate::rows::RowSource;
 use crate::rows::SortMode;
 use crate::rows::WriteSchema;
 use crate::rows::combine_new_keys;
+use crate::rows::partial_schema;
 use crate::rows::{DuplicatePolicy, effective_operation};
 use crate::rows::{Preparation, Prepared, sorted, taken};
 use crate::rows::{WriteInput, read_input, row_memory};
@@ -42,6 +43,8 @@ pub(super) struct Plan {
     index: IndexOptions,
     prepared: Prepared,
     refused: RefusedRows,
+    /// The columns that a merge has changed in rows that are marked as updates.
+    updated: Vec<String>,
 }
 
 /// What a write has written.
@@ -64,19 +67,35 @@ pub fn write(
     operation: WriteOperation,
     input: WriteInput<'_>,
 ) -> Result<WriteResult> {
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+    write_rows(&OpenTable::open(uri, storage, ReadOptions::default())?, operation, input, None)
+}
+
+/// As [`write`], to a table that is open. `source` says what the rows were made from, if they were merged with stored
+/// rows.
+///
+/// # Errors
+/// As for [`write`]; `WriteConflict` if the table is another one than the rows were merged with.
+pub(super) fn write_rows(
+    table: &OpenTable,
+    operation: WriteOperation,
+    input: WriteInput<'_>,
+    source: Option<&MergeSource>,
+) -> Result<WriteResult> {
+    let OpenTable { uri, storage_options: storage, .. } = table;
     check_writable(&table.config).map_err(|error| error.in_file(uri))?;
     let WriteInput { schema, batches, is_in_memory, options: given } = input;
     let options = WriteOptions::parse(given, &operation.name().to_ascii_lowercase(), &table.config)?;
     let (operation, changed) = effective_operation(operation, options.values())?;
     // What cannot be written is refused before there is an instant; columns, before rows are read.
-    schema_of(&table, operation, &schema, options.values())?;
+    schema_of(table, operation, &schema, options.values())?;
     let input = read_input(&schema, batches, is_in_memory, row_memory(options.values())?)?;
     let columns = schema.as_ref();
-    let early = plan(&table, operation, (columns, &input), options.values(), &"0".parse()?)?;
+    let early = plan(table, operation, (columns, &input), options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
-    let planned = check_commits_read(transaction.table(), options.values())
-        .and_then(|()| planned(early, &table, &transaction, (columns, &input), options.values()));
+    let unchanged = source.map_or(Ok(()), |source| source.check_unchanged(transaction.table()));
+    let planned = unchanged.and_then(|()| planned(early, table, &transaction, (columns, &input), options.values()));
+    let updated = source.map(|source| source.updated().to_vec()).unwrap_or_default();
+    let planned = planned.map(|plan| Plan { updated, ..plan });
     // The plan has the rows: columns that were converted are not needed as they were given.
     drop(input);
     let written = planned.and_then(|plan| written(&mut transaction, plan, options.values()));
@@ -170,7 +189,7 @@ pub(super) fn plan(
         WriteOperation::BulkInsert if SortMode::from_options(options)?.sorts_by_key() => sorted(&prepared)?,
         _ => prepared,
     };
-    Ok(Plan { schema, index, prepared, refused })
+    Ok(Plan { schema, index, prepared, refused, updated: Vec::new() })
 }
 
 pub(super) fn written(
@@ -180,7 +199,7 @@ pub(super) fn written(
 ) -> Result<Written> {
     let (table, operation) = (Arc::clone(transaction.table()), transaction.operation());
     let instant = transaction.instant().clone();
-    let Plan { schema, index, prepared, refused } = plan;
+    let Plan { schema, index, prepared, refused, updated } = plan;
     let policy = DuplicatePolicy::of_write(operation, options)?;
     let tagged = match operation {
         WriteOperation::Insert if policy != DuplicatePolicy::Keep => tag(&table, &index, &prepared.keys)?,
@@ -217,6 +236,7 @@ pub(super) fn written(
     let partitions = assignment.tasks.iter().map(|task| task.partition.clone()).collect();
     let replaced = replaced_by_write(&table, operation, options, partitions)?;
     transaction.inflight(&profile(operation, task_profiles(&assignment.tasks, &prepared)))?;
+    let partial = partial_schema(&table, &schema, operation, (&updated, options))?;
     let runner = TaskRunner {
         store: transaction.store(),
         table: &table,
@@ -224,7 +244,7 @@ pub(super) fn written(
         instant: &instant,
         prepared: &prepared,
         is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
-        options: &TaskOptions::from_options(&table, &schema, operation, options)?,
+        options: &TaskOptions::from_options(&table, operation, options)?.with_partial(partial),
         attempt: WriteToken::new_attempt(),
     };
     let statuses = runner.run(&assignment.tasks)?;

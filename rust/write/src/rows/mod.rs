@@ -8,7 +8,6 @@
 //! | `conform` | a user's columns in the table's types |
 //! | `input_rows` | a user's rows as they are read |
 //! | `delete_marks` | which rows are deletes |
-//! | `given_rows` | rows that are compared with stored ones before they are written |
 //! | `read_rows` | a user's batches in the table's types, with their keys |
 //! | `row_source` | where the rows of a write come from |
 //! | `refused_rows` | rows that cannot be written, left out |
@@ -26,7 +25,6 @@ mod conform;
 mod delete_marks;
 mod duplicates;
 mod evolve;
-mod given_rows;
 mod input_rows;
 mod new_keys;
 mod operations;
@@ -44,7 +42,6 @@ pub(crate) use conform::{Rules, ValuePlace};
 pub(crate) use delete_marks::DeleteMarks;
 pub(crate) use duplicates::{DuplicatePolicy, effective_operation};
 pub(crate) use evolve::FILL_MISSING;
-pub use given_rows::{GivenKeys, columns_of_table, selected_rows};
 pub use input_rows::WriteInput;
 pub(crate) use input_rows::{read_input, row_memory};
 pub(crate) use new_keys::combine_new_keys;

@@ -1,11 +1,13 @@
-//! Rows that a merge has changed in some columns only: a log gets these columns alone, in data blocks that are marked as partial.
+//! Rows that a merge has changed in some columns only: a log gets these columns alone, in data blocks that are marked
+//! as partial.
 //!
-//! The conditions are those of Hudi's `MERGE INTO` (`MergeIntoHoodieTableCommand.isPartialUpdateActionForMOR`). Where Hudi refuses
-//! a merge with partial updates (tables without meta columns or with column ids), full rows are written.
+//! The conditions are those of Hudi's `MERGE INTO` (`MergeIntoHoodieTableCommand.isPartialUpdateActionForMOR`). Where
+//! Hudi refuses a merge with partial updates (tables without meta columns or with column ids), full rows are written.
 //!
-//! By event time, full rows are written unless the option asks for partial ones. Readers merge the records of a log with each other
-//! before they merge the result with the base row. A late record that the base row has won over is still in the log, and a partial
-//! record behind it takes its other columns from there: Hudi and mortice would return a mixture of the two.
+//! By event time, full rows are written unless the option asks for partial ones. Readers merge the records of a log
+//! with each other before they merge the result with the base row. A late record that the base row has won over is
+//! still in the log, and a partial record behind it takes its other columns from there: Hudi and mortice would return a
+//! mixture of the two.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,34 +21,29 @@ use mortice_merge::config::{MergeMode, TableType, option_values};
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::OpenTable;
 
-/// The columns that a merge has changed, joined by commas.
-const COLUMNS: &str = "mortice.write.columns.updated";
 /// Hudi's option that turns partial updates on or off.
 const IS_ALLOWED: &str = "hoodie.spark.sql.merge.into.partial.updates";
 
-/// The schema of partial-update records: meta columns, the changed columns, and those that records are ordered by. None if full rows
-/// are written.
+/// The schema of partial-update records: meta columns, the changed columns, and those that records are ordered by. None
+/// if full rows are written. `updated` are the columns that a merge has changed.
 ///
-/// Hudi leaves out ordering columns that a merge does not change. Readers take such a record for the oldest one, so that the update
-/// is lost if records are merged by event time; therefore they are written here.
+/// Hudi leaves out ordering columns that a merge does not change. Readers take such a record for the oldest one, so
+/// that the update is lost if records are merged by event time; therefore they are written here.
 ///
 /// # Errors
-/// `InvalidArgument` for a value that is no boolean, or a column that the table does not have.
+/// `InvalidArgument` for a value that is no boolean.
 pub(crate) fn partial_schema(
     table: &OpenTable,
     schema: &WriteSchema,
     operation: WriteOperation,
-    options: &BTreeMap<String, String>,
+    (updated, options): (&[String], &BTreeMap<String, String>),
 ) -> Result<Option<Schema>> {
-    let Some(columns) = options.get(COLUMNS) else { return Ok(None) };
-    let mut changed: BTreeSet<&str> = columns.split(',').filter(|name| !name.is_empty()).collect();
+    let mut changed: BTreeSet<&str> = updated.iter().map(String::as_str).collect();
     if changed.is_empty() || operation != WriteOperation::Upsert || !may_be_partial(table, options)? {
         return Ok(None);
     }
     if let Some(unknown) = changed.iter().find(|name| schema.columns.field(name).is_none()) {
-        return Err(Error::invalid_argument(format!(
-            "option {COLUMNS} names {unknown:?}, which the table does not have"
-        )));
+        return Err(Error::internal(format!("a merge changes the column {unknown:?}, which the table does not have")));
     }
     if table.merge.mode == MergeMode::EventTime {
         let ordering: Vec<FieldPath> = table.merge.ordering_fields.iter().map(|name| FieldPath::new(name)).collect();

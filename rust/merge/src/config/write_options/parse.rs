@@ -13,8 +13,7 @@ use mortice_base::error::{Error, Result};
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
 
 /// Options that Hudi does not have.
-const OWN_OPTIONS: [&str; 3] =
-    ["mortice.metadata.drop_unsupported", "mortice.write.columns.updated", "mortice.write.commits.read"];
+const OWN_OPTIONS: [&str; 1] = ["mortice.metadata.drop_unsupported"];
 
 /// The options of a write: each is known, and agrees with the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

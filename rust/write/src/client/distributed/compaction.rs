@@ -187,6 +187,7 @@ impl DistributedCompaction {
             options: self.options.values().clone(),
             instant: Some(transaction.instant().clone()),
             schema: schema.clone(),
+            updated: Vec::new(),
         };
         let stage = state.to_bytes(spec)?;
         Ok((CompactStep { stage, tasks: number }, count, schema))

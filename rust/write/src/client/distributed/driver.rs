@@ -13,7 +13,8 @@ use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, Wri
 use super::slots::RowSum;
 use super::specs::{InsertSpec, PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
 use super::state::WriteState;
-use crate::client::read_state::check_commits_read;
+use crate::client::merge_into::MergePlan;
+use crate::client::read_state::MergeSource;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::check_writable;
@@ -60,6 +61,8 @@ pub struct DistributedWrite {
     table: Arc<OpenTable>,
     schema: WriteSchema,
     index: IndexOptions,
+    /// What the rows were made from, if they were merged with stored rows.
+    source: Option<MergeSource>,
     transaction: Option<Transaction>,
     phase: Phase,
 }
@@ -128,6 +131,7 @@ impl DistributedWrite {
             table,
             schema,
             index,
+            source: None,
             transaction: None,
             phase: Phase::Planned,
         };
@@ -142,6 +146,12 @@ impl DistributedWrite {
             return Err(Error::unsupported(message));
         }
         Ok(write)
+    }
+
+    /// The same, of rows that were merged with stored rows of the table.
+    #[must_use]
+    pub fn of_merge(self, plan: &MergePlan) -> Self {
+        Self { source: Some(plan.source().clone()), ..self }
     }
 
     /// Returns the columns that the rows are written as, without meta columns.
@@ -302,6 +312,7 @@ impl DistributedWrite {
             options: self.options.values().clone(),
             instant: self.transaction.as_ref().map(|transaction| transaction.instant().clone()),
             schema: self.schema.columns.json().to_owned(),
+            updated: self.source.as_ref().map(|source| source.updated().to_vec()).unwrap_or_default(),
         }
     }
 
@@ -319,7 +330,7 @@ impl DistributedWrite {
                 "another writer has changed the table's columns or properties while rows were prepared; write again";
             return Err(Error::new(ErrorKind::WriteConflict, message).in_file(&self.uri));
         }
-        check_commits_read(&table, self.options.values())?;
+        self.source.as_ref().map_or(Ok(()), |source| source.check_unchanged(&table))?;
         self.table = table;
         self.remove_old_marks()
     }

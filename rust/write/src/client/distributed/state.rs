@@ -32,6 +32,8 @@ pub(super) struct WriteState {
     pub(super) instant: Option<RequestedTime>,
     /// The columns that are written, as Avro JSON without meta columns.
     pub(super) schema: String,
+    /// The columns that a merge has changed in rows that are marked as updates.
+    pub(super) updated: Vec<String>,
 }
 
 /// The state, and what one stage does.
@@ -83,8 +85,8 @@ impl WriteState {
         let table = Arc::new(self.table.open()?);
         let index = IndexOptions::from_options(&table.config, &self.options)?;
         let schema = WriteSchema::of_json(&table, &self.schema)?;
-        let Self { operation, options, instant, .. } = self;
-        Ok(OpenWrite { table, operation, options, instant, schema, index })
+        let Self { operation, options, instant, updated, .. } = self;
+        Ok(OpenWrite { table, operation, options, instant, schema, index, updated })
     }
 }
 
@@ -96,6 +98,7 @@ pub(super) struct OpenWrite {
     pub(super) instant: Option<RequestedTime>,
     pub(super) schema: WriteSchema,
     pub(super) index: IndexOptions,
+    pub(super) updated: Vec<String>,
 }
 
 impl OpenWrite {

@@ -166,6 +166,7 @@ impl TaskInsert<'_> {
             options: self.options.clone(),
             instant: Some(transaction.instant().clone()),
             schema: schema.columns.json().to_owned(),
+            updated: Vec::new(),
         };
         let user_metadata = self.user_metadata.clone();
         state.to_bytes(StageSpec::Insert(InsertSpec { user_metadata, keeps_blooms: keeps_blooms(&table.config) }))

@@ -14,7 +14,7 @@ use super::state::OpenWrite;
 use super::tag_stage::read_rows;
 use crate::assign::{GroupTask, TaskKind};
 use crate::client::tasks::{TaskOptions, TaskRunner};
-use crate::rows::Prepared;
+use crate::rows::{Prepared, partial_schema};
 use crate::write::{WriteStatus, WriteToken};
 use mortice_base::error::{Error, Result};
 use mortice_storage::{FileStore, open_file_store};
@@ -37,7 +37,8 @@ impl WriteStage {
     pub(super) fn new(write: OpenWrite, spec: WriteSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
-        let options = TaskOptions::from_options(&write.table, &write.schema, write.operation, &write.options)?;
+        let partial = partial_schema(&write.table, &write.schema, write.operation, (&write.updated, &write.options))?;
+        let options = TaskOptions::from_options(&write.table, write.operation, &write.options)?.with_partial(partial);
         Ok(Self { write, spec, store, options, input: Chunks::new(input), attempt })
     }
 

@@ -29,6 +29,7 @@
 //! | `joined_rows` | rows to write, of given rows beside stored ones |
 //! | `joined_columns` | such rows of another engine, as one batch |
 //! | `merged_rows` | rows to write, of all given rows |
+//! | `run` | from given rows to the commit |
 
 mod clauses;
 mod given_keys;
@@ -43,6 +44,7 @@ mod partitions;
 mod plan;
 mod refusals;
 mod repeated_keys;
+mod run;
 mod selected_rows;
 mod shadowed;
 mod spelling;
@@ -56,3 +58,4 @@ pub use joined_columns::{GIVEN_PREFIX, MATCHED_COLUMN, STORED_PREFIX};
 pub use joined_rows::{DELETES_COLUMN, JoinedRows, UPDATES_COLUMN};
 pub use keyed_rows::{KEY_COLUMN, PATH_COLUMN};
 pub use plan::MergePlan;
+pub use run::merge_into;

@@ -1,0 +1,203 @@
+//! `merge_into` and `MergePlan`: SQL's `MERGE INTO`, in this process or joined by another engine.
+
+use std::collections::BTreeMap;
+
+use arrow_array::RecordBatch;
+use mortice::client::{
+    self, DELETES_COLUMN, GIVEN_PREFIX, JoinedRows, KEY_COLUMN, MATCHED_COLUMN, MergeClauses, MergePlan as Core,
+    NotMatched, PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN,
+};
+use mortice::rows::WriteInput;
+use mortice::transaction::with_validator;
+use mortice::{OpenTable, ReadOptions, storage};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::{FilterArgument, StorageArgument, filter};
+use crate::arrow::{ArrowBatch, ArrowSchema};
+use crate::arrow_in::ArrowInput;
+use crate::errors::{raised, released};
+use crate::table::Table;
+use crate::validator::validator as validator_of;
+use crate::write::{CommitOfWrite, commit_of_write, is_in_memory};
+
+/// `on`, `when_matched_update`, `when_not_matched`.
+type ClausesArgument = (Option<Vec<String>>, Option<Vec<String>>, String);
+
+fn clauses_of(py: Python<'_>, (on, update, not_matched): ClausesArgument) -> PyResult<MergeClauses> {
+    let not_matched = NotMatched::parse(&not_matched).map_err(|error| raised(py, &error))?;
+    Ok(MergeClauses { on, update, not_matched })
+}
+
+/// Merges Arrow data into a table, in the state in which it was opened.
+#[pyfunction]
+#[pyo3(signature = (table, data, clauses, delete, options, validator=None))]
+pub(crate) fn merge_into(
+    table: &Bound<'_, Table>,
+    data: &Bound<'_, PyAny>,
+    clauses: ClausesArgument,
+    delete: FilterArgument<'_>,
+    options: BTreeMap<String, String>,
+    validator: Option<Py<PyAny>>,
+) -> PyResult<CommitOfWrite> {
+    let py = table.py();
+    let clauses = clauses_of(py, clauses)?;
+    let delete = delete.map(|delete| filter(py, Some(delete))).transpose()?;
+    let is_in_memory = is_in_memory(data)?;
+    let mut rows = ArrowInput::from_python(data)?;
+    let (table, validator) = (table.get().core(), validator_of(validator));
+    released(py, || {
+        with_validator(validator, || {
+            let input = WriteInput { schema: rows.schema(), batches: &mut rows, is_in_memory, options: &options };
+            client::merge_into(table.opened(), &clauses, delete.as_ref(), input).map(commit_of_write)
+        })
+    })
+}
+
+/// A merge that another engine joins the rows of.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct MergePlan(Core);
+
+impl MergePlan {
+    pub(crate) fn core(&self) -> &Core {
+        &self.0
+    }
+}
+
+#[pymethods]
+impl MergePlan {
+    #[classattr]
+    const KEY: &'static str = KEY_COLUMN;
+    #[classattr]
+    const PATH: &'static str = PATH_COLUMN;
+    #[classattr]
+    const DELETES: &'static str = DELETES_COLUMN;
+    #[classattr]
+    const UPDATES: &'static str = UPDATES_COLUMN;
+    #[classattr]
+    const GIVEN: &'static str = GIVEN_PREFIX;
+    #[classattr]
+    const STORED: &'static str = STORED_PREFIX;
+    #[classattr]
+    const MATCHED: &'static str = MATCHED_COLUMN;
+
+    #[new]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        uri: &str,
+        storage_options: StorageArgument,
+        given: Vec<String>,
+        clauses: ClausesArgument,
+        options: BTreeMap<String, String>,
+        ignores_case: bool,
+    ) -> PyResult<Self> {
+        let clauses = clauses_of(py, clauses)?;
+        released(py, || {
+            let storage = storage::needed_options(uri, &storage_options)?;
+            let table = OpenTable::open(uri, &storage, ReadOptions::default())?;
+            let plan = match ignores_case {
+                true => Core::ignoring_case(&table, &given, &clauses, &options)?,
+                false => Core::new(&table, &given, &clauses, &options)?,
+            };
+            plan.check_joined_by_keys().map_err(|error| error.in_file(uri))?;
+            Ok(Self(plan))
+        })
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        Core::from_bytes(data).map(Self).map_err(|error| raised(py, &error))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.0.to_bytes().map_err(|error| raised(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[getter]
+    fn columns(&self) -> ArrowSchema {
+        ArrowSchema(self.0.columns())
+    }
+
+    #[getter]
+    fn given(&self) -> Vec<String> {
+        self.0.given().to_vec()
+    }
+
+    #[getter]
+    fn used(&self) -> Vec<&str> {
+        self.0.used()
+    }
+
+    #[getter]
+    fn on(&self) -> Vec<String> {
+        self.0.on().to_vec()
+    }
+
+    #[getter]
+    fn partitions(&self) -> Vec<String> {
+        self.0.partitions().to_vec()
+    }
+
+    #[getter]
+    fn by_path(&self) -> bool {
+        self.0.by_path()
+    }
+
+    #[getter]
+    fn shadow_columns(&self) -> Vec<String> {
+        self.0.shadow_columns()
+    }
+
+    #[getter]
+    fn shadow_ordering(&self) -> Vec<String> {
+        self.0.shadow_ordering().to_vec()
+    }
+
+    #[getter]
+    fn shadows_by_path(&self) -> bool {
+        self.0.shadows_by_path()
+    }
+
+    fn with_keys(&self, rows: &Bound<'_, PyAny>) -> PyResult<ArrowBatch> {
+        self.map(rows, |rows| self.0.with_keys(rows))
+    }
+
+    fn with_paths(&self, rows: &Bound<'_, PyAny>) -> PyResult<ArrowBatch> {
+        self.map(rows, |rows| self.0.with_paths(rows))
+    }
+
+    fn merge(&self, rows: &Bound<'_, PyAny>) -> PyResult<ArrowBatch> {
+        self.map(rows, |rows| self.0.merge_joined(&JoinedRows::from_columns(rows)?))
+    }
+
+    fn check_shadowed(&self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        let batches = ArrowInput::from_python(rows)?;
+        let check = |rows: &RecordBatch| self.0.check_shadowed(&JoinedRows::from_columns(rows)?);
+        released(rows.py(), || batches.into_iter().try_for_each(|rows| check(&rows?)))
+    }
+
+    fn refuse_repeated(&self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        let batches = ArrowInput::from_python(rows)?;
+        released(rows.py(), || batches.into_iter().try_for_each(|rows| self.0.refuse_repeated(&rows?)))
+    }
+}
+
+impl MergePlan {
+    /// Makes one batch of another one.
+    fn map(
+        &self,
+        rows: &Bound<'_, PyAny>,
+        make: impl FnOnce(&RecordBatch) -> mortice::Result<RecordBatch> + Send,
+    ) -> PyResult<ArrowBatch> {
+        let mut batches = ArrowInput::from_python(rows)?;
+        released(rows.py(), move || {
+            let (first, second) = (batches.next().transpose()?, batches.next());
+            match (first, second) {
+                (Some(rows), None) => make(&rows).map(ArrowBatch),
+                _ => Err(mortice::Error::invalid_argument("joined rows must be one record batch")),
+            }
+        })
+    }
+}
