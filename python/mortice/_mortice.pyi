@@ -24,6 +24,7 @@ __all__ = [
     "LogBlock",
     "LogFile",
     "LogWriter",
+    "MergePlan",
     "MetadataResult",
     "PlannedCompaction",
     "PlannedSlice",
@@ -50,7 +51,6 @@ __all__ = [
     "build_metadata",
     "clean",
     "cluster",
-    "columns_of_table",
     "commit_task_insert",
     "compact",
     "create_savepoint",
@@ -64,6 +64,7 @@ __all__ = [
     "forget_schema",
     "has_hdfs",
     "log_compact",
+    "merge_into",
     "merge_rows",
     "plan_cluster",
     "plan_compact",
@@ -71,10 +72,7 @@ __all__ = [
     "repair",
     "restore",
     "rollback",
-    "row_keys",
-    "row_partitions",
     "run_stage",
-    "selected_rows",
     "service_progress",
     "verify",
     "write",
@@ -437,17 +435,18 @@ def create_table(
 ) -> None:
     """Creates a table with the columns of some Arrow data, whose rows are not read."""
 
-def columns_of_table(data: Any, columns: Any, options: Mapping[str, str]) -> list[ArrowBatch]:
-    """Returns Arrow data in the types of the columns of an empty table, where it has columns of their names."""
+_Clauses = tuple[Sequence[str] | None, Sequence[str] | None, str]
+"""Of a merge: (`on`, `when_matched_update`, `when_not_matched`)."""
 
-def row_keys(properties: Mapping[str, str], options: Mapping[str, str], data: Any, key_alone: bool) -> list[ArrowBatch]:
-    """Returns the record keys and partition paths of Arrow data, in a table with these properties."""
-
-def row_partitions(properties: Mapping[str, str], options: Mapping[str, str], data: Any) -> list[ArrowBatch]:
-    """Returns the partition paths of Arrow data, in a table with these properties."""
-
-def selected_rows(data: Any, filters: _Filters) -> list[ArrowBatch]:
-    """Returns which rows of Arrow data filters select, as the only column."""
+def merge_into(
+    table: Table,
+    data: Any,
+    clauses: _Clauses,
+    delete: _Filters,
+    options: Mapping[str, str],
+    validator: _Validator = None,
+) -> _CommitOfWrite:
+    """Merges Arrow data into a table, in the state in which it was opened, as SQL's `MERGE INTO` does."""
 
 def merge_rows(
     older: Any,
@@ -510,6 +509,75 @@ _Step = tuple[str, int, dict[str, bytes], int]
 """(name, partitions of DataFrames, stages by name, tasks that read keys)"""
 
 @final
+class MergePlan:
+    """A merge whose rows another engine joins: the clauses, resolved against the table and the columns of the rows."""
+
+    KEY: str
+    """The column of record keys that `with_keys` adds."""
+    PATH: str
+    """The column of partition paths that `with_keys` and `with_paths` add."""
+    DELETES: str
+    """The column that is true in rows that delete their keys: of given rows if they match, and of rows to write."""
+    UPDATES: str
+    """The column of rows to write that is true in stored rows of which some columns are changed."""
+    MATCHED: str
+    """The column that is true in joined rows that match a stored one."""
+    GIVEN: str
+    """What the names of the columns of given rows begin with in joined rows."""
+    STORED: str
+    """The same, of stored rows."""
+
+    def __new__(
+        cls,
+        uri: str,
+        storage_options: Mapping[str, str],
+        given: Sequence[str],
+        clauses: _Clauses,
+        options: Mapping[str, str],
+        ignores_case: bool,
+    ) -> MergePlan: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> MergePlan: ...
+    def to_bytes(self) -> bytes: ...
+    @property
+    def columns(self) -> ArrowSchema:
+        """The table's columns, without meta columns."""
+    @property
+    def given(self) -> list[str]:
+        """The columns of the rows, by the names that the table has for them."""
+    @property
+    def used(self) -> list[str]:
+        """Those of them that the merge uses."""
+    @property
+    def on(self) -> list[str]:
+        """The columns by which rows match."""
+    @property
+    def partitions(self) -> list[str]:
+        """The partition columns."""
+    @property
+    def by_path(self) -> bool:
+        """Whether rows match by partition path, besides the record key."""
+    @property
+    def shadow_columns(self) -> list[str]:
+        """The columns by which inserted rows match deleted ones of base files."""
+    @property
+    def shadow_ordering(self) -> list[str]:
+        """The columns by which these may win over inserted rows; empty if none can."""
+    @property
+    def shadows_by_path(self) -> bool:
+        """Whether these match by partition path, besides the record key."""
+    def with_keys(self, rows: Any) -> ArrowBatch:
+        """Returns a batch of given rows with their record keys and partition paths. Raises for null in `on`."""
+    def with_paths(self, rows: Any) -> ArrowBatch:
+        """Returns a batch of rows that have the partition columns with their partition paths."""
+    def merge(self, rows: Any) -> ArrowBatch:
+        """Returns the rows to write, of a batch of joined rows. Raises for updates that readers would not show."""
+    def check_shadowed(self, rows: Any) -> None:
+        """Raises for inserted rows that deleted rows of base files win over, given both, joined."""
+    def refuse_repeated(self, rows: Any) -> None:
+        """Raises for keys, as the columns `on`, that several given rows have."""
+
+@final
 class DistributedWrite:
     """The driver's part of a write whose rows are in other processes."""
 
@@ -521,6 +589,7 @@ class DistributedWrite:
         columns: Any,
         options: Mapping[str, str],
         parallelism: int,
+        merge: MergePlan | None = None,
     ) -> DistributedWrite: ...
     @property
     def schema(self) -> ArrowSchema:

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from mortice import _mortice, writes
 from mortice.commit import Commit
-from mortice.filters import Filters
-from mortice.merge_into import COLUMNS_UPDATED, COMMITS_READ, MergeClauses, merge_target, merged_rows
+from mortice.filters import Filters, normal_form
+from mortice.merge_into import clauses_of
 from mortice.partitioner import Partitioner, partitioned
 from mortice.table_base import TableBase
 from mortice.validators import Validator, validated
@@ -215,14 +215,13 @@ class TableWrites(TableBase):
         Raises as `upsert`; `UnsupportedError` for a table whose merge rules are not by commit or event time, or whose
         keys are generated; `WriteConflictError` if another writer commits between the read and the write.
         """
-        clauses = MergeClauses.from_arguments(on, when_matched_update, when_not_matched, when_matched_delete)
+        clauses = clauses_of(on, when_matched_update, when_not_matched)
+        delete, given = normal_form(when_matched_delete), writes.checked_options(options)
         rows = pa.table(data)
-        given = writes.checked_options(options)
         self.refresh()
-        target = merge_target(self, rows.column_names, clauses, given)
-        merged = merged_rows(self, rows, target, clauses)
-        own = {COMMITS_READ: target.commits, COLUMNS_UPDATED: ",".join(target.update)}
-        return self._write("upsert", merged, {**given, **own})
+        with validated(self._validators, self.preview) as check:
+            written = _mortice.merge_into(self._native, rows, clauses, delete, given, check)
+            return self._show(writes.commit_of(written, stacklevel=3))
 
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
         with validated(self._validators, self.preview) as check:

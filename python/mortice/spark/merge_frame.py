@@ -1,7 +1,8 @@
 """`mortice.spark.merge_into`: SQL's `MERGE INTO` of a DataFrame, by Spark's join and `mortice.spark.write`.
 
-The rules are those of `Table.merge_into` (`mortice.merge_into`). Tasks make the record keys and partition paths of
-rows, by which Spark joins them with the stored rows of the partitions that the DataFrame has.
+The rules are those of `Table.merge_into`, and the same native code has them (`MergePlan`). Tasks make the record keys
+and partition paths of rows, by which Spark joins them with the stored rows of the partitions that the DataFrame has,
+and of the joined rows those to write.
 """
 
 from __future__ import annotations
@@ -9,39 +10,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from mortice import _mortice
 from mortice.commit import Commit
-from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters
-from mortice.merge_into import (
-    COLUMNS_UPDATED,
-    COMMITS_READ,
-    DELETES_KEY,
-    PARTITION_PATH,
-    RECORD_KEY,
-    UPDATES_KEY,
-    MergeClauses,
-    MergeTarget,
-    from_batches,
-    merge_target,
-    row_keys,
-    row_paths,
-    unmatched_path,
-)
+from mortice.merge_into import clauses_of
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
-from mortice.spark.merge_types import check_fit, table_names, with_table_types
+from mortice.spark.merge_types import check_fit, ignores_case, with_table_types
 from mortice.spark.reading.read import read_stored
 from mortice.spark.schema import spark_schema
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.writing.write import write_frame
-from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -49,8 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["merge_into"]
 
+KEY, PATH, DELETES = _mortice.MergePlan.KEY, _mortice.MergePlan.PATH, _mortice.MergePlan.DELETES
+RECORD_KEY, PARTITION_PATH = "_hoodie_record_key", "_hoodie_partition_path"
 _GIVEN, _STORED, _FOUND = "mortice_given", "mortice_stored", "_mortice_found"
-_KEY, _PATH = "_mortice_record_key", "_mortice_partition_path"
 _MOST_PARTITIONS = 1_000
 """More partitions than these are all read."""
 
@@ -91,35 +76,30 @@ def merge_into(  # noqa: PLR0917
 
     Raises as `Table.merge_into` and `mortice.spark.write`; `TableNotFoundError` if there is no table.
     """
-    clauses = MergeClauses.from_arguments(on, when_matched_update, when_not_matched, None)
+    clauses = clauses_of(on, when_matched_update, when_not_matched)
     given = WriteTarget.from_options(uri, options)
-    table = Table(given.uri, storage_options=given.storage_options(df.sparkSession))
-    names = table_names(df, table.schema.names)
-    target = merge_target(table, names, clauses, given.options)
-    _check_on(table, target)
+    storage = given.storage_options(df.sparkSession)
+    plan = _mortice.MergePlan(given.uri, storage, df.columns, clauses, given.options, ignores_case(df))
     # The condition is on the columns as they were given.
-    marked = df.withColumn(DELETES_KEY, _condition(when_matched_delete))
-    used = names if clauses.inserts else [*target.on, *target.update]
-    cast = with_table_types(marked, names, spark_schema(target.columns), used)
+    marked = df.withColumn(DELETES, _condition(when_matched_delete))
+    columns = pa.schema(plan.columns)
+    cast = with_table_types(marked, plan.given, spark_schema(columns), plan.used)
     with typed_errors(), _persisted(cast) as kept:
         rows = check_fit(kept)
-        _check_nulls(rows, target)
-        filters = _of_partitions(rows, target)
+        filters = _of_partitions(rows, plan)
 
-        def stored(columns: Sequence[str], query_type: str) -> DataFrame:
-            names = [*columns, RECORD_KEY, PARTITION_PATH]
+        def stored(names: Sequence[str], query_type: str) -> DataFrame:
+            names = [*names, RECORD_KEY, PARTITION_PATH]
             return read_stored(df.sparkSession, given.uri, names, filters, query_type, _of_reader(options))
 
-        keyed = rows.mapInArrow(_AddKeys(target), _with_strings(rows, [_KEY, _PATH]))
-        with _persisted(_joined(keyed, stored(target.columns.names, "snapshot"), target)) as joined:
-            _check(joined, target)
-            _check_paths(joined, target)
-            if target.shadows:
-                _check_deleted(joined, stored(target.all_ordering, "read_optimized"), target)
-            merged = _merged(joined, target, clauses)
-            own = {COMMITS_READ: target.commits, COLUMNS_UPDATED: ",".join(target.update)}
-            pinned = replace(given, options={**given.options, **own})
-            commit = write_frame(merged, pinned, "upsert", "append")
+        keyed = rows.mapInArrow(_MapRows(plan, "with_keys"), _with_strings(rows, [KEY, PATH]))
+        found = stored(columns.names, "snapshot")
+        with _persisted(_joined(keyed, found, plan)) as joined:
+            _check_distinct(joined, plan)
+            if plan.shadow_ordering:
+                _check_shadowed(joined, stored(plan.shadow_ordering, "read_optimized"), plan)
+            merged = _merged(joined, rows, found, plan)
+            commit = write_frame(merged, given, "upsert", "append", merge=plan)
     if commit is None:
         raise AssertionError("a write in mode append has no commit")
     return commit
@@ -149,25 +129,6 @@ def _condition(given: str | Column | None) -> Column:
     return f.coalesce(condition.cast("boolean"), f.lit(False))
 
 
-def _check_on(table: Table, target: MergeTarget) -> None:
-    """Refuses some of several partition columns: which paths have their values is known row by row only."""
-    if not target.by_path and set(target.partitions) & set(target.on):
-        missing = [name for name in target.partitions if name not in target.on]
-        raise UnsupportedError(
-            f"merge_into of a DataFrame without the partition column {', '.join(missing)}; add it to the rows and to "
-            "on, or match by the record key alone",
-            path=table.uri,
-        )
-
-
-def _check_nulls(rows: DataFrame, target: MergeTarget) -> None:
-    from pyspark.sql import functions as f
-
-    for name in target.on:
-        if rows.where(f.col(_quoted(name)).isNull()).limit(1).collect():
-            raise InvalidArgumentError(f"column {name!r}: a row to merge has null, which matches no row")
-
-
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
@@ -179,168 +140,131 @@ def _with_strings(df: DataFrame, names: Sequence[str]) -> StructType:
     return StructType([*df.schema.fields, *(StructField(name, StringType()) for name in names)])
 
 
-def _in_table_types(rows: pa.RecordBatch, names: Sequence[str], target: MergeTarget) -> pa.Table:
-    columns = pa.schema([target.columns.field(name) for name in names]).empty_table()
-    return from_batches(_mortice.columns_of_table(rows.select(list(names)), columns, target.options))
-
-
-def _with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.ChunkedArray]) -> Iterator[pa.RecordBatch]:
-    table = pa.Table.from_batches([batch])
-    for name, column in columns.items():
-        table = table.append_column(name, column)
-    yield from table.to_batches()
-
-
-class _AddKeys:
-    """A function for `mapInArrow` that adds the record key and the partition path of each row.
+class _MapRows:
+    """A function for `mapInArrow` that makes each batch of rows another one, by a method of the plan.
 
     Args:
-        target: How rows are merged.
+        plan: The merge.
+        method: The method.
     """
 
-    def __init__(self, target: MergeTarget) -> None:
-        self.target = target
-        self.names = list(dict.fromkeys([*target.on, *target.shadows]))
+    def __init__(self, plan: _mortice.MergePlan, method: Literal["with_keys", "with_paths", "merge"]) -> None:
+        self.plan = plan.to_bytes()
+        self.method = method
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         WorkerOptions().prepare()
+        make = getattr(_mortice.MergePlan.from_bytes(self.plan), self.method)
         for batch in batches:
-            rows = _in_table_types(batch, self.names, self.target)
-            keys = row_keys(rows, self.target, self.names)
-            yield from _with_columns(batch, {_KEY: keys[RECORD_KEY], _PATH: keys[PARTITION_PATH]})
+            yield pa.record_batch(make(batch))
 
 
-class _AddPaths:
-    """A function for `mapInArrow` that adds the partition paths of rows with partition columns.
+class _CheckShadowed:
+    """A function for `mapInArrow` that raises for inserted rows over which deleted ones win, and returns no rows.
 
     Args:
-        target: How rows are merged.
+        plan: The merge.
     """
 
-    def __init__(self, target: MergeTarget) -> None:
-        self.target = target
+    def __init__(self, plan: _mortice.MergePlan) -> None:
+        self.plan = plan.to_bytes()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         WorkerOptions().prepare()
+        plan = _mortice.MergePlan.from_bytes(self.plan)
         for batch in batches:
-            rows = _in_table_types(batch, self.target.partitions, self.target)
-            yield from _with_columns(batch, {_PATH: row_paths(rows, self.target)})
+            plan.check_shadowed(batch)
+        yield from ()
 
 
-def _of_partitions(rows: DataFrame, target: MergeTarget) -> Filters:
+def _of_partitions(rows: DataFrame, plan: _mortice.MergePlan) -> Filters:
     """Returns a filter on the partition paths that the rows have; None if they are not matched by them."""
-    if not target.by_path:
+    if not plan.by_path:
         return None
-    values = rows.select([_quoted(name) for name in target.partitions]).distinct()
-    located = values.mapInArrow(_AddPaths(target), _with_strings(values, [_PATH])).select(_PATH)
+    values = rows.select([_quoted(name) for name in plan.partitions]).distinct()
+    located = values.mapInArrow(_MapRows(plan, "with_paths"), _with_strings(values, [PATH])).select(PATH)
     paths = [row[0] for row in located.distinct().limit(_MOST_PARTITIONS + 1).collect()]
     return [(PARTITION_PATH, "in", paths)] if len(paths) <= _MOST_PARTITIONS else None
 
 
-def _joined(rows: DataFrame, stored: DataFrame, target: MergeTarget) -> DataFrame:
+def _joined(rows: DataFrame, stored: DataFrame, plan: _mortice.MergePlan) -> DataFrame:
     """Returns the given rows, each with the stored one that it matches, if any."""
     from pyspark.sql import functions as f
 
     left = rows.alias(_GIVEN)
     right = stored.withColumn(_FOUND, f.lit(True)).alias(_STORED)
-    return left.join(right, _equal_keys(by_path=target.by_path), "left")
+    return left.join(right, _equal_keys(by_path=plan.by_path), "left")
 
 
 def _of(side: str, name: str) -> Column:
     from pyspark.sql import functions as f
 
-    quoted = name.replace("`", "``")
-    return f.col(f"{side}.`{quoted}`")
+    return f.col(f"{side}.{_quoted(name)}")
 
 
-def _check(joined: DataFrame, target: MergeTarget) -> None:
-    """Refuses several rows of one key, and updates that would be lost to ordering values."""
+def _check_distinct(joined: DataFrame, plan: _mortice.MergePlan) -> None:
+    """Refuses several rows of one key."""
     from pyspark.sql import functions as f
 
     # A key in several partitions is matched in each of them, unless paths are matched, too.
-    names = [(_GIVEN, _KEY), (_STORED, PARTITION_PATH), *([(_GIVEN, _PATH)] if target.by_path else [])]
+    names = [(_GIVEN, KEY), (_STORED, PARTITION_PATH), *([(_GIVEN, PATH)] if plan.by_path else [])]
     counts = joined.groupBy(*(_of(side, name) for side, name in names)).agg(
-        f.count("*").alias("n"), *(f.first(_of(_GIVEN, name)).alias(name) for name in target.on)
+        f.count("*").alias("n"), *(f.first(_of(_GIVEN, name)).alias(name) for name in plan.on)
     )
     twice = counts.where("n > 1").limit(1).collect()
-    if twice:
-        raise InvalidArgumentError(
-            f"several rows have the key {list(twice[0])[len(names) + 1 :]}: it is not known which of them is to be "
-            "merged; leave one of each"
-        )
-    if target.ordering:
-        new, old = (f.struct(*(_of(side, name) for name in target.ordering)) for side in (_GIVEN, _STORED))
-        late = joined.where(_of(_STORED, _FOUND) & ~_of(_GIVEN, DELETES_KEY) & (new < old))
-        _refuse_late(late, target.on, target.ordering)
+    keys = [dict(zip(plan.on, list(row)[len(names) + 1 :], strict=True)) for row in twice]
+    plan.refuse_repeated(pa.Table.from_pylist(keys))
 
 
-def _check_paths(joined: DataFrame, target: MergeTarget) -> None:
-    """Refuses matched rows that would be written to another partition, as queries take partition columns from paths."""
-    from pyspark.sql import functions as f
-
-    if target.by_path or set(target.partitions) <= set(target.update):
-        return
-    matched = joined.where(_of(_STORED, _FOUND))
-    names = [*target.partitions, PARTITION_PATH]
-    stored = matched.select(*(_of(_STORED, name).alias(name) for name in names)).distinct()
-    located = stored.mapInArrow(_AddPaths(target), _with_strings(stored, [_PATH]))
-    moved = located.where(f.col(_PATH) != f.col(PARTITION_PATH)).limit(1).collect()
-    if moved:
-        raise unmatched_path(moved[0][PARTITION_PATH], target)
-
-
-def _check_deleted(joined: DataFrame, bases: DataFrame, target: MergeTarget) -> None:
+def _check_shadowed(joined: DataFrame, bases: DataFrame, plan: _mortice.MergePlan) -> None:
     """Refuses inserts of keys that a log has deleted, if the row in the base file has a greater ordering value.
 
     Args:
         joined: The given rows with the stored ones.
         bases: The rows of base files, without logs.
-        target: How rows are merged.
+        plan: The merge.
     """
-    from pyspark.sql import functions as f
-
-    names = [*target.shadows, *target.all_ordering, _KEY, _PATH]
-    new = joined.where(_of(_STORED, _FOUND).isNull()).select(
-        *(_of(_GIVEN, name).alias(name) for name in dict.fromkeys(names))
-    )
-    left, right = new.alias(_GIVEN), bases.alias(_STORED)
-    given, stored = (f.struct(*(_of(side, name) for name in target.all_ordering)) for side in (_GIVEN, _STORED))
-    by_path = bool(target.partitions) and not target.is_global
-    late = left.join(right, _equal_keys(by_path=by_path) & (given < stored), "inner")
-    _refuse_late(late, target.shadows, target.all_ordering)
-
-
-def _refuse_late(late: DataFrame, keys: Sequence[str], ordering: Sequence[str]) -> None:
-    found = late.select(*(_of(_GIVEN, name) for name in keys)).limit(1).collect()
-    if found:
-        raise InvalidArgumentError(
-            f"rows, such as that of the key {list(found[0])}, have an ordering value ({', '.join(ordering)}) that is "
-            "less than the stored one, so that the stored row would win (if it was deleted, until the table is "
-            "compacted); leave the column out of when_matched_update to keep the stored value, or leave these rows out"
-        )
+    names = list(dict.fromkeys([*plan.shadow_columns, *plan.shadow_ordering]))
+    new = joined.where(_of(_STORED, _FOUND).isNull())
+    left = new.select(*(_of(_GIVEN, name).alias(name) for name in [*names, KEY, PATH])).alias(_GIVEN)
+    pairs = left.join(bases.alias(_STORED), _equal_keys(by_path=plan.shadows_by_path), "inner")
+    pairs = _flat(pairs, names, plan.shadow_ordering, plan)
+    pairs.mapInArrow(_CheckShadowed(plan), pairs.schema).collect()
 
 
 def _equal_keys(*, by_path: bool) -> Column:
-    condition = _of(_GIVEN, _KEY) == _of(_STORED, RECORD_KEY)
-    return condition & (_of(_GIVEN, _PATH) == _of(_STORED, PARTITION_PATH)) if by_path else condition
+    condition = _of(_GIVEN, KEY) == _of(_STORED, RECORD_KEY)
+    return condition & (_of(_GIVEN, PATH) == _of(_STORED, PARTITION_PATH)) if by_path else condition
 
 
-def _merged(joined: DataFrame, target: MergeTarget, clauses: MergeClauses) -> DataFrame:
-    """Returns the rows to write, with the mark of deletes."""
+def _flat(
+    joined: DataFrame, given: Sequence[str], stored: Sequence[str], plan: _mortice.MergePlan, *, inner: bool = True
+) -> DataFrame:
+    """Returns joined rows with the names that the plan takes."""
     from pyspark.sql import functions as f
 
-    is_matched = _of(_STORED, _FOUND).isNotNull()
-    is_deleted = is_matched & _of(_GIVEN, DELETES_KEY)
-    # The values of partition columns that queries return may differ from those that the files have.
-    from_given = {*target.update, *(name for name in target.partitions if name in target.on)}
-    columns = []
-    for name in target.columns.names:
-        stored = _of(_STORED, name)
-        inserted = _of(_GIVEN, name) if name in target.given else f.lit(None)
-        updated = _of(_GIVEN, name) if name in from_given else stored
-        columns.append(f.when(is_matched, updated).otherwise(inserted).alias(name))
-    is_written = is_deleted if not target.update else is_matched
-    if clauses.inserts:
-        is_written |= ~is_matched
-    marks = [is_deleted.alias(DELETES_KEY), (is_matched & ~is_deleted).alias(UPDATES_KEY)]
-    return joined.where(is_written).select(*columns, *marks)
+    is_matched = f.lit(True) if inner else _of(_STORED, _FOUND).isNotNull()
+    return joined.select(
+        *(_of(_GIVEN, name).alias(f"{plan.GIVEN}{name}") for name in given),
+        *(_of(_STORED, name).alias(f"{plan.STORED}{name}") for name in stored),
+        is_matched.alias(plan.MATCHED),
+    )
+
+
+def _merged(joined: DataFrame, rows: DataFrame, stored: DataFrame, plan: _mortice.MergePlan) -> DataFrame:
+    """Returns the rows to write, with their marks.
+
+    Args:
+        joined: The given rows with the stored ones.
+        rows: The given rows.
+        stored: The stored ones.
+        plan: The merge.
+    """
+    from pyspark.sql.types import BooleanType, StructField, StructType
+
+    used = [name for name in rows.columns if name in plan.used or name == DELETES]
+    names = pa.schema(plan.columns).names
+    pairs = _flat(joined, used, [*names, PARTITION_PATH], plan, inner=False)
+    columns = [StructField(name, stored.schema[name].dataType) for name in names]
+    marks = [StructField(name, BooleanType()) for name in (plan.DELETES, plan.UPDATES)]
+    return pairs.mapInArrow(_MapRows(plan, "merge"), StructType([*columns, *marks]))

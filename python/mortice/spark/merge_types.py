@@ -16,34 +16,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-__all__ = ["MISFIT", "check_fit", "table_names", "with_table_types"]
+__all__ = ["MISFIT", "check_fit", "ignores_case", "with_table_types"]
 
 MISFIT = "_mortice_misfit"
 """A column of the rows: what is wrong with a value, or null."""
 CASE_SENSITIVE = "spark.sql.caseSensitive"
 
 
-def table_names(df: DataFrame, names: Sequence[str]) -> list[str]:
-    """Returns the names of the DataFrame's columns, as the table spells them if the session ignores case.
-
-    Args:
-        df: The rows.
-        names: The columns of the table.
-
-    Raises `InvalidArgumentError` if two columns of the DataFrame differ in case only.
-    """
-    given = list(df.columns)
-    if str(df.sparkSession.conf.get(CASE_SENSITIVE, "false")).lower() == "true":
-        return given
-    spelled: dict[str, str] = {}
-    for name in names:
-        spelled.setdefault(name.lower(), name)
-    found = [name if name in names else spelled.get(name.lower(), name) for name in given]
-    for at, name in enumerate(found):
-        if name in found[:at]:
-            both = f"{given[found.index(name)]!r} and {given[at]!r}"
-            raise InvalidArgumentError(f"the rows have the columns {both}, which are one if case is ignored; drop one")
-    return found
+def ignores_case(df: DataFrame) -> bool:
+    """Returns whether the session of a DataFrame ignores the case of names."""
+    return str(df.sparkSession.conf.get(CASE_SENSITIVE, "false")).lower() != "true"
 
 
 def with_table_types(marked: DataFrame, names: Sequence[str], table: StructType, used: Sequence[str]) -> DataFrame:

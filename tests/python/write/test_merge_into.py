@@ -191,15 +191,15 @@ def test_tables_and_options_that_cannot_be_merged_into_are_refused(tmp_path, tab
 
 def test_a_commit_between_read_and_write_is_a_conflict(table, monkeypatch):
     other = mortice.Table(table.uri)
-    read = mortice.Table.snapshot
+    refresh = mortice.Table.refresh
 
-    def and_then_another_writes(self, *arguments, **options):
+    def and_then_another_writes(self):
         monkeypatch.undo()
-        scan = read(self, *arguments, **options)
+        refresh(self)
         other.upsert(pa.Table.from_pylist([row("a", note="other", ts=11)], schema=SCHEMA))
-        return scan
 
-    monkeypatch.setattr(mortice.Table, "snapshot", and_then_another_writes)
+    # Stored rows are read in the state that the merge has opened.
+    monkeypatch.setattr(mortice.Table, "refresh", and_then_another_writes)
     given = pa.table({"id": ["a"], "city": ["oslo"], "fare": [2.0]})
     with pytest.raises(WriteConflictError, match="merge again"):
         table.merge_into(given)

@@ -101,8 +101,13 @@ def write(  # noqa: PLR0917
     return write_frame(df, target, operation, mode, checked_validators(validators))
 
 
-def write_frame(
-    df: DataFrame, target: WriteTarget, operation: str, mode: str, validators: Sequence[Validator] = ()
+def write_frame(  # noqa: PLR0917
+    df: DataFrame,
+    target: WriteTarget,
+    operation: str,
+    mode: str,
+    validators: Sequence[Validator] = (),
+    merge: _mortice.MergePlan | None = None,
 ) -> Commit | None:
     """Writes a DataFrame in one commit; None if the mode is `ignore` and there is a table.
 
@@ -112,6 +117,7 @@ def write_frame(
         operation: The operation, checked.
         mode: As for `write`.
         validators: As for `write`.
+        merge: The merge that the rows are of.
 
     Raises as `write`.
     """
@@ -122,10 +128,10 @@ def write_frame(
         df = _deleting(df, target.uri, storage)
     new = NewTable(target.uri, storage)
     with new.forgotten_on_error():
-        native = _planned(df, new, operation, target.options)
+        native = _planned(df, new, operation, target.options, merge)
         given, df = df, cast_timestamps(df, pa.schema(native.schema))
         if df is not given:
-            native = _planned(df, new, operation, target.options)
+            native = _planned(df, new, operation, target.options, merge)
         checks = validated(validators, lambda commit: Table(target.uri, storage_options=storage).preview(commit))
         with aborted_on_error(native), checks as check:
             return _run(df.sparkSession, df, native, check)
@@ -177,13 +183,15 @@ def _deleting(df: DataFrame, uri: str, storage: Mapping[str, str]) -> DataFrame:
     return without_arrow_types(df, [*fields, *(name.partition(".")[0] for name in fields)])
 
 
-def _planned(df: DataFrame, new: NewTable, operation: str, options: Mapping[str, str]) -> _mortice.DistributedWrite:
+def _planned(
+    df: DataFrame, new: NewTable, operation: str, options: Mapping[str, str], merge: _mortice.MergePlan | None
+) -> _mortice.DistributedWrite:
     """Returns the native part of the write, after the table was created if there is none."""
     columns = arrow_schema(df.schema).empty_table()
     tasks = parallelism(df.sparkSession)
 
     def plan() -> _mortice.DistributedWrite:
-        native = _mortice.DistributedWrite(new.uri, new.storage, operation, columns, options, tasks)
+        native = _mortice.DistributedWrite(new.uri, new.storage, operation, columns, options, tasks, merge)
         if operation != "delete":
             check_variants(df.schema, pa.schema(native.schema))
         return native
