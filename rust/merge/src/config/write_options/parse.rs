@@ -6,6 +6,7 @@ use strsim::osa_distance;
 
 use super::agreement::contradicted;
 use super::decisions::{OptionDecision, OptionHandling, decision_for, decisions};
+use super::values::check_value;
 use crate::config::TableConfig;
 use mortice_base::error::{Error, Result};
 
@@ -26,8 +27,9 @@ impl WriteOptions {
     /// Checks options for an operation (`upsert`, …) on a table. Older names are replaced by the newest.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the option, if it is unknown, given twice under two names, or contradicts a property
-    /// of the table or the operation; `Unsupported` for values that are not followed, with the remedy.
+    /// `InvalidArgument`, naming the option, if it is unknown, has a value that is not of its kind, is given twice
+    /// under two names, or contradicts a property of the table or the operation; `Unsupported` for values that are
+    /// not followed, with the remedy.
     pub fn parse(given: &BTreeMap<String, String>, operation: &str, table: &TableConfig) -> Result<Self> {
         let mut options = Self::default();
         for (name, value) in given {
@@ -66,7 +68,8 @@ impl WriteOptions {
         let OptionDecision { name, reason, .. } = option;
         let is_listed = |listed: &str| listed.split(',').any(|one| one.eq_ignore_ascii_case(value.trim()));
         match option.decision {
-            OptionHandling::Taken | OptionHandling::NoEffect => Ok(()),
+            OptionHandling::Taken => check_value(name, value),
+            OptionHandling::NoEffect => Ok(()),
             OptionHandling::Only(listed) if is_listed(listed) => Ok(()),
             OptionHandling::Only(_) => {
                 Err(Error::unsupported(format!("option {name}={value} is not supported: {reason}")))

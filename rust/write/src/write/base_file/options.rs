@@ -54,7 +54,7 @@ impl BaseFileOptions {
         let bloom = BloomOptions::default();
         let bloom = BloomOptions {
             kind: match options.get("hoodie.bloom.index.filter.type") {
-                Some(name) => BloomType::parse(name)?,
+                Some(name) => BloomType::parse(name.trim())?,
                 None => bloom.kind,
             },
             entries: number(options, "hoodie.index.bloom.num_entries", bloom.entries)?,
@@ -63,7 +63,7 @@ impl BaseFileOptions {
         };
         Ok(Self {
             codec: match options.get("hoodie.parquet.compression.codec") {
-                Some(name) => ParquetCodec::parse(name)?,
+                Some(name) => ParquetCodec::parse(name.trim())?,
                 None => default.codec,
             },
             block_bytes: positive(options, "hoodie.parquet.block.size", default.block_bytes)?,

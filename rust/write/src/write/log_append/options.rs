@@ -43,9 +43,9 @@ impl AppendOptions {
         let codec = || {
             options
                 .get("hoodie.parquet.compression.codec")
-                .map_or(Ok(ParquetCodec::Gzip), |name| ParquetCodec::parse(name))
+                .map_or(Ok(ParquetCodec::Gzip), |name| ParquetCodec::parse(name.trim()))
         };
-        let format = match options.get(name).map(|format| format.to_ascii_lowercase()).as_deref() {
+        let format = match options.get(name).map(|format| format.trim().to_ascii_lowercase()).as_deref() {
             None | Some("avro") => LogFormat::Avro,
             Some("parquet") => LogFormat::Parquet(codec()?),
             Some(other) => {
