@@ -2,13 +2,12 @@
 //!
 //! A time is the clock's milliseconds in the table's zone, raised to one more than the newest time on the timeline, requested and
 //! completion times alike: a clock that is behind another writer's, or was set back, does no harm. Two writers with a lock also wait for
-//! the skew that their clocks may have ([`Clock::wait_for_skew`]) before they release it.
-
-use std::time::Duration;
+//! the skew that their clocks may have before they release it ([`Concurrency::release`]).
+//!
+//! [`Concurrency::release`]: super::Concurrency::release
 
 use chrono::{DateTime, Local, NaiveDateTime, TimeDelta, Utc};
 
-use super::lock::pause;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{CompletionTime, RequestedTime};
 use mortice_merge::config::{TableConfig, TimelineZone};
@@ -17,28 +16,18 @@ use mortice_table::timeline::Timeline;
 const FORM: &str = "%Y%m%d%H%M%S%3f";
 /// Digits of a time in milliseconds. Metadata tables of version 6 have suffixes after them.
 const DIGITS: usize = 17;
-/// `hoodie.time.generator.max_expected_clock_skew_ms`.
-const SKEW: Duration = Duration::from_millis(200);
 
 /// Generates the times of a table's new instants.
 #[derive(Debug, Clone)]
 pub struct Clock {
     zone: TimelineZone,
-    skew: Duration,
 }
 
 impl Clock {
     /// The clock of a table, in its `hoodie.table.timeline.timezone`.
     #[must_use]
     pub fn new(config: &TableConfig) -> Self {
-        Self { zone: config.timeline_zone, skew: SKEW }
-    }
-
-    /// With another clock skew (`hoodie.time.generator.max_expected_clock_skew_ms`).
-    #[must_use]
-    pub fn with_skew(mut self, skew: Duration) -> Self {
-        self.skew = skew;
-        self
+        Self { zone: config.timeline_zone }
     }
 
     /// The requested time of a new instant: later than every time on the timelines, which are those of the table and of its metadata
@@ -59,14 +48,6 @@ impl Clock {
     pub fn completion_time(&self, requested: &RequestedTime, timelines: &[&Timeline]) -> Result<CompletionTime> {
         let text = self.later_than(newest(timelines).max(Some(requested.as_str())))?;
         CompletionTime::from_metadata("generated time", &text)
-    }
-
-    /// Waits until the clocks of all writers are past the time that was generated last. Called under the lock.
-    ///
-    /// # Errors
-    /// `Interrupted` by a signal.
-    pub fn wait_for_skew(&self) -> Result<()> {
-        pause(self.skew)
     }
 
     fn later_than(&self, newest: Option<&str>) -> Result<String> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::file_system_lock::FileSystemLock;
 use super::heartbeat::HeartbeatOptions;
-use super::lock::{HeldLock, LockWait, TableLock, acquire};
+use super::lock::{HeldLock, LockWait, TableLock, acquire, pause};
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, Result};
@@ -113,6 +113,28 @@ impl Concurrency {
     /// As for [`acquire`].
     pub fn lock(&self) -> Result<Option<Box<dyn HeldLock>>> {
         self.lock.as_ref().map(|lock| acquire(&**lock, self.wait)).transpose()
+    }
+
+    /// Releases a lock once the clocks of all writers are past the times that were generated under it.
+    ///
+    /// # Errors
+    /// `Interrupted` by a signal, after which the lock is released as well; those of the storage.
+    pub fn release(&self, lock: Option<Box<dyn HeldLock>>) -> Result<()> {
+        let Some(lock) = lock else { return Ok(()) };
+        let waited = pause(self.clock_skew);
+        waited.and(lock.release())
+    }
+
+    /// Does something under the table's lock, if it has one, and releases it, also if that fails: a rollback before may have put times
+    /// on the timeline.
+    ///
+    /// # Errors
+    /// As for [`Self::lock`]; that of `work`, or else of [`Self::release`].
+    pub fn locked<T>(&self, work: impl FnOnce(Option<&mut Box<dyn HeldLock>>) -> Result<T>) -> Result<T> {
+        let mut lock = self.lock()?;
+        let done = work(lock.as_mut());
+        let released = self.release(lock);
+        done.and_then(|done| released.map(|()| done))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::commit::{Clock, Concurrency, HeldLock, TimelineWriter};
+use crate::commit::{Clock, Concurrency, TimelineWriter};
 use crate::metadata_upkeep::MetadataUpkeep;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{ReadOptions, TableConfig, WriteOptions};
@@ -89,26 +89,11 @@ impl TableAccess {
     }
 
     pub(super) fn clock(&self, config: &TableConfig) -> Clock {
-        Clock::new(config).with_skew(self.concurrency.clock_skew)
+        Clock::new(config)
     }
 
     pub(super) fn timeline_writer(&self, config: &TableConfig) -> TimelineWriter {
         TimelineWriter::new(Arc::clone(&self.store), config)
-    }
-
-    /// Does something under the table's lock, if it has one. Times that were generated under it are later than those of other writers.
-    pub(super) fn locked<T>(
-        &self,
-        clock: &Clock,
-        work: impl FnOnce(Option<&mut Box<dyn HeldLock>>) -> Result<T>,
-    ) -> Result<T> {
-        let mut lock = self.concurrency.lock()?;
-        let done = work(lock.as_mut())?;
-        if let Some(lock) = lock {
-            clock.wait_for_skew()?;
-            lock.release()?;
-        }
-        Ok(done)
     }
 }
 

@@ -64,13 +64,8 @@ impl Transaction {
         let concurrency = Concurrency::from_options(&target.store, storage, options)?;
         // A partition of the metadata table that cannot be maintained is refused before anything is changed.
         target.metadata(&table)?;
-        let lock = concurrency.lock()?;
-        let begun = Self::begin_locked(target, concurrency, operation)?;
-        if let Some(lock) = lock {
-            begun.clock.wait_for_skew()?;
-            lock.release()?;
-        }
-        Ok(begun)
+        let concurrency = Arc::new(concurrency);
+        concurrency.locked(|_| Self::begin_locked(target, Arc::clone(&concurrency), operation))
     }
 
     /// Goes on with a write that another process has begun.
@@ -96,10 +91,11 @@ impl Transaction {
             return Err(Error::unsupported(HEARTBEAT_BETWEEN_PROCESSES).in_file(uri));
         }
         let files = TimelineWriter::new(Arc::clone(&store), &table.config);
-        let clock = clock(&table.config, &concurrency);
+        let clock = Clock::new(&table.config);
         let action = operation.action(&table.config);
         let target = Target { uri, storage, options: options.clone(), store };
         let data = DataStore::new(&target.store);
+        let concurrency = Arc::new(concurrency);
         Ok(Self { target, data, concurrency, clock, files, table, operation, action, instant, heartbeat: None })
     }
 
@@ -115,11 +111,11 @@ impl Transaction {
         }
     }
 
-    fn begin_locked(target: Target, concurrency: Concurrency, operation: WriteOperation) -> Result<Self> {
+    fn begin_locked(target: Target, concurrency: Arc<Concurrency>, operation: WriteOperation) -> Result<Self> {
         let Repaired { mut table, mut metadata } = repaired(&target, &concurrency)?;
         let action = operation.action(&table.config);
         let files = TimelineWriter::new(Arc::clone(&target.store), &table.config);
-        let clock = clock(&table.config, &concurrency);
+        let clock = Clock::new(&table.config);
         for _ in 0..ATTEMPTS {
             let instant = clock.requested_time(&timelines(&table, metadata.as_ref()))?;
             if let Some(heartbeat) = request(&target, &concurrency, &files, (&instant, action))? {
@@ -190,7 +186,7 @@ pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Rep
     let table = target.open()?;
     check_no_restore(&table.timeline).map_err(|error| error.in_file(&target.uri))?;
     let metadata = target.metadata(&table)?;
-    let clock = clock(&table.config, concurrency);
+    let clock = Clock::new(&table.config);
     let rollbacks = target.rollbacks(&table.config, &clock, metadata.as_ref());
     roll_back_failed_writes(&rollbacks, concurrency.failed_writes, concurrency.heartbeat)?;
     remove_leftovers(&rollbacks, concurrency.heartbeat)?;
@@ -207,10 +203,6 @@ pub(super) fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Rep
     let table = target.open()?;
     let metadata = target.metadata(&table)?;
     Ok(Repaired { table, metadata })
-}
-
-pub(super) fn clock(config: &TableConfig, concurrency: &Concurrency) -> Clock {
-    Clock::new(config).with_skew(concurrency.clock_skew)
 }
 
 /// Tables of other versions have other timelines, markers or metadata tables; Hudi upgrades them when it writes.

@@ -49,14 +49,18 @@ impl Transaction {
         let mut lock = None;
         match self.try_commit(&mut lock, &statuses, extra) {
             Ok(done) => {
-                self.release(lock);
+                // The write is part of the table: a lock that cannot be released stays until it expires or is removed.
+                let _ = self.concurrency.release(lock);
                 self.clean_up(done.upkeep.as_ref());
                 let (instant, completion_time) = (done.instant.requested_time, done.instant.completion_time);
                 let (operation, metadata) = (self.operation, done.metadata);
                 Ok(Committed { instant, completion_time, operation, metadata, statuses })
             }
             Err(Failure::NotCommitted(error)) => Err(self.roll_back_after(error, lock)),
-            Err(Failure::Open(error)) => Err(error),
+            Err(Failure::Open(error)) => {
+                let _ = self.concurrency.release(lock);
+                Err(error)
+            }
         }
     }
 
@@ -185,15 +189,6 @@ impl Transaction {
             now: &now.timeline,
             instant: &self.instant,
             groups,
-        }
-    }
-
-    /// Releases the lock. Errors are ignored, as the write is part of the table: a lock that cannot be released
-    /// stays until it expires or is removed.
-    fn release(&self, lock: Option<Box<dyn HeldLock>>) {
-        if let Some(lock) = lock {
-            let _ = self.clock.wait_for_skew();
-            let _ = lock.release();
         }
     }
 

@@ -83,7 +83,7 @@ impl Target {
 pub struct Transaction {
     target: Target,
     data: DataStore,
-    concurrency: Concurrency,
+    concurrency: Arc<Concurrency>,
     clock: Clock,
     files: TimelineWriter,
     table: Arc<OpenTable>,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::begin::{Repaired, check_version, clock, repaired, timelines};
+use super::begin::{Repaired, check_version, repaired, timelines};
 use super::recorded_store::DataStore;
 use super::{Target, Transaction};
-use crate::commit::{Concurrency, Heartbeat, Heartbeats, TimelineWriter, WriteOperation};
+use crate::commit::{Clock, Concurrency, Heartbeat, Heartbeats, TimelineWriter, WriteOperation};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::services::check_no_restore;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -40,21 +40,17 @@ impl ServiceTarget<'_> {
     /// As for [`Transaction::begin`]; those of `plan`.
     pub(crate) fn schedule(&self, action: Action, plan: MakePlan<'_>) -> Result<Option<RequestedTime>> {
         let (target, concurrency) = self.opened()?;
-        let lock = concurrency.lock()?;
-        let repaired = repaired(&target, &concurrency)?;
-        let clock = clock(&repaired.table.config, &concurrency);
-        let scheduled = self.request((&target, repaired), &clock, action, plan)?;
-        if let Some(lock) = lock {
-            clock.wait_for_skew()?;
-            lock.release()?;
-        }
-        Ok(scheduled)
+        concurrency.locked(|_| {
+            let repaired = repaired(&target, &concurrency)?;
+            let clock = Clock::new(&repaired.table.config);
+            self.request((&target, repaired), &clock, action, plan)
+        })
     }
 
     fn request(
         &self,
         (target, Repaired { mut table, mut metadata }): (&Target, Repaired),
-        clock: &crate::commit::Clock,
+        clock: &Clock,
         action: Action,
         plan: MakePlan<'_>,
     ) -> Result<Option<RequestedTime>> {
@@ -80,12 +76,8 @@ impl ServiceTarget<'_> {
     /// As for [`Transaction::begin`] and [`Rollbacks::roll_back_execution`].
     pub(crate) fn begin(&self, operation: WriteOperation, instant: &RequestedTime) -> Result<Option<Transaction>> {
         let (target, concurrency) = self.opened()?;
-        let lock = concurrency.lock()?;
-        let begun = begin_locked(target, concurrency, operation, instant)?;
-        if let Some(lock) = lock {
-            lock.release()?;
-        }
-        Ok(begun)
+        let concurrency = Arc::new(concurrency);
+        concurrency.locked(|_| begin_locked(target, Arc::clone(&concurrency), operation, instant))
     }
 
     /// Brings the metadata table into the state that options ask for, under the lock, after failed writes were rolled back. With `rebuilds`
@@ -100,22 +92,19 @@ impl ServiceTarget<'_> {
             true => self.target()?,
             false => self.opened()?,
         };
-        let lock = concurrency.lock()?;
-        if rebuilds {
-            let table = target.open()?;
-            check_no_restore(&table.timeline).map_err(|error| error.in_file(self.uri))?;
-            MetadataUpkeep::check_can_build(&table, &target.options).map_err(|error| error.in_file(self.uri))?;
-            if !table.config.metadata_partitions.is_empty() {
-                target.options = MetadataUpkeep::drop_to_rebuild(&target.store, &table, &target.options)?;
+        concurrency.locked(|_| {
+            if rebuilds {
+                let table = target.open()?;
+                check_no_restore(&table.timeline).map_err(|error| error.in_file(self.uri))?;
+                MetadataUpkeep::check_can_build(&table, &target.options).map_err(|error| error.in_file(self.uri))?;
+                if !table.config.metadata_partitions.is_empty() {
+                    target.options = MetadataUpkeep::drop_to_rebuild(&target.store, &table, &target.options)?;
+                }
             }
-        }
-        let table = repaired(&target, &concurrency)?.table;
-        MetadataUpkeep::delete_unlisted(&target.store, &table)?;
-        if let Some(lock) = lock {
-            clock(&table.config, &concurrency).wait_for_skew()?;
-            lock.release()?;
-        }
-        Ok(table)
+            let table = repaired(&target, &concurrency)?.table;
+            MetadataUpkeep::delete_unlisted(&target.store, &table)?;
+            Ok(table)
+        })
     }
 
     /// Takes a plan that cannot be executed any more off the timeline, under the lock. Nothing is done if another process executes it.
@@ -126,16 +115,17 @@ impl ServiceTarget<'_> {
     /// [`Rollbacks::roll_back`]: crate::services::Rollbacks::roll_back
     pub(crate) fn give_up(&self, instant: &RequestedTime) -> Result<()> {
         let (target, concurrency) = self.opened()?;
-        let lock = concurrency.lock()?;
-        let table = target.open()?;
-        check_no_restore(&table.timeline).map_err(|error| error.in_file(self.uri))?;
-        let is_inflight = table.timeline.writes_at(instant).any(|one| one.state == InstantState::Inflight);
-        if !is_inflight || Heartbeats::list(&*target.store)?.is_expired(instant, concurrency.heartbeat) {
-            let clock = clock(&table.config, &concurrency);
-            let metadata = target.metadata(&table)?;
-            target.rollbacks(&table.config, &clock, metadata.as_ref()).roll_back(instant)?;
-        }
-        lock.map_or(Ok(()), |lock| lock.release())
+        concurrency.locked(|_| {
+            let table = target.open()?;
+            check_no_restore(&table.timeline).map_err(|error| error.in_file(self.uri))?;
+            let is_inflight = table.timeline.writes_at(instant).any(|one| one.state == InstantState::Inflight);
+            if !is_inflight || Heartbeats::list(&*target.store)?.is_expired(instant, concurrency.heartbeat) {
+                let clock = Clock::new(&table.config);
+                let metadata = target.metadata(&table)?;
+                target.rollbacks(&table.config, &clock, metadata.as_ref()).roll_back(instant)?;
+            }
+            Ok(())
+        })
     }
 
     fn opened(&self) -> Result<(Target, Concurrency)> {
@@ -158,7 +148,7 @@ impl ServiceTarget<'_> {
 
 fn begin_locked(
     target: Target,
-    concurrency: Concurrency,
+    concurrency: Arc<Concurrency>,
     operation: WriteOperation,
     instant: &RequestedTime,
 ) -> Result<Option<Transaction>> {
@@ -167,7 +157,7 @@ fn begin_locked(
     let action = operation.action(&table.config);
     let is_pending = |one: &&Instant| one.action == action && !one.is_completed();
     let Some(pending) = table.timeline.writes_at(instant).find(is_pending).cloned() else { return Ok(None) };
-    let clock = clock(&table.config, &concurrency);
+    let clock = Clock::new(&table.config);
     if pending.state == InstantState::Inflight {
         if !Heartbeats::list(&*target.store)?.is_expired(instant, concurrency.heartbeat) {
             return Ok(None);
@@ -194,12 +184,11 @@ impl Transaction {
     /// # Errors
     /// Those of the storage.
     pub(crate) fn roll_back_plans(&self, plans: &BTreeSet<RequestedTime>) -> Result<()> {
-        let lock = self.concurrency.lock()?;
-        let now = self.target.open()?;
-        let metadata = self.target.metadata(&now)?;
-        let rollbacks = self.target.rollbacks(&now.config, &self.clock, metadata.as_ref());
-        let rolled_back = plans.iter().try_for_each(|plan| rollbacks.roll_back(plan).map(|_| ()));
-        let released = lock.map_or(Ok(()), |lock| lock.release());
-        rolled_back.and(released)
+        self.concurrency.locked(|_| {
+            let now = self.target.open()?;
+            let metadata = self.target.metadata(&now)?;
+            let rollbacks = self.target.rollbacks(&now.config, &self.clock, metadata.as_ref());
+            plans.iter().try_for_each(|plan| rollbacks.roll_back(plan).map(|_| ()))
+        })
     }
 }

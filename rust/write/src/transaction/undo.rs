@@ -31,7 +31,7 @@ impl Transaction {
             None => self.concurrency.lock()?,
         };
         let undone = self.roll_back();
-        let released = lock.map_or(Ok(()), |lock| lock.release());
+        let released = self.concurrency.release(lock);
         undone.and(released)
     }
 

@@ -13,7 +13,7 @@ use super::stopped_services::{Options, Table, batch, options};
 use crate::assign::log_naming;
 use crate::client::distributed::{abort_task_insert, begin_task_insert};
 use crate::client::write;
-use crate::commit::WriteOperation;
+use crate::commit::{WriteOperation, epoch_millis};
 use crate::maintenance::compaction::write_base_files;
 use crate::maintenance::{ClusteringSteps, CompactRequest, cluster, compact, log_compact};
 use crate::rows::WriteInput;
@@ -26,6 +26,7 @@ use crate::write::{
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_storage::{LocalStorage, Storage, StorageOptions};
+use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
 
 const SHARED: [(&str, &str); 4] = [
@@ -102,6 +103,11 @@ impl Stalled {
 
     fn begin(&self) -> Option<Transaction> {
         self.with_target(|target| target.begin(self.service.operation(), &self.instant)).unwrap()
+    }
+
+    fn begin_write(&self) -> Transaction {
+        let (uri, storage) = (self.table.uri(), StorageOptions::new());
+        Transaction::begin(&uri, &storage, &self.options, WriteOperation::Upsert).unwrap()
     }
 
     /// Lets the heartbeat of the process that executes the plan expire.
@@ -323,4 +329,37 @@ fn a_service_that_fails_after_a_write_says_that_the_write_is_committed() {
     let instant = RequestedTime::from(error.location().instant.clone().unwrap().as_str());
     assert!(table.open(false).timeline.is_completed(&instant), "{error}");
     assert!(error.to_string().contains("compaction") && error.to_string().contains(".log."), "{error}");
+}
+
+/// How the times of rollbacks come onto the timeline.
+const UNDOINGS: [(&str, fn(&Stalled)); 5] = [
+    ("an execution is begun after one that was stopped", |stalled| {
+        let late = stalled.begin().unwrap();
+        stalled.stall();
+        assert!(stalled.begin().is_some());
+        drop(late);
+    }),
+    ("a plan is given up", |stalled| stalled.with_target(|target| target.give_up(&stalled.instant)).unwrap()),
+    ("a write rolls a plan back", |stalled| {
+        let write = stalled.begin_write();
+        write.roll_back_plans(&BTreeSet::from([stalled.instant.clone()])).unwrap();
+    }),
+    ("an execution is given up", |stalled| stalled.begin().unwrap().abort(&failure()).unwrap()),
+    ("a write is given up", |stalled| stalled.begin_write().abort(&failure()).unwrap()),
+];
+
+#[test]
+fn the_lock_is_held_until_all_clocks_are_past_the_times_of_rollbacks() {
+    let skew = 500;
+    for (what, undo) in UNDOINGS {
+        let mut stalled = Stalled::new(9, StalledService::Compaction);
+        stalled.options.insert("hoodie.time.generator.max_expected_clock_skew_ms".into(), skew.to_string());
+        undo(&stalled);
+        let now = chrono::Utc::now().timestamp_millis();
+        let table = stalled.table.open(false);
+        let rollbacks = table.timeline.instants().iter().filter(|instant| instant.action == Action::Rollback);
+        let newest = rollbacks.map(|instant| instant.completion_time.as_ref().unwrap().to_string()).max().expect(what);
+        let waited = now - epoch_millis(&newest, table.config.timeline_zone).unwrap();
+        assert!(waited >= skew, "{what}: {waited} ms");
+    }
 }

@@ -61,7 +61,7 @@ impl LockedTable {
         let lock = if has_lock { concurrency.lock()? } else { None };
         let table = if lock.is_some() { request.open()? } else { table };
         let metadata = MetadataUpkeep::open(Arc::clone(&store), &table, &options)?;
-        let clock = Clock::new(&table.config).with_skew(concurrency.clock_skew);
+        let clock = Clock::new(&table.config);
         Ok(Self { store, table, metadata, clock, concurrency, options, lock })
     }
 
@@ -85,8 +85,7 @@ impl LockedTable {
     /// # Errors
     /// That of `done`, or else of the release.
     pub(crate) fn close<T>(self, done: Result<T>) -> Result<T> {
-        let Some(lock) = self.lock else { return done };
-        let released = self.clock.wait_for_skew().and_then(|()| lock.release());
+        let released = self.concurrency.release(self.lock);
         done.and_then(|done| released.map(|()| done))
     }
 }

@@ -66,7 +66,7 @@ impl<'a> Archival<'a> {
     pub fn run(&self) -> Result<ArchivalResult> {
         let before = ServiceTable::open_root(&self.access.store)?;
         check_no_restore(&before.timeline)?;
-        self.access.locked(&self.access.clock(&before.config), |_| {
+        self.access.concurrency.locked(|_| {
             let mut table = ServiceTable::open_root(&self.access.store)?;
             check_no_restore(&table.timeline)?;
             remove_archived(&mut table)?;

@@ -145,7 +145,7 @@ impl<'a> Cleaning<'a> {
     /// Writers that leave failed writes to cleans: those whose heartbeat has expired.
     fn roll_back_failed(&self, table: &Arc<OpenTable>) -> Result<()> {
         let clock = self.access.clock(&table.config);
-        self.access.locked(&clock, |_| {
+        self.access.concurrency.locked(|_| {
             let table = self.access.table()?;
             check_no_restore(&table.timeline)?;
             let metadata = self.access.metadata(&table)?;
@@ -175,7 +175,7 @@ impl<'a> Cleaning<'a> {
     fn schedule(&self) -> Result<Option<(RequestedTime, FilesToClean)>> {
         let table = self.access.table()?;
         let clock = self.access.clock(&table.config);
-        self.access.locked(&clock, |_| {
+        self.access.concurrency.locked(|_| {
             let mut table = self.access.table()?;
             check_no_restore(&table.timeline)?;
             if table.timeline.pending(Action::Clean).next().is_some() {
@@ -269,7 +269,7 @@ impl<'a> Cleaning<'a> {
         writer.start(instant, Action::Clean, &inflight)?;
         let mut done = delete_files(&self.access.store, plan, needed)?;
         let clock = self.access.clock(&table.config);
-        self.access.locked(&clock, |lock| {
+        self.access.concurrency.locked(|lock| {
             let now = self.access.table()?;
             if is_completed(&now, instant) {
                 return Ok(Vec::new());
