@@ -17,6 +17,7 @@ const ONE_MODULE: &[&str] = &["storage", "avro"];
 
 const MODULES: &[(&str, &[&str])] = &[
     ("error", &[]),
+    ("row_number", &[]),
     ("cursor", &[]),
     ("gzip", &[]),
     ("progress", &[]),
@@ -85,6 +86,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "write",
         &[
+            "row_number",
             "names",
             "config",
             "storage",
@@ -130,6 +132,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "index",
         &[
+            "row_number",
             "log",
             "names",
             "config",
@@ -147,7 +150,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "avro",
         ],
     ),
-    ("assign", &["names", "config", "file_group", "timeline", "keys", "plan", "write", "index"]),
+    ("assign", &["row_number", "names", "config", "file_group", "timeline", "keys", "plan", "write", "index"]),
     (
         "services",
         &[
@@ -171,6 +174,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "rows",
         &[
+            "row_number",
             "trusted",
             "names",
             "storage",
@@ -232,6 +236,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "client",
         &[
+            "row_number",
             "names",
             "storage",
             "spill",

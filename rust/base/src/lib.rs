@@ -10,6 +10,7 @@ pub mod gzip;
 pub mod names;
 pub mod progress;
 pub mod protobuf;
+pub mod row_number;
 pub mod trusted;
 pub mod zone_rules;
 
