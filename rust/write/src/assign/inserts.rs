@@ -19,6 +19,7 @@ pub(super) fn distribute<'v>(
 ) -> Vec<(Bin<'v>, u64)> {
     let mut bins = Vec::new();
     for slice in small_files {
+        // A group of logs only has all its room.
         let len = slice.base_file.as_ref().map_or(0, |base| base.len);
         let room = options.max_file_size.saturating_sub(len) / record_size.max(1);
         let taken = room.min(rows);

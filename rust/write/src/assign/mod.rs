@@ -29,5 +29,5 @@ mod updates;
 pub use assign::assign;
 pub use assignment::{Assignment, GroupTask, TaskKind};
 pub use options::{AssignOptions, PlaceInserts};
-pub use task_plan::{InsertClass, PlannedTask, RowCounts, TaskPlan, plan_tasks};
+pub use task_plan::{InsertClass, PlannedTask, RowCounts, TaskPlan, check_takes, plan_tasks};
 pub(crate) use updates::log_naming;

@@ -22,6 +22,7 @@ pub(super) fn estimate(timeline: &Timeline, options: &AssignOptions) -> Result<u
             if name.and_then(BaseFileName::parse).is_none() {
                 continue;
             }
+            // An estimate: what a writer has not counted adds nothing to it.
             let positive = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0);
             bytes = bytes.saturating_add(positive(stat.file_size_in_bytes).saturating_sub(options.metadata_size));
             rows = rows.saturating_add(positive(stat.num_writes));

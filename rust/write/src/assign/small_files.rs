@@ -26,6 +26,7 @@ pub(super) fn of_partition<'v>(
     let is_free =
         |slice: &&FileSlice| slice.log_files.is_empty() && view.pending_compaction(partition, &slice.file_id).is_none();
     let mut small: Vec<&FileSlice> = view.slices.iter().filter(is_small).filter(is_free).collect();
+    // A group of logs only is the smallest.
     small.sort_by_key(|slice| slice.base_file.as_ref().map_or(0, |base| base.len));
     small.truncate(options.small_file_candidates);
     small

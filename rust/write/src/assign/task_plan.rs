@@ -7,8 +7,8 @@ use super::inserts::{Bin, distribute};
 use super::options::{AssignOptions, PlaceInserts};
 use super::updates::{log_naming, slice_of};
 use super::{record_size, small_files};
-use crate::index::{new_bucket_prefix, new_group_prefix};
-use mortice_base::error::Result;
+use crate::index::{bucket_in, new_bucket_prefix, new_group_prefix};
+use mortice_base::error::{Error, Result};
 use mortice_merge::config::TableType;
 use mortice_table::plan::{OpenTable, WriteView};
 
@@ -105,7 +105,7 @@ impl Planner<'_> {
     fn plan(&self, counts: &RowCounts) -> Result<TaskPlan> {
         let mut draft = Draft { groups: counts.updates.clone(), ..Draft::default() };
         if self.options.bucket.is_some() {
-            Self::buckets(&counts.inserts, &mut draft);
+            Self::buckets(&counts.inserts, &mut draft)?;
         } else {
             self.bins(&counts.inserts, &mut draft)?;
         }
@@ -141,11 +141,13 @@ impl Planner<'_> {
     }
 
     /// New groups of buckets that have none.
-    fn buckets(inserts: &BTreeMap<InsertClass, u64>, draft: &mut Draft) {
+    fn buckets(inserts: &BTreeMap<InsertClass, u64>, draft: &mut Draft) -> Result<()> {
         for (class, rows) in inserts {
-            let taker = draft.create(class, new_bucket_prefix(class.bucket.unwrap_or_default()));
+            let bucket = class.bucket.ok_or_else(|| Error::internal("new rows of a bucket index without a bucket"))?;
+            let taker = draft.create(class, new_bucket_prefix(bucket));
             draft.takers.insert(class.clone(), vec![(taker, *rows)]);
         }
+        Ok(())
     }
 
     /// Puts the tasks in order of their partitions: in each, first those of existing file groups.
@@ -162,11 +164,7 @@ impl Planner<'_> {
         for (at, (taker, _)) in tasks.iter().enumerate() {
             numbers.insert(taker.clone(), at);
         }
-        let number_of = |taker: &Taker| numbers.get(taker).copied().unwrap_or_default();
-        let numbered = |shares: Vec<(Taker, u64)>| {
-            shares.into_iter().map(|(taker, rows)| (number_of(&taker), rows)).collect::<Vec<_>>()
-        };
-        let inserts = takers.into_iter().map(|(class, shares)| (class, numbered(shares))).collect();
+        let inserts = numbered(takers, &numbers)?;
         Ok(TaskPlan { tasks: tasks.into_iter().map(|(_, task)| task).collect(), inserts })
     }
 
@@ -182,10 +180,115 @@ impl Planner<'_> {
     }
 }
 
+/// The shares of tasks by their numbers.
+fn numbered(
+    takers: BTreeMap<InsertClass, Vec<(Taker, u64)>>,
+    numbers: &BTreeMap<Taker, usize>,
+) -> Result<BTreeMap<InsertClass, Vec<(usize, u64)>>> {
+    let number_of = |(taker, rows): (Taker, u64)| -> Result<(usize, u64)> {
+        let unknown = || Error::internal(format_args!("new rows go to {taker:?}, which has no task"));
+        Ok((*numbers.get(&taker).ok_or_else(unknown)?, rows))
+    };
+    let shares_of = |(class, shares): (InsertClass, Vec<(Taker, u64)>)| -> Result<(InsertClass, Vec<(usize, u64)>)> {
+        Ok((class, shares.into_iter().map(number_of).collect::<Result<Vec<_>>>()?))
+    };
+    takers.into_iter().map(shares_of).collect()
+}
+
+impl PlannedTask {
+    /// Makes sure that the task may take new rows of a class: it is of their partition and, if they have one, of their bucket.
+    ///
+    /// # Errors
+    /// `Internal` if it is not.
+    pub fn check_takes(&self, class: &InsertClass) -> Result<()> {
+        check_takes((&self.partition, &self.kind), (&class.partition, class.bucket))
+    }
+}
+
+/// Makes sure that a task of a partition may take a new row of a partition and, under a bucket index, of a bucket.
+///
+/// # Errors
+/// `Internal` if it may not: the row would be where no reader and no writer looks for its key.
+pub fn check_takes((own, kind): (&str, &TaskKind), (partition, bucket): (&str, Option<u32>)) -> Result<()> {
+    if own != partition {
+        return Err(Error::internal(format_args!(
+            "a new row of partition {partition:?} goes to a task of partition {own:?}"
+        )));
+    }
+    let file_id = match kind {
+        TaskKind::Append { slice, .. } | TaskKind::Merge { slice } => &slice.file_id,
+        TaskKind::Create { file_id_prefix } => file_id_prefix,
+    };
+    match bucket {
+        Some(bucket) if bucket_in(file_id) != Some(bucket) => Err(Error::internal(format_args!(
+            "a new row of bucket {bucket} in partition {partition:?} goes to file group {file_id:?}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 impl Draft {
     fn create(&mut self, class: &InsertClass, file_id_prefix: String) -> Taker {
         let kind = TaskKind::Create { file_id_prefix };
         self.created.push(PlannedTask { partition: class.partition.clone(), kind });
         Taker::New(self.created.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mortice_base::error::ErrorKind;
+    use proptest::prelude::*;
+
+    fn class(partition: &str, bucket: Option<u32>) -> InsertClass {
+        InsertClass { partition: partition.to_owned(), bucket }
+    }
+
+    fn created(class: &InsertClass) -> PlannedTask {
+        let file_id_prefix = class.bucket.map_or_else(new_group_prefix, new_bucket_prefix);
+        PlannedTask { partition: class.partition.clone(), kind: TaskKind::Create { file_id_prefix } }
+    }
+
+    #[test]
+    fn a_taker_without_a_task_is_an_internal_error() {
+        let known = Taker::Group(("p".to_owned(), "known".to_owned()));
+        let numbers = BTreeMap::from([(known.clone(), 3)]);
+        let shares = |taker: Taker| BTreeMap::from([(class("p", None), vec![(known.clone(), 2), (taker, 5)])]);
+        let found = numbered(shares(known.clone()), &numbers).unwrap();
+        assert_eq!(found, BTreeMap::from([(class("p", None), vec![(3, 2), (3, 5)])]));
+        for unknown in [Taker::New(0), Taker::Group(("p".to_owned(), "other".to_owned()))] {
+            assert_eq!(numbered(shares(unknown), &numbers).unwrap_err().kind(), ErrorKind::Internal);
+        }
+    }
+
+    #[test]
+    fn a_new_row_of_a_bucket_index_has_a_bucket() {
+        let mut draft = Draft::default();
+        let inserts = BTreeMap::from([(class("p", Some(7)), 4), (class("q", Some(7)), 1)]);
+        Planner::buckets(&inserts, &mut draft).unwrap();
+        let takers: Vec<_> = draft.takers.values().cloned().collect();
+        assert_eq!(takers, [vec![(Taker::New(0), 4)], vec![(Taker::New(1), 1)]]);
+        for (task, class) in draft.created.iter().zip(inserts.keys()) {
+            task.check_takes(class).unwrap();
+        }
+        let without = BTreeMap::from([(class("p", None), 4)]);
+        assert_eq!(Planner::buckets(&without, &mut draft).unwrap_err().kind(), ErrorKind::Internal);
+    }
+
+    proptest! {
+        #[test]
+        fn a_task_takes_new_rows_of_its_own_class_only(
+            (own, other) in (("[pq]", 0_u32..3), ("[pq]", 0_u32..3)),
+            has_buckets in any::<bool>(),
+        ) {
+            let class_of = |(partition, bucket): &(String, u32)| class(partition, has_buckets.then_some(*bucket));
+            let (own, other) = (class_of(&own), class_of(&other));
+            let result = created(&own).check_takes(&other);
+            prop_assert_eq!(result.is_ok(), own == other);
+            if let Err(error) = result {
+                prop_assert_eq!(error.kind(), ErrorKind::Internal);
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::index::Tagged;
 use crate::write::{LogNaming, SliceNames};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::LogFileName;
+use mortice_base::row_number::at;
 use mortice_merge::config::{TableConfig, TableType, TimelineLayout};
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::WriteView;
@@ -20,14 +21,13 @@ pub(super) type Updates = BTreeMap<(String, String), Vec<Placed>>;
 pub(super) fn of_tagged(tagged: &Tagged) -> Result<Updates> {
     let mut by_group: Vec<Vec<Placed>> = vec![Vec::new(); tagged.groups.len()];
     let mut add = |group: u32, placed: Placed| {
-        let rows = usize::try_from(group).ok().and_then(|group| by_group.get_mut(group));
+        let rows = by_group.get_mut(at(group));
         rows.ok_or_else(|| Error::internal("a row is tagged with a file group that is not there"))
             .map(|rows| rows.push(placed))
     };
     for (row, group) in (0_u32..).zip(&tagged.locations) {
-        let position = usize::try_from(row).ok().and_then(|row| tagged.positions.get(row).copied().flatten());
         if let Some(group) = group {
-            add(*group, (row, position))?;
+            add(*group, (row, tagged.position(at(row))?))?;
         }
     }
     for further in &tagged.further {

@@ -275,7 +275,7 @@ fn without_duplicates(
     }
     let present = present_keys(table, index, &prepared.keys, &tagged)?;
     let kept = policy.kept(&present, |row| prepared.keys.record_keys.value(row))?;
-    let tagged = tagged.of_rows(&kept);
+    let tagged = tagged.of_rows(&kept)?;
     Ok((taken(&prepared, &UInt32Array::from(kept))?, tagged))
 }
 

@@ -12,6 +12,7 @@ use super::options::{BUCKETS, BucketOptions};
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::number_of;
 use mortice_merge::keys::RowKeys;
 use mortice_table::plan::{OpenTable, WriteView};
 
@@ -19,6 +20,7 @@ use mortice_table::plan::{OpenTable, WriteView};
 #[must_use]
 pub fn bucket_of(key: &str, options: &BucketOptions) -> u32 {
     let hash = hash_keys(key, &options.fields).into_iter().fold(1_i32, |hash, value| {
+        // As Java hashes null.
         let value = value.map_or(0, java_hash);
         hash.wrapping_mul(31).wrapping_add(value)
     });
@@ -97,6 +99,7 @@ pub(super) fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOp
     let stored = StoredKeys::new(table)?;
     let groups = view.slices.iter().filter(|slice| slice.base_file.is_some()).take(CHECKED_GROUPS);
     for slice in groups {
+        // A sample: `groups_of` refuses groups of no bucket, and those of logs only have no keys to check.
         let (Some(bucket), Some(file)) = (bucket_in(&slice.file_id), stored.open(slice)?) else { continue };
         let keys = stored.first_keys(file, CHECKED_KEYS)?;
         if let Some(key) = keys.iter().flatten().find(|key| bucket_of(key, options) != bucket) {
@@ -129,7 +132,7 @@ fn groups_of<'v>(view: &'v WriteView, options: &BucketOptions) -> Result<(Vec<Lo
                 slice.file_id, slice.partition, options.buckets
             ))
         })?;
-        let group = u32::try_from(locations.len()).unwrap_or(u32::MAX);
+        let group = number_of(locations.len())?;
         if groups.insert((slice.partition.as_str(), bucket), group).is_some() {
             return Err(Error::invalid_table(format!(
                 "partition {:?} has several file groups of bucket {bucket}: writers without a common lock have made them; roll one of their commits back with Hudi",

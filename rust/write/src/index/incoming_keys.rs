@@ -59,26 +59,29 @@ impl<'a> IncomingKeys<'a> {
                 *hash = table.hash(table.partition_of(row), keys.record_keys.value(row as usize));
                 table.table.prefetch(*hash);
             }
-            (start..rows).zip(hashes).for_each(|(row, hash)| table.add(row, hash));
+            for (row, hash) in (start..rows).zip(hashes) {
+                table.add(row, hash)?;
+            }
         }
         Ok(table)
     }
 
-    fn add(&mut self, row: u32, hash: u32) {
+    fn add(&mut self, row: u32, hash: u32) -> Result<()> {
         let (partition, key) = (self.partition_of(row), self.keys.record_keys.value(row as usize));
         let Some(first) = self.table.find(hash, |other| self.is(other, partition, key)) else {
             self.table.insert(hash, row);
-            return;
+            return Ok(());
         };
         self.next.resize(self.keys.record_keys.len(), NONE);
         let last = self.last.insert(first, row).unwrap_or(first);
-        if let Some(next) = self.next.get_mut(last as usize) {
-            *next = row;
-        }
+        let lost = || Error::internal(format_args!("row {last} is followed by row {row} of its key and is not there"));
+        *self.next.get_mut(last as usize).ok_or_else(lost)? = row;
+        Ok(())
     }
 
     fn partition_of(&self, row: u32) -> u32 {
-        self.partition_ids.get(row as usize).copied().unwrap_or_default()
+        // Empty: all rows are of the partition that is numbered 0.
+        self.partition_ids.get(row as usize).copied().unwrap_or(0)
     }
 
     fn is(&self, row: u32, partition: u32, key: &str) -> bool {
@@ -133,6 +136,7 @@ impl<'a> IncomingKeys<'a> {
     /// The distinct keys of a partition, in no order.
     pub(super) fn keys(&self, partition: u32) -> impl Iterator<Item = &'a str> {
         let is_first = move |row: &u32| self.partition_of(*row) == partition && !self.is_repeated(*row);
+        // There are fewer rows: `new` refuses more.
         let rows = 0..u32::try_from(self.keys.record_keys.len()).unwrap_or(NONE);
         rows.filter(is_first).map(|row| self.keys.record_keys.value(row as usize))
     }
@@ -182,6 +186,7 @@ fn ids_of(partitions: &StringArray) -> (HashMap<&str, u32, foldhash::fast::Rando
         let id = match last {
             Some((path, id)) if path == partition => id,
             _ => {
+                // There are no more partitions than rows, which have numbers.
                 let next = u32::try_from(numbers.len()).unwrap_or(NONE);
                 *numbers.entry(partition).or_insert(next)
             }

@@ -13,7 +13,7 @@ const MOST_BUCKETS: u32 = 100_000;
 const MOST_BUCKETS_OF_ONE_GROUP: u32 = 1_000;
 
 /// The bucket that a file id begins with: eight digits.
-pub(super) fn bucket_in(file_id: &str) -> Option<u32> {
+pub(crate) fn bucket_in(file_id: &str) -> Option<u32> {
     let digits = file_id.split('-').next().filter(|digits| digits.len() == 8)?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
 }

@@ -24,6 +24,7 @@ use super::options::{IndexOptions, IndexType};
 use super::stored_rows::StoredRows;
 use super::tagged::{FurtherLocation, Tagged};
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 use mortice_merge::config::{MergeMode, TableType};
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::RowBatches;
@@ -99,25 +100,32 @@ fn merged_with(
 ) -> Result<IndexedRows> {
     let merged = MergedRows::merge(table, &rows, looked_up, stored, options)?;
     let mut outcomes = Vec::with_capacity(rows.keys.record_keys.len());
-    let mut new_row_of = vec![0_u32; looked_up.len()];
+    let mut new_row_of = Vec::with_capacity(looked_up.len());
     for (row, is_looked_up) in looked_up.iter().enumerate() {
-        if let Some(new_row) = new_row_of.get_mut(row) {
-            *new_row =
-                u32::try_from(outcomes.len()).map_err(|_| Error::unsupported("4,294,967,296 rows in one write"))?;
-        }
+        new_row_of
+            .push(u32::try_from(outcomes.len()).map_err(|_| Error::unsupported("4,294,967,296 rows in one write"))?);
         if *is_looked_up {
             merged_outcome(&rows, row, stored, &merged, index, &mut outcomes)?;
         } else {
-            outcomes.push(plain_outcome(&rows, row));
+            outcomes.push(plain_outcome(&rows, row)?);
         }
     }
-    let further = rows.tagged.further.iter().filter_map(|further| {
-        let row = usize::try_from(further.row).ok()?;
-        let is_plain = looked_up.get(row) == Some(&false);
-        is_plain.then(|| new_row_of.get(row).map(|row| FurtherLocation { row: *row, ..*further })).flatten()
-    });
-    let further = further.collect();
+    let further = further_of(&rows.tagged.further, looked_up, &new_row_of)?;
     collect(&rows, &outcomes, &[&rows.rows, merged.rows(), stored.rows()], further)
+}
+
+/// The further locations of rows that are not merged, by their new numbers: a merged row goes to its own place only.
+fn further_of(further: &[FurtherLocation], looked_up: &[bool], new_row_of: &[u32]) -> Result<Vec<FurtherLocation>> {
+    let mut kept = Vec::new();
+    for one in further {
+        let unknown = || Error::internal(format_args!("row {} has a further location and is not there", one.row));
+        let is_merged = looked_up.get(at(one.row)).ok_or_else(unknown)?;
+        let row = *new_row_of.get(at(one.row)).ok_or_else(unknown)?;
+        if !is_merged {
+            kept.push(FurtherLocation { row, ..*one });
+        }
+    }
+    Ok(kept)
 }
 
 /// Which rows of an upsert are merged with stored ones while they are tagged. None is if the index is not global.
@@ -147,19 +155,21 @@ pub fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows
 }
 
 /// A row that is not merged: it goes to its key's partition, not to its own.
-fn plain_outcome(rows: &IndexedRows, row: usize) -> Outcome<'_> {
-    let location = rows.tagged.locations.get(row).copied().flatten();
-    let partition = rows.tagged.location(row).map(|location| location.partition.as_str());
-    Outcome {
+fn plain_outcome(rows: &IndexedRows, row: usize) -> Result<Outcome<'_>> {
+    let untagged = || Error::internal(format_args!("row {row} is not tagged"));
+    let location = *rows.tagged.locations.get(row).ok_or_else(untagged)?;
+    let group = location.map(|group| rows.tagged.group(group)).transpose()?;
+    let partition = group.map(|group| group.partition.as_str());
+    Ok(Outcome {
         source: (INCOMING, row),
         key: rows.keys.record_keys.value(row),
         partition: partition.unwrap_or_else(|| rows.keys.partitions.value(row)),
         location,
-        position: rows.tagged.positions.get(row).copied().flatten(),
+        position: rows.tagged.position(row)?,
         is_delete: rows.is_delete.value(row),
         is_unconditional: rows.is_unconditional.value(row),
         is_update: rows.is_update.value(row),
-    }
+    })
 }
 
 fn merged_outcome<'a>(
@@ -185,8 +195,7 @@ fn merged_outcome<'a>(
         outcomes.push(incoming);
         return Ok(());
     };
-    let there = rows.tagged.groups.get(usize::try_from(found.group).unwrap_or(usize::MAX));
-    let there = there.ok_or_else(|| Error::internal("a stored row in a file group that is not there"))?;
+    let there = rows.tagged.group(found.group)?;
     let partition = there.partition.as_str();
     let location = Some(found.group);
     let result = merged.row_of(key).filter(|_| !incoming.is_unconditional);
@@ -257,4 +266,30 @@ fn collect(
             view: Arc::clone(view),
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mortice_base::error::ErrorKind;
+
+    fn further(row: u32) -> FurtherLocation {
+        FurtherLocation { row, group: 4, position: Some(9) }
+    }
+
+    #[test]
+    fn further_locations_follow_rows_that_are_not_merged() {
+        let (looked_up, new_row_of) = ([false, true, false], [0, 1, 3]);
+        let kept = further_of(&[further(2), further(1), further(0)], &looked_up, &new_row_of).unwrap();
+        assert_eq!(kept, [further(3), further(0)]);
+        assert!(further_of(&[], &[], &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_further_location_of_a_row_that_is_not_there_is_an_internal_error() {
+        for (looked_up, new_row_of) in [(&[false][..], &[0, 1][..]), (&[false, false], &[0])] {
+            let error = further_of(&[further(1)], looked_up, new_row_of).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Internal);
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::options::{IndexOptions, IndexType};
 use super::tagged::{FurtherLocation, Tagged};
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 use mortice_merge::keys::{RecordKey, RowKeys};
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, QueryOptions};
@@ -30,23 +31,20 @@ pub fn present_keys(table: &OpenTable, index: &IndexOptions, keys: &RowKeys, tag
         let stored = if is_certain { None } else { Some(StoredRows { table, slice }) };
         let found = stored.map(|stored| stored.keys_among(keys, &rows)).transpose()?;
         for row in rows {
-            let at = usize::try_from(row).unwrap_or(usize::MAX);
-            let key = keys.record_keys.value(at);
-            if let Some(flag) = present.get_mut(at) {
-                *flag |= found.as_ref().is_none_or(|found| found.contains(key));
-            }
+            let unknown = || Error::internal(format_args!("row {row} is tagged and is not there"));
+            let flag = present.get_mut(at(row)).ok_or_else(unknown)?;
+            *flag |= found.as_ref().is_none_or(|found| found.contains(keys.record_keys.value(at(row))));
         }
     }
     Ok(present)
 }
 
 fn slice_of(tagged: &Tagged, group: u32) -> Result<&FileSlice> {
-    let location = usize::try_from(group).ok().and_then(|group| tagged.groups.get(group));
-    let slice = location.and_then(|location| {
-        let mut slices = tagged.view.slices.iter();
-        slices.find(|slice| slice.partition == location.partition && slice.file_id == location.file_id)
-    });
-    slice.ok_or_else(|| Error::internal("a row is tagged with a file group that is not there"))
+    let location = tagged.group(group)?;
+    let mut slices = tagged.view.slices.iter();
+    let slice = slices.find(|slice| slice.partition == location.partition && slice.file_id == location.file_id);
+    slice
+        .ok_or_else(|| Error::internal(format_args!("a row is tagged with {location:?}, which the view does not show")))
 }
 
 /// The merged rows of a slice.
@@ -61,8 +59,7 @@ impl StoredRows<'_> {
         let config = &self.table.config;
         let virtual_key = (!config.populate_meta_fields).then_some(config.record_key_fields.as_slice());
         let key = RecordKey::new(virtual_key)?;
-        let rows = rows.iter().filter_map(|row| usize::try_from(*row).ok());
-        let wanted: HashSet<&str> = rows.map(|row| keys.record_keys.value(row)).collect();
+        let wanted: HashSet<&str> = rows.iter().map(|row| keys.record_keys.value(at(*row))).collect();
         let options = QueryOptions { columns: Some(key.columns()), ..QueryOptions::default() };
         let mut found = HashSet::new();
         for batch in self.table.stored_rows(std::slice::from_ref(self.slice), &options)?.stream() {
@@ -75,23 +72,29 @@ impl StoredRows<'_> {
 
 impl Tagged {
     /// The locations of some of the rows, in their order.
-    #[must_use]
-    pub fn of_rows(&self, rows: &[u32]) -> Self {
-        let at = |row: u32| usize::try_from(row).unwrap_or(usize::MAX);
+    ///
+    /// # Errors
+    /// `Internal` for a row that is not tagged.
+    pub fn of_rows(&self, rows: &[u32]) -> Result<Self> {
+        let location = |row: &u32| {
+            let untagged = || Error::internal(format_args!("row {row} is kept and is not tagged"));
+            self.locations.get(at(*row)).copied().ok_or_else(untagged)
+        };
         let new_numbers: HashMap<u32, u32> = rows.iter().copied().zip(0_u32..).collect();
+        // Those of rows that are left out go with them.
         let further = self
             .further
             .iter()
             .filter_map(|further| Some(FurtherLocation { row: *new_numbers.get(&further.row)?, ..*further }));
-        Self {
-            locations: rows.iter().map(|row| self.locations.get(at(*row)).copied().flatten()).collect(),
+        Ok(Self {
+            locations: rows.iter().map(location).collect::<Result<_>>()?,
             groups: self.groups.clone(),
             positions: match self.positions.is_empty() {
                 true => Vec::new(),
-                false => rows.iter().map(|row| self.positions.get(at(*row)).copied().flatten()).collect(),
+                false => rows.iter().map(|row| self.position(at(*row))).collect::<Result<_>>()?,
             },
             further: further.collect(),
             view: std::sync::Arc::clone(&self.view),
-        }
+        })
     }
 }

@@ -8,6 +8,7 @@ use super::simple::location_of;
 use super::tagged::{FurtherLocation, Location, Tagged};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_base::row_number::{at, number_of};
 use mortice_merge::keys::RowKeys;
 use mortice_table::file_group::FileSlice;
 use mortice_table::metadata_table::MetadataTable;
@@ -48,10 +49,10 @@ pub(super) fn tag_unchecked(metadata: &MetadataTable, keys: &RowKeys, is_global:
     let mut found: Vec<_> = look_up(metadata, &incoming, keys)?.into_iter().collect();
     found.sort_unstable();
     for ((partition, file_id), rows) in found {
-        let group = u32::try_from(tagged.groups.len()).unwrap_or(u32::MAX);
+        let group = number_of(tagged.groups.len())?;
         tagged.groups.push(Location { partition, file_id, base_instant: unknown.clone() });
         for row in rows {
-            match usize::try_from(row).ok().and_then(|row| tagged.locations.get_mut(row)) {
+            match tagged.locations.get_mut(at(row)) {
                 Some(location @ None) => *location = Some(group),
                 Some(Some(_)) => tagged.further.push(FurtherLocation { row, group, position: None }),
                 None => return Err(Error::internal(format_args!("row {row} was tagged and is not there"))),
@@ -66,6 +67,7 @@ fn look_up(metadata: &MetadataTable, incoming: &IncomingKeys<'_>, keys: &RowKeys
     let distinct: Option<BTreeSet<String>> =
         (incoming.rows_len() <= MOST_LOOK_UPS).then(|| keys.record_keys.iter().flatten().map(str::to_owned).collect());
     metadata.key_locations(distinct.as_ref(), &mut |location| {
+        // Keys of a partition that no row is of.
         let Some(partition) = incoming.partition(location.partition) else { return Ok(()) };
         let mut rows = incoming.rows(partition, location.key).peekable();
         if rows.peek().is_some() {

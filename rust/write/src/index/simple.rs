@@ -14,6 +14,7 @@ use super::incoming_keys::IncomingKeys;
 use super::stored_keys::StoredKeys;
 use super::tagged::{FurtherLocation, Location, Tagged};
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 use mortice_merge::keys::RowKeys;
 use mortice_storage::parallel;
 use mortice_table::file_group::FileSlice;
@@ -100,7 +101,7 @@ pub(super) fn add(tagged: &mut Tagged, location: Location, matches: Vec<Match>) 
         if has_logs && !found.insert(row) && position.is_none() {
             continue;
         }
-        let at = usize::try_from(row).unwrap_or(usize::MAX);
+        let at = at(row);
         let (Some(location), Some(known)) = (tagged.locations.get_mut(at), tagged.positions.get_mut(at)) else {
             return Err(Error::internal(format_args!("row {row} was tagged and is not there")));
         };
@@ -111,4 +112,50 @@ pub(super) fn add(tagged: &mut Tagged, location: Location, matches: Vec<Match>) 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mortice_base::error::ErrorKind;
+
+    fn location(file_id: &str) -> Location {
+        let base_instant = "20260101000000000".parse().unwrap();
+        Location { partition: "p".to_owned(), file_id: file_id.to_owned(), base_instant }
+    }
+
+    fn tagged(rows: usize) -> Tagged {
+        Tagged { positions: vec![None; rows], ..Tagged::untagged(rows, Arc::default()) }
+    }
+
+    fn matches(found: &[(u32, Option<u64>)]) -> Vec<Match> {
+        found.iter().map(|(row, position)| Match { row: *row, position: *position }).collect()
+    }
+
+    #[test]
+    fn the_first_place_of_a_key_is_its_location_and_others_are_further_ones() {
+        let mut tagged = tagged(3);
+        add(&mut tagged, location("none"), Vec::new()).unwrap();
+        add(&mut tagged, location("one"), matches(&[(0, Some(7)), (2, Some(8))])).unwrap();
+        add(&mut tagged, location("two"), matches(&[(2, Some(1)), (2, Some(2))])).unwrap();
+        assert_eq!(tagged.groups.len(), 2, "a file group without matches is left out");
+        assert_eq!(tagged.locations, [Some(0), None, Some(0)]);
+        assert_eq!(tagged.positions, [Some(7), None, Some(8)]);
+        let further: Vec<_> = tagged.further.iter().map(|one| (one.row, one.group, one.position)).collect();
+        assert_eq!(further, [(2, 1, Some(1)), (2, 1, Some(2))]);
+    }
+
+    #[test]
+    fn a_key_of_a_log_is_a_place_once_and_only_beside_no_base_row() {
+        let mut tagged = tagged(2);
+        add(&mut tagged, location("one"), matches(&[(0, Some(7)), (0, None), (1, None), (1, None)])).unwrap();
+        assert_eq!((tagged.locations, tagged.positions), (vec![Some(0); 2], vec![Some(7), None]));
+        assert!(tagged.further.is_empty());
+    }
+
+    #[test]
+    fn a_match_of_a_row_that_is_not_there_is_an_internal_error() {
+        let error = add(&mut tagged(2), location("one"), matches(&[(2, None)])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+    }
 }

@@ -66,6 +66,7 @@ pub fn tag_by_stored_keys(
     let mut current: Option<(Location, Vec<Match>)> = None;
     for batch in batches {
         let StoredKeyBatch { location, keys, positions } = batch?;
+        // No row of this process is of the partition.
         let Some(partition) = incoming.partition(&location.partition) else { continue };
         if let Some((finished, matches)) = current.take_if(|(current, _)| *current != location) {
             add(&mut tagged, finished, matches)?;

@@ -10,6 +10,7 @@ use arrow_select::take::take_record_batch;
 use super::indexed_rows::{ByKey, IndexedRows, strings};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
+use mortice_base::row_number::at;
 use mortice_formats::filter::{Filter, Literal, Operator, Term};
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
 use mortice_table::file_group::FileSlice;
@@ -147,12 +148,14 @@ impl<'r> Collector<'r> {
                 .map(|name| strings(batch, name));
         let (keys, partitions, files) = (keys?, partitions?, files?);
         for (at, ((key, partition), file)) in (0_u64..).zip(keys.iter().zip(&partitions).zip(&files)) {
-            let (Some(key), Some(partition), Some(file)) = (key, partition, file) else { continue };
-            if !self.keys.contains(key) || self.by_key.contains_key(key) {
-                continue;
-            }
+            // Rows of other keys, and further rows of a key: one of them is merged.
+            let is_wanted = |key: &&str| self.keys.contains(key) && !self.by_key.contains_key(*key);
+            let Some(key) = key.filter(is_wanted) else { continue };
+            let (Some(partition), Some(file)) = (partition, file) else {
+                return Err(Error::invalid_table(format!("the row of key {key:?} does not say in which file it is")));
+            };
             // A base row has the name of its base file, a log row the file id.
-            let file_id = file.split('_').next().unwrap_or_default();
+            let file_id = file.split_once('_').map_or(file, |(file_id, _)| file_id);
             let group = self.groups.get(&(partition, file_id)).ok_or_else(|| {
                 Error::invalid_table(format!(
                     "the row of key {key:?} says that it is in file {file:?} of partition {partition:?}, and is not"
@@ -171,7 +174,7 @@ fn groups_of<'r>(rows: &'r IndexedRows, is_chosen: &impl Fn(usize) -> bool) -> H
     let tagged = &rows.tagged;
     let of_rows =
         tagged.locations.iter().enumerate().filter(|(row, _)| is_chosen(*row)).filter_map(|(_, group)| *group);
-    let further = tagged.further.iter().filter(|further| usize::try_from(further.row).is_ok_and(is_chosen));
+    let further = tagged.further.iter().filter(|further| is_chosen(at(further.row)));
     let wanted: BTreeSet<u32> = of_rows.chain(further.map(|further| further.group)).collect();
     (0_u32..)
         .zip(&tagged.groups)

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_base::row_number::at;
 use mortice_table::plan::WriteView;
 
 /// Where the keys of rows are.
@@ -54,6 +56,90 @@ impl Tagged {
     #[must_use]
     pub fn location(&self, row: usize) -> Option<&Location> {
         let group = (*self.locations.get(row)?)?;
-        self.groups.get(usize::try_from(group).ok()?)
+        self.groups.get(at(group))
+    }
+
+    /// A file group by its number.
+    ///
+    /// # Errors
+    /// `Internal` if there is none.
+    pub fn group(&self, group: u32) -> Result<&Location> {
+        let unknown =
+            || Error::internal(format_args!("a row is tagged with file group {group} of {}", self.groups.len()));
+        self.groups.get(at(group)).ok_or_else(unknown)
+    }
+
+    /// The number of a row's key in the base file, if the index knows it.
+    ///
+    /// # Errors
+    /// `Internal` if the index knows numbers of rows, and has no entry for this one.
+    pub fn position(&self, row: usize) -> Result<Option<u64>> {
+        if self.positions.is_empty() {
+            return Ok(None);
+        }
+        let lost = || Error::internal(format_args!("row {row} of {} that are tagged", self.positions.len()));
+        self.positions.get(row).copied().ok_or_else(lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mortice_base::error::ErrorKind;
+    use proptest::prelude::*;
+
+    fn tagged(locations: &[Option<u32>], groups: usize) -> Tagged {
+        let base_instant: RequestedTime = "20260101000000000".parse().unwrap();
+        let group = |number: usize| Location {
+            partition: "p".to_owned(),
+            file_id: format!("f{number}"),
+            base_instant: base_instant.clone(),
+        };
+        let groups = (0..groups).map(group).collect();
+        Tagged { locations: locations.to_vec(), groups, ..Tagged::default() }
+    }
+
+    #[test]
+    fn a_group_that_is_not_there_is_an_internal_error() {
+        let tagged = tagged(&[Some(1), None, Some(2)], 2);
+        assert_eq!(tagged.group(1).unwrap().file_id, "f1");
+        assert_eq!(tagged.location(0).map(|location| location.file_id.as_str()), Some("f1"));
+        assert_eq!(tagged.location(1), None);
+        for unknown in [2, u32::MAX] {
+            assert_eq!(tagged.group(unknown).unwrap_err().kind(), ErrorKind::Internal);
+        }
+    }
+
+    #[test]
+    fn positions_are_of_all_rows_or_of_none() {
+        let mut tagged = tagged(&[Some(0), None], 1);
+        assert_eq!(tagged.position(7).unwrap(), None, "the index knows no positions");
+        tagged.positions = vec![Some(5), None];
+        assert_eq!([tagged.position(0).unwrap(), tagged.position(1).unwrap()], [Some(5), None]);
+        assert_eq!(tagged.position(2).unwrap_err().kind(), ErrorKind::Internal);
+    }
+
+    proptest! {
+        #[test]
+        fn some_of_the_rows_keep_their_places(
+            places in proptest::collection::vec((proptest::option::of(0_u32..3), proptest::option::of(0_u64..9)), 1..12),
+            kept in proptest::collection::vec(any::<bool>(), 12),
+        ) {
+            let mut all = tagged(&places.iter().map(|place| place.0).collect::<Vec<_>>(), 3);
+            all.positions = places.iter().map(|place| place.1).collect();
+            let rows: Vec<u32> = (0_u32..).zip(&places).map(|(row, _)| row).collect();
+            all.further = rows.iter().map(|row| FurtherLocation { row: *row, group: row % 3, position: None }).collect();
+            let kept: Vec<u32> = rows.iter().copied().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(row, _)| row).collect();
+            let some = all.of_rows(&kept).unwrap();
+            prop_assert_eq!(some.locations.len(), kept.len());
+            for (new, old) in kept.iter().enumerate() {
+                prop_assert_eq!(some.location(new), all.location(at(*old)));
+                prop_assert_eq!(some.position(new).unwrap(), all.position(at(*old)).unwrap());
+            }
+            let further: Vec<_> = some.further.iter().map(|one| (kept[at(one.row)], one.group)).collect();
+            prop_assert_eq!(further, kept.iter().map(|row| (*row, row % 3)).collect::<Vec<_>>());
+            let beyond = places.len() as u32;
+            prop_assert_eq!(all.of_rows(&[beyond]).unwrap_err().kind(), ErrorKind::Internal);
+        }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn combine_new_keys(
         return Ok((prepared, tagged));
     }
     let known: Vec<u32> = numbered().filter(|(_, location)| location.is_some()).map(|(row, _)| row).collect();
-    let mut locations = tagged.of_rows(&known);
+    let mut locations = tagged.of_rows(&known)?;
     locations.locations.extend(std::iter::repeat_n(None, count));
     if !locations.positions.is_empty() {
         locations.positions.extend(std::iter::repeat_n(None, count));
