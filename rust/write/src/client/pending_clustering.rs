@@ -27,8 +27,10 @@ pub(super) fn roll_back_updated_clustering(
     }
     let further = tagged.further.iter().map(|further| further.group);
     let groups: BTreeSet<u32> = tagged.locations.iter().flatten().copied().chain(further).collect();
-    let groups = groups.into_iter().filter_map(|group| tagged.groups.get(usize::try_from(group).ok()?));
-    let planned = groups.filter_map(|group| tagged.view.pending_clustering(&group.partition, &group.file_id));
+    let groups = groups.into_iter().map(|group| tagged.group(group)).collect::<Result<Vec<_>>>()?;
+    // Most groups are under no pending clustering.
+    let planned =
+        groups.into_iter().filter_map(|group| tagged.view.pending_clustering(&group.partition, &group.file_id));
     let planned: BTreeSet<RequestedTime> = planned.cloned().collect();
     if planned.is_empty() {
         return Ok(());

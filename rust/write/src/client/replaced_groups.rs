@@ -67,6 +67,7 @@ fn live_groups(table: &OpenTable, partitions: &BTreeSet<String>, view: &WriteVie
     let mut groups: BTreeMap<String, BTreeSet<String>> =
         partitions.iter().map(|partition| (partition.clone(), BTreeSet::new())).collect();
     for slice in &view.slices {
+        // The view may show other partitions too, which stay.
         let Some(file_ids) = groups.get_mut(&slice.partition) else { continue };
         // The clustering would bring the rows back.
         if let Some(instant) = view.pending_clustering(&slice.partition, &slice.file_id) {

@@ -21,6 +21,7 @@ use crate::commit::WriteOperation;
 use crate::index::IncomingKeys;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_base::row_number::at;
 use mortice_merge::config::option_values;
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::RowBatches;
@@ -53,7 +54,7 @@ impl Prepared {
 }
 
 fn is_set(flags: &BooleanArray, row: u32) -> bool {
-    usize::try_from(row).is_ok_and(|row| row < flags.len() && flags.value(row))
+    at(row) < flags.len() && flags.value(at(row))
 }
 
 /// Where rows come from.
@@ -189,7 +190,7 @@ impl Preparation<'_> {
             let rows: Vec<u32> = by_key.rows_from(first).collect();
             for row in &rows {
                 let end = rows.last().filter(|_| *row == first).copied();
-                last.get_mut(*row as usize).into_iter().for_each(|last| *last = end);
+                *last.get_mut(at(*row)).ok_or_else(unknown_row)? = end;
             }
         }
         Ok(Some(UInt32Array::from_iter_values(last.into_iter().flatten())))
@@ -203,14 +204,14 @@ impl Preparation<'_> {
         }
         let mut is_repeated = vec![false; prepared.keys.record_keys.len()];
         for row in by_key.repeated().into_iter().flat_map(|first| by_key.rows_from(first)) {
-            is_repeated.get_mut(row as usize).into_iter().for_each(|is_repeated| *is_repeated = true);
+            *is_repeated.get_mut(at(row)).ok_or_else(unknown_row)? = true;
         }
         let rows = |repeated: bool| {
             let rows = (0_u32..).zip(&is_repeated).filter(move |(_, is)| **is == repeated).map(|(row, _)| row);
             UInt32Array::from_iter_values(rows)
         };
         let (single, repeated) = (taken(&prepared, &rows(false))?, taken(&prepared, &rows(true))?);
-        let keys = whole_keys(&repeated.keys, self.source.key_is_global);
+        let keys = whole_keys(&repeated.keys, self.source.key_is_global)?;
         let combined = combine(self.source.table, &self.source.schema.columns, &repeated.rows, &keys)?;
         let keys = taken_keys(&repeated.keys, &combined.numbers)?;
         let unmarked = BooleanArray::from(BooleanBuffer::new_unset(combined.rows.num_rows()));
@@ -243,20 +244,25 @@ impl Preparation<'_> {
     }
 }
 
+fn unknown_row() -> Error {
+    Error::internal("a row of a repeated key that is not among the rows")
+}
+
 /// Keys that are unique in the table, of keys that may be unique in a partition.
-fn whole_keys(keys: &RowKeys, is_global: bool) -> StringArray {
+fn whole_keys(keys: &RowKeys, is_global: bool) -> Result<StringArray> {
     if is_global {
-        return keys.record_keys.clone();
+        return Ok(keys.record_keys.clone());
     }
     let mut whole = StringBuilder::with_capacity(keys.record_keys.len(), keys.record_keys.values().len());
     let mut text = String::new();
     for (partition, key) in keys.partitions.iter().zip(&keys.record_keys) {
         text.clear();
         // No path has the character that separates the two.
-        [partition.unwrap_or_default(), "\0", key.unwrap_or_default()].iter().for_each(|part| text.push_str(part));
+        let (partition, key) = partition.zip(key).ok_or_else(|| Error::internal("a row without a key"))?;
+        [partition, "\0", key].iter().for_each(|part| text.push_str(part));
         whole.append_value(&text);
     }
-    whole.finish()
+    Ok(whole.finish())
 }
 
 /// Which rows of these batches, so many together, are marked by a column that is not written.

@@ -31,6 +31,7 @@ impl RowSource<'_> {
         }
         for name in &self.table.merge.ordering_fields {
             let path = FieldPath::new(name);
+            // Rows of a partial update may lack it: the stored value stays.
             let Some(column) = rows.column_by_name(path.column()) else { continue };
             let values = path.values(column)?;
             let null = if values.null_count() == 0 { None } else { (0..values.len()).find(|row| values.is_null(*row)) };

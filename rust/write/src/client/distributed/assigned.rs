@@ -12,6 +12,7 @@ use crate::client::write::place_inserts;
 use crate::commit::WriteOperation;
 use crate::index::IndexOptions;
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::{at, number_of};
 use mortice_merge::config::TableConfig;
 use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
@@ -131,14 +132,16 @@ impl Assigned {
         let mut sum = RowSum::default();
         for report in written {
             sum.add(report.rows);
-            let slot = usize::try_from(report.task).ok().and_then(|task| found.get_mut(task));
-            let slot = slot.ok_or_else(|| Error::internal(format!("task {} is not one of the write", report.task)))?;
+            let slot = found
+                .get_mut(at(report.task))
+                .ok_or_else(|| Error::internal(format!("task {} is not one of the write", report.task)))?;
             if slot.replace(report.rows.rows).is_some() {
                 return Err(Error::internal(format!("task {} has reported twice", report.task)));
             }
         }
         for (task, (found, expected)) in found.iter().zip(&self.rows).enumerate() {
             if *found != Some(expected.all) {
+                // A task that has not reported has written none.
                 return Err(other_rows(format!("task {task} wrote {} rows of {}", found.unwrap_or(0), expected.all)));
             }
         }
@@ -166,11 +169,15 @@ impl Assigned {
             for class in &report.classes {
                 let class_of_insert = InsertClass { partition: class.partition.clone(), bucket: class.bucket };
                 let first = numbered.entry(class_of_insert.clone()).or_default();
-                let ranges = ranges_of(self.plan.inserts.get(&class_of_insert), *first, class.rows);
+                let ranges = ranges_of(self.plan.inserts.get(&class_of_insert), *first, class.rows)?;
                 *first = first.saturating_add(class.rows);
                 let mut begin = 0;
                 for (end, task) in &ranges {
-                    self.add(usize::try_from(*task).unwrap_or(usize::MAX), end - begin, end - begin)?;
+                    let planned = self.plan.tasks.get(at(*task));
+                    planned
+                        .ok_or_else(|| Error::internal("new rows of a task that is not there"))?
+                        .check_takes(&class_of_insert)?;
+                    self.add(at(*task), end - begin, end - begin)?;
                     begin = *end;
                 }
                 if begin != class.rows {
@@ -212,17 +219,21 @@ impl Assigned {
 }
 
 /// The tasks of so many new rows from the number `first` on: ends of ranges, counted from the first row.
-fn ranges_of(shares: Option<&Vec<(usize, u64)>>, first: u64, rows: u64) -> Vec<(u64, u32)> {
+///
+/// # Errors
+/// `Internal` for more tasks than have numbers.
+fn ranges_of(shares: Option<&Vec<(usize, u64)>>, first: u64, rows: u64) -> Result<Vec<(u64, u32)>> {
     let (mut ranges, mut begin) = (Vec::new(), 0_u64);
+    // Rows of a class without shares have no task: the caller counts them.
     for (task, count) in shares.into_iter().flatten() {
         let end = begin.saturating_add(*count);
         let own = end.min(first.saturating_add(rows)).saturating_sub(first);
         if end > first && own > ranges.last().map_or(0, |(last, _)| *last) {
-            ranges.push((own, u32::try_from(*task).unwrap_or(u32::MAX)));
+            ranges.push((own, number_of(*task)?));
         }
         begin = end;
     }
-    ranges
+    Ok(ranges)
 }
 
 /// The error of a data frame whose rows differ from those that were assigned.
@@ -244,12 +255,12 @@ mod tests {
     #[test]
     fn rows_of_a_source_go_to_the_tasks_of_their_numbers() {
         let shares = vec![(4, 10), (7, 5), (9, 5)];
-        let ranges = |first, rows| ranges_of(Some(&shares), first, rows);
+        let ranges = |first, rows| ranges_of(Some(&shares), first, rows).unwrap();
         assert_eq!(ranges(0, 20), [(10, 4), (15, 7), (20, 9)]);
         assert_eq!(ranges(0, 3), [(3, 4)]);
         assert_eq!(ranges(8, 4), [(2, 4), (4, 7)]);
         assert_eq!(ranges(10, 5), [(5, 7)]);
         assert_eq!(ranges(14, 6), [(1, 7), (6, 9)]);
-        assert!(ranges(3, 0).is_empty() && ranges_of(None, 0, 3).is_empty());
+        assert!(ranges(3, 0).is_empty() && ranges_of(None, 0, 3).unwrap().is_empty());
     }
 }

@@ -49,9 +49,9 @@ impl ChunkKind {
     const ALL: [Self; 6] =
         [Self::Rows, Self::StoredKeys, Self::SlotTags, Self::Wanted, Self::StoredRows, Self::ReadReport];
 
-    /// The number of the kind.
+    /// The number of the kind: its place in [`Self::ALL`].
     pub(super) fn number(self) -> i32 {
-        (0..).zip(Self::ALL).find(|(_, kind)| *kind == self).map_or(0, |(number, _)| number)
+        self as i32
     }
 
     fn numbered(number: i32) -> Option<Self> {
@@ -204,6 +204,7 @@ fn value_of<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>, row: usize) -> Op
         return None;
     }
     let offsets = array.value_offsets();
+    // Both are there: a value that is not null has its offsets.
     let [start, end] = [offsets.get(row), offsets.get(row.saturating_add(1))]
         .map(|offset| offset.map(|offset| offset.as_usize()).unwrap_or_default());
     Some(array.values().slice_with_length(start, end.saturating_sub(start)))

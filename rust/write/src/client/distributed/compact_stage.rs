@@ -10,6 +10,7 @@ use super::state::OpenWrite;
 use super::task_numbers::AssignedSlices;
 use crate::write::{AppendOptions, BaseFileOptions, CompactHandle, CompactTarget, WriteToken};
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 use mortice_storage::{FileStore, open_file_store};
 
 /// Writes the base files of slices.
@@ -37,7 +38,7 @@ impl CompactStage {
     }
 
     fn compact(&self, number: u32, output: &mut Output) -> Result<()> {
-        let slice = usize::try_from(number).ok().and_then(|number| self.spec.slices.get(number));
+        let slice = self.spec.slices.get(at(number));
         let slice = slice.ok_or_else(|| Error::internal("a file slice that is not there"))?.clone();
         let handle = CompactHandle {
             store: &self.store,

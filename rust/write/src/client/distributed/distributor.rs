@@ -103,9 +103,13 @@ impl Distributor {
         &mut self,
         rows: &RecordBatch,
         targets: &[u32],
-        address: impl Fn(u32) -> Address<'a>,
+        address: impl Fn(u32) -> Result<Address<'a>>,
         output: &mut Output,
     ) -> Result<()> {
+        if targets.len() != rows.num_rows() {
+            let (targets, rows) = (targets.len(), rows.num_rows());
+            return Err(Error::internal(format_args!("{targets} targets of {rows} rows")));
+        }
         let mut by_target: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (row, target) in (0_u32..).zip(targets) {
             by_target.entry(*target).or_default().push(row);
@@ -113,7 +117,7 @@ impl Distributor {
         for (target, numbers) in by_target {
             let part =
                 if numbers.len() == rows.num_rows() { rows.clone() } else { taken(rows, &UInt32Array::from(numbers))? };
-            self.add(address(target), part, output)?;
+            self.add(address(target)?, part, output)?;
         }
         Ok(())
     }
@@ -188,7 +192,9 @@ mod tests {
         let (mut output, mut chunks) = (Output::default(), Distributor::new(ChunkKind::Rows, 0));
         let (rows, address) = (received(), |target| Address { target, slot: 0, report: None });
         chunks.add(address(0), rows.clone(), &mut output).unwrap();
-        chunks.distribute(&rows, &vec![1; rows.num_rows()], address, &mut output).unwrap();
+        chunks.distribute(&rows, &vec![1; rows.num_rows()], |target| Ok(address(target)), &mut output).unwrap();
+        let too_few = chunks.distribute(&rows, &[1], |target| Ok(address(target)), &mut output);
+        assert!(too_few.is_err(), "each row has a target");
         chunks.flush(&mut output).unwrap();
         let sizes: Vec<usize> = output.into_chunks().unwrap().iter().map(Chunk::bytes).collect();
         assert_eq!(sizes.len(), 2 * row_bytes(&rows).div_ceil(CHUNK_BYTES), "{sizes:?}");

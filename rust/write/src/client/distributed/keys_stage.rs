@@ -16,6 +16,7 @@ use super::state::OpenWrite;
 use super::task_numbers::AssignedSlices;
 use crate::index::{Location, StoredKeyBatch, group_of, read_stored_keys};
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 
 const KEY: &str = "key";
 const POSITION: &str = "position";
@@ -37,7 +38,7 @@ impl KeysStage {
     }
 
     fn read(&mut self, number: u32, output: &mut Output) -> Result<()> {
-        let slice = usize::try_from(number).ok().and_then(|number| self.spec.slices.get(number));
+        let slice = self.spec.slices.get(at(number));
         let slice = slice.ok_or_else(|| Error::internal("a file slice that is not there"))?;
         let location = group_of(slice);
         let header = serde_json::to_vec(&Header::new(&location))
@@ -45,6 +46,7 @@ impl KeysStage {
         let (slots, chunks) = (&self.slots, &mut self.chunks);
         chunks.set_source(number, output)?;
         let mut hasher = KeyHasher::new(self.write.is_global());
+        // The place of an error: a slice of logs only names its own files.
         let path = slice.base_file.as_ref().map(|base| base.path.clone()).unwrap_or_default();
         let place = Arc::clone(&self.write.table.storage);
         read_stored_keys(&self.write.table, slice, |keys, first| {

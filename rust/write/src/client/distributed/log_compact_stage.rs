@@ -10,6 +10,7 @@ use super::state::OpenWrite;
 use super::task_numbers::AssignedSlices;
 use crate::write::{AppendOptions, LogCompactHandle, LogCompactTarget, WriteToken};
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 use mortice_storage::{FileStore, open_file_store};
 
 /// Writes the log files of slices.
@@ -35,7 +36,7 @@ impl LogCompactStage {
     }
 
     fn compact(&self, number: u32, output: &mut Output) -> Result<()> {
-        let slice = usize::try_from(number).ok().and_then(|number| self.spec.slices.get(number));
+        let slice = self.spec.slices.get(at(number));
         let (slice, naming) = slice.ok_or_else(|| Error::internal("a file slice that is not there"))?.clone();
         let handle = LogCompactHandle {
             store: &self.store,

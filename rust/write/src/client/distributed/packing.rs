@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 /// The bin of each task, given their costs. No bin is empty if there are as many tasks as bins.
 pub(super) fn bins_of(costs: &[u64], bins: u32) -> Vec<u32> {
     let mut order: Vec<usize> = (0..costs.len()).collect();
+    // Costs decide the balance only: each task has a bin.
     let cost_of = |task: usize| costs.get(task).copied().unwrap_or_default();
     order.sort_by_key(|task| Reverse(cost_of(*task)));
     let mut loads: BinaryHeap<Reverse<(u64, u32)>> = (0..bins.max(1)).map(|bin| Reverse((0, bin))).collect();

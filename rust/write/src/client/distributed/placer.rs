@@ -13,6 +13,7 @@ use super::slots::{KeyHasher, RowSum};
 use crate::index::{BucketOptions, IndexedRows, Tagged, bucket_of};
 use crate::rows::Prepared;
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 
 /// The place of a row: the number of a file group of its source; for new rows -1 less the number of their class.
 pub(super) const PLACE: &str = "_mortice_place";
@@ -30,7 +31,7 @@ pub(super) struct Placer {
     groups: Vec<GroupCount>,
     group_numbers: HashMap<(String, String), i32>,
     classes: Vec<ClassCount>,
-    class_numbers: HashMap<(String, Option<u32>), i32>,
+    class_numbers: HashMap<(String, Option<u32>), usize>,
     placed: RowSum,
 }
 
@@ -112,9 +113,9 @@ impl Placer {
         let mut numbers = vec![None; tagged.groups.len()];
         let mut places = Vec::with_capacity(count);
         for (row, location) in (0_u32..).zip(&tagged.locations) {
-            let at = usize::try_from(row).unwrap_or(usize::MAX);
+            let at = at(row);
             if let Some(group) = location {
-                let position = tagged.positions.get(at).copied().flatten();
+                let position = tagged.position(at)?;
                 places.push(Placed { row, place: self.group(tagged, &mut numbers, *group)?, position, ordinal: None });
             } else if !rows.is_delete.value(at) {
                 let (key, partition) = (rows.keys.record_keys.value(at), rows.keys.partitions.value(at));
@@ -135,10 +136,8 @@ impl Placer {
 
     /// The number of one of the index's file groups.
     fn group(&mut self, tagged: &Tagged, numbers: &mut [Option<i32>], group: u32) -> Result<i32> {
-        let at = usize::try_from(group).unwrap_or(usize::MAX);
-        let (Some(location), Some(number)) = (tagged.groups.get(at), numbers.get_mut(at)) else {
-            return Err(Error::internal("a row is tagged with a file group that is not there"));
-        };
+        let location = tagged.group(group)?;
+        let number = numbers.get_mut(at(group)).ok_or_else(|| Error::internal("a file group without a number"))?;
         if let Some(known) = number {
             return Ok(*known);
         }
@@ -172,25 +171,26 @@ impl Placer {
     fn class(&mut self, partition: &str, bucket: Option<u32>) -> Result<usize> {
         let key = (partition.to_owned(), bucket);
         if let Some(number) = self.class_numbers.get(&key) {
-            return Ok(usize::try_from(*number).unwrap_or(usize::MAX));
+            return Ok(*number);
         }
-        let number = i32::try_from(self.classes.len()).map_err(|_| Error::unsupported("2,147,483,648 partitions"))?;
+        let number = self.classes.len();
         self.classes.push(ClassCount { partition: partition.to_owned(), bucket, rows: 0 });
         self.class_numbers.insert(key, number);
-        Ok(self.classes.len() - 1)
+        Ok(number)
     }
 
     fn count(&mut self, rows: &IndexedRows, places: &[Placed], is_repeated: &BooleanArray) -> Result<()> {
         let mut hasher = KeyHasher::new(self.is_global);
         for (placed, is_repeated) in places.iter().zip(is_repeated) {
-            let at = usize::try_from(placed.row).unwrap_or(usize::MAX);
+            let at = at(placed.row);
             if at >= rows.keys.record_keys.len() {
                 return Err(Error::internal("a place of a row that is not there"));
             }
             let hash = hasher.hash(rows.keys.record_keys.value(at), rows.keys.partitions.value(at));
             self.placed.add(RowSum { rows: 1, hash });
+            // A new row, which its class has counted.
             let Ok(number) = usize::try_from(placed.place) else { continue };
-            let Some(group) = self.groups.get_mut(number) else { continue };
+            let group = self.groups.get_mut(number).ok_or_else(|| Error::internal("a place that is no file group"))?;
             group.placed = group.placed.saturating_add(1);
             if is_repeated != Some(true) {
                 group.once = group.once.saturating_add(1);

@@ -15,6 +15,7 @@ use super::specs::{RouteSpec, SourceRoutes};
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 
 /// Whether the key of a row is new.
 pub(super) const IS_NEW: &str = "_mortice_is_new";
@@ -61,11 +62,13 @@ impl StageStep for RouteStage {
     }
 }
 
-fn address_of(spec: &RouteSpec, numbers: &[i32], task: u32) -> Address<'static> {
-    let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-    let partition = spec.partition_of_task.get(at(task)).copied().unwrap_or_default();
-    let slot = numbers.get(at(partition)).copied().unwrap_or_default();
-    Address { target: task, slot, report: None }
+/// # Errors
+/// `Internal` for a task that is in no partition of the data frame.
+fn address_of(spec: &RouteSpec, numbers: &[i32], task: u32) -> Result<Address<'static>> {
+    let partition = spec.partition_of_task.get(at(task));
+    let slot = partition.and_then(|partition| numbers.get(at(*partition)).copied());
+    let slot = slot.ok_or_else(|| Error::internal(format_args!("task {task} is in no partition of the data frame")))?;
+    Ok(Address { target: task, slot, report: None })
 }
 
 /// # Errors
@@ -102,6 +105,16 @@ fn with_new_marks(batch: &RecordBatch, places: &Int32Array) -> Result<RecordBatc
 mod tests {
     use super::*;
     use mortice_base::error::ErrorKind;
+
+    #[test]
+    fn a_task_without_a_partition_is_an_internal_error() {
+        let spec = RouteSpec { sources: [].into(), partition_of_task: vec![1, 0, 2], partitions: 2 };
+        let slot = |task| address_of(&spec, &[7, 8], task).map(|address| (address.target, address.slot));
+        assert_eq!([slot(0).unwrap(), slot(1).unwrap()], [(0, 8), (1, 7)]);
+        for unknown in [2, 3] {
+            assert_eq!(slot(unknown).unwrap_err().kind(), ErrorKind::Internal);
+        }
+    }
 
     #[test]
     fn rows_that_were_not_assigned_are_an_error_of_the_data_frame() {

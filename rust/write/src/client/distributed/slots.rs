@@ -88,6 +88,7 @@ pub(super) fn slot_of(hash: u64, slots: u32) -> u32 {
 /// are sent elsewhere are written as well: only the balance depends on it.
 pub(super) fn numbers_for_partitions(partitions: u32) -> Vec<i32> {
     let count = i32::try_from(partitions).unwrap_or(i32::MAX).max(1);
+    // Positive, and so are the remainders.
     let mut numbers = vec![None; usize::try_from(count).unwrap_or(1)];
     let mut missing = numbers.len();
     for number in 0..i32::MAX {

@@ -7,7 +7,8 @@ use super::slots::{KeyHasher, numbers_for_partitions, slot_of};
 use super::specs::Slots;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
-use mortice_base::error::Result;
+use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 
 /// The addresses of slots.
 pub(super) struct SlotAddresses {
@@ -25,9 +26,14 @@ impl SlotAddresses {
         slot_of(hash, self.count)
     }
 
-    pub(super) fn address<'a>(&self, slot: u32, report: Option<&'a [u8]>) -> Address<'a> {
-        let number = usize::try_from(slot).ok().and_then(|slot| self.numbers.get(slot));
-        Address { target: slot, slot: number.copied().unwrap_or_default(), report }
+    /// The address of a slot.
+    ///
+    /// # Errors
+    /// `Internal` for a slot that is not there.
+    pub(super) fn address<'a>(&self, slot: u32, report: Option<&'a [u8]>) -> Result<Address<'a>> {
+        let unknown = || Error::internal(format_args!("rows of slot {slot} of {}", self.numbers.len()));
+        let number = self.numbers.get(at(slot)).copied().ok_or_else(unknown)?;
+        Ok(Address { target: slot, slot: number, report })
     }
 }
 

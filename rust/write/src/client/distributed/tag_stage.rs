@@ -21,6 +21,7 @@ use super::tags::{SlotTags, wanted_chunk};
 use crate::index::{IndexedRows, Tagged, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
 use crate::rows::Prepared;
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 use mortice_merge::spill::row_bytes;
 
 /// SlotTags the rows of slots.
@@ -138,15 +139,14 @@ fn send_on(
         }
     }
     for further in &rows.tagged.further {
-        let row = usize::try_from(further.row).unwrap_or(usize::MAX);
+        let row = at(further.row);
         if is_looked_up(row) {
             wanted.entry(further.group).or_default().insert(rows.keys.record_keys.value(row));
         }
     }
     let mut groups = BTreeSet::new();
     for (number, (group, keys)) in (0_u32..).zip(wanted) {
-        let location = usize::try_from(group).ok().and_then(|group| rows.tagged.groups.get(group));
-        let location = location.ok_or_else(|| Error::internal("a row in a file group that is not there"))?;
+        let location = rows.tagged.group(group)?;
         groups.insert((location.partition.clone(), location.file_id.clone()));
         let keys: ArrayRef = Arc::new(StringArray::from_iter_values(keys));
         output.push(wanted_chunk(slots, location, (slot, number), keys)?)?;
@@ -156,7 +156,7 @@ fn send_on(
         return Ok(TaggedReport { slot, taken, sent, wanted: groups });
     }
     let (tags, batch) = SlotTags::of_rows(rows)?;
-    let address = slots.address(slot, None);
+    let address = slots.address(slot, None)?;
     let mut chunks = Distributor::new(ChunkKind::Rows, slot);
     chunks.add(address, batch, output)?;
     chunks.flush(output)?;

@@ -118,7 +118,7 @@ pub(super) fn wanted_chunk(
     let hash = XxHash64::oneshot(0, &header);
     // Groups that share a number have different headers.
     let target = (hash >> 33) as u32;
-    let slot = slots.address(slots.slot_of(hash), None).slot;
+    let slot = slots.address(slots.slot_of(hash), None)?.slot;
     let data = Some(encoded_keys(KEY, keys)?);
     Ok(Chunk { slot, target, kind: ChunkKind::Wanted, source, number, report: Some(header.into()), data })
 }

@@ -12,11 +12,14 @@ use super::specs::{TaskSpec, WriteSpec};
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tag_stage::read_rows;
-use crate::assign::{GroupTask, TaskKind};
+use crate::assign::{GroupTask, TaskKind, check_takes};
 use crate::client::tasks::{TaskOptions, TaskRunner};
+use crate::index::bucket_of;
 use crate::rows::{Prepared, partial_schema};
 use crate::write::{WriteStatus, WriteToken};
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
+use mortice_merge::keys::RowKeys;
 use mortice_storage::{FileStore, open_file_store};
 
 /// Writes the rows of tasks.
@@ -44,12 +47,13 @@ impl WriteStage {
 
     fn write_task(&mut self, number: u32, output: &mut Output) -> Result<()> {
         let (sent, sum) = read_rows(&mut self.input, &self.write, number)?;
-        let task = usize::try_from(number).ok().and_then(|number| self.spec.tasks.get(number));
+        let task = self.spec.tasks.get(at(number));
         let (Some(sent), Some(TaskSpec { partition, kind })) = (sent, task) else {
             return Err(Error::internal("a task that is not there"));
         };
         let (is_repeated, is_new): (BooleanArray, BooleanArray) = (sent.column(IS_REPEATED)?, sent.column(IS_NEW)?);
         let positions: UInt64Array = sent.column(POSITION)?;
+        self.check_new_rows((partition, kind), &sent.rows.keys, &is_new)?;
         // A file that is rewritten takes a row once, though it may have its key several times.
         let takes_once = matches!(kind, TaskKind::Merge { .. });
         let rows: Vec<u32> = (0_u32..)
@@ -58,7 +62,7 @@ impl WriteStage {
             .map(|(row, _)| row)
             .collect();
         let position_of = |row: &u32| {
-            let at = usize::try_from(*row).unwrap_or(usize::MAX);
+            let at = at(*row);
             positions.is_valid(at).then(|| positions.value(at))
         };
         let known: Vec<Option<u64>> = rows.iter().map(position_of).collect();
@@ -67,6 +71,20 @@ impl WriteStage {
         let statuses = self.run(number, &group, (&sent.rows, &is_new))?;
         let report = WrittenReport { task: number, rows: sum, statuses };
         output.report(number, &ReadReport::Written(report))
+    }
+
+    /// Makes sure that new rows came to a task of their partition and bucket. Those of a file group have its number as their tag.
+    fn check_new_rows(&self, task: (&str, &TaskKind), keys: &RowKeys, is_new: &BooleanArray) -> Result<()> {
+        let buckets = self.write.index.bucket.as_ref();
+        for ((key, partition), is_new) in keys.record_keys.iter().zip(&keys.partitions).zip(is_new) {
+            let (Some(key), Some(partition)) = (key, partition) else {
+                return Err(Error::internal("a row without a key"));
+            };
+            if is_new == Some(true) {
+                check_takes(task, (partition, buckets.map(|buckets| bucket_of(key, buckets))))?;
+            }
+        }
+        Ok(())
     }
 
     fn run(
