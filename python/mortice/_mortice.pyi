@@ -445,7 +445,7 @@ def merge_into(
     delete: _Filters,
     options: Mapping[str, str],
     validator: _Validator = None,
-) -> _CommitOfWrite:
+) -> WrittenCommit:
     """Merges Arrow data into a table, in the state in which it was opened, as SQL's `MERGE INTO` does."""
 
 def merge_rows(

@@ -19,7 +19,7 @@ use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 use crate::table::Table;
 use crate::validator::validator as validator_of;
-use crate::write::{CommitOfWrite, commit_of_write, is_in_memory};
+use crate::write::{WrittenCommit, commit_of_write, is_in_memory};
 
 /// `on`, `when_matched_update`, `when_not_matched`.
 type ClausesArgument = (Option<Vec<String>>, Option<Vec<String>>, String);
@@ -39,7 +39,7 @@ pub(crate) fn merge_into(
     delete: FilterArgument<'_>,
     options: BTreeMap<String, String>,
     validator: Option<Py<PyAny>>,
-) -> PyResult<CommitOfWrite> {
+) -> PyResult<WrittenCommit> {
     let py = table.py();
     let clauses = clauses_of(py, clauses)?;
     let delete = delete.map(|delete| filter(py, Some(delete))).transpose()?;

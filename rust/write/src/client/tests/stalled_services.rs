@@ -331,8 +331,11 @@ fn a_service_that_fails_after_a_write_says_that_the_write_is_committed() {
     assert!(error.to_string().contains("compaction") && error.to_string().contains(".log."), "{error}");
 }
 
-/// How the times of rollbacks come onto the timeline.
-const UNDOINGS: [(&str, fn(&Stalled)); 5] = [
+/// What brings the times of rollbacks onto the timeline, and its name.
+type Undoing = (&'static str, fn(&Stalled));
+
+/// Every way in which the times of rollbacks come onto the timeline.
+const UNDOINGS: [Undoing; 5] = [
     ("an execution is begun after one that was stopped", |stalled| {
         let late = stalled.begin().unwrap();
         stalled.stall();
