@@ -106,7 +106,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "plan",
         ],
     ),
-    ("commit", &["names", "storage", "avro", "config", "timeline"]),
+    ("commit", &["names", "storage", "avro", "config", "timeline", "plan"]),
     (
         "metadata_upkeep",
         &[

@@ -11,7 +11,7 @@ use mortice::client::distributed::{
 use mortice::client::{create_table_for_write, forget_schema as forget};
 use mortice::commit::WriteOperation;
 use mortice::rows::RefusedRows;
-use mortice::transaction::{WriteResult, with_validator};
+use mortice::transaction::WriteResult;
 use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -88,7 +88,7 @@ impl DistributedWrite {
         let validator = validator_of(validator);
         released(py, || {
             let mut write = self.lock();
-            let committed = with_validator(validator, || write.commit(&reports))?;
+            let committed = write.commit(&reports, validator)?;
             let (refused, warnings) = (RefusedRows::default(), write.warnings().to_vec());
             Ok(commit_of_write(WriteResult { committed, refused, warnings }))
         })

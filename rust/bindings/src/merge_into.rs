@@ -8,7 +8,6 @@ use mortice::client::{
     NotMatched, PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN,
 };
 use mortice::rows::WriteInput;
-use mortice::transaction::with_validator;
 use mortice::{OpenTable, ReadOptions, storage};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -47,10 +46,9 @@ pub(crate) fn merge_into(
     let mut rows = ArrowInput::from_python(data)?;
     let (table, validator) = (table.get().core(), validator_of(validator));
     released(py, || {
-        with_validator(validator, || {
-            let input = WriteInput { schema: rows.schema(), batches: &mut rows, is_in_memory, options: &options };
-            client::merge_into(table.opened(), &clauses, delete.as_ref(), input).map(commit_of_write)
-        })
+        let schema = rows.schema();
+        let input = WriteInput { schema, batches: &mut rows, is_in_memory, options: &options, validator };
+        client::merge_into(table.opened(), &clauses, delete.as_ref(), input).map(commit_of_write)
     })
 }
 

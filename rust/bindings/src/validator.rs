@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mortice::transaction::CommitValidator;
+use mortice::commit::CommitValidator;
 use mortice::{Error, OpenTable, Table as CoreTable};
 use pyo3::prelude::*;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mortice::client::{self};
 use mortice::commit::WriteOperation;
 use mortice::rows::WriteInput;
-use mortice::transaction::{WriteResult, with_validator};
+use mortice::transaction::WriteResult;
 use mortice::write::WriteStatus;
 use pyo3::prelude::*;
 
@@ -69,14 +69,12 @@ pub(crate) fn write(
     let operation = WriteOperation::from_option(operation).ok_or_else(|| raised(py, &unknown()))?;
     with_storage(py, uri, &storage_options, |storage| {
         let schema = rows.schema();
-        with_validator(validator, || {
-            let input = WriteInput { schema, batches: &mut rows, is_in_memory, options: &options };
-            let result = match operation {
-                WriteOperation::BulkInsert => client::bulk_insert(uri, storage, input),
-                _ => client::write(uri, storage, operation, input),
-            };
-            result.map(commit_of_write)
-        })
+        let input = WriteInput { schema, batches: &mut rows, is_in_memory, options: &options, validator };
+        let result = match operation {
+            WriteOperation::BulkInsert => client::bulk_insert(uri, storage, input),
+            _ => client::write(uri, storage, operation, input),
+        };
+        result.map(commit_of_write)
     })
 }
 
@@ -99,9 +97,7 @@ pub(crate) fn delete_partitions(
 ) -> PyResult<WrittenCommit> {
     let validator = validator_of(validator);
     with_storage(py, uri, &storage_options, |storage| {
-        with_validator(validator, || {
-            client::delete_partitions(uri, storage, &partitions, &options).map(commit_of_write)
-        })
+        client::delete_partitions(uri, storage, &partitions, &options, validator).map(commit_of_write)
     })
 }
 
@@ -119,7 +115,7 @@ pub(crate) fn delete_where(
     let filter = filter(py, filters)?;
     let validator = validator_of(validator);
     with_storage(py, uri, &storage_options, |storage| {
-        with_validator(validator, || client::delete_where(uri, storage, &filter, &options).map(commit_of_write))
+        client::delete_where(uri, storage, &filter, &options, validator).map(commit_of_write)
     })
 }
 

@@ -133,3 +133,21 @@ def test_a_write_of_a_validator_is_not_validated_and_ends_the_write_that_is(tabl
     assert after.verify().findings == []
     table.upsert(rows(9))
     assert content(mortice.Table(table.uri)) == BEFORE | {"k7": 1.0, "k9": 1.0}
+
+
+def test_services_after_a_write_are_not_validated(tmp_path):
+    """A service is a commit of its own: refusing it would report a write as refused that is part of the table."""
+    table = mortice.create_table(tmp_path / "t", SCHEMA, name="t", record_key="id", ordering="ts")
+    called = []
+
+    def refuses_services(new):
+        called.append(new.timeline.latest.action)
+        return new.timeline.latest.action == "deltacommit"
+
+    inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
+    checked = table.with_validators(refuses_services)
+    for ts in (1, 2, 3):
+        checked.upsert(rows(1, 2, ts=ts), options=inline)
+    assert called == ["deltacommit"] * 3
+    actions = [one.action for one in mortice.Table(table.uri).timeline]
+    assert "commit" in actions, "no compaction has run"

@@ -1,11 +1,12 @@
 //! Deletes partitions: a replace commit without files (`SparkDeletePartitionCommitActionExecutor`). The files stay until a clean.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::replaced_groups::{ReplacedGroups, replaced_by_delete};
 use super::write::user_metadata;
-use crate::commit::WriteOperation;
 use crate::commit::check_writable;
+use crate::commit::{CommitValidator, WriteOperation};
 use crate::maintenance::run_inline_services;
 use crate::rows::RefusedRows;
 use crate::rows::WriteSchema;
@@ -25,6 +26,7 @@ use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
 ///     storage: Options of its storage.
 ///     partitions: Partition paths. `*` stands for any text, also for several folders; a path that the table does not have is left out.
 ///     options: Options of the write, by Hudi's names.
+///     validator: Checks the table before the write is completed.
 ///
 /// # Errors
 /// `InvalidArgument` for a table without partitions; `Unsupported` if a table service of such a partition is pending; as for
@@ -34,6 +36,7 @@ pub fn delete_partitions(
     storage: &StorageOptions,
     partitions: &[String],
     options: &BTreeMap<String, String>,
+    validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     check_writable(&table.config).map_err(|error| error.in_file(uri))?;
@@ -49,6 +52,7 @@ pub fn delete_partitions(
     }
     let parsed = WriteOptions::parse(options, "delete_partition", &table.config)?;
     let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::DeletePartition)?;
+    transaction.set_validator(validator);
     let (found, missing) = match begun(&mut transaction, partitions) {
         Ok(done) => done,
         Err(error) => {

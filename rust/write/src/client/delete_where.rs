@@ -7,8 +7,8 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::write::{Written, committed, plan, written};
-use crate::commit::WriteOperation;
 use crate::commit::check_writable;
+use crate::commit::{CommitValidator, WriteOperation};
 use crate::rows::{read_input, row_memory};
 use crate::transaction::ServiceTarget;
 use crate::transaction::Transaction;
@@ -30,6 +30,7 @@ pub fn delete_where(
     storage: &StorageOptions,
     filter: &Filter,
     options: &BTreeMap<String, String>,
+    validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     check_writable(&table.config).map_err(|error| error.in_file(uri))?;
@@ -37,6 +38,7 @@ pub fn delete_where(
     // A filter that does not fit is refused before there is an instant.
     table.snapshot(&query(&table, filter), None, SnapshotRows::Merged)?;
     let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::Delete)?;
+    transaction.set_validator(validator);
     let deleted = delete(&mut transaction, filter, parsed.values());
     let target = ServiceTarget { uri, storage, options: parsed.values() };
     committed((transaction, target), deleted, options, parsed.warnings().to_vec())

@@ -83,7 +83,7 @@ pub(super) fn write_rows(
 ) -> Result<WriteResult> {
     let OpenTable { uri, storage_options: storage, .. } = table;
     check_writable(&table.config).map_err(|error| error.in_file(uri))?;
-    let WriteInput { schema, batches, is_in_memory, options: given } = input;
+    let WriteInput { schema, batches, is_in_memory, options: given, validator } = input;
     let options = WriteOptions::parse(given, &operation.name().to_ascii_lowercase(), &table.config)?;
     let (operation, changed) = effective_operation(operation, options.values())?;
     // What cannot be written is refused before there is an instant; columns, before rows are read.
@@ -92,6 +92,7 @@ pub(super) fn write_rows(
     let columns = schema.as_ref();
     let early = plan(table, operation, (columns, &input), options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
+    transaction.set_validator(validator);
     let unchanged = source.map_or(Ok(()), |source| source.check_unchanged(transaction.table()));
     let planned = unchanged.and_then(|()| planned(early, table, &transaction, (columns, &input), options.values()));
     let updated = source.map(|source| source.updated().to_vec()).unwrap_or_default();

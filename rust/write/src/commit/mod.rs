@@ -18,6 +18,7 @@
 //! | `cleaned_files` | what a clean deleted |
 //! | `rolled_back_files` | what a rollback did to data files |
 //! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
+//! | `validator` | checks of the table as a write would leave it |
 //! | `unique_name` | names of writers |
 //! | `writable_tables` | tables that are not written to |
 
@@ -39,6 +40,7 @@ mod storage_lock;
 mod timeline_writer;
 mod unique_name;
 mod update_properties;
+mod validator;
 mod writable_tables;
 
 pub use cleaned_files::{CleanedFiles, CleanedPartition};
@@ -56,4 +58,5 @@ pub use rolled_back_files::{RolledBackFiles, RolledBackPartition};
 pub use storage_lock::{LockValidity, StorageLock};
 pub use timeline_writer::{CompletionOutcome, TimelineWriter};
 pub use update_properties::update_properties;
+pub use validator::CommitValidator;
 pub use writable_tables::check_writable;

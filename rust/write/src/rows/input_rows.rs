@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
+use crate::commit::CommitValidator;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::option_values;
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder, RowMemory, SpillFolder, row_bytes};
@@ -28,6 +29,8 @@ pub struct WriteInput<'a> {
     pub is_in_memory: bool,
     /// Options, by Hudi's names.
     pub options: &'a BTreeMap<String, String>,
+    /// Checks the table before the write is completed.
+    pub validator: Option<Arc<dyn CommitValidator>>,
 }
 
 /// How many bytes of rows wait in memory, and where others do (`hoodie.memory.merge.max.size`, `hoodie.memory.spillable.map.path`).

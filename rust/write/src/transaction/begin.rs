@@ -96,7 +96,19 @@ impl Transaction {
         let target = Target { uri, storage, options: options.clone(), store };
         let data = DataStore::new(&target.store);
         let concurrency = Arc::new(concurrency);
-        Ok(Self { target, data, concurrency, clock, files, table, operation, action, instant, heartbeat: None })
+        Ok(Self {
+            target,
+            data,
+            concurrency,
+            clock,
+            files,
+            table,
+            operation,
+            action,
+            instant,
+            heartbeat: None,
+            validator: None,
+        })
     }
 
     /// Makes sure that a write can be begun and ended by different processes.
@@ -132,6 +144,7 @@ impl Transaction {
                     action,
                     instant,
                     heartbeat,
+                    validator: None,
                 });
             }
             table = target.open()?;

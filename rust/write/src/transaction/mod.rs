@@ -7,7 +7,6 @@
 //! | `undo` | the rollback of a write that failed |
 //! | `recorded_store` | which data files the write has begun |
 //! | `service` | plans of table services, and the beginning of their execution |
-//! | `validator` | checks of the table as the write would leave it |
 //! | `preview` | the table as the write would leave it |
 //! | `write_result` | what a write did |
 //! | `commit_metadata` | what is written into the completed instant |
@@ -21,7 +20,6 @@ mod preview;
 mod recorded_store;
 mod service;
 mod undo;
-mod validator;
 mod write_result;
 
 pub(crate) use begin::check_version;
@@ -34,7 +32,7 @@ use bytes::Bytes;
 
 use recorded_store::DataStore;
 
-use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
+use crate::commit::{Clock, CommitValidator, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::services::{MetadataRollback, Rollbacks};
 use crate::write::WriteStatus;
@@ -91,6 +89,8 @@ pub struct Transaction {
     action: Action,
     instant: RequestedTime,
     heartbeat: Option<Heartbeat>,
+    /// Checks the table before this write is completed; services after it are writes of their own.
+    validator: Option<Arc<dyn CommitValidator>>,
 }
 
 /// What a commit has besides its files.
@@ -138,6 +138,11 @@ impl Transaction {
         &self.instant
     }
 
+    /// Has the commit checked, before it is completed.
+    pub fn set_validator(&mut self, validator: Option<Arc<dyn CommitValidator>>) {
+        self.validator = validator;
+    }
+
     /// What the write does.
     #[must_use]
     pub fn operation(&self) -> WriteOperation {
@@ -178,7 +183,6 @@ impl Transaction {
     }
 }
 
-pub use validator::{CommitValidator, with_validator};
 pub use write_result::WriteResult;
 
 #[cfg(test)]

@@ -172,8 +172,19 @@ fn begin_locked(
     let files = TimelineWriter::new(Arc::clone(&target.store), &table.config);
     let instant = instant.clone();
     let data = DataStore::new(&target.store);
-    let transaction =
-        Transaction { target, data, concurrency, clock, files, table, operation, action, instant, heartbeat };
+    let transaction = Transaction {
+        target,
+        data,
+        concurrency,
+        clock,
+        files,
+        table,
+        operation,
+        action,
+        instant,
+        heartbeat,
+        validator: None,
+    };
     transaction.start(&Bytes::new())?;
     Ok(Some(transaction))
 }

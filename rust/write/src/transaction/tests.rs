@@ -8,8 +8,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::later_clean::{LATER, put_later_clean};
-use super::{CommitExtra, CommitValidator, Committed, ServiceTarget, Transaction, with_validator};
-use crate::commit::{NewTable, WriteOperation, create_table};
+use super::{CommitExtra, Committed, ServiceTarget, Transaction};
+use crate::commit::{CommitValidator, NewTable, WriteOperation, create_table};
 use crate::metadata_upkeep::CommitUpdate;
 use crate::write::{
     BaseFileOptions, CreateHandle, CreateTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
@@ -362,7 +362,10 @@ fn a_write_that_was_rolled_back_while_it_was_validated_is_not_completed() {
             let table = Arc::new(table);
             table.insert(table.store(), "f", &["a"]).unwrap();
             let validator: Arc<dyn CommitValidator> = Arc::new(WritesMeanwhile(Arc::clone(&table)));
-            let error = with_validator(Some(validator), || table.insert(table.store(), "g", &["b"])).unwrap_err();
+            let mut transaction = table.begin_at(table.store(), WriteOperation::Insert).unwrap();
+            transaction.set_validator(Some(validator));
+            let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+            let error = commit_rows(transaction, "g", &["b"], &extra).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
             assert_eq!(table.keys(), set(&["a", "v"]), "{version}");
             table.check_clean(&format!("version {version}"));

@@ -51,7 +51,7 @@ const ROWS_OF_THREAD: u64 = 1 << 19;
 /// # Errors
 /// As for [`write`]; rows that are read later are refused after earlier ones were written, and these are deleted then.
 pub fn bulk_insert(uri: &str, storage: &StorageOptions, input: WriteInput<'_>) -> Result<WriteResult> {
-    let WriteInput { schema, batches, is_in_memory, options } = input;
+    let WriteInput { schema, batches, is_in_memory, options, validator } = input;
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     check_writable(&table.config).map_err(|error| error.in_file(uri))?;
     let parsed = WriteOptions::parse(options, "bulk_insert", &table.config)?;
@@ -63,12 +63,13 @@ pub fn bulk_insert(uri: &str, storage: &StorageOptions, input: WriteInput<'_>) -
         return Err(Error::unsupported(format!("a user-defined partitioner with {what}; leave one of them out")));
     }
     if combines || index.bucket.is_some() {
-        let input = WriteInput { schema, batches, is_in_memory, options };
+        let input = WriteInput { schema, batches, is_in_memory, options, validator };
         return write(uri, storage, WriteOperation::BulkInsert, input);
     }
     // What cannot be written is refused before there is an instant, as far as that is known without rows.
     BulkOptions::new(&table, &schema, parsed.values())?;
     let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::BulkInsert)?;
+    transaction.set_validator(validator);
     let written = insert(&mut transaction, &index, &schema, batches, parsed.values());
     let target = ServiceTarget { uri, storage, options: parsed.values() };
     committed((transaction, target), written, options, parsed.warnings().to_vec())

@@ -18,7 +18,7 @@ use crate::client::read_state::MergeSource;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::check_writable;
-use crate::commit::{OpenMark, WriteOperation};
+use crate::commit::{CommitValidator, OpenMark, WriteOperation};
 use crate::index::{IndexOptions, LookUp, check_layout, checked_view, view_of_partitions};
 use crate::maintenance::run_inline_services;
 use crate::rows::Preparation;
@@ -221,12 +221,12 @@ impl DistributedWrite {
         }
     }
 
-    /// Commits the write, given the reports of the tasks that wrote.
+    /// Commits the write, given the reports of the tasks that wrote. A validator checks the table before that.
     ///
     /// # Errors
     /// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the message says
     /// otherwise.
-    pub fn commit(&mut self, reports: &[Vec<u8>]) -> Result<Committed> {
+    pub fn commit(&mut self, reports: &[Vec<u8>], validator: Option<Arc<dyn CommitValidator>>) -> Result<Committed> {
         let ended = self.written(reports).and_then(|statuses| {
             refuse_failed_rows(&statuses)?;
             let extra = self.extra(&statuses)?;
@@ -239,7 +239,8 @@ impl DistributedWrite {
                 return Err(error);
             }
         };
-        let transaction = self.transaction.take().ok_or_else(|| Error::internal("a write that has not begun"))?;
+        let mut transaction = self.transaction.take().ok_or_else(|| Error::internal("a write that has not begun"))?;
+        transaction.set_validator(validator);
         if let Err(error) = mark_of(&transaction).close() {
             transaction.abort(&error)?;
             return Err(error);

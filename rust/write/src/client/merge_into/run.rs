@@ -30,14 +30,19 @@ pub fn merge_into(
     input: WriteInput<'_>,
 ) -> Result<WriteResult> {
     let names: Vec<String> = input.schema.fields().iter().map(|field| field.name().clone()).collect();
-    let options = input.options;
+    let (options, validator) = (input.options, input.validator.clone());
     let plan = MergePlan::new(table, &names, clauses, options)?;
     let given = plan.read_given(input, delete)?;
     let merged = RowMerge::new(table, &plan, delete)?.run(&given)?;
     drop(given);
     let mut batches = merged.into_iter().map(Ok);
-    let input =
-        WriteInput { schema: Arc::new(written_columns(&plan)), batches: &mut batches, is_in_memory: true, options };
+    let input = WriteInput {
+        schema: Arc::new(written_columns(&plan)),
+        batches: &mut batches,
+        is_in_memory: true,
+        options,
+        validator,
+    };
     write_rows(table, WriteOperation::Upsert, input, Some(plan.source()))
 }
 
@@ -61,7 +66,8 @@ mod tests {
     fn merge(table: &OpenTable, rows: &RecordBatch, clauses: &MergeClauses, delete: Option<&Filter>) -> Result<()> {
         let (schema, mut batches) = (rows.schema(), std::iter::once(Ok(rows.clone())));
         let options = options(&[]);
-        let input = WriteInput { schema, batches: &mut batches, is_in_memory: true, options: &options };
+        let input =
+            WriteInput { schema, batches: &mut batches, is_in_memory: true, options: &options, validator: None };
         merge_into(table, clauses, delete, input).map(drop)
     }
 

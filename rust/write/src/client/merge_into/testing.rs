@@ -77,7 +77,7 @@ impl TestTable {
         let rows = batch(rows);
         let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
         let options = options(&[]);
-        let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &options };
+        let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &options, validator: None };
         write(&self.uri(), &StorageOptions::new(), operation, input).unwrap();
     }
 

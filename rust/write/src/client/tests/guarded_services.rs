@@ -89,7 +89,13 @@ impl Table {
     fn try_write(&self, operation: WriteOperation, rows: &[Row]) -> Result<RequestedTime> {
         let rows = batch(rows);
         let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
-        let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &self.options(&MANUAL) };
+        let input = WriteInput {
+            schema,
+            batches: &mut rows,
+            is_in_memory: true,
+            options: &self.options(&MANUAL),
+            validator: None,
+        };
         write(&self.uri(), &StorageOptions::new(), operation, input).map(|done| done.committed.instant)
     }
 

@@ -58,7 +58,7 @@ fn a_partition_that_a_clean_removes_leaves_the_metadata_table_usable() {
         // Compacts before it writes: the base file lists the partition, and then a log does.
         table.upsert(&[("c", "y", 2)], &compacting);
         let y = ["y".to_owned()];
-        delete_partitions(&table.uri(), &StorageOptions::new(), &y, &options(&given)).unwrap();
+        delete_partitions(&table.uri(), &StorageOptions::new(), &y, &options(&given), None).unwrap();
         let cleaned = clean(&table, &[given.as_slice(), &FILE_VERSIONS].concat());
         assert_eq!(cleaned.iter().flat_map(|one| &one.partitions).collect::<Vec<_>>(), ["y"], "{version}");
         for (at, given) in [&given, &given, &compacting, &given].into_iter().enumerate() {

@@ -323,7 +323,7 @@ fn a_service_that_fails_after_a_write_says_that_the_write_is_committed() {
     let rows = batch(&[("n", "x", 1)]);
     let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
     let given = options(&[("hoodie.compact.inline", "true"), ("hoodie.compact.inline.max.delta.commits", "1")]);
-    let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given };
+    let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given, validator: None };
     let error = write(&table.uri(), &StorageOptions::new(), WriteOperation::Upsert, input).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TableService, "{error}");
     let instant = RequestedTime::from(error.location().instant.clone().unwrap().as_str());

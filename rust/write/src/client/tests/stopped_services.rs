@@ -98,7 +98,8 @@ impl Table {
 
     pub(super) fn write(&self, operation: WriteOperation, rows: RecordBatch, given: &[(&str, &str)]) -> RequestedTime {
         let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
-        let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &options(given) };
+        let input =
+            WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &options(given), validator: None };
         write(&self.uri(), &StorageOptions::new(), operation, input).unwrap().committed.instant
     }
 
