@@ -342,7 +342,7 @@ class TableServices(TableBase):
             global_keys=checked_bool("global_keys", global_keys),
         )
 
-    def repair(self, options: Mapping[str, Any] | None = None) -> verification.RepairResult:
+    def repair(self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False) -> verification.RepairResult:
         """Deletes what stopped writers left.
 
         These are markers and heartbeats of instants that are not pending, and data files that no instant accounts for,
@@ -350,9 +350,12 @@ class TableServices(TableBase):
 
         Args:
             options: Options by Hudi's names: those of the lock, if the table has several writers.
+            dry_run: Deletes nothing, as `plan_repair`.
 
         Raises `UnsupportedError` for a table of a version that is not written: Hudi upgrades it.
         """
+        if dry_run:
+            return self.plan_repair(options)
         done = verification.repair(self.uri, self._storage_options, options, dry_run=False)
         self.refresh()
         return done

@@ -82,6 +82,7 @@ def test_what_stopped_writers_left_is_repaired(table):
     found = table.verify(contents=False)
     assert kinds(found.findings) == ["dead_heartbeat", "orphan_file", "stale_markers"]
     planned = table.plan_repair()
+    assert table.repair(dry_run=True) == planned
     assert orphan.exists()
     assert heartbeat.exists()
     done = table.repair()
