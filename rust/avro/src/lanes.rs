@@ -251,7 +251,7 @@ impl<'a> Lanes<'a> {
         Some((active & !nulls, to))
     }
 
-    /// Steps over values that are a length and as many bytes, and tells where those lie. Lanes without a value have no
+    /// Steps over values that are a length and as many bytes, and returns their ranges. Lanes without a value have no
     /// bytes.
     #[inline(always)]
     pub(super) fn spans<const TAGGED: bool>(&mut self, tags: (Option<u8>, u8), spans: &mut LaneRanges) -> Result<u64> {
@@ -288,7 +288,7 @@ struct List {
 }
 
 impl Lanes<'_> {
-    /// Steps over the lists of the lanes in `there`, an item of each before the next item of any. Tells from where to
+    /// Steps over the lists of the lanes in `there`, an item of each before the next item of any. Reports from where to
     /// where each item goes, list by list, and, in `ends`, after how many items each list ends, counted from `base`;
     /// gives how many there are. None, and no lane moved, where a list is longer than one short block, as which writers
     /// give a short list, or is not sound.

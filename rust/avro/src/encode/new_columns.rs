@@ -1,4 +1,4 @@
-//! Which columns a table may get: names that Spark tells apart, and types that writers and readers of Hudi tables have.
+//! Which columns a table may get: names that differ in Spark, and types that writers and readers of Hudi tables have.
 
 use std::collections::{HashMap, HashSet};
 

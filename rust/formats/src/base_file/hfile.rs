@@ -51,7 +51,7 @@ impl HFileBase {
     }
 
     /// Whether the field `key` holds the cells' keys, so that keys wanted of the one are keys of the others. The writer
-    /// blanks it in every record or in none, so the first tells.
+    /// blanks it in every record or in none, so the first one decides.
     fn is_sought_by_key(&self) -> Result<bool> {
         let Some(first) = self.file.scan().next().transpose()? else { return Ok(false) };
         let program = DecodeProgram::compile(

@@ -40,7 +40,7 @@ pub struct ColumnBounds {
 }
 
 impl BoundFilter {
-    /// Which of several stretches of so many `rows` can hold a row that passes. `bounds` tells of a column, by its
+    /// Which of several stretches of so many `rows` can hold a row that passes. `bounds` returns of a column, by its
     /// ordinal in the schema that the filter is bound to; none where nothing is known of it.
     pub fn may_pass(&self, rows: &[u64], mut bounds: impl FnMut(usize) -> Option<ColumnBounds>) -> Result<Vec<bool>> {
         if self.any.is_empty() {

@@ -7,7 +7,7 @@
 //! key:  row length: short · row                                                    written by Hudi
 //!       row length: short · row · family length 00 · timestamp: long · kind: byte  written by HBase
 //! ```
-//! HBase's keys need not be in the file: between two blocks it takes the shortest row that tells them apart. Each is
+//! HBase's keys need not be in the file: between two blocks it takes the shortest row that separates them. Each is
 //! above all keys of the block before and not above those of its own, and that is all that a search needs.
 //!
 //! The row length has 16 bits, of which Java makes a negative number from 32768 on, and which overflow from 65536 on.

@@ -2,7 +2,7 @@
 //!
 //! A writer that changes `hoodie.properties` copies it to `hoodie.properties.backup`, deletes it, writes it again and
 //! deletes the backup. A reader takes the first of the two that is whole, and looks again after a pause where neither
-//! is. `hoodie.table.checksum` is the CRC-32 of `<database>.<table>`: it tells a torn file, nothing else.
+//! is. `hoodie.table.checksum` is the CRC-32 of `<database>.<table>`: it detects a torn file, nothing else.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use mortice_merge::config::TableConfig;
 use mortice_merge::keys::partition_path;
 use mortice_storage::Storage;
 
-/// Tells each slice with a skeleton its source. Of a table without skeletons nothing is read.
+/// Gives each slice with a skeleton its source. Of a table without skeletons nothing is read.
 ///
 /// # Errors
 /// What [`BootstrapIndex`] says; `InvalidTable` where it does not know a skeleton.

@@ -134,7 +134,7 @@ fn is_known(class: &str) -> bool {
     class.rsplit(['.', '$']).next() == Some(HFILE_INDEX) || class == "HFILE"
 }
 
-/// A path without what tells that it is local.
+/// A path without the scheme that says that it is local.
 fn plain(uri: &str) -> &str {
     let path = uri.strip_prefix("file:").unwrap_or(uri);
     let path = if path.starts_with("///") { path.get(2..).unwrap_or(path) } else { path };

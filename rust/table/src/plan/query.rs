@@ -93,7 +93,7 @@ impl OpenTable {
     }
 
     /// Returns the schema at an instant, with `_hoodie_operation` if a query names that column and the files have it.
-    /// Commits of Hudi do not name it (`TableSchemaResolver.hasOperationField`): the newest file tells, which is not
+    /// Commits of Hudi do not name it (`TableSchemaResolver.hasOperationField`): the newest file decides, which is not
     /// opened for queries that do not ask.
     fn schema_with_operation(
         &self,

@@ -91,7 +91,7 @@ impl InternalSchema {
     }
 
     /// The schema as Avro. `typed` is what the commit stores beside it: taken where it has the same fields, since it
-    /// tells the types exactly.
+    /// gives the types exactly.
     ///
     /// # Errors
     /// `Unsupported`, by name, for types that are not known.

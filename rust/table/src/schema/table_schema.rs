@@ -89,7 +89,7 @@ struct StoredSchema<'a> {
 }
 
 /// What the newest write stores. Table services have the types of their time, and not always ids: it is the newest of
-/// the other writes that tells whether columns have them.
+/// the other writes that says whether columns have them.
 fn newest<'a>(
     timeline: &'a Timeline,
     config: &TableConfig,

@@ -19,7 +19,7 @@ const NAMES: [&str; 4] = ["I", "-U", "U", "D"];
 /// Those of rows that are not in the table any more.
 const DELETES: [&str; 2] = ["-U", "D"];
 
-/// Whether files get the column. `is_stored` tells whether those of the table have it.
+/// Whether files get the column. `is_stored` says whether those of the table have it.
 ///
 /// # Errors
 /// `InvalidArgument` for rows that have the column although it is not allowed.

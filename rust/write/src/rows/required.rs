@@ -11,7 +11,7 @@ use mortice_base::error::{Error, Result};
 type RowOf<'a> = &'a dyn Fn(usize) -> Option<usize>;
 
 /// Refuses a null in a required column or a required field, at any depth. The columns of the batch are those of the schema.
-/// `is_exempt` tells which rows may have such nulls: those that delete their keys, of which no values are written.
+/// `is_exempt` returns which rows may have such nulls: those that delete their keys, of which no values are written.
 ///
 /// # Errors
 /// `InvalidArgument`, naming row and field.

@@ -36,7 +36,7 @@ enum ValueKind {
     Classes(&'static str),
     /// A regular expression.
     Pattern,
-    /// Any text, or a list of texts.
+    /// Any string, or a list of strings.
     Text,
 }
 

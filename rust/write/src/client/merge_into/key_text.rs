@@ -11,7 +11,7 @@ use mortice_base::error::{Error, Result};
 /// # Errors
 /// `Internal` if the batch has no such row or column.
 pub(super) fn key_text(rows: &RecordBatch, names: &[String], row: usize) -> Result<String> {
-    let texts = names.iter().map(|name| {
+    let strings = names.iter().map(|name| {
         let column = rows.column_by_name(name).filter(|column| row < column.len());
         let column = column.ok_or_else(|| Error::internal(format!("row {row} of a merge without column {name:?}")))?;
         if column.is_null(row) {
@@ -25,7 +25,7 @@ pub(super) fn key_text(rows: &RecordBatch, names: &[String], row: usize) -> Resu
             _ => text,
         })
     });
-    Ok(format!("[{}]", texts.collect::<Result<Vec<_>>>()?.join(", ")))
+    Ok(format!("[{}]", strings.collect::<Result<Vec<_>>>()?.join(", ")))
 }
 
 #[cfg(test)]
