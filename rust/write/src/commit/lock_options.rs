@@ -10,6 +10,7 @@ use super::lock::{HeldLock, LockWait, TableLock, acquire, pause};
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values::number;
 use mortice_storage::{FileStore, StorageOptions, open_file_store};
 
 const MODE: &str = "hoodie.write.concurrency.mode";
@@ -150,7 +151,7 @@ fn table_lock(
              all other writers of the table"
         ))),
         "FileSystemBasedLockProvider" => {
-            let minutes = number(options, "hoodie.write.lock.filesystem.expire", 0)?;
+            let minutes = number(options, "hoodie.write.lock.filesystem.expire", 0_u64)?;
             let expiry = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
             match text(options, LOCK_PATH) {
                 "" => Ok(Arc::new(FileSystemLock::new(Arc::clone(store), ".hoodie", expiry))),
@@ -189,7 +190,7 @@ fn lock_wait(options: &BTreeMap<String, String>) -> Result<LockWait> {
     let once = millis(options, "hoodie.write.lock.wait_time_ms", 60_000)?;
     let pause = millis(options, "hoodie.write.lock.wait_time_ms_between_retry", 1000)?;
     // Hudi's client tries 50 times by default, for about an hour; here that has to be asked for.
-    let tries = number(options, "hoodie.write.lock.client.num_retries", 0)?.saturating_add(1);
+    let tries = number(options, "hoodie.write.lock.client.num_retries", 0_u64)?.saturating_add(1);
     let between = millis(options, "hoodie.write.lock.client.wait_time_ms_between_retry", 5000)?;
     let tries = u32::try_from(tries).unwrap_or(u32::MAX);
     let retries = once.saturating_add(between).saturating_mul(tries.saturating_sub(1));
@@ -198,7 +199,7 @@ fn lock_wait(options: &BTreeMap<String, String>) -> Result<LockWait> {
 
 fn heartbeat(options: &BTreeMap<String, String>) -> Result<HeartbeatOptions> {
     let interval = millis(options, "hoodie.client.heartbeat.interval_in_ms", 60_000)?;
-    let misses = number(options, "hoodie.client.heartbeat.tolerable.misses", 2)?;
+    let misses = number(options, "hoodie.client.heartbeat.tolerable.misses", 2_u64)?;
     if interval.is_zero() || misses == 0 {
         let message =
             "hoodie.client.heartbeat.interval_in_ms and hoodie.client.heartbeat.tolerable.misses must be at least 1";
@@ -231,11 +232,6 @@ fn check_strategy(options: &BTreeMap<String, String>) -> Result<()> {
 
 fn text<'a>(options: &'a BTreeMap<String, String>, name: &str) -> &'a str {
     options.get(name).map_or("", |text| text.trim())
-}
-
-fn number(options: &BTreeMap<String, String>, name: &str, default: u64) -> Result<u64> {
-    let Some(text) = options.get(name) else { return Ok(default) };
-    text.trim().parse().map_err(|_| Error::invalid_argument(format!("option {name} must be a number, got {text:?}")))
 }
 
 fn millis(options: &BTreeMap<String, String>, name: &str, default: u64) -> Result<Duration> {
