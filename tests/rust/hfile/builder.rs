@@ -19,8 +19,11 @@ pub struct HFileForm {
     pub cells: usize,
     /// Entries of an index block; if the root would have more, another level is inserted.
     pub index_entries: usize,
-    /// Whether each cell ends in a sequence number.
+    /// Whether each cell ends in a sequence number. HBase can leave them out.
     pub sequence: bool,
+    /// The cells and the file info of builds of Hudi 1.1: keys end with their rows, and sequence numbers are written
+    /// that the file info does not have.
+    pub short_keys: bool,
     /// The difference between the trailer's number of entries and the actual number.
     pub more_entries: i64,
     /// The Avro schema of the values, as JSON.
@@ -35,6 +38,7 @@ impl Default for HFileForm {
             cells: 4,
             index_entries: usize::MAX,
             sequence: true,
+            short_keys: false,
             more_entries: 0,
             schema: "\"bytes\"",
         }
@@ -92,7 +96,7 @@ pub fn hfile(entries: &[(Vec<u8>, Vec<u8>)], form: &HFileForm) -> Vec<u8> {
 impl File<'_> {
     fn index_key(&self, before: Option<&[u8]>, first: &[u8]) -> Vec<u8> {
         if !self.form.hbase {
-            return [&(first.len() as u16).to_be_bytes()[..], first].concat();
+            return short_key(first);
         }
         // The shortest row that tells the two apart, as HBase has it: the first key's own, cut where it differs.
         let row = match before {
@@ -106,7 +110,7 @@ impl File<'_> {
     }
 
     fn cell(&self, row: &[u8], value: &[u8]) -> Vec<u8> {
-        let key = full_key(row, 4);
+        let key = if self.form.short_keys { short_key(row) } else { full_key(row, 4) };
         let mut cell = (key.len() as u32).to_be_bytes().to_vec();
         cell.extend((value.len() as u32).to_be_bytes());
         cell.extend(key);
@@ -164,8 +168,9 @@ impl File<'_> {
         let mut info = Vec::new();
         let version = u32::from(self.form.sequence).to_be_bytes();
         let schema = self.form.schema.as_bytes();
-        for (key, value) in [("KEY_VALUE_VERSION", &version[..]), ("MAX_MEMSTORE_TS_KEY", &[0; 8]), ("schema", schema)]
-        {
+        let version = (!self.form.short_keys).then_some(("KEY_VALUE_VERSION", &version[..]));
+        let others = [("MAX_MEMSTORE_TS_KEY", &[0; 8][..]), ("schema", schema)];
+        for (key, value) in version.into_iter().chain(others) {
             let pair = [delimited(1, key.as_bytes()), delimited(2, value)].concat();
             info.extend(delimited(1, &pair));
         }
@@ -194,9 +199,12 @@ impl File<'_> {
     }
 }
 
+fn short_key(row: &[u8]) -> Vec<u8> {
+    [&(row.len() as u16).to_be_bytes()[..], row].concat()
+}
+
 fn full_key(row: &[u8], kind: u8) -> Vec<u8> {
-    let mut key = (row.len() as u16).to_be_bytes().to_vec();
-    key.extend(row);
+    let mut key = short_key(row);
     key.push(0);
     key.extend(i64::MAX.to_be_bytes());
     key.push(kind);

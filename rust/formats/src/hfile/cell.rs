@@ -3,10 +3,12 @@
 //! ```text
 //! key length: int · value length: int
 //! key: row length: short · row · family length: 00 · timestamp: long · kind: byte
+//! key: row length: short · row                                                       written by builds of Hudi 1.1
 //! value · sequence number: 00
 //! ```
 //! The row is Hudi's key. Columns (family, qualifier) are empty, all cells are puts, and the sequence number is there
-//! where the file info's `KEY_VALUE_VERSION` is 1. Layout: HBase's `KeyValue`, Hudi's `HFileDataBlock`.
+//! where the file info's `KEY_VALUE_VERSION` is 1, and always where Hudi's own writer wrote the file. Hudi's reader looks
+//! at nothing in a key but its row. Layout: HBase's `KeyValue`, Hudi's `HFileDataBlock` and `Key`.
 
 use std::ops::Range;
 
@@ -18,6 +20,8 @@ use mortice_base::error::{Error, Result};
 
 /// The kind of a cell that holds a value (`KeyValue.Type.Put`).
 const PUT: u8 = 4;
+/// Bytes of the row's length, which a key begins with.
+const ROW_LENGTH: usize = 2;
 
 /// The position of a cell in the payload of its block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,18 +119,22 @@ fn cell_key<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], usize)> {
     let key_len = length(cursor, "key")?;
     let value_len = length(cursor, "value")?;
     let mut key = Cursor::new(cursor.take(key_len)?);
-    let Some(row_len) = key_len.checked_sub(KEY_AROUND_ROW) else {
-        return Err(Error::corrupt(format!("invalid HFile cell: key of {key_len} bytes (at least {KEY_AROUND_ROW})")));
+    let Some(short_row_len) = key_len.checked_sub(ROW_LENGTH) else {
+        return Err(Error::corrupt(format!("invalid HFile cell: key of {key_len} bytes (at least {ROW_LENGTH})")));
     };
     let low_bits = u16::from_be_bytes(key.array()?);
-    if !has_low_bits(row_len, low_bits) {
+    if has_low_bits(short_row_len, low_bits) {
+        return Ok((key.take(short_row_len)?, value_len));
+    }
+    let row_len = key_len.checked_sub(KEY_AROUND_ROW);
+    let Some(row_len) = row_len.filter(|row_len| has_low_bits(*row_len, low_bits)) else {
         let message = format!("HFile cell: key of {key_len} bytes with a row of {low_bits}");
-        return Err(if usize::from(low_bits) < row_len {
+        return Err(if row_len.is_some_and(|row_len| usize::from(low_bits) < row_len) {
             Error::unsupported(format!("unsupported {message}: it has a column, which Hudi never writes"))
         } else {
             Error::corrupt(format!("invalid {message}"))
         });
-    }
+    };
     let row = key.take(row_len)?;
     let family_len = key.u8()?;
     if family_len != 0 {
@@ -196,6 +204,22 @@ mod tests {
             b"\x00\x00\x00\x10\x00\x00\x00\x03\x00\x04key0\x00\x7f\xff\xff\xff\xff\xff\xff\xff\x04\x00\x02\x00\x00";
         let cells = Cells { payload: Bytes::from_static(bytes), cells: all(bytes).unwrap() };
         assert_eq!(cells.iter().collect::<Vec<_>>(), [(&b"key0"[..], &[0, 2, 0][..])]);
+    }
+
+    #[test]
+    fn a_key_may_end_with_its_row() {
+        let bytes = b"\x00\x00\x00\x06\x00\x00\x00\x03\x00\x04key0\x00\x02\x00\x00\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00v\x00";
+        let first = Cells { payload: Bytes::from_static(bytes), cells: all(&bytes[..18]).unwrap() };
+        assert_eq!(first.iter().collect::<Vec<_>>(), [(&b"key0"[..], &[0, 2, 0][..])]);
+        assert!(all(bytes).is_err(), "an empty key is out of order");
+        assert!(all(&bytes[18..]).is_ok());
+
+        let row = vec![b'x'; 70_000];
+        let mut long = 70_002_u32.to_be_bytes().to_vec();
+        long.extend([0, 0, 0, 1]);
+        long.extend((row.len() as u16).to_be_bytes());
+        long.extend([&row[..], b"v", &[0]].concat());
+        assert_eq!(all(&long).unwrap()[0].key, 10..70_010);
     }
 
     #[test]

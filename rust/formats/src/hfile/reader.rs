@@ -41,7 +41,9 @@ impl HFile {
         let bytes = section.slice(within.min(section.len())..);
         let block = Block::parse(&bytes, trailer.file_info, BlockKind::FileInfo, trailer.codec, false)?;
         let info = FileInfo::parse(&block.payload).map_err(|error| block.place(error))?;
-        let blocks = Arc::new(DataBlocks::new(fetch, trailer, &section, info.cells_have_sequence())?);
+        // Hudi's own writer did not always store that it writes them, and its reader does not ask.
+        let cells_have_sequence = trailer.is_native || info.cells_have_sequence();
+        let blocks = Arc::new(DataBlocks::new(fetch, trailer, &section, cells_have_sequence)?);
         Ok(Self { blocks, info })
     }
 

@@ -11,7 +11,7 @@
 //! | 9, 10 | offsets of the first and the last data block; -1 and 0 where there is none |
 //! | 11, 12, 13 | comparator, codec, encryption key |
 //!
-//! HBase writes minor version 3, Hudi's own writer 0. Layout: HBase's `FixedFileTrailer`, `HFile.proto`.
+//! HBase writes minor version 3, Hudi's own writer (since 1.1) 0. Layout: HBase's `FixedFileTrailer`, `HFile.proto`.
 
 use super::codec::Codec;
 use mortice_base::cursor::Cursor;
@@ -22,8 +22,10 @@ use mortice_base::protobuf::{FieldValue, delimited, fields};
 pub(super) const TRAILER: u64 = 4096;
 const MAGIC: &[u8; 8] = b"TRABLK\"$";
 const MAJOR: u32 = 3;
+/// The minor version of Hudi's own writer.
+const NATIVE_MINOR: u8 = 0;
 /// Bytes of the smallest cell: two lengths, and the key of an empty row (`cell`).
-const LEAST_CELL: u64 = 8 + 12;
+const LEAST_CELL: u64 = 8 + 2;
 /// Levels that an index may have. Five of HBase's smallest chunks, 16 entries, would do for any file of Hudi's.
 const MAX_LEVELS: u64 = 16;
 
@@ -39,6 +41,8 @@ pub(super) struct Trailer {
     pub(super) first_block: Option<u64>,
     pub(super) last_block: Option<u64>,
     pub(super) codec: Codec,
+    /// Whether Hudi's own writer wrote the file, not HBase.
+    pub(super) is_native: bool,
 }
 
 /// Fields as they are stored, not yet validated.
@@ -92,14 +96,14 @@ impl Trailer {
                 format!("invalid HFile: expected a trailer that begins with TRABLK\"$ in the last {TRAILER} bytes");
             return Err(Error::corrupt(message).at_offset(0));
         }
-        version(bytes)?;
+        let is_native = minor_version(bytes)? == NATIVE_MINOR;
         let message = delimited(&mut cursor)?;
         let base = (cursor.position() - message.len()) as u64;
         let raw = Raw::read(message).map_err(|error| error.offset_from(base))?;
-        Self::checked(&raw, at).map_err(|error| error.at_offset(base))
+        Self::checked(&raw, at, is_native).map_err(|error| error.at_offset(base))
     }
 
-    fn checked(raw: &Raw, at: u64) -> Result<Self> {
+    fn checked(raw: &Raw, at: u64, is_native: bool) -> Result<Self> {
         if raw.encrypted {
             return Err(Error::unsupported("unsupported HFile: it is encrypted"));
         }
@@ -135,15 +139,26 @@ impl Trailer {
             return Err(Error::corrupt(message));
         }
         let (first_block, last_block) = (raw.number(9), raw.number(10));
-        Ok(Self { file_info, load_on_open, root_entries, levels, entry_count, first_block, last_block, codec })
+        Ok(Self {
+            file_info,
+            load_on_open,
+            root_entries,
+            levels,
+            entry_count,
+            first_block,
+            last_block,
+            codec,
+            is_native,
+        })
     }
 }
 
-/// Refuses all major versions but ours.
-fn version(bytes: &[u8]) -> Result<()> {
-    let version = bytes.last_chunk::<4>().map_or(0, |last| u32::from_be_bytes(*last) & 0x00ff_ffff);
+/// Refuses all major versions but ours, and returns the minor version.
+fn minor_version(bytes: &[u8]) -> Result<u8> {
+    let [minor, major @ ..] = bytes.last_chunk::<4>().copied().unwrap_or_default();
+    let version = major.into_iter().fold(0_u32, |version, byte| version << 8 | u32::from(byte));
     if version == MAJOR {
-        return Ok(());
+        return Ok(minor);
     }
     let message = format!("unsupported HFile version {version} (supported: {MAJOR})");
     Err(Error::unsupported(message).at_offset(TRAILER - 4))
@@ -197,8 +212,12 @@ mod tests {
             first_block: Some(0),
             last_block: Some(400),
             codec: Codec::Gz,
+            is_native: false,
         };
         assert_eq!(parsed, expected);
+        let mut native = trailer(&SOUND, &[]);
+        native[4092] = 0;
+        assert!(Trailer::parse(&native, 1000).unwrap().is_native);
     }
 
     #[test]
