@@ -7,8 +7,8 @@
 //! value · sequence number: 00
 //! ```
 //! The row is Hudi's key. Columns (family, qualifier) are empty, all cells are puts, and the sequence number is there
-//! where the file info's `KEY_VALUE_VERSION` is 1, and always where Hudi's own writer wrote the file. Hudi's reader looks
-//! at nothing in a key but its row. Layout: HBase's `KeyValue`, Hudi's `HFileDataBlock` and `Key`.
+//! where the file info's `KEY_VALUE_VERSION` is 1, and always where Hudi's own writer wrote the file. Hudi's reader
+//! looks at nothing in a key but its row. Layout: HBase's `KeyValue`, Hudi's `HFileDataBlock` and `Key`.
 
 use std::ops::Range;
 

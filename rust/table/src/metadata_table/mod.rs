@@ -3,6 +3,8 @@
 //! | file | contents |
 //! |---|---|
 //! | `open` | the metadata table of a table, as far as the table's timeline has its instants |
+//! | `complete` | whether it has all writes of the table |
+//! | `log_files` | whether it has all files that its timeline needs |
 //! | `files` | partitions and their files, from the partition `files` |
 //! | `column_stats` | skips files without matching rows, from the partition `column_stats` |
 //! | `column_bounds` | the reliable bounds in such a record |
@@ -16,13 +18,17 @@ pub mod shard;
 
 mod column_bounds;
 mod column_stats;
+mod complete;
 mod files;
 mod index_key;
+mod log_files;
 mod open;
 mod record_index;
 
 pub use column_stats::{COLUMN_STATS, DataSkipping};
+pub use complete::{check_complete, has_write};
 pub use files::{ALL_PARTITIONS, FILES, PartitionListing};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
-pub use open::{KEY, MetadataRows, MetadataTable, has_write, is_init_instant, pending};
+pub use log_files::check_log_files;
+pub use open::{KEY, MetadataRows, MetadataTable, is_init_instant, pending};
 pub use record_index::{KeyLocation, RECORD_INDEX};

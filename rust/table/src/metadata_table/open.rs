@@ -8,20 +8,21 @@ use std::collections::BTreeSet;
 
 use arrow_array::RecordBatch;
 
-use crate::timeline::{Action, Instant, Timeline};
+use super::complete::check_complete;
+use crate::timeline::{Action, Timeline};
 use mortice_avro as avro;
-use mortice_base::error::{Error, Result};
+use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 
 /// The key column of records.
 pub const KEY: &str = "key";
 
 /// The requested time of the initialisation of the partition `files`, from table version 8 on.
-const INIT_TIME: &str = "00000000000000000";
+pub(super) const INIT_TIME: &str = "00000000000000000";
 /// The requested times of initialisations begin so on tables without commits, and on all tables from version 8 on.
 const NO_TIME: &str = "00000000000000";
 /// What the requested time of that initialisation has after the time of the last completed instant, before.
-const INIT_SUFFIX: &str = "010";
+pub(super) const INIT_SUFFIX: &str = "010";
 
 /// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
 pub trait MetadataRows: Send + Sync {
@@ -41,7 +42,7 @@ pub trait MetadataRows: Send + Sync {
     fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>>;
 }
 
-/// A metadata table that is complete up to the table's newest write.
+/// A metadata table that has all completed writes of the table's active timeline.
 pub struct MetadataTable {
     rows: Box<dyn MetadataRows>,
     schema: avro::Schema,
@@ -53,9 +54,9 @@ impl MetadataTable {
     /// Returns the metadata table of the table with this timeline.
     ///
     /// # Errors
-    /// `InvalidTable` if the metadata table is behind the table's newest write.
+    /// `InvalidTable` if the metadata table is behind the table's timeline: see [`check_complete`].
     pub fn new(rows: Box<dyn MetadataRows>, schema: avro::Schema, table: &Timeline) -> Result<Self> {
-        check_newest(table, rows.timeline())?;
+        check_complete(table, rows.timeline())?;
         let is_ahead = is_ahead(table, rows.timeline());
         let is_newer = is_newer(table, rows.timeline());
         Ok(Self { rows, schema, is_ahead, is_newer })
@@ -151,41 +152,6 @@ pub fn is_init_instant(time: &RequestedTime) -> bool {
     time.starts_with(NO_TIME) || time.get(INIT_TIME.len()..).is_some_and(is_numbered)
 }
 
-/// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which
-/// takes the metadata table's partitions out of the table's properties; the check costs nothing.
-///
-/// The initialisation that has the newest write may be archived: services of the metadata table run before the next
-/// write reaches it.
-fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
-    let Some(newest) = table.completed_writes().next_back() else { return Ok(()) };
-    if has_write(metadata, newest) || metadata.archived()?.iter().any(|instant| has(instant, newest)) {
-        return Ok(());
-    }
-    Err(Error::invalid_table("the metadata table is behind the data timeline: the table's newest write is missing")
-        .at_instant(&newest.requested_time))
-}
-
-/// Whether the active timeline of the metadata table has a completed write of the table, or the listing that it was
-/// built from.
-#[must_use]
-pub fn has_write(metadata: &Timeline, write: &Instant) -> bool {
-    metadata.completed_writes().any(|instant| has(instant, write))
-}
-
-fn has(instant: &Instant, write: &Instant) -> bool {
-    instant.is_completed_write() && (instant.requested_time == write.requested_time || lists(instant, write))
-}
-
-/// Whether an instant of the metadata table is the initialisation of its list of files, from a listing that has those
-/// of `write`.
-fn lists(instant: &Instant, write: &Instant) -> bool {
-    let time = instant.requested_time.as_str();
-    match (&instant.completion_time, &write.completion_time) {
-        (Some(completed), Some(written)) => time == INIT_TIME && completed > written,
-        _ => time.strip_suffix(INIT_SUFFIX).is_some_and(|last| last >= write.requested_time.as_str()),
-    }
-}
-
 /// The requested times of pending instants of any action.
 #[must_use]
 pub fn pending(timeline: &Timeline) -> BTreeSet<RequestedTime> {
@@ -251,26 +217,5 @@ mod tests {
     fn what_is_pending_of_any_action() {
         let of = timeline(&["1.deltacommit", "2.clean.inflight", "3.commit", "3.compaction.requested", "4.inflight"]);
         assert_eq!(Vec::from_iter(pending(&of)), ["2", "4"]);
-    }
-
-    #[test]
-    fn a_metadata_table_without_the_newest_write_is_not_believed() {
-        let table = timeline(&["1.deltacommit", "2.deltacommit", "3.deltacommit.inflight", "4.clean"]);
-        assert!(check_newest(&table, &timeline(&["0.deltacommit", "2.deltacommit"])).is_ok());
-        for metadata in [&["1.deltacommit"][..], &["2.deltacommit.inflight"], &[]] {
-            assert!(check_newest(&table, &timeline(metadata)).is_err());
-        }
-        assert!(check_newest(&timeline(&["3.deltacommit.inflight"]), &timeline(&[])).is_ok());
-    }
-
-    #[test]
-    fn an_initialisation_has_the_writes_that_were_completed_before_it() {
-        let old = timeline(&["20240101000000000.deltacommit", "20240102000000000.commit"]);
-        assert!(check_newest(&old, &timeline(&["20240102000000000010.deltacommit"])).is_ok());
-        assert!(check_newest(&old, &timeline(&["20240101000000000010.deltacommit"])).is_err());
-        let new = timeline(&["20240102000000000_20240102000001000.deltacommit"]);
-        let initialised = |completed| timeline(&[&format!("00000000000000000_{completed}.deltacommit")]);
-        assert!(check_newest(&new, &initialised("20240102000001001")).is_ok());
-        assert!(check_newest(&new, &initialised("20240102000000999")).is_err());
     }
 }

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 
 use super::file_slices::SelectedSlices;
 use crate::file_group::{FileSystemView, files_of};
-use crate::metadata_table::{KEY, MetadataRows, MetadataTable, pending, shard};
+use crate::metadata_table::{FILES, KEY, MetadataRows, MetadataTable, check_log_files, pending, shard};
 use crate::plan::open_table::OpenTable;
 use crate::plan::query::ScanRequest;
 use crate::plan::query_kind::RowForm;
@@ -16,7 +16,7 @@ use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{PathColumns, Split};
 use crate::timeline::Timeline;
-use mortice_base::error::{Error, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::filter::{Filter, Literal, Operator, Term};
 use mortice_merge::config::{MergeSemantics, OnCorrupt, ReadOptions};
@@ -24,11 +24,13 @@ use mortice_storage::{Storage, StorageOptions, SubfolderStorage, parallel};
 
 /// The folder of the metadata table, relative to the table.
 const FOLDER: &str = ".hoodie/metadata";
+const GONE: &str = "the metadata table is gone, and the table's properties still name its partitions; the next write of mortice \
+                    builds it again, as do Table.build_metadata(rebuild=True) and `mortice metadata build --rebuild`";
 
 /// Opens the metadata table of the table at `uri` with the storage `storage`, as of the table's timeline.
 ///
 /// # Errors
-/// Errors of opening a table; `InvalidTable` if the metadata table is behind the table's newest write.
+/// Errors of opening a table; `InvalidTable` if the metadata table is behind the table's timeline.
 pub(in crate::plan) fn open(
     (uri, storage): (&str, &Arc<dyn Storage>),
     storage_options: &StorageOptions,
@@ -41,13 +43,18 @@ pub(in crate::plan) fn open(
 /// Opens the metadata table as a table.
 ///
 /// # Errors
-/// Errors of opening a table.
+/// `InvalidTable` if it is not there, although the table's properties name it; errors of opening a table.
 pub(in crate::plan) fn open_table(
     (uri, storage): (&str, &Arc<dyn Storage>),
     storage_options: &StorageOptions,
     options: &ReadOptions,
 ) -> Result<OpenTable> {
-    OpenTable::read(storage_of(storage), &uri_of(uri), storage_options, options_of(options))
+    OpenTable::read(storage_of(storage), &uri_of(uri), storage_options, options_of(options)).map_err(
+        |error| match error.kind() {
+            ErrorKind::NotFound => Error::invalid_table(GONE).in_file(uri_of(uri)),
+            _ => error,
+        },
+    )
 }
 
 /// The storage of the metadata table of the table in a storage.
@@ -71,7 +78,7 @@ pub(in crate::plan) fn options_of(options: &ReadOptions) -> ReadOptions {
 /// The metadata table that is opened as a table, as of the timeline of the table that it belongs to.
 ///
 /// # Errors
-/// `InvalidTable` if it is behind the table's newest write; errors of reading its schema.
+/// `InvalidTable` if it is behind the table's timeline; errors of reading its schema.
 pub(in crate::plan) fn from_table(table: OpenTable, timeline: &Timeline) -> Result<MetadataTable> {
     let uri = table.uri.clone();
     let in_table = |error: Error| error.in_file(&uri);
@@ -79,7 +86,8 @@ pub(in crate::plan) fn from_table(table: OpenTable, timeline: &Timeline) -> Resu
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
         return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));
     };
-    let rows = MetadataTableRows { table, pending: pending(timeline) };
+    let written = timeline.completed_writes().map(|write| write.requested_time.clone()).collect();
+    let rows = MetadataTableRows { table, pending: pending(timeline), written };
     MetadataTable::new(Box::new(rows), schema, timeline).map_err(in_table)
 }
 
@@ -88,6 +96,8 @@ struct MetadataTableRows {
     table: OpenTable,
     /// Instants that are pending on the table's timeline.
     pending: BTreeSet<RequestedTime>,
+    /// The completed writes of the table.
+    written: BTreeSet<RequestedTime>,
 }
 
 impl MetadataRows for MetadataTableRows {
@@ -150,7 +160,11 @@ impl MetadataTableRows {
         let Some(latest) = view.query_instant() else { return Ok(SelectedSlices::default()) };
         let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());
-        let mut slices = view.slices(&files_of(table.storage.as_ref(), partition)?)?;
+        let files = files_of(table.storage.as_ref(), partition)?;
+        let mut slices = view.slices(&files)?;
+        if partition == FILES {
+            check_log_files(&files, &slices, &table.timeline, &self.written)?;
+        }
         if let Some(keys) = keys {
             slices = shard::slices_of_keys(slices, keys);
         }
