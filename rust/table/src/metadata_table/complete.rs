@@ -9,11 +9,12 @@
 //! | any | the metadata table has completed its instant, or the list of files was initialised after it |
 //! | before the first one of a metadata table whose initialisation of the list of files is archived | always |
 //!
-//! Those of the last row are archived, or the initialisation that has them is. For the newest write the archive is read.
+//! Those of the last row are archived, or the initialisation that has them is. The newest write is looked for in the
+//! archive.
 
 use std::collections::HashSet;
 
-use super::open::{INIT_SUFFIX, INIT_TIME, is_init_instant};
+use super::init_instant::{INIT_SUFFIX, INIT_TIME, is_init_instant};
 use crate::timeline::{Instant, Timeline};
 use mortice_base::error::{Error, Result};
 

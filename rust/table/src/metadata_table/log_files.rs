@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use super::open::is_init_instant;
+use super::init_instant::is_init_instant;
 use crate::file_group::{FileSlice, PartitionFiles};
 use crate::timeline::{Action, Instant, Timeline};
 use mortice_base::error::{Error, Result};

@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `open` | the metadata table of a table, as far as the table's timeline has its instants |
+//! | `init_instant` | the instants at which its partitions were initialised |
 //! | `complete` | whether it has all writes of the table |
 //! | `log_files` | whether it has all files that its timeline needs |
 //! | `files` | partitions and their files, from the partition `files` |
@@ -21,6 +22,7 @@ mod column_stats;
 mod complete;
 mod files;
 mod index_key;
+mod init_instant;
 mod log_files;
 mod open;
 mod record_index;
@@ -29,6 +31,7 @@ pub use column_stats::{COLUMN_STATS, DataSkipping};
 pub use complete::{check_complete, has_write};
 pub use files::{ALL_PARTITIONS, FILES, PartitionListing};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
+pub use init_instant::is_init_instant;
 pub use log_files::check_log_files;
-pub use open::{KEY, MetadataRows, MetadataTable, is_init_instant, pending};
+pub use open::{KEY, MetadataRows, MetadataTable, pending};
 pub use record_index::{KeyLocation, RECORD_INDEX};

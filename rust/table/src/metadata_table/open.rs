@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use arrow_array::RecordBatch;
 
 use super::complete::check_complete;
+use super::init_instant::time_on_table;
 use crate::timeline::{Action, Timeline};
 use mortice_avro as avro;
 use mortice_base::error::Result;
@@ -16,13 +17,6 @@ use mortice_base::names::RequestedTime;
 
 /// The key column of records.
 pub const KEY: &str = "key";
-
-/// The requested time of the initialisation of the partition `files`, from table version 8 on.
-pub(super) const INIT_TIME: &str = "00000000000000000";
-/// The requested times of initialisations begin so on tables without commits, and on all tables from version 8 on.
-const NO_TIME: &str = "00000000000000";
-/// What the requested time of that initialisation has after the time of the last completed instant, before.
-pub(super) const INIT_SUFFIX: &str = "010";
 
 /// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
 pub trait MetadataRows: Send + Sync {
@@ -134,24 +128,6 @@ fn delta_commits(metadata: &Timeline) -> impl Iterator<Item = &RequestedTime> {
     writes.map(|write| &write.requested_time)
 }
 
-/// Returns the time of the table's timeline that a write to the metadata table belongs to; `None` for an initialisation
-/// that belongs to no time.
-fn time_on_table(write: &RequestedTime) -> Option<&str> {
-    let time = write.as_str();
-    // Times of initialisations count from zero; before table version 8, others have the time of a commit and a suffix.
-    (!time.starts_with(NO_TIME)).then(|| time.get(..INIT_TIME.len()).unwrap_or(time))
-}
-
-/// Whether a requested time of the metadata table's timeline is that of a partition's initialisation: a number counted
-/// from zero, or, before table version 8, the time of a commit with a number from 010 on behind it
-/// (`HoodieTableMetadataUtil.createIndexInitTimestamp`).
-#[must_use]
-pub fn is_init_instant(time: &RequestedTime) -> bool {
-    let time = time.as_str();
-    let is_numbered = |suffix: &str| suffix.len() == INIT_SUFFIX.len() && suffix >= INIT_SUFFIX;
-    time.starts_with(NO_TIME) || time.get(INIT_TIME.len()..).is_some_and(is_numbered)
-}
-
 /// The requested times of pending instants of any action.
 #[must_use]
 pub fn pending(timeline: &Timeline) -> BTreeSet<RequestedTime> {
@@ -195,21 +171,6 @@ mod tests {
             ),
         ] {
             assert_eq!(is_ahead(&timeline(&table), &timeline(&metadata)), expected, "{table:?} {metadata:?}");
-        }
-    }
-
-    #[test]
-    fn initialisations_are_known_by_their_times() {
-        for (time, expected) in [
-            ("00000000000000002", true),
-            ("00000000000000010", true),
-            ("20240101000000000010", true),
-            ("20240101000000000012", true),
-            ("20240101000000000001", false),
-            ("20240101000000000006", false),
-            ("20240101000000000", false),
-        ] {
-            assert_eq!(is_init_instant(&RequestedTime::from(time)), expected, "{time}");
         }
     }
 
