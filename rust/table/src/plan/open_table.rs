@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use super::known_schema::KnownSchema;
 use crate::metadata_table::MetadataTable;
-use crate::timeline::Timeline;
+use crate::timeline::{Instant, Timeline};
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{MergeConfig, ReadOptions, TableConfig};
 use mortice_storage::{self as storage, RequestCounters, Storage, StorageOptions};
@@ -89,5 +89,15 @@ impl OpenTable {
         let (uri, storage_options, metadata) = (uri.to_owned(), storage_options.clone(), OnceLock::new());
         let known_schema = Mutex::default();
         Ok(Self { uri, storage_options, storage, config, merge, timeline, options, metadata, known_schema })
+    }
+
+    /// The table with an instant in a state that it has reached since it was opened. Nothing is read.
+    ///
+    /// # Errors
+    /// As for the merge configuration in [`OpenTable::open`], which the table has passed.
+    pub fn with_instant(&self, reached: Instant) -> Result<Self> {
+        let (storage, timeline) = (Arc::clone(&self.storage), self.timeline.with_instant(reached));
+        let place = (self.uri.as_str(), &self.storage_options);
+        Self::from_parts(storage, place, self.options.clone(), self.config.clone(), timeline)
     }
 }

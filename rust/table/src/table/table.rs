@@ -47,7 +47,7 @@ impl Table {
 
     /// The opened table, which writes are planned by.
     #[must_use]
-    pub fn opened(&self) -> &OpenTable {
+    pub fn opened(&self) -> &Arc<OpenTable> {
         &self.0
     }
 

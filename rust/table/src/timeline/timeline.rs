@@ -43,6 +43,14 @@ pub(super) struct FileCache {
     pub(super) bytes: usize,
 }
 
+/// The same instants. What was read of them is read again.
+impl Clone for Timeline {
+    fn clone(&self) -> Self {
+        let (folder, archive_folder) = (self.folder.clone(), self.archive_folder.clone());
+        Self::new(Arc::clone(&self.storage), folder, self.layout, archive_folder, self.instants.clone())
+    }
+}
+
 /// When a write was completed, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompletionStatus<'a> {
@@ -75,6 +83,20 @@ impl Timeline {
         let start = writes.keys().find(|time| !savepoints.contains(time)).or(writes.keys().next()).cloned();
         let (archived, compacted, file_cache) = (OnceLock::new(), Mutex::default(), Mutex::default());
         Self { storage, folder, layout, archive_folder, archived, compacted, file_cache, instants, writes, start }
+    }
+
+    /// Returns this timeline with an instant in a state that it has reached since, as listing the timeline again would
+    /// find it.
+    #[must_use]
+    pub fn with_instant(&self, reached: Instant) -> Self {
+        let is_same = |instant: &Instant| {
+            instant.requested_time == reached.requested_time
+                && instant.action.completes_as() == reached.action.completes_as()
+        };
+        let mut instants: Vec<Instant> = self.instants.iter().filter(|instant| !is_same(instant)).cloned().collect();
+        instants.push(reached);
+        let (folder, archive_folder) = (self.folder.clone(), self.archive_folder.clone());
+        Self::new(Arc::clone(&self.storage), folder, self.layout, archive_folder, instants)
     }
 
     /// Returns all instants, sorted by requested time.
