@@ -1,8 +1,8 @@
 //! The writing half of mortice: from rows or a table service to a completed instant.
 //!
 //! [`write`] makes base files and log files in one task, [`commit`] the files of instants, locks and heartbeats, [`index`] and
-//! [`assign`] find the file group of each row, [`metadata_upkeep`] keeps the metadata table, and [`services`] plans table
-//! services. A [`transaction`] takes a write from its requested instant to its completed one: [`maintenance`] executes table
+//! [`assign`] find the file group of each row, [`metadata_upkeep`] keeps the metadata table. A [`writable_table`] is the
+//! handle that writes and services work on, and [`services`] plans table services. A [`transaction`] takes a write from its requested instant to its completed one: [`maintenance`] executes table
 //! services in it, and [`client`] writes the [`rows`] of a user. `docs/write-protocol.md` describes the order of all
 //! changes to a table.
 
@@ -15,4 +15,5 @@ pub mod metadata_upkeep;
 pub mod rows;
 pub mod services;
 pub mod transaction;
+pub mod writable_table;
 pub mod write;

@@ -8,6 +8,7 @@
 //! | `create_table` | a new table in storage |
 //! | `operation` | what a write does, and its action on the timeline |
 //! | `clock` | times of new instants |
+//! | `request_instant` | a time that no other writer has taken |
 //! | `timeline_writer` | files of instants: requested, inflight, completed |
 //! | `update_properties` | changes to `hoodie.properties` |
 //! | `lock` | the lock of a table, and waiting for it |
@@ -35,6 +36,7 @@ mod new_table_by_options;
 mod new_table_options;
 mod open_mark;
 mod operation;
+mod request_instant;
 mod rolled_back_files;
 mod storage_lock;
 mod timeline_writer;
@@ -54,9 +56,10 @@ pub use lock_options::{Concurrency, FailedWrites};
 pub use new_table::NewTable;
 pub use open_mark::OpenMark;
 pub use operation::WriteOperation;
+pub use request_instant::{Timelines, request_instant};
 pub use rolled_back_files::{RolledBackFiles, RolledBackPartition};
 pub use storage_lock::{LockValidity, StorageLock};
 pub use timeline_writer::{CompletionOutcome, TimelineWriter};
 pub use update_properties::update_properties;
 pub use validator::CommitValidator;
-pub use writable_tables::check_writable;
+pub use writable_tables::{check_version, check_writable};

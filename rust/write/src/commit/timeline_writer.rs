@@ -82,6 +82,14 @@ impl TimelineWriter {
         self.create(&pending_name(time, action, InstantState::Requested), time, content)
     }
 
+    /// The instant that [`Self::request`] has put on the timeline.
+    #[must_use]
+    pub fn requested_instant(&self, time: &RequestedTime, action: Action) -> Instant {
+        let (requested_time, state) = (time.clone(), InstantState::Requested);
+        let file_name = pending_name(time, action, state);
+        Instant { requested_time, completion_time: None, action, state, file_name }
+    }
+
     /// Creates the inflight file. `Refused` if there is one.
     ///
     /// # Errors

@@ -3,6 +3,19 @@
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::TableConfig;
 
+/// Refuses tables of other versions: they have other timelines, markers or metadata tables. Hudi upgrades them when it writes.
+///
+/// # Errors
+/// `Unsupported`, with what to do.
+pub fn check_version(config: &TableConfig) -> Result<()> {
+    match config.version.number() {
+        6 | 8 | 9 => Ok(()),
+        other => Err(Error::unsupported(format!(
+            "changing a table of version {other} (supported: 6, 8, 9); upgrade it with Hudi (`upgrade table` of its CLI)"
+        ))),
+    }
+}
+
 /// Refuses tables whose files this release does not write as Hudi does.
 ///
 /// # Errors

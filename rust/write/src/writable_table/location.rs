@@ -1,0 +1,69 @@
+//! Where a table is.
+
+use std::sync::Arc;
+
+use mortice_base::error::Result;
+use mortice_merge::config::ReadOptions;
+use mortice_storage::{FileStore, Storage, StorageOptions, open_file_store};
+use mortice_table::plan::OpenTable;
+
+/// The base path of a table, with the options of its storage, or with a storage that is open.
+#[derive(Clone)]
+pub struct TableLocation {
+    uri: String,
+    storage_options: StorageOptions,
+    store: Option<Arc<dyn FileStore>>,
+}
+
+impl TableLocation {
+    /// The table at a path or URI.
+    #[must_use]
+    pub fn new(uri: &str, storage_options: &StorageOptions) -> Self {
+        Self { uri: uri.to_owned(), storage_options: storage_options.clone(), store: None }
+    }
+
+    /// The table at the root of a store that is open. It is read and written through the store; `uri` is for messages, and for
+    /// processes that do not have the store.
+    #[must_use]
+    pub fn in_store(store: Arc<dyn FileStore>, uri: &str) -> Self {
+        Self { uri: uri.to_owned(), storage_options: StorageOptions::new(), store: Some(store) }
+    }
+
+    /// The base path.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// The options of the storage.
+    #[must_use]
+    pub fn storage_options(&self) -> &StorageOptions {
+        &self.storage_options
+    }
+
+    /// The storage, for writing.
+    ///
+    /// # Errors
+    /// As for [`open_file_store`].
+    pub fn open_store(&self) -> Result<Arc<dyn FileStore>> {
+        match &self.store {
+            Some(store) => Ok(Arc::clone(store)),
+            None => open_file_store(&self.uri, &self.storage_options),
+        }
+    }
+
+    /// The table as it is now.
+    ///
+    /// # Errors
+    /// As for [`OpenTable::open`].
+    pub fn open_table(&self, options: ReadOptions) -> Result<Arc<OpenTable>> {
+        let opened = match &self.store {
+            Some(store) => {
+                let storage: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
+                OpenTable::at(storage, &self.uri, &self.storage_options, options)
+            }
+            None => OpenTable::open(&self.uri, &self.storage_options, options),
+        };
+        opened.map(Arc::new)
+    }
+}

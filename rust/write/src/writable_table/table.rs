@@ -1,0 +1,215 @@
+//! The handle.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::location::TableLocation;
+use super::state::TableState;
+use crate::commit::{Clock, CommitValidator, Concurrency, HeldLock, TimelineWriter, check_version};
+use crate::metadata_upkeep::MetadataUpkeep;
+use mortice_base::error::Result;
+use mortice_merge::config::{ReadOptions, WriteOptions};
+use mortice_storage::FileStore;
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Instant;
+
+/// A table that is being changed. A write, and the services after it, work on one.
+///
+/// What must not be out of date is read under the table's lock: [`Self::locked`] opens the table once it has the lock. Everything else can
+/// be decided by the state in which the table was last seen, [`Self::latest`], which costs nothing.
+#[derive(Clone)]
+pub struct WritableTable {
+    location: TableLocation,
+    store: Arc<dyn FileStore>,
+    /// By their newest names.
+    options: BTreeMap<String, String>,
+    warnings: Vec<String>,
+    concurrency: Arc<Concurrency>,
+    /// Checks the table before a write of rows is completed. Services after it are commits of their own.
+    validator: Option<Arc<dyn CommitValidator>>,
+    latest: Arc<Mutex<Arc<OpenTable>>>,
+}
+
+impl WritableTable {
+    /// Opens a table to be changed.
+    ///
+    /// Args:
+    ///     location: Where it is.
+    ///     options: Options of the write or service, by Hudi's names.
+    ///     operation: What messages call it.
+    ///
+    /// # Errors
+    /// `Unsupported` for versions of tables that are not written to; `InvalidArgument` and `Unsupported` for options, by name; those of
+    /// the storage.
+    pub fn open(location: &TableLocation, options: &BTreeMap<String, String>, operation: &str) -> Result<Self> {
+        Self::of_table(location, location.open_table(ReadOptions::default())?, options, operation)
+    }
+
+    /// The same, of a table that was opened before. Others may have changed it since.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn of_table(
+        location: &TableLocation,
+        table: Arc<OpenTable>,
+        options: &BTreeMap<String, String>,
+        operation: &str,
+    ) -> Result<Self> {
+        check_version(&table.config).map_err(|error| error.in_file(location.uri()))?;
+        let parsed = WriteOptions::parse(options, operation, &table.config)?;
+        let store = location.open_store()?;
+        let concurrency = Concurrency::from_options(&store, location.storage_options(), parsed.values())?;
+        Ok(Self {
+            location: location.clone(),
+            store,
+            options: parsed.values().clone(),
+            warnings: parsed.warnings().to_vec(),
+            concurrency: Arc::new(concurrency),
+            validator: None,
+            latest: Arc::new(Mutex::new(table)),
+        })
+    }
+
+    /// The table with a check of what writes leave.
+    #[must_use]
+    pub fn with_validator(self, validator: Option<Arc<dyn CommitValidator>>) -> Self {
+        Self { validator, ..self }
+    }
+
+    /// The table with other options, which were checked.
+    #[must_use]
+    pub fn with_options(self, options: BTreeMap<String, String>) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Where the table is.
+    #[must_use]
+    pub fn location(&self) -> &TableLocation {
+        &self.location
+    }
+
+    /// The base path.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        self.location.uri()
+    }
+
+    /// The table's root, for writing.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn FileStore> {
+        &self.store
+    }
+
+    /// The options, checked, by their newest names.
+    #[must_use]
+    pub fn options(&self) -> &BTreeMap<String, String> {
+        &self.options
+    }
+
+    /// Sentences on options that have no effect.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// How its writers keep out of each other's way.
+    #[must_use]
+    pub fn concurrency(&self) -> &Concurrency {
+        &self.concurrency
+    }
+
+    /// Checks the table before a write is completed.
+    #[must_use]
+    pub fn validator(&self) -> Option<&Arc<dyn CommitValidator>> {
+        self.validator.as_ref()
+    }
+
+    /// The table as this handle has last seen it. Other writers may have changed it since.
+    #[must_use]
+    pub fn latest(&self) -> Arc<OpenTable> {
+        Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Opens the table as it is now.
+    ///
+    /// # Errors
+    /// As for [`OpenTable::open`].
+    pub fn reopen(&self) -> Result<Arc<OpenTable>> {
+        let table = self.location.open_table(ReadOptions::default())?;
+        Ok(self.remember(table))
+    }
+
+    /// Records that an instant has reached a state, so that the table need not be opened again to see it. Returns the table.
+    ///
+    /// # Errors
+    /// None in practice: those of reading properties that were read before.
+    pub fn advance(&self, table: &OpenTable, reached: Instant) -> Result<Arc<OpenTable>> {
+        Ok(self.remember(Arc::new(table.with_instant(reached)?)))
+    }
+
+    fn remember(&self, table: Arc<OpenTable>) -> Arc<OpenTable> {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&table);
+        table
+    }
+
+    /// The metadata table of the table; none if it has none.
+    ///
+    /// # Errors
+    /// `Unsupported` for partitions of it that are not maintained; those of reading it.
+    pub fn metadata(&self, table: &Arc<OpenTable>) -> Result<Option<MetadataUpkeep>> {
+        MetadataUpkeep::open(Arc::clone(&self.store), table, &self.options)
+    }
+
+    /// The table with its metadata table.
+    ///
+    /// # Errors
+    /// As for [`Self::metadata`].
+    pub fn state_of(&self, table: Arc<OpenTable>) -> Result<TableState> {
+        let (metadata, clock) = (self.metadata(&table)?, Clock::new(&table.config));
+        Ok(TableState { store: Arc::clone(&self.store), table, metadata, clock })
+    }
+
+    /// Both as they are now.
+    ///
+    /// # Errors
+    /// As for [`Self::reopen`] and [`Self::metadata`].
+    pub fn state(&self) -> Result<TableState> {
+        self.state_of(self.reopen()?)
+    }
+
+    /// Writes files of instants.
+    #[must_use]
+    pub fn timeline_writer(&self, table: &OpenTable) -> TimelineWriter {
+        TimelineWriter::new(Arc::clone(&self.store), &table.config)
+    }
+
+    /// Does something under the table's lock, if it has one, with the table as it is then. The lock is released also if that fails.
+    ///
+    /// # Errors
+    /// As for [`Concurrency::locked`] and [`Self::reopen`]; that of `work`.
+    pub fn locked<T>(
+        &self,
+        work: impl FnOnce(Arc<OpenTable>, Option<&mut Box<dyn HeldLock>>) -> Result<T>,
+    ) -> Result<T> {
+        self.concurrency.locked(|lock| work(self.reopen()?, lock))
+    }
+
+    /// The same, with the metadata table.
+    ///
+    /// # Errors
+    /// As for [`Self::locked`] and [`Self::metadata`].
+    pub fn locked_state<T>(&self, work: impl FnOnce(&TableState) -> Result<T>) -> Result<T> {
+        self.locked(|table, _| work(&self.state_of(table)?))
+    }
+
+    /// As [`Self::locked_state`]; or, to find out what would be done, without the lock and with the table as it was last seen.
+    ///
+    /// # Errors
+    /// As for [`Self::locked_state`].
+    pub fn examined<T>(&self, is_dry_run: bool, work: impl FnOnce(&TableState) -> Result<T>) -> Result<T> {
+        match is_dry_run {
+            true => work(&self.state_of(self.latest())?),
+            false => self.locked_state(work),
+        }
+    }
+}
