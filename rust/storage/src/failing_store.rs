@@ -1,8 +1,7 @@
 //! For tests: a store that stops working at one of its changes, as the process or the disk may.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
@@ -53,42 +52,6 @@ impl FailingStore {
     pub fn changes(&self) -> usize {
         self.failure.changes.load(Ordering::SeqCst)
     }
-}
-
-/// Folders whose stores fail when they are opened by their URI.
-static FAILING: Mutex<BTreeMap<String, InjectedFailure>> = Mutex::new(BTreeMap::new());
-
-/// All stores of a folder that are opened by its URI, while this is held, stop working together, as those of one
-/// process.
-pub struct FailingFolder {
-    uri: String,
-    failure: InjectedFailure,
-}
-
-impl FailingFolder {
-    /// As for [`FailingStore::new`].
-    pub fn new(uri: &str, limit: usize, is_lost: bool) -> Self {
-        let failure = InjectedFailure { changes: Arc::default(), limit, is_lost };
-        FAILING.lock().unwrap_or_else(PoisonError::into_inner).insert(uri.to_owned(), failure.clone());
-        Self { uri: uri.to_owned(), failure }
-    }
-
-    /// Changes that were asked for.
-    pub fn changes(&self) -> usize {
-        self.failure.changes.load(Ordering::SeqCst)
-    }
-}
-
-impl Drop for FailingFolder {
-    fn drop(&mut self) {
-        FAILING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.uri);
-    }
-}
-
-/// The store of a folder that is failing.
-pub fn opened(uri: &str) -> Option<Arc<dyn FileStore>> {
-    let failure = FAILING.lock().unwrap_or_else(PoisonError::into_inner).get(uri)?.clone();
-    Some(Arc::new(FailingStore { inner: LocalStorage::new(uri, true), failure, is_remote: false }))
 }
 
 impl Storage for FailingStore {

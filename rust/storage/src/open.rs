@@ -103,10 +103,6 @@ pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Writ
 /// # Errors
 /// As for [`open`].
 pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn FileStore>> {
-    #[cfg(any(test, feature = "testing"))]
-    if let Some(store) = super::failing_store::opened(uri) {
-        return Ok(store);
-    }
     Ok(open_full(uri, options, true)?)
 }
 

@@ -10,7 +10,16 @@ use mortice_table::timeline::{Action, Timeline};
 
 use super::rollback::Rollbacks;
 
-/// Rolls failed writes back, newest first, and returns their requested times.
+/// What became of failed writes.
+#[derive(Debug, Default)]
+pub struct RolledBack {
+    /// Whether the table's timeline is another one than before.
+    pub is_changed: bool,
+    /// The requested times of the writes that were rolled back.
+    pub instants: Vec<RequestedTime>,
+}
+
+/// Rolls failed writes back, newest first. `timeline` was read just before.
 ///
 /// With several writers the caller holds the lock, under which writers create heartbeat and instant, and complete it.
 ///
@@ -18,19 +27,21 @@ use super::rollback::Rollbacks;
 /// As for [`Rollbacks::roll_back`].
 pub fn roll_back_failed_writes(
     rollbacks: &Rollbacks<'_>,
+    timeline: &Timeline,
     policy: FailedWrites,
     heartbeat: HeartbeatOptions,
-) -> Result<Vec<RequestedTime>> {
-    if policy != FailedWrites::Never {
-        finish_rollbacks(rollbacks)?;
-    }
-    let mut failed = failed_writes(&**rollbacks.store, &rollbacks.timeline()?, policy, heartbeat)?;
+) -> Result<RolledBack> {
+    let is_finished = policy != FailedWrites::Never && finish_rollbacks(rollbacks, timeline)?;
+    let mut instants = match is_finished {
+        true => failed_writes(&**rollbacks.store, &rollbacks.timeline()?, policy, heartbeat)?,
+        false => failed_writes(&**rollbacks.store, timeline, policy, heartbeat)?,
+    };
     // Newest first, as Hudi does: rollback blocks undo the newest blocks of a log first.
-    failed.reverse();
-    for instant in &failed {
+    instants.reverse();
+    for instant in &instants {
         rollbacks.roll_back(instant)?;
     }
-    Ok(failed)
+    Ok(RolledBack { is_changed: is_finished || !instants.is_empty(), instants })
 }
 
 /// The requested times of failed writes on a timeline that was read just before, oldest first.
@@ -57,14 +68,14 @@ pub(super) fn failed_writes(
     Ok(failed)
 }
 
-/// Goes on with rollbacks that a writer began, also with those of completed instants. Those of a restore are the restore's.
-fn finish_rollbacks(rollbacks: &Rollbacks<'_>) -> Result<()> {
-    let timeline = rollbacks.timeline()?;
+/// Goes on with rollbacks that a writer began, also with those of completed instants. Those of a restore are the restore's. Returns
+/// whether there were any.
+fn finish_rollbacks(rollbacks: &Rollbacks<'_>, timeline: &Timeline) -> Result<bool> {
     if timeline.pending(Action::Restore).next().is_some() || timeline.pending(Action::Rollback).next().is_none() {
-        return Ok(());
+        return Ok(false);
     }
-    rollbacks.forget_rollbacks_of_restores(&timeline)?;
-    rollbacks.finish_pending().map(|_| ())
+    rollbacks.forget_rollbacks_of_restores(timeline)?;
+    rollbacks.finish_pending().map(|_| true)
 }
 
 fn pending_writes(timeline: &Timeline) -> Result<Vec<RequestedTime>> {

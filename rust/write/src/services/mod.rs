@@ -15,7 +15,6 @@
 //! | `late_logs` | log files that a writer added after it was rolled back, up to table version 7 |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
-//! | `table_access` | a table that a service job works on |
 //! | `archival/` | moves old instants to the archive |
 //! | `cleaning/` | deletes files of old slices |
 //! | `clustering/` | plans of clustering |
@@ -38,20 +37,18 @@ mod rollback;
 mod rollback_checks;
 mod rollback_plan;
 mod service_table;
-mod table_access;
 mod undo_files;
 
 pub use archival::{Archival, ArchivalOptions, ArchivalResult, ArchivedInstant};
 pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
 pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
 pub use compaction::{CompactionOptions, LogCompactionOptions, TableCompactions};
-pub use failed_writes::roll_back_failed_writes;
+pub use failed_writes::{RolledBack, roll_back_failed_writes};
 pub use inline_options::{COMPACTION_COMMITS, InlineServices, InlineStep};
 pub use leftovers::{remove_files_of_attempt, remove_leftovers};
 pub use metadata_services::MetadataServices;
 pub use restore::{BegunRestore, check_no_restore};
 pub use rollback::{BegunRollback, MetadataRollback, Rollbacks, UndoneFiles, UndonePreview};
-pub use table_access::TableAccess;
 
 #[cfg(test)]
 mod tests;

@@ -20,17 +20,15 @@ use bytes::Bytes;
 
 use super::rollback::Rollbacks;
 use super::rollback_plan::instant_info;
-use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::{TableType, TimelineLayout};
-use mortice_storage::PutOutcome;
 use mortice_table::timeline::metadata::{
     HoodieInstantInfo, HoodieRestoreMetadata, HoodieRestorePlan, HoodieRollbackMetadata, OrderedMap, TimelineMetadata,
 };
 use mortice_table::timeline::{Action, Instant, Timeline};
 
 /// Attempts to find a requested time that no other writer has.
-const ATTEMPTS: usize = 10;
 /// `RestorePlanActionExecutor.LATEST_RESTORE_PLAN_VERSION`.
 const PLAN_VERSION: i32 = 2;
 
@@ -116,12 +114,7 @@ impl Rollbacks<'_> {
     ///
     /// # Errors
     /// Those of the storage.
-    pub fn begin_restore(
-        &self,
-        mut timeline: Timeline,
-        time: &RequestedTime,
-        undone: &[Instant],
-    ) -> Result<BegunRestore> {
+    pub fn begin_restore(&self, timeline: Timeline, time: &RequestedTime, undone: &[Instant]) -> Result<BegunRestore> {
         let instants: Vec<HoodieInstantInfo> = undone.iter().map(instant_info).collect();
         let plan = HoodieRestorePlan {
             instants_to_rollback: instants.clone(),
@@ -130,15 +123,8 @@ impl Rollbacks<'_> {
             ..HoodieRestorePlan::default()
         };
         let content = Bytes::from(plan.to_avro()?);
-        for _ in 0..ATTEMPTS {
-            let restore = self.clock.requested_time(&[&timeline])?;
-            match self.timeline_writer().request(&restore, Action::Restore, &content)? {
-                PutOutcome::Written(_) => return Ok(BegunRestore { restore, restored_to: time.clone(), instants }),
-                PutOutcome::Refused => timeline = self.timeline()?,
-            }
-        }
-        let message = "other writers keep creating instants at the same times: a restore needs the table for itself";
-        Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(time))
+        let restore = self.request(timeline, Action::Restore, &content).map_err(|error| error.at_instant(time))?;
+        Ok(BegunRestore { restore, restored_to: time.clone(), instants })
     }
 
     /// Undoes the instants of a restore, and completes it. It can be repeated.

@@ -12,10 +12,13 @@ use super::data_paths::{DataPath, plan_path};
 use super::listings::Listings;
 use super::rollback_plan::{LogRollback, Undo, instant_info};
 use super::undo_files::UndoFiles;
-use crate::commit::{Clock, OpenMark, RolledBackFiles, RolledBackPartition, TimelineWriter, delete_heartbeat};
+use crate::commit::{
+    Clock, OpenMark, RolledBackFiles, RolledBackPartition, TimelineWriter, Timelines, delete_heartbeat, request_instant,
+};
 use crate::metadata_upkeep::MetadataUpkeep;
+use crate::writable_table::TableState;
 use crate::write::Markers;
-use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::TableConfig;
 use mortice_storage::{FileStore, PutOutcome, Storage};
@@ -24,9 +27,6 @@ use mortice_table::timeline::metadata::{
     TimelineMetadata,
 };
 use mortice_table::timeline::{Action, Instant, InstantState, MetadataPart, Timeline};
-
-/// Attempts to find a requested time that no other writer has.
-const ATTEMPTS: usize = 10;
 
 /// The metadata table's part of a rollback.
 pub trait MetadataRollback {
@@ -72,6 +72,33 @@ pub struct Rollbacks<'a> {
     pub clock: &'a Clock,
     /// The metadata table; none if the table has none.
     pub metadata: Option<&'a dyn MetadataRollback>,
+}
+
+impl TableState {
+    /// Rollbacks of the table and, with it, of its metadata table.
+    #[must_use]
+    pub fn rollbacks(&self) -> Rollbacks<'_> {
+        let metadata = self.metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback);
+        Rollbacks { store: &self.store, config: &self.table.config, clock: &self.clock, metadata }
+    }
+
+    /// Rollbacks of the table alone.
+    #[must_use]
+    pub fn rollbacks_without_metadata(&self) -> Rollbacks<'_> {
+        Rollbacks { metadata: None, ..self.rollbacks() }
+    }
+}
+
+/// The timeline of a table as a rollback has read it, and that of its metadata table.
+pub(super) struct RollbackTimelines<'a> {
+    pub(super) table: Timeline,
+    pub(super) metadata: Option<&'a Timeline>,
+}
+
+impl Timelines for RollbackTimelines<'_> {
+    fn timelines(&self) -> Vec<&Timeline> {
+        std::iter::once(&self.table).chain(self.metadata).collect()
+    }
 }
 
 /// The files that a rollback undoes.
@@ -335,22 +362,23 @@ impl Rollbacks<'_> {
     }
 
     /// Plans a rollback and puts it on the timeline.
-    fn plan(&self, mut timeline: Timeline, target: Instant, files: UndoneFiles) -> Result<Planned> {
+    fn plan(&self, timeline: Timeline, target: Instant, files: UndoneFiles) -> Result<Planned> {
         let undo = self.undo_of(&timeline, &target, files)?;
         undo.check_removable(&**self.store)?;
         let plan = Bytes::from(undo.to_plan(&**self.store, &target).to_avro()?);
-        for _ in 0..ATTEMPTS {
-            let metadata = self.metadata.and_then(MetadataRollback::timeline);
-            let timelines: Vec<&Timeline> = std::iter::once(&timeline).chain(metadata).collect();
-            let rollback = self.clock.requested_time(&timelines)?;
-            match self.timeline_writer().request(&rollback, Action::Rollback, &plan)? {
-                PutOutcome::Written(_) => return Ok(Planned { rollback, target, undo }),
-                PutOutcome::Refused => timeline = self.timeline()?,
-            }
-        }
-        let message =
-            "other writers keep creating instants at the same times: the table has several writers without a lock";
-        Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&target.requested_time))
+        let rollback = self.request(timeline, Action::Rollback, &plan);
+        let rollback = rollback.map_err(|error| error.at_instant(&target.requested_time))?;
+        Ok(Planned { rollback, target, undo })
+    }
+
+    /// Puts the plan of a rollback or restore on the timeline, and returns its time.
+    pub(super) fn request(&self, timeline: Timeline, action: Action, plan: &Bytes) -> Result<RequestedTime> {
+        let (writer, metadata) = (self.timeline_writer(), self.metadata.and_then(MetadataRollback::timeline));
+        let known = RollbackTimelines { table: timeline, metadata };
+        let reload = || Ok(RollbackTimelines { table: self.timeline()?, metadata });
+        let put = |_: &RollbackTimelines<'_>, time: &RequestedTime| writer.request(time, action, plan).map(Some);
+        let requested = request_instant(self.clock, known, reload, put)?;
+        requested.map(|(time, _)| time).ok_or_else(|| Error::internal("a plan without a requested instant"))
     }
 
     fn undo_of(&self, timeline: &Timeline, target: &Instant, files: UndoneFiles) -> Result<Undo> {

@@ -11,6 +11,7 @@ use mortice_base::names::RequestedTime;
 use mortice_merge::config::{TableConfig, TimelineLayout};
 use mortice_storage::{FileStore, Storage, SubfolderStorage};
 use mortice_table::file_group::{PartitionFiles, files_of};
+use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Timeline;
 
 /// An open table. Paths that its functions take and return are relative to the table, unless they are said to be those of the store.
@@ -27,25 +28,20 @@ impl ServiceTable {
     /// Opens the metadata table of the table at the root of a store.
     ///
     /// # Errors
-    /// As for [`Self::open`].
+    /// Those of reading its properties and listing its timeline.
     pub(super) fn open_metadata(store: &Arc<dyn FileStore>) -> Result<Self> {
         let table: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
-        Self::at(store, Arc::new(SubfolderStorage::new(table, METADATA_ROOT)), METADATA_ROOT)
-    }
-
-    /// Opens the table at the root of a store.
-    ///
-    /// # Errors
-    /// As for [`Self::open_metadata`].
-    pub(super) fn open_root(store: &Arc<dyn FileStore>) -> Result<Self> {
-        let table: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
-        Self::at(store, table, "")
-    }
-
-    fn at(store: &Arc<dyn FileStore>, storage: Arc<dyn Storage>, root: &'static str) -> Result<Self> {
+        let storage: Arc<dyn Storage> = Arc::new(SubfolderStorage::new(table, METADATA_ROOT));
         let config = TableConfig::load(storage.as_ref())?;
         let timeline = Timeline::load(&storage, &config)?;
-        Ok(Self { store: Arc::clone(store), storage, root, config, timeline })
+        Ok(Self { store: Arc::clone(store), storage, root: METADATA_ROOT, config, timeline })
+    }
+
+    /// The table at the root of a store, as it was opened.
+    pub(super) fn new(store: &Arc<dyn FileStore>, table: &OpenTable) -> Self {
+        let storage: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
+        let (config, timeline) = (table.config.clone(), table.timeline.clone());
+        Self { store: Arc::clone(store), storage, root: "", config, timeline }
     }
 
     /// Reads the timeline again.

@@ -107,9 +107,11 @@ impl Table {
     fn run(&self, store: Arc<dyn FileStore>, metadata: Option<&dyn MetadataRollback>) -> Result<Vec<RequestedTime>> {
         let clock = Clock::new(&self.config);
         let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata };
-        let failed = roll_back_failed_writes(&rollbacks, FailedWrites::Eager, HeartbeatOptions::default())?;
-        remove_leftovers(&rollbacks, HeartbeatOptions::default())?;
-        Ok(failed)
+        let (timeline, heartbeat) = (rollbacks.timeline()?, HeartbeatOptions::default());
+        let failed = roll_back_failed_writes(&rollbacks, &timeline, FailedWrites::Eager, heartbeat)?;
+        remove_leftovers(&rollbacks, heartbeat)?;
+        assert!(failed.is_changed || failed.instants.is_empty());
+        Ok(failed.instants)
     }
 
     /// What is left after a rollback at any time.
@@ -371,9 +373,10 @@ fn writes_that_are_alive_are_left_alone() {
     let alive = Heartbeat::start(table.store(), &FAILED.into(), heartbeat).unwrap();
     let before = table.paths("");
     let run = |policy| {
-        let failed = roll_back_failed_writes(&rollbacks, policy, heartbeat).unwrap();
+        let timeline = rollbacks.timeline().unwrap();
+        let failed = roll_back_failed_writes(&rollbacks, &timeline, policy, heartbeat).unwrap();
         remove_leftovers(&rollbacks, heartbeat).unwrap();
-        failed.len()
+        failed.instants.len()
     };
     assert_eq!((run(FailedWrites::Never), run(FailedWrites::Lazy)), (0, 0));
     assert_eq!(table.paths(""), before);

@@ -10,11 +10,12 @@ use crate::services::cleaning::{CleaningOptions, earliest_to_retain};
 use crate::services::compaction::last_completed_compaction;
 use crate::services::restore::check_no_restore;
 use crate::services::service_table::ServiceTable;
-use crate::services::table_access::TableAccess;
+use crate::writable_table::WritableTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_base::progress;
 use mortice_merge::config::TimelineLayout;
+use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, Instant};
 
 /// What an archival did, or would do.
@@ -35,7 +36,7 @@ pub struct ArchivedInstant {
 
 /// Archives instants of a table.
 pub struct Archival<'a> {
-    access: &'a TableAccess,
+    target: &'a WritableTable,
     options: ArchivalOptions,
     cleaning: CleaningOptions,
 }
@@ -43,9 +44,15 @@ pub struct Archival<'a> {
 impl<'a> Archival<'a> {
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, by name, for options of archival and of cleaning, which keeps commits as well.
-    pub fn new(access: &'a TableAccess) -> Result<Self> {
-        let options = ArchivalOptions::from_options(access.options())?;
-        Ok(Self { access, options, cleaning: CleaningOptions::from_options(access.options())? })
+    pub fn new(target: &'a WritableTable) -> Result<Self> {
+        let options = ArchivalOptions::from_options(target.options())?;
+        Ok(Self { target, options, cleaning: CleaningOptions::from_options(target.options())? })
+    }
+
+    /// Whether the table, as it was last seen, has so many commits that some may be archived.
+    #[must_use]
+    pub fn may_be_due(&self) -> bool {
+        self.target.latest().timeline.completed_writes().count() as u64 > self.options.keep.most
     }
 
     /// The instants that would be archived now.
@@ -53,9 +60,10 @@ impl<'a> Archival<'a> {
     /// # Errors
     /// What reading the table may fail with.
     pub fn dry_run(&self) -> Result<ArchivalResult> {
-        let table = ServiceTable::open_root(&self.access.store)?;
+        let open = self.target.latest();
+        let table = ServiceTable::new(self.target.store(), &open);
         check_no_restore(&table.timeline)?;
-        let archived = self.choose(&table)?;
+        let archived = self.choose(&table, &open)?;
         Ok(ArchivalResult { archived: with_files(&table, archived)? })
     }
 
@@ -64,27 +72,25 @@ impl<'a> Archival<'a> {
     /// # Errors
     /// `Unsupported` while a restore is not completed; what reading the table may fail with; those of the storage. Each instant is in the archive or active then, or in both.
     pub fn run(&self) -> Result<ArchivalResult> {
-        let before = ServiceTable::open_root(&self.access.store)?;
-        check_no_restore(&before.timeline)?;
-        self.access.concurrency.locked(|_| {
-            let mut table = ServiceTable::open_root(&self.access.store)?;
+        self.target.locked(|open, _| {
+            let mut table = ServiceTable::new(self.target.store(), &open);
             check_no_restore(&table.timeline)?;
             remove_archived(&mut table)?;
-            let chosen = self.choose(&table)?;
+            let chosen = self.choose(&table, &open)?;
             let archived = with_files(&table, chosen.clone())?;
             archive_instants(&table, &chosen, self.options.history_batch)?;
             Ok(ArchivalResult { archived })
         })
     }
 
-    fn choose(&self, table: &ServiceTable) -> Result<Vec<Instant>> {
+    fn choose(&self, table: &ServiceTable, open: &OpenTable) -> Result<Vec<Instant>> {
         let Some(mut limits) = self.limits(table)? else { return Ok(Vec::new()) };
         let keep = self.keep(table)?;
         let chosen = instants_to_archive(&table.timeline, keep, &limits);
         if !chosen.iter().any(|instant| instant.action == Action::ReplaceCommit) {
             return Ok(chosen);
         }
-        let Some(limit) = first_with_files(&*self.access.table()?, &chosen)? else { return Ok(chosen) };
+        let Some(limit) = first_with_files(open, &chosen)? else { return Ok(chosen) };
         limits.push(limit);
         Ok(instants_to_archive(&table.timeline, keep, &limits))
     }
@@ -98,7 +104,7 @@ impl<'a> Archival<'a> {
         }
         if !table.config.metadata_partitions.is_empty() {
             // Hudi builds the metadata table's view of archived instants from its base files.
-            let metadata = ServiceTable::open_metadata(&self.access.store)?;
+            let metadata = ServiceTable::open_metadata(self.target.store())?;
             match last_completed_compaction(&metadata.timeline) {
                 Some(compaction) => limits.push(compaction.requested_time.clone()),
                 None => return Ok(None),

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Archival, ArchivalResult};
-use crate::services::table_access::TableAccess;
+use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::Result;
 use mortice_merge::config::TableConfig;
 use mortice_storage::failing_store::FailingStore;
-use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions};
+use mortice_storage::{FileStore, LocalStorage, Storage};
 use mortice_table::timeline::metadata::{
     HoodieCleanMetadata, HoodieCommitMetadata, HoodieReplaceCommitMetadata, OrderedMap, TimelineMetadata,
 };
@@ -85,8 +85,8 @@ impl Table {
         let options: BTreeMap<String, String> =
             options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let uri = self.folder.path().to_string_lossy().into_owned();
-        let (access, _) = TableAccess::at(store, &uri, &StorageOptions::default(), &options, "archive")?;
-        Archival::new(&access)?.run()
+        let target = WritableTable::open(&TableLocation::in_store(store, &uri), &options, "archive")?;
+        Archival::new(&target)?.run()
     }
 
     fn timeline(&self) -> Timeline {

@@ -73,6 +73,16 @@ impl CleanPlanner<'_> {
         since.count() as u64 >= self.options.trigger_commits
     }
 
+    /// Whether there may be files to delete, by the timeline alone: a table with fewer commits than stay readable has none.
+    ///
+    /// # Errors
+    /// What reading plans may fail with.
+    pub(super) fn may_find(&self, now: DateTime<Utc>) -> Result<bool> {
+        let by_versions = matches!(self.options.policy, CleaningPolicy::LatestFileVersions(_));
+        let earliest = || earliest_to_retain(self.timeline, self.options.policy, (now, self.config.timeline_zone));
+        Ok(self.timeline.latest_visible().is_some() && (by_versions || earliest()?.is_some()))
+    }
+
     /// Chooses the files.
     ///
     /// # Errors

@@ -22,18 +22,15 @@ use super::delete_planned::{delete_files, delete_partitions};
 use super::options::CleaningOptions;
 use super::plan_file::{CheckedPlan, plan_of};
 use super::planner::{CleanPlanner, FilesToClean};
-use crate::commit::{CleanedFiles, Clock, FailedWrites};
-use crate::metadata_upkeep::MetadataUpkeep;
+use crate::commit::{CleanedFiles, Clock, FailedWrites, request_instant};
 use crate::services::data_paths::DataPath;
 use crate::services::failed_writes::roll_back_failed_writes;
 use crate::services::listings::Listings;
 use crate::services::restore::check_no_restore;
-use crate::services::rollback::{MetadataRollback, Rollbacks};
-use crate::services::table_access::TableAccess;
-use mortice_base::error::{Error, ErrorKind, Result};
+use crate::writable_table::{TableState, WritableTable};
+use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::TimelineLayout;
-use mortice_storage::PutOutcome;
 use mortice_table::file_group::FileSystemView;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{
@@ -41,8 +38,6 @@ use mortice_table::timeline::metadata::{
 };
 use mortice_table::timeline::{Action, Instant, Timeline};
 
-/// Attempts to find a requested time that no other writer has.
-const ATTEMPTS: usize = 10;
 /// The version of results with file names.
 const VERSION: i32 = 2;
 
@@ -70,15 +65,15 @@ pub struct CleanResult {
 
 /// Cleans a table.
 pub struct Cleaning<'a> {
-    access: &'a TableAccess,
+    target: &'a WritableTable,
     options: CleaningOptions,
 }
 
 impl<'a> Cleaning<'a> {
     /// # Errors
     /// As for [`CleaningOptions::from_options`].
-    pub fn new(access: &'a TableAccess) -> Result<Self> {
-        Ok(Self { access, options: CleaningOptions::from_options(access.options())? })
+    pub fn new(target: &'a WritableTable) -> Result<Self> {
+        Ok(Self { target, options: CleaningOptions::from_options(target.options())? })
     }
 
     /// What a clean would do now: cleans that are pending, and a new one.
@@ -86,7 +81,7 @@ impl<'a> Cleaning<'a> {
     /// # Errors
     /// As for [`Self::run`].
     pub fn dry_run(&self) -> Result<Vec<CleanResult>> {
-        let table = self.access.table()?;
+        let table = self.target.latest();
         check_no_restore(&table.timeline)?;
         let (mut results, mut pending) = (Vec::new(), Vec::new());
         for clean in table.timeline.pending(Action::Clean) {
@@ -117,23 +112,24 @@ impl<'a> Cleaning<'a> {
     /// `InvalidTable` if a plan names what is no data file of the table, `Unsupported` while a restore is not completed: nothing is
     /// deleted then; those of the storage, after which the next clean goes on.
     pub fn run(&self, only_if_due: bool) -> Result<Vec<CleanResult>> {
-        let mut table = self.access.table()?;
+        let mut table = self.target.latest();
         check_no_restore(&table.timeline)?;
-        if self.access.concurrency.failed_writes == FailedWrites::Lazy {
-            self.roll_back_failed(&table)?;
-            table = self.access.table()?;
+        if self.target.concurrency().failed_writes == FailedWrites::Lazy && has_pending(&table.timeline) {
+            self.roll_back_failed()?;
+            table = self.target.reopen()?;
         }
         let mut results = Vec::new();
         let pending: Vec<Instant> = table.timeline.pending(Action::Clean).cloned().collect();
-        for clean in &pending {
-            results.extend(self.complete_pending(&table, clean)?);
-        }
         if !pending.is_empty() {
-            table = self.access.table()?;
+            table = self.target.reopen()?;
+            for clean in &pending {
+                results.extend(self.complete_pending(&table, clean)?);
+            }
+            table = self.target.reopen()?;
         }
-        let is_due = !only_if_due || self.planner(&table, |planner| Ok(planner.is_due()))?;
-        if let Some((instant, found)) = if is_due { self.schedule()? } else { None } {
-            let table = self.access.table()?;
+        let is_due =
+            self.planner(&table, |planner| Ok((!only_if_due || planner.is_due()) && planner.may_find(Utc::now())?))?;
+        if let Some((instant, found, table)) = if is_due { self.schedule()? } else { None } {
             let plan = self.checked_plan(&table, &instant)?;
             let plan = plan.ok_or_else(|| Error::internal("the plan of a clean is lost").at_instant(&instant))?;
             let partitions = self.execute(&table, &instant, &plan, &BTreeSet::new())?;
@@ -143,20 +139,13 @@ impl<'a> Cleaning<'a> {
     }
 
     /// Writers that leave failed writes to cleans: those whose heartbeat has expired.
-    fn roll_back_failed(&self, table: &Arc<OpenTable>) -> Result<()> {
-        let clock = self.access.clock(&table.config);
-        self.access.concurrency.locked(|_| {
-            let table = self.access.table()?;
-            check_no_restore(&table.timeline)?;
-            let metadata = self.access.metadata(&table)?;
-            let rollbacks = Rollbacks {
-                store: &self.access.store,
-                config: &table.config,
-                clock: &clock,
-                metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
-            };
-            let concurrency = &self.access.concurrency;
-            roll_back_failed_writes(&rollbacks, concurrency.failed_writes, concurrency.heartbeat).map(drop)
+    fn roll_back_failed(&self) -> Result<()> {
+        self.target.locked_state(|state| {
+            let timeline = &state.table.timeline;
+            check_no_restore(timeline)?;
+            let concurrency = self.target.concurrency();
+            let (policy, heartbeat) = (concurrency.failed_writes, concurrency.heartbeat);
+            roll_back_failed_writes(&state.rollbacks(), timeline, policy, heartbeat).map(drop)
         })
     }
 
@@ -165,18 +154,15 @@ impl<'a> Cleaning<'a> {
         work(&CleanPlanner {
             timeline: &table.timeline,
             config: &table.config,
-            writer: self.access.timeline_writer(&table.config),
+            writer: self.target.timeline_writer(table),
             options: &self.options,
             list: &list,
         })
     }
 
     /// Plans a clean and puts it on the timeline; none if nothing is to be deleted.
-    fn schedule(&self) -> Result<Option<(RequestedTime, FilesToClean)>> {
-        let table = self.access.table()?;
-        let clock = self.access.clock(&table.config);
-        self.access.concurrency.locked(|_| {
-            let mut table = self.access.table()?;
+    fn schedule(&self) -> Result<Option<(RequestedTime, FilesToClean, Arc<OpenTable>)>> {
+        self.target.locked(|table, _| {
             check_no_restore(&table.timeline)?;
             if table.timeline.pending(Action::Clean).next().is_some() {
                 // Another process has planned one meanwhile.
@@ -186,28 +172,20 @@ impl<'a> Cleaning<'a> {
             if found.partitions.is_empty() {
                 return Ok(None);
             }
-            let plan = plan_of(&found, &table.timeline, &self.options, self.access.store.as_ref());
+            let plan = plan_of(&found, &table.timeline, &self.options, self.target.store().as_ref());
             let content = Bytes::from(plan.to_avro()?);
-            let writer = self.access.timeline_writer(&table.config);
-            for _ in 0..ATTEMPTS {
-                let metadata = self.access.metadata(&table)?;
-                let metadata = metadata.as_ref().map(MetadataUpkeep::timeline);
-                let timelines: Vec<&Timeline> = std::iter::once(&table.timeline).chain(metadata).collect();
-                let instant = clock.requested_time(&timelines)?;
-                if let PutOutcome::Written(_) = writer.request(&instant, Action::Clean, &content)? {
-                    return Ok(Some((instant, found)));
-                }
-                table = self.access.table()?;
-            }
-            let message =
-                "other writers keep creating instants at the same times: the table has several writers without a lock";
-            Err(Error::new(ErrorKind::AlreadyExists, message))
+            let (writer, state) = (self.target.timeline_writer(&table), self.target.state_of(table)?);
+            let put = |_: &TableState, time: &RequestedTime| writer.request(time, Action::Clean, &content).map(Some);
+            let requested = request_instant(&state.clock.clone(), state, || self.target.state(), put)?;
+            let Some((instant, state)) = requested else { return Ok(None) };
+            let table = self.target.advance(&state.table, writer.requested_instant(&instant, Action::Clean))?;
+            Ok(Some((instant, found, table)))
         })
     }
 
     /// Reads the plan of a pending clean; none if its file is empty, as that of a process that died while it wrote the file.
     fn checked_plan(&self, table: &OpenTable, instant: &RequestedTime) -> Result<Option<CheckedPlan>> {
-        let writer = self.access.timeline_writer(&table.config);
+        let writer = self.target.timeline_writer(table);
         let bytes = writer.read_requested(instant, Action::Clean)?.unwrap_or_default();
         let plan = HoodieCleanerPlan::from_bytes(&bytes).map_err(|error| error.at_instant(instant))?;
         plan.map(|plan| CheckedPlan::parse(plan, instant)).transpose()
@@ -216,7 +194,7 @@ impl<'a> Cleaning<'a> {
     fn complete_pending(&self, table: &Arc<OpenTable>, clean: &Instant) -> Result<Option<CleanResult>> {
         let instant = &clean.requested_time;
         let Some(plan) = self.checked_plan(table, instant)? else {
-            self.access.timeline_writer(&table.config).delete_instant(instant, Action::Clean)?;
+            self.target.timeline_writer(table).delete_instant(instant, Action::Clean)?;
             return Ok(None);
         };
         let needed = needed_files(table, &plan)?;
@@ -232,7 +210,7 @@ impl<'a> Cleaning<'a> {
         plan: &CheckedPlan,
         needed: &BTreeSet<DataPath>,
     ) -> Result<CleanResult> {
-        let mut listings = Listings::new(&self.access.store);
+        let mut listings = Listings::new(self.target.store());
         let mut files = Vec::new();
         for (partition, names) in &plan.partitions {
             let found = listings.files(partition)?;
@@ -260,24 +238,22 @@ impl<'a> Cleaning<'a> {
         needed: &BTreeSet<DataPath>,
     ) -> Result<Vec<String>> {
         let started = Started::now();
-        let writer = self.access.timeline_writer(&table.config);
+        let writer = self.target.timeline_writer(table);
         let inflight = match table.config.layout() {
             // Hudi 0.x reads the plan there when it archives the clean.
             TimelineLayout::V1 => writer.read_requested(instant, Action::Clean)?.unwrap_or_default(),
             TimelineLayout::V2 => Bytes::new(),
         };
         writer.start(instant, Action::Clean, &inflight)?;
-        let mut done = delete_files(&self.access.store, plan, needed)?;
-        let clock = self.access.clock(&table.config);
-        self.access.concurrency.locked(|lock| {
-            let now = self.access.table()?;
+        let mut done = delete_files(self.target.store(), plan, needed)?;
+        self.target.locked(|now, lock| {
             if is_completed(&now, instant) {
                 return Ok(Vec::new());
             }
             if now.timeline.pending_writes().next().is_none() {
-                delete_partitions(&self.access.store, &plan.empty_partitions, &mut done)?;
+                delete_partitions(self.target.store(), &plan.empty_partitions, &mut done)?;
             }
-            let metadata = self.access.metadata(&now)?;
+            let TableState { table: now, metadata, clock, .. } = self.target.state_of(now)?;
             if let Some(metadata) = &metadata {
                 metadata.write_clean(instant, &done)?;
             }
@@ -297,10 +273,16 @@ impl<'a> Cleaning<'a> {
     }
 
     fn complete(&self, clock: &Clock, table: &OpenTable, instant: &RequestedTime, content: &Bytes) -> Result<()> {
-        let writer = self.access.timeline_writer(&table.config);
+        let writer = self.target.timeline_writer(table);
         let completion = clock.completion_time(instant, &[&table.timeline])?;
-        writer.complete_or_fail(instant, Action::Clean, &completion, content).map(drop)
+        let completed = writer.complete_or_fail(instant, Action::Clean, &completion, content)?;
+        self.target.advance(table, completed).map(drop)
     }
+}
+
+/// Whether there are instants that a writer may have failed at.
+fn has_pending(timeline: &Timeline) -> bool {
+    timeline.pending_writes().next().is_some() || timeline.pending(Action::Rollback).next().is_some()
 }
 
 fn is_completed(table: &OpenTable, instant: &RequestedTime) -> bool {

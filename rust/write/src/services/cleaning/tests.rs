@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{CleanResult, Cleaning};
-use crate::services::table_access::TableAccess;
+use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::ErrorKind;
 use mortice_base::error::Result;
 use mortice_storage::failing_store::FailingStore;
-use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions};
+use mortice_storage::{FileStore, LocalStorage, Storage};
 use mortice_table::timeline::metadata::{
     HoodieCleanFileInfo, HoodieCleanMetadata, HoodieCleanerPlan, HoodieReplaceCommitMetadata, HoodieSavepointMetadata,
     HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
@@ -79,15 +79,15 @@ impl Table {
         self.put(&format!("{}/{PENDING}.{action}.requested", self.timeline()), plan);
     }
 
-    fn access(&self, store: Arc<dyn FileStore>, options: &[(&str, &str)]) -> TableAccess {
+    fn writable(&self, store: Arc<dyn FileStore>, options: &[(&str, &str)]) -> WritableTable {
         let options: BTreeMap<String, String> =
             options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let uri = self.folder.path().to_string_lossy().into_owned();
-        TableAccess::at(store, &uri, &StorageOptions::default(), &options, "clean").unwrap().0
+        WritableTable::open(&TableLocation::in_store(store, &uri), &options, "clean").unwrap()
     }
 
     fn clean(&self, options: &[(&str, &str)]) -> Result<Vec<CleanResult>> {
-        Cleaning::new(&self.access(Arc::new(self.store()), options))?.run(false)
+        Cleaning::new(&self.writable(Arc::new(self.store()), options))?.run(false)
     }
 
     /// The data files.
@@ -167,9 +167,9 @@ fn policies_keep_what_they_say() {
 #[test]
 fn a_dry_run_changes_nothing() {
     let table = Table::new(9);
-    let access = table.access(Arc::new(table.store()), &[("hoodie.clean.commits.retained", "1")]);
+    let target = table.writable(Arc::new(table.store()), &[("hoodie.clean.commits.retained", "1")]);
     let before = table.store().list_recursively("").unwrap();
-    let [clean] = &Cleaning::new(&access).unwrap().dry_run().unwrap()[..] else { panic!() };
+    let [clean] = &Cleaning::new(&target).unwrap().dry_run().unwrap()[..] else { panic!() };
     let files: Vec<(&str, u64)> = clean.files.iter().map(|file| (file.path.as_str(), file.bytes)).collect();
     let expected = [1, 2].map(|day| format!("p/{}", base("f", day)));
     assert_eq!(files, [(expected[0].as_str(), 4), (expected[1].as_str(), 4)]);
@@ -289,8 +289,8 @@ fn a_clean_that_was_stopped_is_completed_by_the_next() {
         for limit in 0.. {
             let table = Table::new(version);
             let store = Arc::new(FailingStore::new(table.store(), limit, false));
-            let access = table.access(Arc::clone(&store) as Arc<dyn FileStore>, &options);
-            let stopped = Cleaning::new(&access).unwrap().run(false);
+            let target = table.writable(Arc::clone(&store) as Arc<dyn FileStore>, &options);
+            let stopped = Cleaning::new(&target).unwrap().run(false);
             let is_planned = table.pending_cleans() == 1;
             assert!(table.days("f").ends_with(&[3, 4]) && table.days("g") == [1], "{version} {limit}");
             let again = table.clean(&options).unwrap();

@@ -7,14 +7,15 @@ use super::plan::{operation_of, plan_of, planned_slices, slices_of_plan};
 use super::slices::{planned_groups, slices_to_compact};
 use super::strategy::CompactionStrategy;
 use super::trigger::{Trigger, TriggerNames};
-use crate::commit::Concurrency;
 use crate::services::failed_writes::failed_writes;
 use crate::services::service_table::ServiceTable;
+use crate::writable_table::WritableTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::option_values;
 use mortice_storage::FileStore;
 use mortice_table::file_group::{FileSlice, PartitionFiles};
+use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCompactionPlan;
 
@@ -47,7 +48,7 @@ impl CompactionOptions {
     }
 }
 
-/// The compactions of the table at the root of a store, as the table is when this is opened.
+/// The compactions of a table, as it was opened.
 pub struct TableCompactions {
     pub(super) table: ServiceTable,
     /// Pending writes that a new plan need not wait for.
@@ -55,22 +56,20 @@ pub struct TableCompactions {
 }
 
 impl TableCompactions {
-    /// Opens the table.
-    ///
-    /// # Errors
-    /// Those of reading the table's properties and timeline.
-    pub fn open(store: &Arc<dyn FileStore>) -> Result<Self> {
-        Ok(Self { table: ServiceTable::open_root(store)?, failed: BTreeSet::new() })
+    /// Those of a table whose root is the store's.
+    #[must_use]
+    pub fn new(store: &Arc<dyn FileStore>, table: &OpenTable) -> Self {
+        Self { table: ServiceTable::new(store, table), failed: BTreeSet::new() }
     }
 
-    /// The same for a preview: as if failed writes were rolled back, which is done before a plan is made.
+    /// Those of the table as it was last seen, for a preview: as if failed writes were rolled back, which is done before a plan is made.
     ///
     /// # Errors
-    /// Those of reading the table's properties and timeline, and of listing heartbeats.
-    pub fn open_for_preview(store: &Arc<dyn FileStore>, concurrency: &Concurrency) -> Result<Self> {
-        let opened = Self::open(store)?;
-        let (policy, heartbeat) = (concurrency.failed_writes, concurrency.heartbeat);
-        let failed = failed_writes(&**store, &opened.table.timeline, policy, heartbeat)?;
+    /// Those of listing heartbeats.
+    pub fn for_preview(target: &WritableTable) -> Result<Self> {
+        let opened = Self::new(target.store(), &target.latest());
+        let (policy, heartbeat) = (target.concurrency().failed_writes, target.concurrency().heartbeat);
+        let failed = failed_writes(&**target.store(), &opened.table.timeline, policy, heartbeat)?;
         Ok(Self { failed: failed.into_iter().collect(), ..opened })
     }
 
