@@ -49,7 +49,7 @@ impl Transaction {
         match self.try_commit(&mut lock, &statuses, extra) {
             Ok(done) => {
                 // The write is part of the table: a lock that cannot be released stays until it expires or is removed.
-                let _ = self.concurrency.release(lock);
+                let _ = self.target.concurrency().release(lock);
                 self.clean_up(done.upkeep.as_ref());
                 let (instant, completion_time) = (done.instant.requested_time, done.instant.completion_time);
                 let (operation, metadata) = (self.operation, done.metadata);
@@ -57,7 +57,7 @@ impl Transaction {
             }
             Err(Failure::NotCommitted(error)) => Err(self.roll_back_after(error, lock)),
             Err(Failure::Open(error)) => {
-                let _ = self.concurrency.release(lock);
+                let _ = self.target.concurrency().release(lock);
                 Err(error)
             }
         }
@@ -71,14 +71,14 @@ impl Transaction {
     ) -> Result<Done, Failure> {
         self.check_alive()?;
         let abandoned = self.abandoned_files(statuses)?;
-        *lock = self.concurrency.lock()?;
-        let now = self.target.open()?;
+        *lock = self.target.concurrency().lock()?;
+        let now = self.target.reopen()?;
         self.check_conflicts(&now, statuses, extra)?;
         // Not before: they may be those of another process, which executes the plan since.
         self.markers().delete_data_files(&abandoned)?;
         let metadata = commit_metadata(self.operation, statuses, extra)?;
         let content = completed_content(&self.files, self.action, &metadata, extra)?;
-        if let Some(validator) = self.validator.clone() {
+        if let Some(validator) = self.target.validator().filter(|_| !self.is_service()) {
             let completion = self.clock.completion_time(&self.instant, &[&now.timeline])?;
             let preview = self.preview(&completion, &content)?;
             validator.validate(preview)?;
@@ -102,7 +102,11 @@ impl Transaction {
             return Err(error.into());
         }
         match self.files.complete(&self.instant, self.action, &completion, &content) {
-            CompletionOutcome::Completed(instant) => Ok(Done { instant, metadata, upkeep }),
+            CompletionOutcome::Completed(instant) => {
+                // A failure would say of a write that is part of the table that it is not.
+                let _ = self.target.advance(&now, instant.clone());
+                Ok(Done { instant, metadata, upkeep })
+            }
             // Its data files may be those of the other writer.
             CompletionOutcome::Failed(error) if error.kind() == ErrorKind::AlreadyExists => Err(Failure::Open(error)),
             CompletionOutcome::Failed(error) => Err(Failure::NotCommitted(error)),
@@ -120,7 +124,7 @@ impl Transaction {
         if own.peek().is_some() && own.all(|file| !file.is_completed()) && !files.iter().any(is_rollback) {
             return Ok(());
         }
-        let (now, groups) = (self.target.open()?, WrittenGroups::default());
+        let (now, groups) = (self.target.reopen()?, WrittenGroups::default());
         let check = ConflictCheck {
             writer: &self.files,
             config: &self.table.config,
@@ -145,7 +149,7 @@ impl Transaction {
     }
 
     fn markers(&self) -> Markers {
-        Markers::new(Arc::clone(&self.target.store), &self.instant)
+        Markers::new(Arc::clone(self.target.store()), &self.instant)
     }
 
     /// The files of task attempts whose results are not those of the commit: markers name them, and no status does. As long as the instant
@@ -158,7 +162,7 @@ impl Transaction {
         for path in paths.flatten() {
             if !begun.contains(path) {
                 // A rollback of the write deletes the markers.
-                self.check_conflicts(&*self.target.open()?, &[], &CommitExtra::default())?;
+                self.check_conflicts(&*self.target.reopen()?, &[], &CommitExtra::default())?;
                 return Err(Error::internal("a file that is committed has no marker").in_file(path));
             }
             if !committed.insert(path.as_str()) {
@@ -173,7 +177,7 @@ impl Transaction {
         let check = self.conflict_check(now, &groups);
         // Writers keep out of the way of a compaction, which was planned before they began: their files belong to other slices.
         let is_compaction = matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact);
-        match self.concurrency.has_several_writers() && !is_compaction {
+        match self.target.concurrency().has_several_writers() && !is_compaction {
             true => check.run(),
             false => check.check_own_instant(),
         }
@@ -199,7 +203,7 @@ impl Transaction {
         let _ = self.markers().remove();
         if let Some(heartbeat) = self.heartbeat.take() {
             let _ = heartbeat.stop();
-            let _ = delete_heartbeat(&*self.target.store, &self.instant);
+            let _ = delete_heartbeat(&**self.target.store(), &self.instant);
         }
     }
 }

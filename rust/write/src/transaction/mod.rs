@@ -22,8 +22,7 @@ mod service;
 mod undo;
 mod write_result;
 
-pub(crate) use begin::check_version;
-pub(crate) use service::ServiceTarget;
+pub(crate) use service::{MakePlan, begin_service, change_metadata, give_up, schedule, schedule_and_begin};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,56 +31,22 @@ use bytes::Bytes;
 
 use recorded_store::DataStore;
 
-use crate::commit::{Clock, CommitValidator, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
-use crate::metadata_upkeep::MetadataUpkeep;
-use crate::services::{MetadataRollback, Rollbacks};
+use crate::commit::{Clock, CommitValidator, Heartbeat, TimelineWriter, WriteOperation};
+use crate::writable_table::WritableTable;
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{CompletionTime, RequestedTime};
-use mortice_merge::config::{ReadOptions, TableConfig};
-use mortice_storage::{FileStore, PutOutcome, StorageOptions};
+use mortice_storage::{FileStore, PutOutcome};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
-
-/// Where a table is, and how it is written.
-struct Target {
-    uri: String,
-    storage: StorageOptions,
-    options: BTreeMap<String, String>,
-    store: Arc<dyn FileStore>,
-}
-
-impl Target {
-    /// Opens the table as it is now.
-    fn open(&self) -> Result<Arc<OpenTable>> {
-        OpenTable::open(&self.uri, &self.storage, ReadOptions::default()).map(Arc::new)
-    }
-
-    /// The metadata table of the table as it is now.
-    fn metadata(&self, table: &Arc<OpenTable>) -> Result<Option<MetadataUpkeep>> {
-        MetadataUpkeep::open(Arc::clone(&self.store), table, &self.options)
-    }
-
-    /// Rollbacks of the table and, with it, of its metadata table.
-    fn rollbacks<'a>(
-        &'a self,
-        config: &'a TableConfig,
-        clock: &'a Clock,
-        metadata: Option<&'a MetadataUpkeep>,
-    ) -> Rollbacks<'a> {
-        let metadata = metadata.map(|metadata| metadata as &dyn MetadataRollback);
-        Rollbacks { store: &self.store, config, clock, metadata }
-    }
-}
 
 /// A write under way. Its instant is on the timeline, and pending.
 ///
 /// A transaction that is dropped stays pending; the next write rolls it back.
 pub struct Transaction {
-    target: Target,
+    target: Arc<WritableTable>,
     data: DataStore,
-    concurrency: Arc<Concurrency>,
     clock: Clock,
     files: TimelineWriter,
     table: Arc<OpenTable>,
@@ -89,8 +54,6 @@ pub struct Transaction {
     action: Action,
     instant: RequestedTime,
     heartbeat: Option<Heartbeat>,
-    /// Checks the table before this write is completed; services after it are writes of their own.
-    validator: Option<Arc<dyn CommitValidator>>,
 }
 
 /// What a commit has besides its files.
@@ -138,9 +101,15 @@ impl Transaction {
         &self.instant
     }
 
-    /// Has the commit checked, before it is completed.
-    pub fn set_validator(&mut self, validator: Option<Arc<dyn CommitValidator>>) {
-        self.validator = validator;
+    /// The write with a check of the table before it is completed.
+    pub(crate) fn with_validator(mut self, validator: Option<Arc<dyn CommitValidator>>) -> Self {
+        self.target = Arc::new(WritableTable::clone(&self.target).with_validator(validator));
+        self
+    }
+
+    /// The table that is written to.
+    pub(crate) fn target(&self) -> &Arc<WritableTable> {
+        &self.target
     }
 
     /// What the write does.

@@ -8,17 +8,17 @@ use super::Transaction;
 use mortice_base::error::Result;
 use mortice_base::names::CompletionTime;
 use mortice_merge::config::ReadOptions;
-use mortice_storage::{FileSource, FileStatus, FolderEntry, KnownFile, MemoryFile, Storage};
+use mortice_storage::{FileSource, FileStatus, FileStore, FolderEntry, KnownFile, MemoryFile, Storage};
 use mortice_table::plan::OpenTable;
 
 impl Transaction {
     /// The table with this write completed, which is not. Files are listed from storage: the metadata table does not have the write yet.
     pub(super) fn preview(&self, completion: &CompletionTime, content: &Bytes) -> Result<OpenTable> {
         let (folder, name) = self.files.completed_file(&self.instant, self.action, completion);
-        let storage: Arc<dyn Storage> = Arc::clone(&self.target.store) as Arc<dyn Storage>;
+        let storage: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(self.target.store());
         let storage = Arc::new(PreviewStorage { storage, folder, name, content: content.clone() });
         let options = ReadOptions { metadata: false, ..ReadOptions::default() };
-        OpenTable::at(storage, &self.target.uri, &self.target.storage, options)
+        OpenTable::at(storage, self.target.uri(), self.target.location().storage_options(), options)
     }
 }
 

@@ -8,9 +8,10 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::later_clean::{LATER, put_later_clean};
-use super::{CommitExtra, Committed, ServiceTarget, Transaction};
+use super::{CommitExtra, Committed, Transaction, schedule};
 use crate::commit::{CommitValidator, NewTable, WriteOperation, create_table};
 use crate::metadata_upkeep::CommitUpdate;
+use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::{
     BaseFileOptions, CreateHandle, CreateTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
 };
@@ -87,7 +88,8 @@ impl Table {
     }
 
     fn begin_at(&self, store: Arc<dyn FileStore>, operation: WriteOperation) -> Result<Transaction> {
-        Transaction::begin_at(store, &self.uri(), &StorageOptions::new(), &self.options, operation)
+        let location = TableLocation::in_store(store, &self.uri());
+        Transaction::begin(&Arc::new(WritableTable::open(&location, &self.options, "insert")?), operation)
     }
 
     /// Inserts keys into a new file group.
@@ -362,8 +364,8 @@ fn a_write_that_was_rolled_back_while_it_was_validated_is_not_completed() {
             let table = Arc::new(table);
             table.insert(table.store(), "f", &["a"]).unwrap();
             let validator: Arc<dyn CommitValidator> = Arc::new(WritesMeanwhile(Arc::clone(&table)));
-            let mut transaction = table.begin_at(table.store(), WriteOperation::Insert).unwrap();
-            transaction.set_validator(Some(validator));
+            let transaction = table.begin_at(table.store(), WriteOperation::Insert).unwrap();
+            let transaction = transaction.with_validator(Some(validator));
             let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
             let error = commit_rows(transaction, "g", &["b"], &extra).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
@@ -386,7 +388,7 @@ fn a_write_that_was_rolled_back_before_it_wrote_the_metadata_table_leaves_nothin
         let statuses = write_rows(&late, "g", &["b"], 0).unwrap();
         late.check_pending().unwrap();
         table.insert(table.store(), "v", &["v"]).unwrap();
-        let now = late.target.open().unwrap();
+        let now = late.target.reopen().unwrap();
         let upkeep = late.target.metadata(&now).unwrap().unwrap();
         let schema = avro::Schema::parse(SCHEMA).unwrap();
         let (operation, replaced) = (WriteOperation::Insert, BTreeMap::new());
@@ -416,15 +418,15 @@ fn instants_are_later_than_those_of_the_metadata_table() {
         drop(failed);
         put_later_clean(&table.local(), version);
         let planned = Cell::new(None);
-        let (uri, storage, options) = (table.uri(), StorageOptions::new(), &table.options);
-        let target = ServiceTarget { uri: &uri, storage: &storage, options };
+        let location = TableLocation::new(&table.uri(), &StorageOptions::new());
+        let target = WritableTable::open(&location, &table.options, "compact").unwrap();
         let plan = |_: &OpenTable, instant: &RequestedTime| {
             planned.set(Some(instant.clone()));
             Ok(None)
         };
-        assert!(target.schedule(Action::Compaction, &plan).unwrap().is_none());
+        assert!(schedule(&target, Action::Compaction, &plan).unwrap().is_none());
         assert!(planned.take().is_some_and(|instant| instant.as_str() > LATER), "version {version}");
-        let timeline = &OpenTable::open(&uri, &storage, ReadOptions::default()).unwrap().timeline;
+        let timeline = &target.reopen().unwrap().timeline;
         let mut rollbacks = timeline.instants().iter().filter(|instant| instant.action == Action::Rollback);
         assert!(rollbacks.all(|rollback| rollback.requested_time.as_str() > LATER), "{:?}", timeline.instants());
         let late = table.insert(table.store(), "g", &["b"]).unwrap();

@@ -28,10 +28,10 @@ impl Transaction {
         let still_held = lock.and_then(|mut lock| lock.check().is_ok().then_some(lock));
         let lock = match still_held {
             Some(lock) => Some(lock),
-            None => self.concurrency.lock()?,
+            None => self.target.concurrency().lock()?,
         };
         let undone = self.roll_back();
-        let released = self.concurrency.release(lock);
+        let released = self.target.concurrency().release(lock);
         undone.and(released)
     }
 
@@ -40,10 +40,9 @@ impl Transaction {
         if let Some(heartbeat) = self.heartbeat.take() {
             heartbeat.stop()?;
         }
-        let now = self.target.open()?;
-        let metadata = self.target.metadata(&now)?;
-        let rollbacks = self.target.rollbacks(&now.config, &self.clock, metadata.as_ref());
-        if !self.owns_instant(&now)? {
+        let now = self.target.state()?;
+        let rollbacks = now.rollbacks();
+        if !self.owns_instant(&now.table)? {
             return remove_files_of_attempt(&rollbacks, &self.instant, &self.data.begun());
         }
         match self.is_service() {
