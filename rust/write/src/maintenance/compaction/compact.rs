@@ -1,20 +1,19 @@
 //! Compactions that a user asks for.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::execute::execute_pending;
-use super::schedule::{plan_if_due, schedule};
-use crate::commit::check_writable;
-use crate::commit::{Clock, Concurrency};
+use super::execute::{execute_pending, executed};
+use super::kind::Compaction;
+use super::schedule::{plan_if_due, schedule, with_plan};
+use crate::commit::{Clock, check_writable};
 use crate::services::{CompactionOptions, TableCompactions, check_no_restore};
-use crate::transaction::Committed;
-use crate::transaction::ServiceTarget;
+use crate::transaction::{Committed, schedule_and_begin};
+use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{ReadOptions, TableType, WriteOptions};
-use mortice_storage::{StorageOptions, open_file_store};
+use mortice_merge::config::TableType;
 use mortice_table::file_group::FileSlice;
-use mortice_table::plan::OpenTable;
 
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
 const COMMITS: u64 = 0;
@@ -30,20 +29,24 @@ pub struct CompactRequest {
 
 impl CompactRequest {
     /// Executes what is pending, makes a plan, and executes it.
-    pub(super) fn fulfilled(
-        self,
-        execute: impl Fn() -> Result<Vec<Committed>>,
-        schedule: impl FnOnce() -> Result<Option<RequestedTime>>,
-    ) -> Result<Compacted> {
-        let mut done = Compacted::default();
+    ///
+    /// # Errors
+    /// As for [`compact`].
+    pub(crate) fn fulfilled(self, target: &Arc<WritableTable>, kind: Compaction) -> Result<Compacted> {
+        let mut done = Compacted { warnings: target.warnings().to_vec(), ..Compacted::default() };
         if self.run {
-            done.committed = execute()?;
+            done.committed = execute_pending(target, kind)?;
         }
-        if self.schedule {
-            done.scheduled = schedule()?;
-        }
-        if self.run && done.scheduled.is_some() {
-            done.committed.extend(execute()?);
+        match (self.schedule, self.run) {
+            (false, _) => {}
+            (true, false) => done.scheduled = schedule(target, kind)?,
+            (true, true) => {
+                let begun = with_plan(target, kind, |plan| schedule_and_begin(target, kind.operation(), plan))?;
+                if let Some(transaction) = begun {
+                    done.scheduled = Some(transaction.instant().clone());
+                    done.committed.push(executed(transaction, kind)?);
+                }
+            }
         }
         Ok(done)
     }
@@ -75,15 +78,11 @@ pub struct PlannedCompaction {
 /// `InvalidArgument` and `Unsupported`, by name, for tables and options that cannot be compacted with; those of reading the files and of
 /// the storage: a compaction that was planned is pending then, and the next call executes it.
 pub fn compact(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Compacted> {
-    let parsed = checked(uri, storage, options, "compact")?.1;
-    let target = ServiceTarget { uri, storage, options: parsed.values() };
-    let done = request.fulfilled(|| execute_pending(target), || schedule(target, COMMITS))?;
-    Ok(Compacted { warnings: parsed.warnings().to_vec(), ..done })
+    request.fulfilled(&opened(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
 }
 
 /// What [`compact`] would do. Nothing is changed.
@@ -91,13 +90,12 @@ pub fn compact(
 /// # Errors
 /// As for [`compact`].
 pub fn planned_compactions(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    let (table, parsed) = checked(uri, storage, options, "compact")?;
-    let compactions = compactions_for_preview(uri, storage, &parsed)?;
+    let target = opened(location, options, "compact")?;
+    let (compactions, table) = (TableCompactions::for_preview(&target)?, target.latest());
     let mut planned = Vec::new();
     if request.run {
         for instant in compactions.pending() {
@@ -106,7 +104,7 @@ pub fn planned_compactions(
         }
     }
     if request.schedule {
-        let options = CompactionOptions::from_options(parsed.values(), COMMITS)?;
+        let options = CompactionOptions::from_options(target.options(), COMMITS)?;
         let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
         if let Some(plan) = plan_if_due(&compactions, &options, &table, &instant)? {
             let slices = compactions.slices_of_plan(&plan)?;
@@ -116,31 +114,22 @@ pub fn planned_compactions(
     Ok(planned)
 }
 
-/// Opens the table's compactions as they are once failed writes are rolled back.
-pub(super) fn compactions_for_preview(
-    uri: &str,
-    storage: &StorageOptions,
-    options: &WriteOptions,
-) -> Result<TableCompactions> {
-    let store = open_file_store(uri, storage)?;
-    let concurrency = Concurrency::from_options(&store, storage, options.values())?;
-    TableCompactions::open_for_preview(&store, &concurrency)
-}
-
-/// Opens the table and checks the options of a service.
-pub(super) fn checked(
-    uri: &str,
-    storage: &StorageOptions,
+/// Opens a table that is to be compacted, and checks the options.
+///
+/// # Errors
+/// `InvalidArgument` for a copy-on-write table; as for [`WritableTable::open`] and [`check_writable`].
+pub(crate) fn opened(
+    location: &TableLocation,
     options: &BTreeMap<String, String>,
     service: &str,
-) -> Result<(OpenTable, WriteOptions)> {
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+) -> Result<Arc<WritableTable>> {
+    let target = WritableTable::open(location, options, service)?;
+    let (table, uri) = (target.latest(), location.uri());
     check_writable(&table.config).map_err(|error| error.in_file(uri))?;
     check_no_restore(&table.timeline).map_err(|error| error.in_file(uri))?;
     if table.config.table_type != TableType::MergeOnRead {
         let message = "a copy-on-write table has no logs to compact";
         return Err(Error::invalid_argument(message).in_file(uri));
     }
-    let parsed = WriteOptions::parse(options, service, &table.config)?;
-    Ok((table, parsed))
+    Ok(Arc::new(target))
 }

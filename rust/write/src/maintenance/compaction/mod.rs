@@ -2,23 +2,31 @@
 //!
 //! | file | job |
 //! |---|---|
+//! | `kind` | compactions into base files, and into logs |
 //! | `schedule` | plans a compaction, if one is due |
-//! | `execute` | writes the files of a plan and completes it |
+//! | `execute` | executes plans, and completes them |
+//! | `each_slice` | the slices of a plan, side by side |
+//! | `base_execute` | writes the base files of a plan |
 //! | `compact` | the entry point: what is planned and executed, in what order |
 //! | `log_compact` | the same for compactions of logs into logs |
-//! | `log_execute` | writes the log files of a plan and completes it |
+//! | `log_execute` | writes the log files of a plan |
 
+mod base_execute;
 mod compact;
+mod each_slice;
 mod execute;
+mod kind;
 mod log_compact;
 mod log_execute;
 mod schedule;
 
-pub use compact::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
+pub(crate) use base_execute::slices_of;
 #[cfg(test)]
-pub(crate) use execute::write_base_files;
-pub(crate) use execute::{execute_pending, slices_of};
+pub(crate) use base_execute::write_base_files;
+pub(crate) use compact::opened;
+pub use compact::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
+pub(crate) use execute::pending;
+pub(crate) use kind::Compaction;
 pub use log_compact::{log_compact, planned_log_compactions};
-pub(crate) use log_compact::{log_compact_pending, schedule_log_compaction};
-pub(crate) use log_execute::{log_slices_of, pending_log_compactions};
+pub(crate) use log_execute::log_slices_of;
 pub(crate) use schedule::{check_merge, schedule};

@@ -2,26 +2,47 @@
 
 use bytes::Bytes;
 
-use crate::services::{CompactionOptions, TableCompactions};
-use crate::transaction::ServiceTarget;
+use super::kind::Compaction;
+use crate::services::{CompactionOptions, LogCompactionOptions, TableCompactions};
+use crate::transaction::{self, MakePlan};
+use crate::writable_table::WritableTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
-use mortice_storage::open_file_store;
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::{HoodieCompactionPlan, TimelineMetadata};
 
-/// Plans a compaction, if one is due, and returns its requested time. `commits` is the number of delta commits after which it is due,
-/// if options do not say it.
+/// Plans a compaction, if one is due, and returns its requested time.
 ///
 /// # Errors
-/// `InvalidArgument` and `Unsupported`, naming the option; as for [`ServiceTarget::schedule`].
-pub(crate) fn schedule(target: ServiceTarget<'_>, commits: u64) -> Result<Option<RequestedTime>> {
-    let options = CompactionOptions::from_options(target.options, commits)?;
-    target.schedule(Action::Compaction, &|table, instant| {
-        let compactions = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?;
-        plan_if_due(&compactions, &options, table, instant)?.map(|plan| plan.to_avro().map(Bytes::from)).transpose()
-    })
+/// `InvalidArgument` and `Unsupported`, naming the option; as for [`transaction::schedule`].
+pub(crate) fn schedule(target: &WritableTable, kind: Compaction) -> Result<Option<RequestedTime>> {
+    with_plan(target, kind, |plan| transaction::schedule(target, kind.action(), plan))
+}
+
+/// Does something with what makes the plan of a compaction.
+///
+/// # Errors
+/// `InvalidArgument` and `Unsupported`, naming the option; those of `work`.
+pub(super) fn with_plan<T>(
+    target: &WritableTable,
+    kind: Compaction,
+    work: impl FnOnce(MakePlan<'_>) -> Result<T>,
+) -> Result<T> {
+    let content = |plan: Option<HoodieCompactionPlan>| plan.map(|plan| plan.to_avro().map(Bytes::from)).transpose();
+    match kind {
+        Compaction::IntoBaseFiles { commits } => {
+            let options = CompactionOptions::from_options(target.options(), commits)?;
+            work(&|table, instant| {
+                content(plan_if_due(&TableCompactions::new(target.store(), table), &options, table, instant)?)
+            })
+        }
+        Compaction::IntoLogs => {
+            let options = LogCompactionOptions::from_options(target.options())?;
+            work(&|table, instant| {
+                content(log_plan_if_due(&TableCompactions::new(target.store(), table), &options, table, instant)?)
+            })
+        }
+    }
 }
 
 /// Refuses a table whose logs cannot be merged: a plan that cannot be executed would stay on the timeline.
@@ -47,4 +68,21 @@ pub(super) fn plan_if_due(
     }
     check_merge(table)?;
     compactions.plan(options, &table.files_of_partitions(None)?, instant)
+}
+
+/// The plan of a log compaction at `instant`; none if none is due.
+///
+/// # Errors
+/// As for [`check_merge`] and [`TableCompactions::log_plan`].
+pub(super) fn log_plan_if_due(
+    compactions: &TableCompactions,
+    options: &LogCompactionOptions,
+    table: &OpenTable,
+    instant: &RequestedTime,
+) -> Result<Option<HoodieCompactionPlan>> {
+    if !compactions.is_log_compaction_due(options)? {
+        return Ok(None);
+    }
+    check_merge(table)?;
+    compactions.log_plan(table, options, &table.files_of_partitions(None)?, instant)
 }

@@ -1,0 +1,38 @@
+//! The base files of a compaction.
+
+use super::each_slice::{WrittenFiles, each_slice, memory_of_each, threads_for};
+use crate::rows::WriteSchema;
+use crate::services::TableCompactions;
+use crate::transaction::Transaction;
+use crate::write::{AppendOptions, BaseFileOptions, CompactHandle, CompactTarget};
+use mortice_base::error::Result;
+use mortice_table::file_group::FileSlice;
+
+/// The slices of a compaction that has begun.
+///
+/// # Errors
+/// As for [`TableCompactions::slices`].
+pub(crate) fn slices_of(transaction: &Transaction) -> Result<Vec<FileSlice>> {
+    TableCompactions::new(transaction.store(), transaction.table()).slices(transaction.instant())
+}
+
+/// Writes the new base files.
+pub(crate) fn write_base_files(transaction: &Transaction) -> Result<WrittenFiles> {
+    let (table, store, instant) = (transaction.table(), transaction.store(), transaction.instant());
+    let options = transaction.target().options();
+    let slices = slices_of(transaction)?;
+    let schema = WriteSchema::of_table(table)?;
+    let threads = threads_for(&slices);
+    let handle = CompactHandle {
+        store,
+        table,
+        schema: &schema.stored,
+        options: &BaseFileOptions::from_hudi_options(options)?,
+        change_block_bytes: AppendOptions::from_hudi_options(options)?.max_block_bytes,
+        memory: memory_of_each(table, threads),
+    };
+    let statuses = each_slice(&slices, threads, &|slice, token| {
+        handle.compact(&CompactTarget { slice: slice.clone(), instant: instant.clone(), token })
+    })?;
+    Ok((statuses, schema.columns))
+}
