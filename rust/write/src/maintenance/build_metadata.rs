@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::metadata_upkeep::{METADATA_ROOT, MetadataUpkeep, PlannedPartitions};
-use crate::transaction::{ServiceTarget, check_version};
+use crate::transaction::change_metadata;
+use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::config::{ReadOptions, WriteOptions};
-use mortice_storage::{FileStore, StorageOptions, open_file_store};
+use mortice_merge::config::ReadOptions;
+use mortice_storage::FileStore;
 use mortice_table::file_group::list_table;
 use mortice_table::plan::OpenTable;
 
@@ -52,22 +53,20 @@ pub struct BuiltMetadata {
 /// `InvalidArgument` and `Unsupported`, by name, for indexes that cannot be added or dropped, for options and tables; up to table
 /// version 7 while an instant is pending; those of reading the files and of the storage, after which it can be repeated.
 pub fn build_metadata(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     request: &MetadataRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<BuiltMetadata> {
-    let (table, checked) = checked(uri, storage, request, options)?;
-    let mut built = preview(uri, storage, request, &table, &checked)?;
-    let target = ServiceTarget { uri, storage, options: &checked.values };
-    let after = target.change_metadata(request.rebuilds)?;
+    let target = opened(location, request, options)?;
+    let mut built = preview(&target, request)?;
+    let after = change_metadata(&target, request.rebuilds)?;
     let partitions: BTreeSet<&String> = after.config.metadata_partitions.iter().collect();
     let expected: BTreeSet<&String> = built.partitions.iter().collect();
     // Another writer may have changed the table meanwhile; what this one was asked for has to be there.
     let is_asked = |name: &String| request.added.contains(name) || request.dropped.contains(name);
     if let Some(missed) = partitions.symmetric_difference(&expected).find(|name| is_asked(name)) {
         let message = format!("another writer changes the index {missed} of the metadata table; run it again");
-        return Err(Error::new(ErrorKind::WriteConflict, message).in_file(uri));
+        return Err(Error::new(ErrorKind::WriteConflict, message).in_file(location.uri()));
     }
     built.partitions = partitions.into_iter().cloned().collect();
     Ok(built)
@@ -78,69 +77,53 @@ pub fn build_metadata(
 /// # Errors
 /// As for [`build_metadata`].
 pub fn planned_metadata(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     request: &MetadataRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<BuiltMetadata> {
-    let (table, checked) = checked(uri, storage, request, options)?;
-    preview(uri, storage, request, &table, &checked)
+    preview(&opened(location, request, options)?, request)
 }
 
-/// Options by their newest names, with those that the request adds, and sentences on those that have no effect.
-struct CheckedOptions {
-    values: BTreeMap<String, String>,
-    warnings: Vec<String>,
-}
-
-/// Opens the table and checks what is asked for.
-fn checked(
-    uri: &str,
-    storage: &StorageOptions,
+/// Opens the table and checks what is asked for. The options have those that the request adds.
+fn opened(
+    location: &TableLocation,
     request: &MetadataRequest,
     options: &BTreeMap<String, String>,
-) -> Result<(OpenTable, CheckedOptions)> {
-    let reads = ReadOptions { metadata: false, ..ReadOptions::default() };
-    let table = OpenTable::open(uri, storage, reads)?;
-    check_version(&table.config).map_err(|error| error.in_file(uri))?;
+) -> Result<WritableTable> {
     if request.deletes && (request.rebuilds || !request.added.is_empty() || !request.dropped.is_empty()) {
         let message = "a metadata table that is deleted cannot be built again, and has no indexes to add or drop";
         return Err(Error::invalid_argument(message));
     }
     let mut options = options.clone();
     options.insert(ENABLE.to_owned(), (!request.deletes).to_string());
-    let parsed = WriteOptions::parse(&options, "metadata", &table.config)?;
+    // The metadata table may be damaged.
+    let table = location.open_table(ReadOptions { metadata: false, ..ReadOptions::default() })?;
+    let target = WritableTable::of_table(location, table, &options, "metadata")?;
     // Hudi has no option for one of the indexes.
-    let values = MetadataUpkeep::index_options(parsed.values(), &request.added, &request.dropped)?;
-    Ok((table, CheckedOptions { values, warnings: parsed.warnings().to_vec() }))
+    let values = MetadataUpkeep::index_options(target.options(), &request.added, &request.dropped)?;
+    Ok(target.with_options(values))
 }
 
-fn preview(
-    uri: &str,
-    storage: &StorageOptions,
-    request: &MetadataRequest,
-    table: &OpenTable,
-    options: &CheckedOptions,
-) -> Result<BuiltMetadata> {
-    let store = open_file_store(uri, storage)?;
-    let mut planned = MetadataUpkeep::planned(&store, table, &options.values)?;
+fn preview(target: &WritableTable, request: &MetadataRequest) -> Result<BuiltMetadata> {
+    let (store, table) = (target.store(), target.latest());
+    let mut planned = MetadataUpkeep::planned(store, &table, target.options())?;
     let builds = !request.deletes && (request.rebuilds || !request.added.is_empty() || planned.before.is_empty());
+    let in_table = |error: Error| error.in_file(target.uri());
     if builds {
-        MetadataUpkeep::check_can_build(table, &options.values).map_err(|error| error.in_file(uri))?;
+        MetadataUpkeep::check_can_build(&table, target.options()).map_err(in_table)?;
     }
     let is_dropped = |name: &String| planned.dropped.contains(name) && !planned.added.contains(name);
     let mut after: BTreeSet<String> = planned.before.iter().filter(|name| !is_dropped(name)).cloned().collect();
     after.extend(planned.added.iter().cloned());
-    let in_table = |error: Error| error.in_file(uri);
     request.added.iter().try_for_each(|name| check_possible(name, &after)).map_err(in_table)?;
     if request.rebuilds && !planned.before.is_empty() {
         planned.dropped.clone_from(&planned.before);
         planned.added = after.iter().cloned().collect();
     }
-    let mut built = BuiltMetadata { warnings: options.warnings.clone(), ..BuiltMetadata::default() };
+    let mut built = BuiltMetadata { warnings: target.warnings().to_vec(), ..BuiltMetadata::default() };
     built.deleted = deleted_files(store.as_ref(), &planned, request.deletes || request.rebuilds)?;
     if !planned.added.is_empty() {
-        (built.files, built.bytes) = data_files(table)?;
+        (built.files, built.bytes) = data_files(&table)?;
     }
     built.partitions = after.into_iter().collect();
     (built.added, built.dropped) = (planned.added, planned.dropped);

@@ -1,16 +1,16 @@
 //! Table services after a write, by the writer's own options (`BaseHoodieWriteClient.runTableServicesInline`).
 
+use std::sync::Arc;
+
 use super::clustering::cluster_inline;
-use super::compaction::{execute_pending, log_compact_pending, schedule};
-use crate::services::{
-    Archival, COMPACTION_COMMITS, Cleaning, InlineServices, InlineStep, TableAccess, TableCompactions,
-};
-use crate::transaction::ServiceTarget;
+use super::compaction::{CompactRequest, Compaction};
+use crate::services::{Archival, COMPACTION_COMMITS, Cleaning, InlineServices, InlineStep};
+use crate::writable_table::WritableTable;
+use crate::write::LogCompactHandle;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{ReadOptions, TableConfig, TableType};
-use mortice_storage::open_file_store;
-use mortice_table::plan::OpenTable;
+use mortice_merge::config::TableType;
+use mortice_table::timeline::Action;
 
 /// Runs the services that options ask for, after the write `instant` was committed. Returns a warning for each that failed, if options
 /// say that these do not fail the write.
@@ -18,16 +18,12 @@ use mortice_table::plan::OpenTable;
 /// # Errors
 /// `TableService`, with the write's instant and the reason, as the write is part of the table; `Interrupted` by a signal. Options were
 /// checked before the write.
-pub(crate) fn run_inline_services(
-    target: ServiceTarget<'_>,
-    config: &TableConfig,
-    instant: &RequestedTime,
-) -> Result<Vec<String>> {
-    let inline = InlineServices::from_options(target.options)?;
+pub(crate) fn run_inline_services(target: &Arc<WritableTable>, instant: &RequestedTime) -> Result<Vec<String>> {
+    let inline = InlineServices::from_options(target.options())?;
     let services: [(&str, &dyn Fn() -> Result<()>); 4] = [
         ("clean", &|| clean_and_archive_inline(target, &inline)),
-        ("compaction", &|| compact_inline(target, config, inline.compaction)),
-        ("log compaction", &|| log_compact_inline(target, config, &inline)),
+        ("compaction", &|| compact_inline(target, inline.compaction)),
+        ("log compaction", &|| log_compact_inline(target, &inline)),
         ("clustering", &|| cluster_inline(target, &inline)),
     ];
     let mut warnings = Vec::new();
@@ -44,51 +40,44 @@ pub(crate) fn run_inline_services(
 }
 
 /// Cleans the table, then archives its timeline (`BaseHoodieWriteClient.mayBeCleanAndArchive`).
-fn clean_and_archive_inline(target: ServiceTarget<'_>, inline: &InlineServices) -> Result<()> {
-    let InlineServices { cleans, archives, .. } = *inline;
-    if !cleans && !archives {
-        return Ok(());
+fn clean_and_archive_inline(target: &WritableTable, inline: &InlineServices) -> Result<()> {
+    if inline.cleans {
+        Cleaning::new(target)?.run(true)?;
     }
-    let access = TableAccess::of_write(target.uri, target.storage, target.options)?;
-    if cleans {
-        Cleaning::new(&access)?.run(true)?;
-    }
-    if archives {
-        Archival::new(&access)?.run()?;
+    if inline.archives {
+        let archival = Archival::new(target)?;
+        if archival.may_be_due() {
+            archival.run()?;
+        }
     }
     Ok(())
 }
 
 /// Compacts, or plans a compaction.
-fn compact_inline(target: ServiceTarget<'_>, config: &TableConfig, step: InlineStep) -> Result<()> {
-    if config.table_type != TableType::MergeOnRead {
+fn compact_inline(target: &Arc<WritableTable>, step: InlineStep) -> Result<()> {
+    let table = target.latest();
+    if table.config.table_type != TableType::MergeOnRead {
         return Ok(());
     }
-    match step {
-        InlineStep::Skip => {}
-        InlineStep::Run => {
-            execute_pending(target)?;
-            if schedule(target, COMPACTION_COMMITS)?.is_some() {
-                execute_pending(target)?;
-            }
-        }
+    let steps = match step {
+        InlineStep::Skip => return Ok(()),
+        InlineStep::Run => CompactRequest { schedule: true, run: true },
+        // While a compaction is pending, no other one is planned.
         InlineStep::Plan => {
-            let compactions = TableCompactions::open(&open_file_store(target.uri, target.storage)?)?;
-            if compactions.pending().is_empty() {
-                schedule(target, COMPACTION_COMMITS)?;
-            }
+            CompactRequest { schedule: table.timeline.pending(Action::Compaction).next().is_none(), run: false }
         }
-    }
-    Ok(())
+    };
+    steps.fulfilled(target, Compaction::IntoBaseFiles { commits: COMPACTION_COMMITS }).map(drop)
 }
 
 /// Compacts logs into logs.
-fn log_compact_inline(target: ServiceTarget<'_>, config: &TableConfig, inline: &InlineServices) -> Result<()> {
-    if !inline.compacts_logs || config.table_type != TableType::MergeOnRead {
+fn log_compact_inline(target: &Arc<WritableTable>, inline: &InlineServices) -> Result<()> {
+    let table = target.latest();
+    if !inline.compacts_logs || table.config.table_type != TableType::MergeOnRead {
         return Ok(());
     }
-    let table = OpenTable::open(target.uri, target.storage, ReadOptions::default())?;
-    log_compact_pending(target, &table).map(|_| ())
+    LogCompactHandle::check(&table)?;
+    CompactRequest { schedule: true, run: true }.fulfilled(target, Compaction::IntoLogs).map(drop)
 }
 
 fn after_commit(service: &str, error: Error, instant: &RequestedTime) -> Error {

@@ -15,15 +15,12 @@ use crate::maintenance::compaction::check_merge;
 use crate::rows::RefusedRows;
 use crate::rows::WriteSchema;
 use crate::services::{ClusteringOptions, PlannedClustering, check_no_restore, plan_clustering, planned_clustering};
-use crate::transaction::ServiceTarget;
-use crate::transaction::WriteResult;
-use crate::transaction::{CommitExtra, Transaction};
+use crate::transaction::{self, CommitExtra, Transaction, WriteResult, begin_service};
+use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::{BaseFileOptions, WriteStatus};
 use mortice_avro::{self as avro, ArrowMapping};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{ReadOptions, WriteOptions};
-use mortice_storage::{StorageOptions, open_file_store};
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
@@ -54,20 +51,17 @@ pub struct ClusterResult {
 /// `Unsupported` and `InvalidArgument` for tables and options that are not supported; as for [`Transaction::begin`] and
 /// [`Transaction::commit`]. A plan whose execution fails stays pending.
 pub fn cluster(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     options: &BTreeMap<String, String>,
     steps: ClusteringSteps,
 ) -> Result<ClusterResult> {
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    let parsed = checked_options(&table, options)?;
-    let target = ServiceTarget { uri, storage, options: parsed.values() };
-    let mut result = ClusterResult { warnings: parsed.warnings().to_vec(), ..ClusterResult::default() };
+    let target = opened(location, options)?;
+    let mut result = ClusterResult { warnings: target.warnings().to_vec(), ..ClusterResult::default() };
     if steps.schedule {
-        result.scheduled = schedule(target)?;
+        result.scheduled = schedule(&target)?;
     }
     if steps.run {
-        result.commits = execute_pending(target)?;
+        result.commits = execute_pending(&target)?;
     }
     Ok(result)
 }
@@ -78,21 +72,19 @@ pub fn cluster(
 /// # Errors
 /// As for [`cluster`].
 pub fn clustering_preview(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     options: &BTreeMap<String, String>,
     steps: ClusteringSteps,
 ) -> Result<Vec<(Option<RequestedTime>, PlannedClustering)>> {
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    let parsed = checked_options(&table, options)?;
-    let target = ServiceTarget { uri, storage, options: parsed.values() };
+    let target = opened(location, options)?;
+    let table = target.latest();
     if steps.schedule {
-        check_not_bucketed(&table, parsed.values())?;
+        check_not_bucketed(&table, target.options())?;
     }
     let live = table.write_view(None)?.slices;
     let mut previews = Vec::new();
     if steps.run {
-        let writer = TimelineWriter::new(open_file_store(uri, storage)?, &table.config);
+        let writer = target.timeline_writer(&table);
         for pending in table.timeline.pending_clustering()? {
             let instant = pending.requested_time.clone();
             let plan = writer.read_requested(&instant, WriteOperation::Cluster.action(&table.config))?;
@@ -103,7 +95,7 @@ pub fn clustering_preview(
     }
     if steps.schedule {
         let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
-        if let Some(plan) = plan_of_table(target, &table, live.clone(), &instant)? {
+        if let Some(plan) = plan_of_table(&target, &table, live.clone(), &instant)? {
             previews.push((None, planned_clustering(&plan.to_avro()?, &live, &instant)?));
         }
     }
@@ -114,12 +106,13 @@ fn no_plan(instant: &RequestedTime) -> Error {
     Error::invalid_table("a pending clustering has no plan").at_instant(instant)
 }
 
-fn checked_options(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<WriteOptions> {
+fn opened(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
+    let target = WritableTable::open(location, options, "cluster")?;
+    let table = target.latest();
     check_writable(&table.config).map_err(|error| error.in_file(&table.uri))?;
     check_no_restore(&table.timeline).map_err(|error| error.in_file(&table.uri))?;
-    let parsed = WriteOptions::parse(options, "cluster", &table.config)?;
-    check_order(table, parsed.values())?;
-    Ok(parsed)
+    check_order(&table, target.options())?;
+    Ok(Arc::new(target))
 }
 
 /// Makes sure that rows of the table can be sorted as options say: a plan that cannot be executed would stay, and keep writes from its
@@ -155,20 +148,20 @@ fn check_not_bucketed(table: &OpenTable, options: &BTreeMap<String, String>) -> 
 ///
 /// # Errors
 /// As for [`cluster`].
-pub(super) fn schedule(target: ServiceTarget<'_>) -> Result<Option<RequestedTime>> {
-    let table = OpenTable::open(target.uri, target.storage, ReadOptions::default())?;
-    check_not_bucketed(&table, target.options)?;
-    check_order(&table, target.options)?;
+pub(super) fn schedule(target: &WritableTable) -> Result<Option<RequestedTime>> {
+    let table = target.latest();
+    check_not_bucketed(&table, target.options())?;
+    check_order(&table, target.options())?;
     let make_plan = |table: &OpenTable, instant: &RequestedTime| {
         let live = table.write_view(None)?.slices;
         let plan = plan_of_table(target, table, live, instant)?;
         plan.map(|plan| plan.to_avro().map(Bytes::from)).transpose()
     };
-    target.schedule(WriteOperation::Cluster.action(&table.config), &make_plan)
+    transaction::schedule(target, WriteOperation::Cluster.action(&table.config), &make_plan)
 }
 
 fn plan_of_table(
-    target: ServiceTarget<'_>,
+    target: &WritableTable,
     table: &OpenTable,
     live: Vec<FileSlice>,
     instant: &RequestedTime,
@@ -176,22 +169,22 @@ fn plan_of_table(
     if live.iter().any(|slice| !slice.log_files.is_empty()) {
         check_merge(table)?;
     }
-    let store = open_file_store(target.uri, target.storage)?;
     let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok()).unwrap_or_default();
-    plan_clustering(store.as_ref(), &table.timeline, live, &ClusteringOptions::from_options(target.options)?, hour)
+    let options = ClusteringOptions::from_options(target.options())?;
+    plan_clustering(target.store().as_ref(), &table.timeline, live, &options, hour)
 }
 
 /// Executes all plans that are pending, in the order of their times, but for those that others execute.
 ///
 /// # Errors
 /// As for [`cluster`].
-pub(super) fn execute_pending(target: ServiceTarget<'_>) -> Result<Vec<WriteResult>> {
-    let table = OpenTable::open(target.uri, target.storage, ReadOptions::default())?;
+pub(super) fn execute_pending(target: &Arc<WritableTable>) -> Result<Vec<WriteResult>> {
+    let table = target.latest();
     let mut done = Vec::new();
     for instant in table.timeline.pending_clustering()? {
-        let begun = target.begin(WriteOperation::Cluster, &instant.requested_time)?;
+        let begun = begin_service(target, WriteOperation::Cluster, &instant.requested_time)?;
         if let Some(transaction) = begun {
-            done.push(execute(transaction, target.options)?);
+            done.push(execute(transaction, target.options())?);
         }
     }
     Ok(done)

@@ -1,18 +1,18 @@
 //! Clustering after a write, by the writer's own options (`BaseHoodieTableServiceClient.runTableServicesInline`).
 
+use std::sync::Arc;
+
 use super::cluster::{execute_pending, schedule};
 use crate::services::{InlineServices, InlineStep};
-use crate::transaction::ServiceTarget;
+use crate::writable_table::WritableTable;
 use mortice_base::error::Result;
-use mortice_merge::config::ReadOptions;
-use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, Instant, MetadataPart, Timeline};
 
 /// Runs what options ask for after a write: all pending plans and a new one if it is due, or a new plan alone.
 ///
 /// # Errors
 /// As for [`super::cluster`].
-pub(crate) fn cluster_inline(target: ServiceTarget<'_>, inline: &InlineServices) -> Result<()> {
+pub(crate) fn cluster_inline(target: &Arc<WritableTable>, inline: &InlineServices) -> Result<()> {
     if inline.clustering == InlineStep::Skip {
         return Ok(());
     }
@@ -20,11 +20,12 @@ pub(crate) fn cluster_inline(target: ServiceTarget<'_>, inline: &InlineServices)
     if runs {
         execute_pending(target)?;
     }
-    let timeline = OpenTable::open(target.uri, target.storage, ReadOptions::default())?.timeline;
+    let table = target.latest();
+    let timeline = &table.timeline;
     if !runs && !timeline.pending_clustering()?.is_empty() {
         return Ok(());
     }
-    if commits_since_clustering(&timeline)? >= inline.clustering_commits && schedule(target)?.is_some() && runs {
+    if commits_since_clustering(timeline)? >= inline.clustering_commits && schedule(target)?.is_some() && runs {
         execute_pending(target)?;
     }
     Ok(())

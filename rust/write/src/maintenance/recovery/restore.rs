@@ -8,14 +8,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::locked_table::{LockedTable, ServiceRequest, requested_time};
+use super::requested_time;
 use super::rollback::{UndoneInstant, preview};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::services::{BegunRestore, UndoneFiles, remove_leftovers};
+use crate::writable_table::{TableLocation, TableState, WritableTable};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_formats::filter::Filter;
-use mortice_storage::{Storage, StorageOptions};
+use mortice_storage::Storage;
 use mortice_table::file_group::files_of;
 use mortice_table::timeline::{Instant, Timeline};
 
@@ -34,8 +35,7 @@ pub struct RestoredTable {
 /// other writer may be writing. A restore that was stopped goes on.
 ///
 /// Args:
-///     uri: The table's base path.
-///     storage: Options of its storage.
+///     location: Where the table is.
 ///     instant: The requested time of the write.
 ///     options: Options by Hudi's names, such as those of the lock and of the metadata table.
 ///     is_dry_run: Only find out what would be done.
@@ -45,58 +45,57 @@ pub struct RestoredTable {
 /// of the write were cleaned; `Unsupported` if a later write is archived. Nothing is changed then. Those of the storage, after which the
 /// restore can be repeated.
 pub fn restore(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     instant: &str,
     options: &BTreeMap<String, String>,
     is_dry_run: bool,
 ) -> Result<RestoredTable> {
     let time = requested_time(instant)?;
-    let request = ServiceRequest { uri, storage, options };
-    let table = LockedTable::open(&request, "restore", !is_dry_run)?;
-    let restored = restore_locked(&table, &time, is_dry_run).and_then(|(restored, metadata)| {
+    let target = WritableTable::open(location, options, "restore")?;
+    let restored = target.examined(is_dry_run, |state| {
+        let (restored, metadata) = restore_locked((&target, state), &time, is_dry_run)?;
         // One that was kept is changed as options say.
         if let Some(options) = metadata {
-            MetadataUpkeep::initialize(&table.store, &request.open()?, &options)?;
+            MetadataUpkeep::initialize(target.store(), &target.reopen()?, &options)?;
         }
         Ok(restored)
     });
-    table.close(restored).map_err(|error| error.in_file(uri))
+    restored.map_err(|error| error.in_file(location.uri()))
 }
 
 /// Undoes the instants. Returns also the options of the metadata table afterwards: with them one that was deleted is built again.
 fn restore_locked(
-    table: &LockedTable,
+    (table, state): (&WritableTable, &TableState),
     time: &RequestedTime,
     is_dry_run: bool,
 ) -> Result<(RestoredTable, Option<BTreeMap<String, String>>)> {
-    let (rollbacks, timeline) = (table.rollbacks(), &table.table.timeline);
+    let (rollbacks, timeline) = (state.rollbacks(), &state.table.timeline);
     let begun = rollbacks.begun_restore(timeline)?;
     if let Some(other) = begun.as_ref().filter(|begun| begun.restored_to != *time) {
         let message =
             format!("the restore {} to {} is not completed: run it again first", other.restore, other.restored_to);
         return Err(Error::invalid_argument(message).at_instant(time));
     }
-    check_restorable(table, time, begun.as_ref())?;
+    check_restorable(state, time, begun.as_ref())?;
     let instants = match &begun {
         Some(begun) => on_timeline(timeline, begun),
         None => rollbacks.instants_after(timeline, time)?,
     };
     let undone: Result<Vec<UndoneInstant>> =
-        instants.iter().map(|instant| preview(table, instant, UndoneFiles::OfInstantAndItsSlices)).collect();
+        instants.iter().map(|instant| preview(state, instant, UndoneFiles::OfInstantAndItsSlices)).collect();
     let mut restored = RestoredTable { instant: time.clone(), restore: None, undone: undone? };
     if is_dry_run {
         return Ok((restored, None));
     }
-    let keeps_metadata = table.metadata.as_ref().is_some_and(|metadata| {
+    let keeps_metadata = state.metadata.as_ref().is_some_and(|metadata| {
         let gone = begun.iter().flat_map(|begun| gone_from(timeline, begun));
         metadata.can_undo(&instants, &gone.collect::<Vec<_>>())
     });
     let (rollbacks, options) = match keeps_metadata {
-        true => (rollbacks, table.options.clone()),
+        true => (rollbacks, table.options().clone()),
         false => {
-            let again = MetadataUpkeep::drop_to_rebuild(&table.store, &table.table, &table.options)?;
-            (table.rollbacks_without_metadata(), again)
+            let again = MetadataUpkeep::drop_to_rebuild(&state.store, &state.table, table.options())?;
+            (state.rollbacks_without_metadata(), again)
         }
     };
     let begun = match begun {
@@ -105,7 +104,7 @@ fn restore_locked(
     };
     rollbacks.run_restore(&begun)?;
     // Of an attempt that was stopped once an instant had left the timeline.
-    remove_leftovers(&rollbacks, table.concurrency.heartbeat)?;
+    remove_leftovers(&rollbacks, table.concurrency().heartbeat)?;
     restored.restore = Some(begun.restore);
     Ok((restored, Some(options)))
 }
@@ -132,8 +131,8 @@ fn is_undone(begun: Option<&BegunRestore>, name: &str) -> bool {
 
 /// Makes sure that the table has all files that it had at an instant, and that all later instants can be undone. A restore that was
 /// stopped is checked as well: something else may have cleaned the table meanwhile.
-fn check_restorable(table: &LockedTable, time: &RequestedTime, begun: Option<&BegunRestore>) -> Result<()> {
-    let timeline = &table.table.timeline;
+fn check_restorable(state: &TableState, time: &RequestedTime, begun: Option<&BegunRestore>) -> Result<()> {
+    let timeline = &state.table.timeline;
     let is_later = |instant: &&Instant| instant.action.is_write() && instant.requested_time > *time;
     if let Some(archived) = timeline.archived()?.iter().find(is_later) {
         let message = format!("{archived} is later and archived: it cannot be undone any more");
@@ -142,9 +141,9 @@ fn check_restorable(table: &LockedTable, time: &RequestedTime, begun: Option<&Be
     let savepoint = timeline.savepoints().find(|savepoint| savepoint.requested_time == *time);
     let Some(savepoint) = savepoint else {
         // Refused if a clean may have removed files of it.
-        return table.table.file_slices(Some(time.as_str()), &Filter::default()).map(|_| ());
+        return state.table.file_slices(Some(time.as_str()), &Filter::default()).map(|_| ());
     };
-    let place: Arc<dyn Storage> = Arc::<_>::clone(&table.store) as _;
+    let place: Arc<dyn Storage> = Arc::<_>::clone(&state.store) as _;
     for (partition, names) in timeline.files_of_savepoint(savepoint, true)? {
         let files = files_of(place.as_ref(), &partition)?;
         let bases = files.base_files.iter().map(|base| base.name.name.as_str());

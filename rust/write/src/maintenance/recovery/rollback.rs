@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use super::locked_table::{LockedTable, ServiceRequest, requested_time};
+use super::requested_time;
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::services::{BegunRollback, Rollbacks, UndoneFiles, check_no_restore};
+use crate::writable_table::{TableLocation, TableState, WritableTable};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
-use mortice_storage::StorageOptions;
 use mortice_table::timeline::{Action, Instant, InstantState};
 
 /// An instant that was undone, or would be.
@@ -34,8 +34,7 @@ pub struct UndoneInstant {
 /// Rolls an instant back: a pending one, or the latest completed write.
 ///
 /// Args:
-///     uri: The table's base path.
-///     storage: Options of its storage.
+///     location: Where the table is.
 ///     instant: The requested time.
 ///     options: Options by Hudi's names, such as those of the lock.
 ///     is_dry_run: Only find out what would be done.
@@ -44,62 +43,70 @@ pub struct UndoneInstant {
 /// `InvalidArgument` and `Unsupported` if the instant may not be rolled back, with the reason; `InvalidTable` if a plan or a marker names
 /// files that are not the instant's. Nothing is changed then. Those of the storage, after which the rollback can be repeated.
 pub fn rollback(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     instant: &str,
     options: &BTreeMap<String, String>,
     is_dry_run: bool,
 ) -> Result<UndoneInstant> {
     let time = requested_time(instant)?;
-    let request = ServiceRequest { uri, storage, options };
-    let table = LockedTable::open(&request, "rollback", !is_dry_run)?;
-    let undone = roll_back(&table, &time, is_dry_run).and_then(|undone| {
+    let target = WritableTable::open(location, options, "rollback")?;
+    let undone = target.examined(is_dry_run, |state| {
+        let undone = roll_back((&target, state), &time, is_dry_run)?;
         if !is_dry_run {
-            MetadataUpkeep::rebuild_dropped(&table.store, &request.open()?, &table.options)?;
+            MetadataUpkeep::rebuild_dropped(target.store(), &target.reopen()?, target.options())?;
         }
         Ok(undone)
     });
-    table.close(undone).map_err(|error| error.in_file(uri))
+    undone.map_err(|error| error.in_file(location.uri()))
 }
 
-fn roll_back(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Result<UndoneInstant> {
-    check_no_restore(&table.table.timeline)?;
-    let (rollbacks, timeline) = (table.rollbacks(), &table.table.timeline);
+fn roll_back(
+    (table, state): (&WritableTable, &TableState),
+    time: &RequestedTime,
+    is_dry_run: bool,
+) -> Result<UndoneInstant> {
+    check_no_restore(&state.table.timeline)?;
+    let (rollbacks, timeline) = (state.rollbacks(), &state.table.timeline);
     if let Some(BegunRollback { rollback, target }) = rollbacks.begun(timeline, time)? {
         // Its instant may be gone from the timeline already, and may have been completed before.
-        let undone = preview(table, &target, UndoneFiles::OfInstant)?;
+        let undone = preview(state, &target, UndoneFiles::OfInstant)?;
         if !is_dry_run {
-            able_rollbacks(table, &target)?.finish_pending()?;
+            able_rollbacks(state, table.options(), &target)?.finish_pending()?;
         }
         return Ok(UndoneInstant { rollback: (!is_dry_run).then_some(rollback), ..undone });
     }
-    let heartbeat = table.concurrency.has_heartbeats().then_some(table.concurrency.heartbeat);
+    let concurrency = table.concurrency();
+    let heartbeat = concurrency.has_heartbeats().then_some(concurrency.heartbeat);
     let target = rollbacks.check(timeline, time, heartbeat)?;
-    if let (Some(metadata), false) = (&table.metadata, target.is_completed()) {
+    if let (Some(metadata), false) = (&state.metadata, target.is_completed()) {
         metadata.check_not_compacted(time)?;
     }
-    let undone = preview(table, &target, UndoneFiles::OfInstant)?;
+    let undone = preview(state, &target, UndoneFiles::OfInstant)?;
     if is_dry_run {
         return Ok(undone);
     }
-    let rollbacks = if target.is_completed() { able_rollbacks(table, &target)? } else { rollbacks };
+    let rollbacks = if target.is_completed() { able_rollbacks(state, table.options(), &target)? } else { rollbacks };
     Ok(UndoneInstant { rollback: rollbacks.roll_back(time)?, ..undone })
 }
 
 /// Rollbacks with the metadata table, if an instant can be undone there. Otherwise it is deleted, and named for being built again.
-fn able_rollbacks<'a>(table: &'a LockedTable, target: &Instant) -> Result<Rollbacks<'a>> {
-    match &table.metadata {
+fn able_rollbacks<'a>(
+    state: &'a TableState,
+    options: &BTreeMap<String, String>,
+    target: &Instant,
+) -> Result<Rollbacks<'a>> {
+    match &state.metadata {
         Some(metadata) if !metadata.can_roll_back(target) => {
-            MetadataUpkeep::drop_to_rebuild(&table.store, &table.table, &table.options)?;
-            Ok(table.rollbacks_without_metadata())
+            MetadataUpkeep::drop_to_rebuild(&state.store, &state.table, options)?;
+            Ok(state.rollbacks_without_metadata())
         }
-        _ => Ok(table.rollbacks()),
+        _ => Ok(state.rollbacks()),
     }
 }
 
 /// What a rollback of an instant does.
-pub(super) fn preview(table: &LockedTable, target: &Instant, files: UndoneFiles) -> Result<UndoneInstant> {
-    let files = table.rollbacks().preview(target, files)?;
+pub(super) fn preview(state: &TableState, target: &Instant, files: UndoneFiles) -> Result<UndoneInstant> {
+    let files = state.rollbacks().preview(target, files)?;
     Ok(UndoneInstant {
         instant: target.requested_time.clone(),
         action: target.action,

@@ -6,13 +6,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
-use super::locked_table::{LockedTable, ServiceRequest, requested_time};
+use super::requested_time;
 use crate::commit::TimelineWriter;
 use crate::services::check_no_restore;
+use crate::writable_table::{TableLocation, TableState, WritableTable};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{CompletionTime, RequestedTime};
 use mortice_formats::filter::Filter;
-use mortice_storage::{Storage, StorageOptions};
+use mortice_storage::Storage;
 use mortice_table::file_group::{FileSlice, files_of};
 use mortice_table::timeline::metadata::{
     HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, OrderedMap, TimelineMetadata,
@@ -45,8 +46,7 @@ pub type KeptFiles = BTreeMap<String, BTreeMap<String, u64>>;
 /// Makes a savepoint of a completed write.
 ///
 /// Args:
-///     uri: The table's base path.
-///     storage: Options of its storage.
+///     location: Where the table is.
 ///     instant: The requested time of the write.
 ///     note: Who makes it, and what for.
 ///     options: Options by Hudi's names, such as those of the lock.
@@ -56,40 +56,38 @@ pub type KeptFiles = BTreeMap<String, BTreeMap<String, u64>>;
 /// `InvalidArgument` if there is no such completed write, or it is savepointed; `FileCleaned` if files of it may have been cleaned; those
 /// of the storage.
 pub fn create_savepoint(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     instant: &str,
     note: &SavepointNote,
     (options, is_dry_run): (&BTreeMap<String, String>, bool),
 ) -> Result<CreatedSavepoint> {
     let time = requested_time(instant)?;
-    let request = ServiceRequest { uri, storage, options };
-    let table = LockedTable::open(&request, "savepoint", !is_dry_run)?;
-    let created = create(&table, &time, note, is_dry_run);
-    table.close(created).map_err(|error| error.in_file(uri))
+    let target = WritableTable::open(location, options, "savepoint")?;
+    let created = target.examined(is_dry_run, |state| create(state, &time, note, is_dry_run));
+    created.map_err(|error| error.in_file(location.uri()))
 }
 
 fn create(
-    table: &LockedTable,
+    state: &TableState,
     time: &RequestedTime,
     note: &SavepointNote,
     is_dry_run: bool,
 ) -> Result<CreatedSavepoint> {
-    check_no_restore(&table.table.timeline)?;
-    let timeline = &table.table.timeline;
+    check_no_restore(&state.table.timeline)?;
+    let timeline = &state.table.timeline;
     check_completed(timeline, time)?;
     if timeline.savepoints().any(|savepoint| savepoint.requested_time == *time) {
         return Err(Error::invalid_argument("the instant has a savepoint already").at_instant(time));
     }
-    let files = files_at(table, time)?;
+    let files = files_at(state, time)?;
     if is_dry_run {
         return Ok(CreatedSavepoint { instant: time.clone(), completion_time: None, files });
     }
     let content = Bytes::from(metadata(note, &files).to_avro()?);
-    let writer = TimelineWriter::new(Arc::clone(&table.store), &table.table.config);
+    let writer = TimelineWriter::new(Arc::clone(&state.store), &state.table.config);
     // One that a writer left pending is completed.
     writer.start(time, Action::Savepoint, &Bytes::new())?;
-    let completion = table.clock.completion_time(time, &[timeline])?;
+    let completion = state.clock.completion_time(time, &[timeline])?;
     let created = writer.complete_or_fail(time, Action::Savepoint, &completion, &content)?;
     Ok(CreatedSavepoint { instant: time.clone(), completion_time: created.completion_time, files })
 }
@@ -108,12 +106,12 @@ fn check_completed(timeline: &Timeline, time: &RequestedTime) -> Result<()> {
 
 /// The files of the slices at an instant. Logs that writers of version 8 and later added to them afterwards are among them, as with
 /// Hudi: some may have been completed before the instant was.
-fn files_at(table: &LockedTable, time: &RequestedTime) -> Result<KeptFiles> {
+fn files_at(state: &TableState, time: &RequestedTime) -> Result<KeptFiles> {
     let mut by_partition: BTreeMap<String, Vec<FileSlice>> = BTreeMap::new();
-    for slice in table.table.file_slices(Some(time.as_str()), &Filter::default())? {
+    for slice in state.table.file_slices(Some(time.as_str()), &Filter::default())? {
         by_partition.entry(slice.partition.clone()).or_default().push(slice);
     }
-    let place: Arc<dyn Storage> = Arc::<_>::clone(&table.store) as _;
+    let place: Arc<dyn Storage> = Arc::<_>::clone(&state.store) as _;
     let mut files = BTreeMap::new();
     for (partition, slices) in by_partition {
         let mut kept: BTreeMap<String, u64> = BTreeMap::new();
@@ -122,7 +120,7 @@ fn files_at(table: &LockedTable, time: &RequestedTime) -> Result<KeptFiles> {
             kept.extend(slice.log_files.iter().map(|log| (log.name.clone(), log.len)));
         }
         let groups: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();
-        let timeline = &table.table.timeline;
+        let timeline = &state.table.timeline;
         let later = files_of(place.as_ref(), &partition)?.log_files.into_iter().filter(|log| {
             let name = &log.name;
             groups.contains(name.file_id.as_str()) && name.instant > *time && timeline.is_completed(&name.instant)
@@ -156,8 +154,7 @@ fn metadata(note: &SavepointNote, files: &KeptFiles) -> HoodieSavepointMetadata 
 /// Deletes a savepoint. Its files stay until they are cleaned. Returns the savepoint, with those of its files that are there.
 ///
 /// Args:
-///     uri: The table's base path.
-///     storage: Options of its storage.
+///     location: Where the table is.
 ///     instant: The requested time of the write that it keeps.
 ///     options: Options by Hudi's names, such as those of the lock.
 ///     is_dry_run: Only find out what would be deleted.
@@ -165,22 +162,20 @@ fn metadata(note: &SavepointNote, files: &KeptFiles) -> HoodieSavepointMetadata 
 /// # Errors
 /// `InvalidArgument` if there is no such savepoint; those of the storage.
 pub fn delete_savepoint(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     instant: &str,
     options: &BTreeMap<String, String>,
     is_dry_run: bool,
 ) -> Result<CreatedSavepoint> {
     let time = requested_time(instant)?;
-    let request = ServiceRequest { uri, storage, options };
-    let table = LockedTable::open(&request, "delete_savepoint", !is_dry_run)?;
-    let deleted = delete(&table, &time, is_dry_run);
-    table.close(deleted).map_err(|error| error.in_file(uri))
+    let target = WritableTable::open(location, options, "delete_savepoint")?;
+    let deleted = target.examined(is_dry_run, |state| delete(state, &time, is_dry_run));
+    deleted.map_err(|error| error.in_file(location.uri()))
 }
 
-fn delete(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Result<CreatedSavepoint> {
-    check_no_restore(&table.table.timeline)?;
-    let timeline = &table.table.timeline;
+fn delete(state: &TableState, time: &RequestedTime, is_dry_run: bool) -> Result<CreatedSavepoint> {
+    check_no_restore(&state.table.timeline)?;
+    let timeline = &state.table.timeline;
     // A pending one as well: a savepoint that was not completed, or whose deletion was stopped.
     let Some(savepoint) = timeline.instants_at(time).iter().find(|instant| instant.action == Action::Savepoint) else {
         let known: Vec<&str> = timeline.savepoints().map(|savepoint| savepoint.requested_time.as_str()).collect();
@@ -188,18 +183,18 @@ fn delete(table: &LockedTable, time: &RequestedTime, is_dry_run: bool) -> Result
         let message = format!("there is no savepoint of this instant; the table's savepoints: {known}");
         return Err(Error::invalid_argument(message).at_instant(time));
     };
-    let files = if savepoint.is_completed() { files_that_are_there(table, savepoint)? } else { KeptFiles::new() };
+    let files = if savepoint.is_completed() { files_that_are_there(state, savepoint)? } else { KeptFiles::new() };
     if !is_dry_run {
-        TimelineWriter::new(Arc::clone(&table.store), &table.table.config).delete_instant(time, Action::Savepoint)?;
+        TimelineWriter::new(Arc::clone(&state.store), &state.table.config).delete_instant(time, Action::Savepoint)?;
     }
     Ok(CreatedSavepoint { instant: time.clone(), completion_time: savepoint.completion_time.clone(), files })
 }
 
 /// The files of a savepoint that are in storage, with their sizes.
-fn files_that_are_there(table: &LockedTable, savepoint: &Instant) -> Result<KeptFiles> {
-    let place: Arc<dyn Storage> = Arc::<_>::clone(&table.store) as _;
+fn files_that_are_there(state: &TableState, savepoint: &Instant) -> Result<KeptFiles> {
+    let place: Arc<dyn Storage> = Arc::<_>::clone(&state.store) as _;
     let mut kept = KeptFiles::new();
-    for (partition, names) in table.table.timeline.files_of_savepoint(savepoint, true)? {
+    for (partition, names) in state.table.timeline.files_of_savepoint(savepoint, true)? {
         let files = files_of(place.as_ref(), &partition)?;
         let bases = files.base_files.into_iter().map(|base| (base.name.name, base.len));
         let logs = files.log_files.into_iter().map(|log| (log.name.name, log.len));

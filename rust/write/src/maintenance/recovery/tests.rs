@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::{RestoredTable, SavepointNote, create_savepoint, restore, rollback};
+use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_formats::filter::Filter;
 use mortice_merge::config::ReadOptions;
@@ -57,6 +58,10 @@ impl Table {
 
     fn local(&self) -> LocalStorage {
         LocalStorage::new(&self.uri(), true)
+    }
+
+    fn location(&self) -> TableLocation {
+        TableLocation::new(&self.uri(), &StorageOptions::default())
     }
 
     fn uri(&self) -> String {
@@ -124,16 +129,16 @@ impl Table {
 
     fn savepoint(&self, day: u8) -> std::result::Result<usize, ErrorKind> {
         let (note, options) = (SavepointNote::default(), options());
-        let created = create_savepoint(&self.uri(), &StorageOptions::default(), &time(day), &note, (&options, true));
+        let created = create_savepoint(&self.location(), &time(day), &note, (&options, true));
         created.map(|created| created.files.values().map(BTreeMap::len).sum()).map_err(|error| error.kind())
     }
 
     fn restore(&self, day: u8, is_dry_run: bool) -> Result<RestoredTable> {
-        restore(&self.uri(), &StorageOptions::default(), &time(day), &options(), is_dry_run)
+        restore(&self.location(), &time(day), &options(), is_dry_run)
     }
 
     fn roll_back(&self, day: u8) -> std::result::Result<(), ErrorKind> {
-        let undone = rollback(&self.uri(), &StorageOptions::default(), &time(day), &options(), true);
+        let undone = rollback(&self.location(), &time(day), &options(), true);
         undone.map(drop).map_err(|error| error.kind())
     }
 }

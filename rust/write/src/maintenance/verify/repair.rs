@@ -13,12 +13,11 @@ use super::findings::{Finding, FindingKind};
 use super::stored_files::{StoredFiles, instant_of};
 use super::verify::files_and_timeline;
 use crate::commit::delete_heartbeat;
-use crate::maintenance::recovery::{LockedTable, ServiceRequest};
 use crate::services::check_no_restore;
+use crate::writable_table::{TableLocation, TableState, WritableTable};
 use crate::write::Markers;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_storage::StorageOptions;
 
 /// How old an orphan must be.
 const LEAST_AGE: Duration = Duration::from_secs(3600);
@@ -35,56 +34,49 @@ pub struct RepairResult {
 /// Repairs a table as far as that is safe.
 ///
 /// Args:
-///     uri: The table's base path.
-///     storage: Options of its storage.
+///     location: Where the table is.
 ///     options: Options by Hudi's names, such as those of the lock.
 ///     is_dry_run: Only find out what would be done.
 ///
 /// # Errors
 /// `Unsupported`, by name, for a table of a version that is not written; `InvalidTable` if a file is not a regular file of the table:
 /// nothing is deleted then; those of the storage, after which it can be repeated.
-pub fn repair(
-    uri: &str,
-    storage: &StorageOptions,
-    options: &BTreeMap<String, String>,
-    is_dry_run: bool,
-) -> Result<RepairResult> {
-    let request = ServiceRequest { uri, storage, options };
-    let table = LockedTable::open(&request, "repair", !is_dry_run)?;
-    let repaired = repair_locked(&table, is_dry_run);
-    table.close(repaired).map_err(|error| error.in_file(uri))
+pub fn repair(location: &TableLocation, options: &BTreeMap<String, String>, is_dry_run: bool) -> Result<RepairResult> {
+    let target = WritableTable::open(location, options, "repair")?;
+    let repaired = target.examined(is_dry_run, |state| repair_locked(state, is_dry_run));
+    repaired.map_err(|error| error.in_file(location.uri()))
 }
 
-fn repair_locked(table: &LockedTable, is_dry_run: bool) -> Result<RepairResult> {
-    check_no_restore(&table.table.timeline)?;
-    let report = files_and_timeline(&table.store, &table.table)?;
-    let stored = StoredFiles::list(&table.store)?;
+fn repair_locked(state: &TableState, is_dry_run: bool) -> Result<RepairResult> {
+    check_no_restore(&state.table.timeline)?;
+    let report = files_and_timeline(&state.store, &state.table)?;
+    let stored = StoredFiles::list(&state.store)?;
     let mut result = RepairResult::default();
     for finding in report.findings {
         let is_safe = match finding.kind {
             FindingKind::StaleMarkers | FindingKind::DeadHeartbeat => true,
-            FindingKind::OrphanFile => is_old(table, &stored, &finding),
+            FindingKind::OrphanFile => is_old(state, &stored, &finding),
             _ => false,
         };
         if is_safe { result.repaired.push(finding) } else { result.left.push(finding) }
     }
     for finding in result.repaired.iter().filter(|finding| finding.kind == FindingKind::OrphanFile) {
-        table.store.check_removable(&finding.path)?;
+        state.store.check_removable(&finding.path)?;
     }
     // Files before markers, by which they are found.
     result.repaired.sort();
     result.left.sort();
     if !is_dry_run {
-        result.repaired.iter().try_for_each(|finding| delete(table, finding))?;
+        result.repaired.iter().try_for_each(|finding| delete(state, finding))?;
     }
     Ok(result)
 }
 
 /// Whether an orphan is older than every pending instant, and than [`LEAST_AGE`].
-fn is_old(table: &LockedTable, stored: &StoredFiles, finding: &Finding) -> bool {
+fn is_old(state: &TableState, stored: &StoredFiles, finding: &Finding) -> bool {
     let (partition, name) = finding.path.rsplit_once('/').unwrap_or(("", &finding.path));
     let (Some(status), Some(instant)) = (stored.get(partition, name), instant_of(name)) else { return false };
-    let timeline = &table.table.timeline;
+    let timeline = &state.table.timeline;
     let mut pending = timeline.instants().iter().filter(|instant| !instant.is_completed());
     if pending.any(|pending| pending.requested_time <= instant) {
         return false;
@@ -95,15 +87,15 @@ fn is_old(table: &LockedTable, stored: &StoredFiles, finding: &Finding) -> bool 
     modified.is_some_and(|modified| now.saturating_sub(modified) > LEAST_AGE)
 }
 
-fn delete(table: &LockedTable, finding: &Finding) -> Result<()> {
+fn delete(state: &TableState, finding: &Finding) -> Result<()> {
     let instant = || {
         let name = finding.path.rsplit('/').next().and_then(RequestedTime::parse);
         name.ok_or_else(|| Error::internal("markers or a heartbeat without an instant").in_file(&finding.path))
     };
     match finding.kind {
-        FindingKind::OrphanFile => table.store.delete(&finding.path),
-        FindingKind::StaleMarkers => Markers::new(Arc::clone(&table.store), &instant()?).remove(),
-        FindingKind::DeadHeartbeat => delete_heartbeat(&*table.store, &instant()?),
+        FindingKind::OrphanFile => state.store.delete(&finding.path),
+        FindingKind::StaleMarkers => Markers::new(Arc::clone(&state.store), &instant()?).remove(),
+        FindingKind::DeadHeartbeat => delete_heartbeat(&*state.store, &instant()?),
         _ => Err(Error::internal("a finding that is not repaired").in_file(&finding.path)),
     }
 }

@@ -8,9 +8,10 @@ use super::leftovers::leftovers;
 use super::metadata_files::compare_with_metadata_table;
 use super::replaced_groups::live_replaced_groups;
 use super::stored_files::{StoredFiles, compare_with_timeline, orphans};
+use crate::writable_table::TableLocation;
 use mortice_base::error::Result;
 use mortice_merge::config::{OnCorrupt, ReadOptions};
-use mortice_storage::{FileStore, StorageOptions, open_file_store};
+use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 
 /// What is verified besides timeline, files and metadata table.
@@ -43,10 +44,10 @@ pub struct VerifyReport {
 ///
 /// # Errors
 /// Those of opening the table, of listing its files and of reading its archive; what is wrong with it is in the report.
-pub fn verify(uri: &str, storage: &StorageOptions, options: VerifyOptions) -> Result<VerifyReport> {
-    let store = open_file_store(uri, storage)?;
+pub fn verify(location: &TableLocation, options: VerifyOptions) -> Result<VerifyReport> {
+    let store = location.open_store()?;
     let read = ReadOptions { on_corrupt: OnCorrupt::Raise, ..ReadOptions::default() };
-    let table = Arc::new(OpenTable::open(uri, storage, read)?);
+    let table = location.open_table(read)?;
     let mut report = files_and_timeline(&store, &table)?;
     if options.contents {
         let (unreadable, rows) = unreadable_files(&table)?;
