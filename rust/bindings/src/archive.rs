@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mortice::services::{Archival, TableAccess};
+use mortice::services::Archival;
+use mortice::writable_table::WritableTable;
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, with_storage};
+use crate::arguments::{StorageArgument, at_location};
 
 /// An archived instant.
 #[pyclass(frozen, get_all, module = "mortice._mortice")]
@@ -34,9 +35,9 @@ pub(crate) fn archive(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<ArchiveResult> {
-    with_storage(py, uri, &storage_options, |storage| {
-        let (access, warnings) = TableAccess::open(uri, storage, &options, "archive")?;
-        let archival = Archival::new(&access)?;
+    at_location(py, uri, &storage_options, |location| {
+        let target = WritableTable::open(location, &options, "archive")?;
+        let archival = Archival::new(&target)?;
         let result = if dry_run { archival.dry_run()? } else { archival.run()? };
         let instants = result.archived.into_iter().map(|archived| ArchivedInstant {
             instant: archived.instant.requested_time.to_string(),
@@ -44,6 +45,6 @@ pub(crate) fn archive(
             action: archived.instant.action.name(),
             files: archived.files,
         });
-        Ok(ArchiveResult { instants: instants.collect(), warnings })
+        Ok(ArchiveResult { instants: instants.collect(), warnings: target.warnings().to_vec() })
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use mortice::filter::{Filter, Literal, Operator, Term};
 use mortice::storage;
+use mortice::writable_table::TableLocation;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
@@ -121,4 +122,14 @@ pub(crate) fn with_storage<T: Send>(
     work: impl FnOnce(&StorageArgument) -> mortice::Result<T> + Send,
 ) -> PyResult<T> {
     released(py, || work(&storage::needed_options(uri, storage_options)?))
+}
+
+/// As [`with_storage`], with the place of a table that is changed.
+pub(crate) fn at_location<T: Send>(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: &StorageArgument,
+    work: impl FnOnce(&TableLocation) -> mortice::Result<T> + Send,
+) -> PyResult<T> {
+    with_storage(py, uri, storage_options, |storage| work(&TableLocation::new(uri, storage)))
 }

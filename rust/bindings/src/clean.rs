@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mortice::services::{self, Cleaning, TableAccess};
+use mortice::services::{self, Cleaning};
+use mortice::writable_table::WritableTable;
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, with_storage};
+use crate::arguments::{StorageArgument, at_location};
 
 /// A clean: its files have their sizes; `earliest` is the earliest write that stays readable.
 #[pyclass(frozen, get_all, module = "mortice._mortice")]
@@ -34,11 +35,11 @@ pub(crate) fn clean(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<CleanResult> {
-    with_storage(py, uri, &storage_options, |storage| {
-        let (access, warnings) = TableAccess::open(uri, storage, &options, "clean")?;
-        let cleaning = Cleaning::new(&access)?;
+    at_location(py, uri, &storage_options, |location| {
+        let target = WritableTable::open(location, &options, "clean")?;
+        let cleaning = Cleaning::new(&target)?;
         let results = if dry_run { cleaning.dry_run()? } else { cleaning.run(false)? };
-        Ok(CleanResult { cleans: results.into_iter().map(clean_of).collect(), warnings })
+        Ok(CleanResult { cleans: results.into_iter().map(clean_of).collect(), warnings: target.warnings().to_vec() })
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mortice::maintenance::{self, ClusteringSteps};
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, with_storage};
+use crate::arguments::{StorageArgument, at_location};
 use crate::compact::ScheduledService;
 use crate::write::commit_of_write;
 
@@ -31,8 +31,8 @@ pub(crate) fn cluster(
     schedule: bool,
     run: bool,
 ) -> PyResult<ScheduledService> {
-    with_storage(py, uri, &storage_options, |storage| {
-        let done = maintenance::cluster(uri, storage, &options, ClusteringSteps { schedule, run })?;
+    at_location(py, uri, &storage_options, |location| {
+        let done = maintenance::cluster(location, &options, ClusteringSteps { schedule, run })?;
         Ok(ScheduledService {
             scheduled: done.scheduled.map(|instant| instant.to_string()),
             commits: done.commits.into_iter().map(commit_of_write).collect(),
@@ -51,8 +51,8 @@ pub(crate) fn plan_cluster(
     schedule: bool,
     run: bool,
 ) -> PyResult<Vec<ClusteringGroup>> {
-    with_storage(py, uri, &storage_options, |storage| {
-        let plans = maintenance::clustering_preview(uri, storage, &options, ClusteringSteps { schedule, run })?;
+    at_location(py, uri, &storage_options, |location| {
+        let plans = maintenance::clustering_preview(location, &options, ClusteringSteps { schedule, run })?;
         let mut groups = Vec::new();
         for (instant, plan) in plans {
             for group in plan.groups {

@@ -11,7 +11,7 @@ use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::{StorageArgument, with_storage};
+use crate::arguments::{StorageArgument, at_location};
 use crate::errors::released;
 use crate::write::{WrittenCommit, commit_of_write};
 
@@ -55,8 +55,8 @@ pub(crate) fn compact(
     schedule: bool,
     run: bool,
 ) -> PyResult<ScheduledService> {
-    with_storage(py, uri, &storage_options, |storage| {
-        maintenance::compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
+    at_location(py, uri, &storage_options, |location| {
+        maintenance::compact(location, CompactRequest { schedule, run }, &options).map(compacted)
     })
 }
 
@@ -70,8 +70,8 @@ pub(crate) fn log_compact(
     schedule: bool,
     run: bool,
 ) -> PyResult<ScheduledService> {
-    with_storage(py, uri, &storage_options, |storage| {
-        maintenance::log_compact(uri, storage, CompactRequest { schedule, run }, &options).map(compacted)
+    at_location(py, uri, &storage_options, |location| {
+        maintenance::log_compact(location, CompactRequest { schedule, run }, &options).map(compacted)
     })
 }
 
@@ -110,7 +110,7 @@ impl DistributedCompaction {
     ) -> PyResult<Self> {
         let into = if into_logs { CompactionTarget::LogFiles } else { CompactionTarget::BaseFiles };
         let core =
-            with_storage(py, uri, &storage_options, |storage| Core::open((uri, storage), &options, into, parallelism))?;
+            at_location(py, uri, &storage_options, |location| Core::open(location, &options, into, parallelism))?;
         Ok(Self(Mutex::new(core)))
     }
 
@@ -151,8 +151,8 @@ pub(crate) fn plan_compact(
     schedule: bool,
     run: bool,
 ) -> PyResult<Vec<PlannedCompaction>> {
-    with_storage(py, uri, &storage_options, |storage| {
-        maintenance::planned_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
+    at_location(py, uri, &storage_options, |location| {
+        maintenance::planned_compactions(location, CompactRequest { schedule, run }, &options).map(all_planned)
     })
 }
 
@@ -166,8 +166,8 @@ pub(crate) fn plan_log_compact(
     schedule: bool,
     run: bool,
 ) -> PyResult<Vec<PlannedCompaction>> {
-    with_storage(py, uri, &storage_options, |storage| {
-        maintenance::planned_log_compactions(uri, storage, CompactRequest { schedule, run }, &options).map(all_planned)
+    at_location(py, uri, &storage_options, |location| {
+        maintenance::planned_log_compactions(location, CompactRequest { schedule, run }, &options).map(all_planned)
     })
 }
 

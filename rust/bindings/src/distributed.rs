@@ -16,7 +16,7 @@ use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::arguments::{StorageArgument, with_storage};
+use crate::arguments::{StorageArgument, at_location};
 use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
@@ -54,8 +54,8 @@ impl DistributedWrite {
         let py = columns.py();
         let columns = ArrowInput::from_python(columns)?.schema();
         let operation = operation_named(py, operation)?;
-        let write = with_storage(py, uri, &storage_options, |storage| {
-            Core::plan((uri, storage), operation, &columns, &options, parallelism)
+        let write = at_location(py, uri, &storage_options, |location| {
+            Core::plan(location, operation, &columns, &options, parallelism)
         })?;
         Ok(Self(Mutex::new(match merge {
             None => write,
@@ -141,15 +141,13 @@ pub(crate) fn create_table_by_options(
 ) -> PyResult<bool> {
     let columns = ArrowInput::from_python(columns)?.schema();
     let operation = operation_named(py, operation)?;
-    with_storage(py, uri, &storage_options, |storage| {
-        create_table_for_write((uri, storage), operation, &columns, &options)
-    })
+    at_location(py, uri, &storage_options, |location| create_table_for_write(location, operation, &columns, &options))
 }
 
 /// Removes the columns of a table that a write has created and not written to.
 #[pyfunction]
 pub(crate) fn forget_schema(py: Python<'_>, uri: &str, storage_options: StorageArgument) -> PyResult<()> {
-    with_storage(py, uri, &storage_options, |storage| forget(uri, storage))
+    at_location(py, uri, &storage_options, forget)
 }
 
 /// The batches that a task of a stage hands on.
@@ -197,7 +195,7 @@ pub(crate) fn begin_task_insert<'py>(
     let columns = ArrowInput::from_python(columns)?.schema();
     let operation = operation_named(py, operation)?;
     let (state, warnings) =
-        with_storage(py, uri, &storage_options, |storage| begin_insert((uri, storage), operation, &columns, &options))?;
+        at_location(py, uri, &storage_options, |location| begin_insert(location, operation, &columns, &options))?;
     Ok((PyBytes::new(py, &state), warnings))
 }
 

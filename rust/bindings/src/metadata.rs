@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use mortice::maintenance::{self, BuiltMetadata, MetadataRequest};
+use mortice::writable_table::TableLocation;
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, with_storage};
+use crate::arguments::{StorageArgument, at_location};
 
 /// What was done with a metadata table, or would be: its partitions afterwards, those that were built and deleted, the
 /// data files of the table, deleted files with their bytes.
@@ -36,7 +37,7 @@ pub(crate) fn build_metadata(
     dry_run: bool,
 ) -> PyResult<MetadataResult> {
     let request = MetadataRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
-    with_storage(py, uri, &storage_options, |storage| changed(uri, storage, &request, &options, dry_run))
+    at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))
 }
 
 /// Deletes the metadata table of a table, or says what would be deleted.
@@ -50,19 +51,18 @@ pub(crate) fn delete_metadata(
     dry_run: bool,
 ) -> PyResult<MetadataResult> {
     let request = MetadataRequest { added: Vec::new(), dropped: Vec::new(), rebuilds: false, deletes: true };
-    with_storage(py, uri, &storage_options, |storage| changed(uri, storage, &request, &options, dry_run))
+    at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))
 }
 
 fn changed(
-    uri: &str,
-    storage: &StorageArgument,
+    location: &TableLocation,
     request: &MetadataRequest,
     options: &BTreeMap<String, String>,
     dry_run: bool,
 ) -> mortice::Result<MetadataResult> {
     let built = match dry_run {
-        true => maintenance::planned_metadata(uri, storage, request, options)?,
-        false => maintenance::build_metadata(uri, storage, request, options)?,
+        true => maintenance::planned_metadata(location, request, options)?,
+        false => maintenance::build_metadata(location, request, options)?,
     };
     let BuiltMetadata { partitions, added, dropped, files, bytes, deleted, warnings } = built;
     Ok(MetadataResult { partitions, added, dropped, files, bytes, deleted, warnings })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mortice::maintenance::{self, CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant};
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, with_storage};
+use crate::arguments::{StorageArgument, at_location};
 
 /// An instant that was rolled back, or would be. Files have their bytes.
 #[pyclass(frozen, get_all, module = "mortice._mortice")]
@@ -47,8 +47,8 @@ pub(crate) fn rollback(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<RollbackResult> {
-    with_storage(py, uri, &storage_options, |storage| {
-        maintenance::rollback(uri, storage, instant, &options, dry_run).map(undone)
+    at_location(py, uri, &storage_options, |location| {
+        maintenance::rollback(location, instant, &options, dry_run).map(undone)
     })
 }
 
@@ -66,9 +66,9 @@ pub(crate) fn create_savepoint(
     comment: String,
     dry_run: bool,
 ) -> PyResult<SavepointResult> {
-    with_storage(py, uri, &storage_options, |storage| {
+    at_location(py, uri, &storage_options, |location| {
         let note = SavepointNote { user, comment };
-        maintenance::create_savepoint(uri, storage, instant, &note, (&options, dry_run)).map(savepoint_of)
+        maintenance::create_savepoint(location, instant, &note, (&options, dry_run)).map(savepoint_of)
     })
 }
 
@@ -82,8 +82,8 @@ pub(crate) fn delete_savepoint(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<SavepointResult> {
-    with_storage(py, uri, &storage_options, |storage| {
-        maintenance::delete_savepoint(uri, storage, instant, &options, dry_run).map(savepoint_of)
+    at_location(py, uri, &storage_options, |location| {
+        maintenance::delete_savepoint(location, instant, &options, dry_run).map(savepoint_of)
     })
 }
 
@@ -97,9 +97,9 @@ pub(crate) fn restore(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<RestoreResult> {
-    with_storage(py, uri, &storage_options, |storage| {
+    at_location(py, uri, &storage_options, |location| {
         let RestoredTable { instant, restore, undone: all } =
-            maintenance::restore(uri, storage, instant, &options, dry_run)?;
+            maintenance::restore(location, instant, &options, dry_run)?;
         Ok(RestoreResult {
             instant: instant.to_string(),
             restore_instant: restore.map(|time| time.to_string()),

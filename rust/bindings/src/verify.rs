@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mortice::maintenance::{self, VerifyOptions, VerifyReport};
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, with_storage};
+use crate::arguments::{StorageArgument, at_location};
 
 /// One thing that is wrong with a table.
 #[pyclass(frozen, get_all, module = "mortice._mortice")]
@@ -47,9 +47,9 @@ pub(crate) fn verify(
     keys: bool,
     global_keys: bool,
 ) -> PyResult<VerifyResult> {
-    with_storage(py, uri, &storage_options, |storage| {
+    at_location(py, uri, &storage_options, |location| {
         let options = VerifyOptions { contents, keys, global_keys };
-        let VerifyReport { findings: found, pending, files, bytes, rows } = maintenance::verify(uri, storage, options)?;
+        let VerifyReport { findings: found, pending, files, bytes, rows } = maintenance::verify(location, options)?;
         Ok(VerifyResult { findings: findings(found), pending, files, bytes, rows })
     })
 }
@@ -63,8 +63,8 @@ pub(crate) fn repair(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<RepairResult> {
-    with_storage(py, uri, &storage_options, |storage| {
-        let maintenance::RepairResult { repaired, left } = maintenance::repair(uri, storage, &options, dry_run)?;
+    at_location(py, uri, &storage_options, |location| {
+        let maintenance::RepairResult { repaired, left } = maintenance::repair(location, &options, dry_run)?;
         Ok(RepairResult { repaired: findings(repaired), left: findings(left) })
     })
 }

@@ -9,7 +9,7 @@ use mortice::transaction::WriteResult;
 use mortice::write::WriteStatus;
 use pyo3::prelude::*;
 
-use crate::arguments::{FilterArgument, StorageArgument, filter, with_storage};
+use crate::arguments::{FilterArgument, StorageArgument, at_location, filter};
 use crate::arrow_in::ArrowInput;
 use crate::errors::raised;
 use crate::validator::validator as validator_of;
@@ -67,12 +67,12 @@ pub(crate) fn write(
     let validator = validator_of(validator);
     let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
     let operation = WriteOperation::from_option(operation).ok_or_else(|| raised(py, &unknown()))?;
-    with_storage(py, uri, &storage_options, |storage| {
+    at_location(py, uri, &storage_options, |location| {
         let schema = rows.schema();
         let input = WriteInput { schema, batches: &mut rows, is_in_memory, options: &options, validator };
         let result = match operation {
-            WriteOperation::BulkInsert => client::bulk_insert(uri, storage, input),
-            _ => client::write(uri, storage, operation, input),
+            WriteOperation::BulkInsert => client::bulk_insert(location, input),
+            _ => client::write(location, operation, input),
         };
         result.map(commit_of_write)
     })
@@ -96,8 +96,8 @@ pub(crate) fn delete_partitions(
     validator: Option<Py<PyAny>>,
 ) -> PyResult<WrittenCommit> {
     let validator = validator_of(validator);
-    with_storage(py, uri, &storage_options, |storage| {
-        client::delete_partitions(uri, storage, &partitions, &options, validator).map(commit_of_write)
+    at_location(py, uri, &storage_options, |location| {
+        client::delete_partitions(location, &partitions, &options, validator).map(commit_of_write)
     })
 }
 
@@ -114,8 +114,8 @@ pub(crate) fn delete_where(
 ) -> PyResult<WrittenCommit> {
     let filter = filter(py, filters)?;
     let validator = validator_of(validator);
-    with_storage(py, uri, &storage_options, |storage| {
-        client::delete_where(uri, storage, &filter, &options, validator).map(commit_of_write)
+    at_location(py, uri, &storage_options, |location| {
+        client::delete_where(location, &filter, &options, validator).map(commit_of_write)
     })
 }
 

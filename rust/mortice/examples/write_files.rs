@@ -28,6 +28,7 @@ use mortice::names::{BaseFileName, meta_columns};
 use mortice::storage::{FileSource, FileStore, LocalStorage, PutOutcome, StorageOptions, open_file_store};
 use mortice::timeline::metadata::{HoodieCommitMetadata, OrderedMap, TimelineMetadata};
 use mortice::transaction::{CommitExtra, Transaction};
+use mortice::writable_table::{TableLocation, WritableTable};
 use mortice::write::{
     AppendHandle, AppendOptions, BaseFileOptions, BaseFileTarget, BaseFileWriter, CreateHandle, CreateTarget,
     LogNaming, LogRows, LogTarget, Markers, MetaColumns, WriteStatus, WriteToken,
@@ -163,8 +164,9 @@ fn transact(table: &str) -> Outcome<()> {
     let mut commit: Commit = serde_json::from_reader(std::io::stdin())?;
     let own = Schema::parse(&commit.schema.to_string())?;
     let schema = own.with_leading_nullable_strings(&meta_columns::ALL)?;
-    let storage = StorageOptions::new();
-    let mut transaction = Transaction::begin(table, &storage, &commit.options, WriteOperation::Upsert)?;
+    let location = TableLocation::new(table, &StorageOptions::new());
+    let target = Arc::new(WritableTable::open(&location, &commit.options, "upsert")?);
+    let mut transaction = Transaction::begin(&target, WriteOperation::Upsert)?;
     commit.instant = transaction.instant().clone();
     transaction.inflight(&HoodieCommitMetadata::default())?;
     let store = Arc::clone(transaction.store());

@@ -8,10 +8,9 @@ use crate::commit::check_writable;
 use crate::commit::{NewTable, WriteOperation, create_table, update_properties};
 use crate::index::IndexOptions;
 use crate::rows::{check_new_columns, without_meta_columns};
+use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_merge::config::{PropertiesFile, ReadOptions, TableConfig, WriteOptions};
-use mortice_storage::{StorageOptions, open_file_store};
-use mortice_table::plan::OpenTable;
 
 /// The property with the schema of a table without commits. Hudi's `DataFrame` writes do not set it.
 const CREATE_SCHEMA: &str = "hoodie.table.create.schema";
@@ -23,7 +22,7 @@ const CREATE_SCHEMA: &str = "hoodie.table.create.schema";
 /// `InvalidArgument` and `Unsupported` for options that describe no table, and for columns and options that the write refuses; those of
 /// the storage.
 pub fn create_table_for_write(
-    (uri, storage): (&str, &StorageOptions),
+    location: &TableLocation,
     operation: WriteOperation,
     columns: &Schema,
     options: &BTreeMap<String, String>,
@@ -35,7 +34,7 @@ pub fn create_table_for_write(
     check_writable(&config)?;
     let options = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &config)?;
     IndexOptions::from_options(&config, options.values())?;
-    match create_table(open_file_store(uri, storage)?.as_ref(), &table, &columns) {
+    match create_table(location.open_store()?.as_ref(), &table, &columns) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         created => created.map(|()| true),
     }
@@ -46,8 +45,8 @@ pub fn create_table_for_write(
 ///
 /// # Errors
 /// As for opening the table, and those of the storage.
-pub fn forget_schema(uri: &str, storage: &StorageOptions) -> Result<()> {
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+pub fn forget_schema(location: &TableLocation) -> Result<()> {
+    let table = location.open_table(ReadOptions::default())?;
     if table.timeline.completed_writes().next().is_some() {
         return Ok(());
     }
@@ -55,7 +54,7 @@ pub fn forget_schema(uri: &str, storage: &StorageOptions) -> Result<()> {
         properties.remove(CREATE_SCHEMA);
         Ok(())
     };
-    update_properties(open_file_store(uri, storage)?.as_ref(), forget).map(drop)
+    update_properties(location.open_store()?.as_ref(), forget).map(drop)
 }
 
 #[cfg(test)]
@@ -63,6 +62,7 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_schema::{DataType, Field, TimeUnit};
+    use mortice_storage::StorageOptions;
 
     use super::*;
 
@@ -70,7 +70,7 @@ mod tests {
         let options = [("hoodie.table.name", "t"), ("hoodie.datasource.write.recordkey.field", "id")];
         let options = options.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         create_table_for_write(
-            (folder, &StorageOptions::default()),
+            &TableLocation::new(folder, &StorageOptions::default()),
             WriteOperation::Upsert,
             &Schema::new(columns),
             &options,
@@ -98,14 +98,15 @@ mod tests {
     #[test]
     fn a_table_that_was_not_written_to_forgets_its_columns() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, storage) = (folder.path().to_str().unwrap(), StorageOptions::default());
+        let path = folder.path().to_str().unwrap();
+        let location = TableLocation::new(path, &StorageOptions::default());
         let columns = || vec![column("id", DataType::Utf8), column("a", DataType::Int32)];
         assert!(create(path, columns()).unwrap());
         assert!(!create(path, columns()).unwrap());
-        let schema = || OpenTable::open(path, &storage, ReadOptions::default()).unwrap().config.create_schema.clone();
+        let schema = || location.open_table(ReadOptions::default()).unwrap().config.create_schema.clone();
         assert!(schema().is_some());
-        forget_schema(path, &storage).unwrap();
+        forget_schema(&location).unwrap();
         assert_eq!(schema(), None);
-        forget_schema(path, &storage).unwrap();
+        forget_schema(&location).unwrap();
     }
 }

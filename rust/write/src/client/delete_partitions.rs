@@ -4,26 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::replaced_groups::{ReplacedGroups, replaced_by_delete};
-use super::write::user_metadata;
-use crate::commit::check_writable;
+use super::write::{opened, user_metadata};
 use crate::commit::{CommitValidator, WriteOperation};
 use crate::maintenance::run_inline_services;
 use crate::rows::RefusedRows;
 use crate::rows::WriteSchema;
-use crate::transaction::ServiceTarget;
-use crate::transaction::WriteResult;
-use crate::transaction::{CommitExtra, Transaction};
+use crate::transaction::{CommitExtra, Transaction, WriteResult};
+use crate::writable_table::TableLocation;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{ReadOptions, WriteOptions};
-use mortice_storage::StorageOptions;
-use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
 
 /// Deletes partitions of a table.
 ///
 /// Args:
-///     uri: The table's base path.
-///     storage: Options of its storage.
+///     location: Where the table is.
 ///     partitions: Partition paths. `*` stands for any text, also for several folders; a path that the table does not have is left out.
 ///     options: Options of the write, by Hudi's names.
 ///     validator: Checks the table before the write is completed.
@@ -32,17 +26,15 @@ use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
 /// `InvalidArgument` for a table without partitions; `Unsupported` if a table service of such a partition is pending; as for
 /// [`Transaction::begin`] and [`Transaction::commit`].
 pub fn delete_partitions(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     partitions: &[String],
     options: &BTreeMap<String, String>,
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
-    if table.config.partition_fields.is_empty() {
+    let target = Arc::new(opened(location, options, WriteOperation::DeletePartition)?.with_validator(validator));
+    if target.latest().config.partition_fields.is_empty() {
         let message = "the table has no partitions; insert_overwrite_table without rows deletes all of its rows";
-        return Err(Error::invalid_argument(message).in_file(uri));
+        return Err(Error::invalid_argument(message).in_file(location.uri()));
     }
     let is_path = |path: &&String| path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     if let Some(path) = partitions.iter().find(|path| !is_path(path)) {
@@ -50,9 +42,7 @@ pub fn delete_partitions(
             "{path:?} is not a partition path, such as 2024/01 or day=1; * stands for all partitions"
         )));
     }
-    let parsed = WriteOptions::parse(options, "delete_partition", &table.config)?;
-    let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::DeletePartition)?;
-    transaction.set_validator(validator);
+    let mut transaction = Transaction::begin(&target, WriteOperation::DeletePartition)?;
     let (found, missing) = match begun(&mut transaction, partitions) {
         Ok(done) => done,
         Err(error) => {
@@ -63,10 +53,9 @@ pub fn delete_partitions(
     let schema = found.schema;
     let extra = CommitExtra { schema, user_metadata: user_metadata(options), replaced: found.replaced };
     let committed = transaction.commit(Vec::new(), &extra)?;
-    let target = ServiceTarget { uri, storage, options: parsed.values() };
-    let failed = run_inline_services(target, &table.config, &committed.instant)?;
+    let failed = run_inline_services(&target, &committed.instant)?;
     let missing = missing.into_iter().map(|path| format!("the table has no partition {path:?}"));
-    let warnings = parsed.warnings().iter().cloned().chain(missing).chain(failed).collect();
+    let warnings = target.warnings().iter().cloned().chain(missing).chain(failed).collect();
     Ok(WriteResult { committed, refused: RefusedRows::default(), warnings })
 }
 

@@ -6,19 +6,15 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::write::{Written, committed, plan, written};
-use crate::commit::check_writable;
+use super::write::{Written, committed, opened, plan, written};
 use crate::commit::{CommitValidator, WriteOperation};
 use crate::rows::{read_input, row_memory};
-use crate::transaction::ServiceTarget;
-use crate::transaction::Transaction;
-use crate::transaction::WriteResult;
+use crate::transaction::{Transaction, WriteResult};
+use crate::writable_table::TableLocation;
 use mortice_base::error::Result;
 use mortice_base::names::meta_columns;
 use mortice_formats::filter::Filter;
-use mortice_merge::config::{ReadOptions, WriteOptions};
 use mortice_merge::keys::FieldPath;
-use mortice_storage::StorageOptions;
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 
 /// Deletes the rows of a snapshot that a filter selects.
@@ -26,22 +22,18 @@ use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 /// # Errors
 /// `InvalidArgument` for filters that do not fit the table; as for [`super::write`].
 pub fn delete_where(
-    uri: &str,
-    storage: &StorageOptions,
+    location: &TableLocation,
     filter: &Filter,
     options: &BTreeMap<String, String>,
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
-    let parsed = WriteOptions::parse(options, "delete", &table.config)?;
+    let target = Arc::new(opened(location, options, WriteOperation::Delete)?.with_validator(validator));
+    let table = target.latest();
     // A filter that does not fit is refused before there is an instant.
     table.snapshot(&query(&table, filter), None, SnapshotRows::Merged)?;
-    let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::Delete)?;
-    transaction.set_validator(validator);
-    let deleted = delete(&mut transaction, filter, parsed.values());
-    let target = ServiceTarget { uri, storage, options: parsed.values() };
-    committed((transaction, target), deleted, options, parsed.warnings().to_vec())
+    let mut transaction = Transaction::begin(&target, WriteOperation::Delete)?;
+    let deleted = delete(&mut transaction, filter, target.options());
+    committed(transaction, deleted, options, Vec::new())
 }
 
 fn delete(transaction: &mut Transaction, filter: &Filter, options: &BTreeMap<String, String>) -> Result<Written> {

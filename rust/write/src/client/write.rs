@@ -25,16 +25,14 @@ use crate::rows::partial_schema;
 use crate::rows::{DuplicatePolicy, effective_operation};
 use crate::rows::{Preparation, Prepared, sorted, taken};
 use crate::rows::{WriteInput, read_input, row_memory};
-use crate::transaction::ServiceTarget;
-use crate::transaction::WriteResult;
-use crate::transaction::{CommitExtra, Transaction};
+use crate::transaction::{CommitExtra, Transaction, WriteResult};
+use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::{WriteStatus, WriteToken};
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{ReadOptions, WriteOptions, is_commit_metadata};
+use mortice_merge::config::{ReadOptions, is_commit_metadata};
 use mortice_merge::spill::RowBatches;
-use mortice_storage::StorageOptions;
 use mortice_table::plan::OpenTable;
 
 /// What is known of a write before it begins.
@@ -61,13 +59,23 @@ pub(super) struct Written {
 /// # Errors
 /// `InvalidArgument` and `Unsupported` for rows and options that cannot be written, before anything is; as for
 /// [`Transaction::begin`] and [`Transaction::commit`]. The table is unchanged then, unless the message says otherwise.
-pub fn write(
-    uri: &str,
-    storage: &StorageOptions,
+pub fn write(location: &TableLocation, operation: WriteOperation, input: WriteInput<'_>) -> Result<WriteResult> {
+    let target = opened(location, input.options, operation)?;
+    write_rows(target, operation, input, None)
+}
+
+/// Opens a table that rows are written to, and checks the options.
+///
+/// # Errors
+/// As for [`WritableTable::open`] and [`check_writable`].
+pub(super) fn opened(
+    location: &TableLocation,
+    options: &BTreeMap<String, String>,
     operation: WriteOperation,
-    input: WriteInput<'_>,
-) -> Result<WriteResult> {
-    write_rows(&OpenTable::open(uri, storage, ReadOptions::default())?, operation, input, None)
+) -> Result<WritableTable> {
+    let table = location.open_table(ReadOptions::default())?;
+    check_writable(&table.config).map_err(|error| error.in_file(location.uri()))?;
+    WritableTable::of_table(location, table, options, &operation.name().to_ascii_lowercase())
 }
 
 /// As [`write`], to a table that is open. `source` says what the rows were made from, if they were merged with stored
@@ -76,41 +84,38 @@ pub fn write(
 /// # Errors
 /// As for [`write`]; `WriteConflict` if the table is another one than the rows were merged with.
 pub(super) fn write_rows(
-    table: &OpenTable,
+    target: WritableTable,
     operation: WriteOperation,
     input: WriteInput<'_>,
     source: Option<&MergeSource>,
 ) -> Result<WriteResult> {
-    let OpenTable { uri, storage_options: storage, .. } = table;
-    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
     let WriteInput { schema, batches, is_in_memory, options: given, validator } = input;
-    let options = WriteOptions::parse(given, &operation.name().to_ascii_lowercase(), &table.config)?;
-    let (operation, changed) = effective_operation(operation, options.values())?;
+    let target = Arc::new(target.with_validator(validator));
+    let table = target.latest();
+    let options = target.options();
+    let (operation, changed) = effective_operation(operation, options)?;
     // What cannot be written is refused before there is an instant; columns, before rows are read.
-    schema_of(table, operation, &schema, options.values())?;
-    let input = read_input(&schema, batches, is_in_memory, row_memory(options.values())?)?;
+    schema_of(&table, operation, &schema, options)?;
+    let input = read_input(&schema, batches, is_in_memory, row_memory(options)?)?;
     let columns = schema.as_ref();
-    let early = plan(table, operation, (columns, &input), options.values(), &"0".parse()?)?;
-    let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
-    transaction.set_validator(validator);
+    let early = plan(&table, operation, (columns, &input), options, &"0".parse()?)?;
+    let mut transaction = Transaction::begin(&target, operation)?;
     let unchanged = source.map_or(Ok(()), |source| source.check_unchanged(transaction.table()));
-    let planned = unchanged.and_then(|()| planned(early, table, &transaction, (columns, &input), options.values()));
+    let planned = unchanged.and_then(|()| planned(early, &table, &transaction, (columns, &input), options));
     let updated = source.map(|source| source.updated().to_vec()).unwrap_or_default();
     let planned = planned.map(|plan| Plan { updated, ..plan });
     // The plan has the rows: columns that were converted are not needed as they were given.
     drop(input);
-    let written = planned.and_then(|plan| written(&mut transaction, plan, options.values()));
-    let warnings = options.warnings().iter().cloned().chain(changed).collect();
-    let target = ServiceTarget { uri, storage, options: options.values() };
-    committed((transaction, target), written, given, warnings)
+    let written = planned.and_then(|plan| written(&mut transaction, plan, options));
+    committed(transaction, written, given, changed.into_iter().collect())
 }
 
-/// Commits what was written, or gives the write up; then runs table services.
+/// Commits what was written, or gives the write up; then runs table services. `warnings` are those besides those of the options.
 ///
 /// # Errors
 /// That of the write; as for [`Transaction::commit`] and [`run_inline_services`].
 pub(super) fn committed(
-    (transaction, target): (Transaction, ServiceTarget<'_>),
+    transaction: Transaction,
     written: Result<Written>,
     options: &BTreeMap<String, String>,
     warnings: Vec<String>,
@@ -124,10 +129,10 @@ pub(super) fn committed(
     };
     let extra =
         CommitExtra { schema: schema.columns.json().to_owned(), user_metadata: user_metadata(options), replaced };
-    let table = Arc::clone(transaction.table());
+    let target = Arc::clone(transaction.target());
     let committed = transaction.commit(statuses, &extra)?;
-    let failed = run_inline_services(target, &table.config, &committed.instant)?;
-    let warnings = warnings.into_iter().chain(failed).collect();
+    let failed = run_inline_services(&target, &committed.instant)?;
+    let warnings = target.warnings().iter().cloned().chain(warnings).chain(failed).collect();
     Ok(WriteResult { committed, refused, warnings })
 }
 

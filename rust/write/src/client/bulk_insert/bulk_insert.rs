@@ -12,9 +12,8 @@ use super::keyed_rows::{KeyedRows, outputs_of};
 use super::partition_writers::{BulkTarget, PartitionWriters};
 use super::pipeline::{Feeder, Items, run};
 use super::sorter::Sorter;
-use crate::client::write::{Written, committed, refuse_failed_rows, write};
+use crate::client::write::{Written, committed, opened, refuse_failed_rows, write_rows};
 use crate::commit::WriteOperation;
-use crate::commit::check_writable;
 use crate::index::{IndexOptions, check_layout};
 use crate::rows::DeleteMarks;
 use crate::rows::DuplicatePolicy;
@@ -26,15 +25,14 @@ use crate::rows::WriteInput;
 use crate::rows::check_inserts;
 use crate::rows::{OUTPUT, WriteSchema};
 use crate::rows::{ReadRows, ignores_failed};
-use crate::transaction::ServiceTarget;
-use crate::transaction::Transaction;
-use crate::transaction::WriteResult;
+use crate::transaction::{Transaction, WriteResult};
+use crate::writable_table::TableLocation;
 use crate::write::WriteToken;
 use crate::write::{BaseFileOptions, WriteStatus};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{ReadOptions, WriteOptions, option_values};
+use mortice_merge::config::option_values;
 use mortice_merge::keys::RowKeys;
-use mortice_storage::{StorageOptions, check_cancelled};
+use mortice_storage::check_cancelled;
 use mortice_table::plan::OpenTable;
 
 /// Rows that are passed to a thread at a time. Seven chunks are in memory with two threads.
@@ -50,13 +48,12 @@ const ROWS_OF_THREAD: u64 = 1 << 19;
 ///
 /// # Errors
 /// As for [`write`]; rows that are read later are refused after earlier ones were written, and these are deleted then.
-pub fn bulk_insert(uri: &str, storage: &StorageOptions, input: WriteInput<'_>) -> Result<WriteResult> {
+pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<WriteResult> {
     let WriteInput { schema, batches, is_in_memory, options, validator } = input;
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
-    let parsed = WriteOptions::parse(options, "bulk_insert", &table.config)?;
-    let index = IndexOptions::from_options(&table.config, parsed.values())?;
-    let combines = option_values::boolean(parsed.values(), "hoodie.combine.before.insert", false)?;
+    let target = opened(location, options, WriteOperation::BulkInsert)?;
+    let (table, values) = (target.latest(), target.options());
+    let index = IndexOptions::from_options(&table.config, values)?;
+    let combines = option_values::boolean(values, "hoodie.combine.before.insert", false)?;
     let has_outputs = schema.field_with_name(OUTPUT).is_ok();
     if has_outputs && (combines || index.bucket.is_some()) {
         let what = if combines { "hoodie.combine.before.insert" } else { "a bucket index" };
@@ -64,15 +61,14 @@ pub fn bulk_insert(uri: &str, storage: &StorageOptions, input: WriteInput<'_>) -
     }
     if combines || index.bucket.is_some() {
         let input = WriteInput { schema, batches, is_in_memory, options, validator };
-        return write(uri, storage, WriteOperation::BulkInsert, input);
+        return write_rows(target, WriteOperation::BulkInsert, input, None);
     }
     // What cannot be written is refused before there is an instant, as far as that is known without rows.
-    BulkOptions::new(&table, &schema, parsed.values())?;
-    let mut transaction = Transaction::begin(uri, storage, parsed.values(), WriteOperation::BulkInsert)?;
-    transaction.set_validator(validator);
-    let written = insert(&mut transaction, &index, &schema, batches, parsed.values());
-    let target = ServiceTarget { uri, storage, options: parsed.values() };
-    committed((transaction, target), written, options, parsed.warnings().to_vec())
+    BulkOptions::new(&table, &schema, values)?;
+    let target = Arc::new(target.with_validator(validator));
+    let mut transaction = Transaction::begin(&target, WriteOperation::BulkInsert)?;
+    let written = insert(&mut transaction, &index, &schema, batches, target.options());
+    committed(transaction, written, options, Vec::new())
 }
 
 /// What is known of a bulk insert without its rows.

@@ -1,6 +1,7 @@
 //! The driver's part of compactions whose slices are merged in other processes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::assigned::keeps_blooms;
 use super::driver::mark_of;
@@ -8,22 +9,15 @@ use super::packing::{bin_count, bins_of};
 use super::reports::ReadReport;
 use super::specs::{CompactSpec, LogCompactSpec, StageSpec};
 use super::state::WriteState;
-use crate::commit::WriteOperation;
-use crate::commit::check_writable;
-use crate::maintenance::compaction::{
-    log_slices_of, pending_log_compactions, schedule, schedule_log_compaction, slices_of,
-};
+use crate::maintenance::compaction::{Compaction, log_slices_of, opened, pending, schedule, slices_of};
 use crate::rows::WriteSchema;
-use crate::services::TableCompactions;
-use crate::transaction::ServiceTarget;
-use crate::transaction::{CommitExtra, Committed, Transaction};
+use crate::transaction::{CommitExtra, Committed, Transaction, begin_service};
+use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::{LogCompactHandle, WriteStatus};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{ReadOptions, TableType, WriteOptions};
-use mortice_storage::{StorageOptions, open_file_store};
 use mortice_table::file_group::FileSlice;
-use mortice_table::plan::{OpenTable, PinnedTable};
+use mortice_table::plan::PinnedTable;
 
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
 const COMMITS: u64 = 0;
@@ -48,10 +42,10 @@ impl CompactionTarget {
         }
     }
 
-    const fn operation(self) -> WriteOperation {
+    const fn kind(self) -> Compaction {
         match self {
-            Self::BaseFiles => WriteOperation::Compact,
-            Self::LogFiles => WriteOperation::LogCompact,
+            Self::BaseFiles => Compaction::IntoBaseFiles { commits: COMMITS },
+            Self::LogFiles => Compaction::IntoLogs,
         }
     }
 }
@@ -74,9 +68,7 @@ struct Running {
 
 /// Compactions of a table, one after the other.
 pub struct DistributedCompaction {
-    uri: String,
-    storage: StorageOptions,
-    options: WriteOptions,
+    target: Arc<WritableTable>,
     into: CompactionTarget,
     parallelism: u32,
     waiting: Vec<RequestedTime>,
@@ -89,28 +81,22 @@ impl DistributedCompaction {
     /// # Errors
     /// As for [`crate::client::compact`] and [`crate::client::log_compact`].
     pub fn open(
-        (uri, storage): (&str, &StorageOptions),
+        location: &TableLocation,
         options: &BTreeMap<String, String>,
         into: CompactionTarget,
         parallelism: u32,
     ) -> Result<Self> {
-        let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-        check_writable(&table.config).map_err(|error| error.in_file(uri))?;
-        if table.config.table_type != TableType::MergeOnRead {
-            return Err(Error::invalid_argument("a copy-on-write table has no logs to compact").in_file(uri));
-        }
+        let target = opened(location, options, into.service())?;
         if into == CompactionTarget::LogFiles {
-            LogCompactHandle::check(&table).map_err(|error| error.in_file(uri))?;
+            LogCompactHandle::check(&target.latest()).map_err(|error| error.in_file(location.uri()))?;
         }
-        let options = WriteOptions::parse(options, into.service(), &table.config)?;
-        let (uri, storage) = (uri.to_owned(), storage.clone());
-        Ok(Self { uri, storage, options, into, parallelism, waiting: Vec::new(), running: None })
+        Ok(Self { target, into, parallelism, waiting: Vec::new(), running: None })
     }
 
     /// Sentences on options that have no effect.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
-        self.options.warnings()
+        self.target.warnings()
     }
 
     /// Plans a compaction, if one is due, and returns its requested time.
@@ -118,24 +104,16 @@ impl DistributedCompaction {
     /// # Errors
     /// As for [`crate::client::compact`] and [`crate::client::log_compact`].
     pub fn schedule(&self) -> Result<Option<RequestedTime>> {
-        match self.into {
-            CompactionTarget::BaseFiles => schedule(self.target(), COMMITS),
-            CompactionTarget::LogFiles => schedule_log_compaction(self.target()),
-        }
+        schedule(&self.target, self.into.kind())
     }
 
     /// Looks for the compactions that are pending. Returns how many there are. Log compactions that a later compaction has overtaken
     /// are rolled back.
     ///
     /// # Errors
-    /// Those of reading the timeline; as for [`ServiceTarget::give_up`].
+    /// Those of reading the timeline; as for [`pending`].
     pub fn find_pending(&mut self) -> Result<usize> {
-        self.waiting = match self.into {
-            CompactionTarget::BaseFiles => {
-                TableCompactions::open(&open_file_store(&self.uri, &self.storage)?)?.pending()
-            }
-            CompactionTarget::LogFiles => pending_log_compactions(self.target())?,
-        };
+        self.waiting = pending(&self.target, self.into.kind())?;
         self.waiting.reverse();
         Ok(self.waiting.len())
     }
@@ -143,10 +121,12 @@ impl DistributedCompaction {
     /// Begins the next pending compaction that no other process executes; none after the last.
     ///
     /// # Errors
-    /// As for [`ServiceTarget::begin`], [`slices_of`] and [`log_slices_of`]; the compaction stays pending.
+    /// As for [`begin_service`], [`slices_of`] and [`log_slices_of`]; the compaction stays pending.
     pub fn begin_next(&mut self) -> Result<Option<CompactStep>> {
         while let Some(instant) = self.waiting.pop() {
-            let Some(transaction) = self.target().begin(self.into.operation(), &instant)? else { continue };
+            let Some(transaction) = begin_service(&self.target, self.into.kind().operation(), &instant)? else {
+                continue;
+            };
             match self.step_of(&transaction) {
                 Ok((step, slices, schema)) => {
                     self.running = Some(Running { transaction, slices, schema });
@@ -183,8 +163,8 @@ impl DistributedCompaction {
         let number = u32::try_from(tasks).map_err(|_| Error::internal("4 billion tasks"))?;
         let state = WriteState {
             table: PinnedTable::new(table),
-            operation: self.into.operation(),
-            options: self.options.values().clone(),
+            operation: self.into.kind().operation(),
+            options: self.target.options().clone(),
             instant: Some(transaction.instant().clone()),
             schema: schema.clone(),
             updated: Vec::new(),
@@ -233,10 +213,6 @@ impl DistributedCompaction {
     pub fn abort(&mut self, reason: &Error) -> Result<()> {
         self.waiting.clear();
         self.running.take().map_or(Ok(()), |running| running.transaction.abort(reason))
-    }
-
-    fn target(&self) -> ServiceTarget<'_> {
-        ServiceTarget { uri: &self.uri, storage: &self.storage, options: self.options.values() }
     }
 }
 

@@ -16,8 +16,7 @@ use super::state::WriteState;
 use crate::client::merge_into::MergePlan;
 use crate::client::read_state::MergeSource;
 use crate::client::replaced_groups::replaced_by_write;
-use crate::client::write::{refuse_failed_rows, schema_of, user_metadata};
-use crate::commit::check_writable;
+use crate::client::write::{opened, refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::{CommitValidator, OpenMark, WriteOperation};
 use crate::index::{IndexOptions, LookUp, check_layout, checked_view, view_of_partitions};
 use crate::maintenance::run_inline_services;
@@ -27,13 +26,12 @@ use crate::rows::SortMode;
 use crate::rows::ignores_failed;
 use crate::rows::{DuplicatePolicy, effective_operation};
 use crate::rows::{OUTPUT, WriteSchema};
-use crate::transaction::ServiceTarget;
 use crate::transaction::{CommitExtra, Committed, Transaction};
+use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::config::{ReadOptions, TableConfig, WriteOptions};
+use mortice_merge::config::TableConfig;
 use mortice_merge::keys::RowKeyReader;
-use mortice_storage::StorageOptions;
 use mortice_table::plan::{OpenTable, PinnedTable, WriteView};
 use mortice_table::timeline::InstantState;
 
@@ -50,10 +48,8 @@ const KEY_FILE_BYTES: u64 = 512 << 20;
 ///
 /// Dropped before its end it stays pending; the next write rolls it back.
 pub struct DistributedWrite {
-    uri: String,
-    storage: StorageOptions,
+    target: Arc<WritableTable>,
     operation: WriteOperation,
-    options: WriteOptions,
     user_metadata: BTreeMap<String, String>,
     /// Tasks that run at once, as far as it is known.
     parallelism: u32,
@@ -95,8 +91,7 @@ impl DistributedWrite {
     /// Plans a write to a table.
     ///
     /// Args:
-    ///     uri: The table's base path.
-    ///     storage: Options of its storage.
+    ///     location: Where the table is.
     ///     operation: What the write does.
     ///     columns: The columns of the rows.
     ///     options: Options of the write, by Hudi's names.
@@ -105,26 +100,23 @@ impl DistributedWrite {
     /// # Errors
     /// `InvalidArgument` and `Unsupported` for columns and options that cannot be written, and for operations that run in one process.
     pub fn plan(
-        (uri, storage): (&str, &StorageOptions),
+        location: &TableLocation,
         operation: WriteOperation,
         columns: &Schema,
         options: &BTreeMap<String, String>,
         parallelism: u32,
     ) -> Result<Self> {
         check_operation(operation)?;
-        let table = Arc::new(OpenTable::open(uri, storage, ReadOptions::default())?);
-        check_writable(&table.config).map_err(|error| error.in_file(uri))?;
         let user_metadata = user_metadata(options);
-        let options = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &table.config)?;
-        check_options(operation, options.values())?;
-        let index = IndexOptions::from_options(&table.config, options.values())?;
+        let target = opened(location, options, operation)?;
+        let (table, options) = (target.latest(), target.options());
+        check_options(operation, options)?;
+        let index = IndexOptions::from_options(&table.config, options)?;
         check_outputs(columns, operation, &index)?;
-        let schema = schema_of(&table, operation, columns, options.values())?;
+        let schema = schema_of(&table, operation, columns, options)?;
         let write = Self {
-            uri: uri.to_owned(),
-            storage: storage.clone(),
+            target: Arc::new(target),
             operation,
-            options,
             user_metadata,
             parallelism: parallelism.max(1),
             given: columns.clone(),
@@ -163,7 +155,7 @@ impl DistributedWrite {
     /// Sentences on options that have no effect.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
-        self.options.warnings()
+        self.target.warnings()
     }
 
     /// The operation.
@@ -239,15 +231,14 @@ impl DistributedWrite {
                 return Err(error);
             }
         };
-        let mut transaction = self.transaction.take().ok_or_else(|| Error::internal("a write that has not begun"))?;
-        transaction.set_validator(validator);
+        let transaction = self.transaction.take().ok_or_else(|| Error::internal("a write that has not begun"))?;
+        let transaction = transaction.with_validator(validator);
         if let Err(error) = mark_of(&transaction).close() {
             transaction.abort(&error)?;
             return Err(error);
         }
         let committed = transaction.commit(statuses, &extra)?;
-        let target = ServiceTarget { uri: &self.uri, storage: &self.storage, options: self.options.values() };
-        run_inline_services(target, &self.table.config, &committed.instant)?;
+        run_inline_services(&self.target, &committed.instant)?;
         Ok(committed)
     }
 
@@ -266,13 +257,13 @@ impl DistributedWrite {
         Ok(CommitExtra {
             schema: self.schema.columns.json().to_owned(),
             user_metadata: self.user_metadata.clone(),
-            replaced: replaced_by_write(&self.table, self.operation, self.options.values(), partitions)?,
+            replaced: replaced_by_write(&self.table, self.operation, self.target.options(), partitions)?,
         })
     }
 
     /// Refuses columns that no key can be made of.
     fn check_keys(&self, columns: &Schema) -> Result<()> {
-        let (config, options) = (&self.table.config, self.options.values());
+        let (config, options) = (&self.table.config, self.target.options());
         match self.operation {
             WriteOperation::Delete => {
                 let rows = RecordBatch::new_empty(Arc::new(columns.clone()));
@@ -300,7 +291,7 @@ impl DistributedWrite {
         let source = RowSource {
             table: &self.table,
             schema: &self.schema,
-            options: self.options.values(),
+            options: self.target.options(),
             key_is_global: self.index.kind.is_global(),
         };
         Preparation { source, operation: self.operation }
@@ -310,7 +301,7 @@ impl DistributedWrite {
         WriteState {
             table,
             operation: self.operation,
-            options: self.options.values().clone(),
+            options: self.target.options().clone(),
             instant: self.transaction.as_ref().map(|transaction| transaction.instant().clone()),
             schema: self.schema.columns.json().to_owned(),
             updated: self.source.as_ref().map(|source| source.updated().to_vec()).unwrap_or_default(),
@@ -322,14 +313,14 @@ impl DistributedWrite {
         if self.transaction.is_some() {
             return Ok(());
         }
-        let transaction = Transaction::begin(&self.uri, &self.storage, self.options.values(), self.operation)?;
+        let transaction = Transaction::begin(&self.target, self.operation)?;
         let table = Arc::clone(transaction.table());
         self.transaction = Some(transaction);
-        let schema = schema_of(&table, self.operation, &self.given, self.options.values())?;
+        let schema = schema_of(&table, self.operation, &self.given, self.target.options())?;
         if schema != self.schema || !is_same_table(&table.config, &self.table.config) {
             let message =
                 "another writer has changed the table's columns or properties while rows were prepared; write again";
-            return Err(Error::new(ErrorKind::WriteConflict, message).in_file(&self.uri));
+            return Err(Error::new(ErrorKind::WriteConflict, message).in_file(self.target.uri()));
         }
         self.source.as_ref().map_or(Ok(()), |source| source.check_unchanged(&table))?;
         self.table = table;
@@ -487,7 +478,7 @@ impl DistributedWrite {
                 "the index has keys in {} file groups that are not live: it is damaged; build the metadata table again (mortice metadata build --rebuild, Table.build_metadata(rebuild=True))",
                 wanted.len() - slices.len()
             ))
-            .in_file(&self.uri));
+            .in_file(self.target.uri()));
         }
         let mut sent = RowSum::default();
         tagged.iter().for_each(|report| sent.add(report.sent));
@@ -504,7 +495,7 @@ impl DistributedWrite {
     /// Assigns placed rows to tasks, and announces what they are about to do.
     fn assign(&mut self, placed: &[PlacedReport], taken: RowSum, view: &WriteView) -> Result<NextStep> {
         check_complete(placed.iter().map(|report| report.taken), taken)?;
-        let options = self.options.values();
+        let options = self.target.options();
         let assigned =
             assign_reports((&self.table, &self.index), self.operation, (options, self.parallelism), view, placed)?;
         let transaction = self.transaction.as_mut().ok_or_else(|| Error::internal("a write that has not begun"))?;

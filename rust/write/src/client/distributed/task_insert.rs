@@ -12,18 +12,16 @@ use super::reports::ReadReport;
 use super::specs::{InsertSpec, StageSpec};
 use super::state::WriteState;
 use crate::client::replaced_groups::replaced_by_write;
-use crate::client::write::{refuse_failed_rows, schema_of, user_metadata};
+use crate::client::write::{opened, refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::WriteOperation;
-use crate::commit::check_writable;
 use crate::index::{IndexOptions, check_layout};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
 use crate::transaction::{CommitExtra, Committed, Transaction};
+use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::config::{ReadOptions, WriteOptions};
 use mortice_merge::keys::RowKeyReader;
-use mortice_storage::StorageOptions;
 use mortice_table::plan::{OpenTable, PinnedTable};
 
 /// Begins a write. Returns its state, for the tasks and for the process that ends it, and sentences on options that have no effect.
@@ -32,21 +30,21 @@ use mortice_table::plan::{OpenTable, PinnedTable};
 /// `InvalidArgument` and `Unsupported` for columns, options and operations that such a write does not have; those of
 /// [`Transaction::begin`]. There is no instant then, or it was rolled back.
 pub fn begin_task_insert(
-    (uri, storage): (&str, &StorageOptions),
+    location: &TableLocation,
     operation: WriteOperation,
     columns: &Schema,
     options: &BTreeMap<String, String>,
 ) -> Result<(Vec<u8>, Vec<String>)> {
     check_operation(operation)?;
-    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
-    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
-    let parsed = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &table.config)?;
-    let insert = TaskInsert { operation, columns, options: parsed.values(), user_metadata: user_metadata(options) };
+    let target = Arc::new(opened(location, options, operation)?);
+    Transaction::check_resumable(&target)?;
+    let user_metadata = user_metadata(options);
+    let insert = TaskInsert { operation, columns, options: target.options(), user_metadata };
     // What cannot be written is refused before there is an instant.
-    insert.check(&table)?;
-    let mut transaction = Transaction::begin(uri, storage, parsed.values(), operation)?;
+    insert.check(&target.latest())?;
+    let mut transaction = Transaction::begin(&target, operation)?;
     match insert.state(&mut transaction) {
-        Ok(state) => Ok((state, parsed.warnings().to_vec())),
+        Ok(state) => Ok((state, target.warnings().to_vec())),
         Err(error) => {
             transaction.abort(&error)?;
             Err(error)
@@ -102,7 +100,10 @@ fn resumed(state: &[u8]) -> Result<(Transaction, WriteState, InsertSpec)> {
     };
     let table = Arc::new(write.table.open()?);
     let instant = write.instant.clone().ok_or_else(|| Error::internal("a write that has not begun"))?;
-    let transaction = Transaction::resume(table, &write.options, write.operation, instant)?;
+    let location = TableLocation::new(&table.uri, &table.storage_options);
+    let name = write.operation.name().to_ascii_lowercase();
+    let target = Arc::new(WritableTable::of_table(&location, Arc::clone(&table), &write.options, &name)?);
+    let transaction = Transaction::resume(&target, table, write.operation, instant)?;
     Ok((transaction, write, spec))
 }
 
@@ -134,7 +135,6 @@ impl TaskInsert<'_> {
     /// Refuses what can be seen without an instant.
     fn check(&self, table: &OpenTable) -> Result<()> {
         check_options(self.operation, self.options)?;
-        Transaction::check_resumable(table, self.options)?;
         let index = IndexOptions::from_options(&table.config, self.options)?;
         if index.bucket.is_some() {
             return Err(Error::unsupported(

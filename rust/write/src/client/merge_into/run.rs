@@ -12,6 +12,7 @@ use crate::client::write::write_rows;
 use crate::commit::WriteOperation;
 use crate::rows::WriteInput;
 use crate::transaction::WriteResult;
+use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::Result;
 use mortice_formats::filter::Filter;
 use mortice_table::plan::OpenTable;
@@ -24,7 +25,7 @@ use mortice_table::plan::OpenTable;
 /// `InvalidArgument` and `Unsupported` for clauses, rows and tables that cannot be merged; `WriteConflict` if another
 /// writer has committed since the table was opened; as for [`crate::client::write`].
 pub fn merge_into(
-    table: &OpenTable,
+    table: &Arc<OpenTable>,
     clauses: &MergeClauses,
     delete: Option<&Filter>,
     input: WriteInput<'_>,
@@ -43,7 +44,9 @@ pub fn merge_into(
         options,
         validator,
     };
-    write_rows(table, WriteOperation::Upsert, input, Some(plan.source()))
+    let location = TableLocation::new(&table.uri, &table.storage_options);
+    let target = WritableTable::of_table(&location, Arc::clone(table), options, "upsert")?;
+    write_rows(target, WriteOperation::Upsert, input, Some(plan.source()))
 }
 
 fn written_columns(plan: &MergePlan) -> Schema {
@@ -63,7 +66,12 @@ mod tests {
 
     const STORED: [Row; 3] = [("a", "oslo", 1.0, 10), ("b", "oslo", 2.0, 10), ("c", "rome", 3.0, 10)];
 
-    fn merge(table: &OpenTable, rows: &RecordBatch, clauses: &MergeClauses, delete: Option<&Filter>) -> Result<()> {
+    fn merge(
+        table: &Arc<OpenTable>,
+        rows: &RecordBatch,
+        clauses: &MergeClauses,
+        delete: Option<&Filter>,
+    ) -> Result<()> {
         let (schema, mut batches) = (rows.schema(), std::iter::once(Ok(rows.clone())));
         let options = options(&[]);
         let input =

@@ -9,6 +9,7 @@ use arrow_schema::{DataType, Field, Schema};
 use crate::client::write::write;
 use crate::commit::{NewTable, WriteOperation, create_table};
 use crate::rows::WriteInput;
+use crate::writable_table::TableLocation;
 use mortice_merge::config::{ReadOptions, TableType, TableVersion};
 use mortice_storage::{LocalStorage, StorageOptions};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
@@ -55,7 +56,11 @@ impl TestTable {
         self.folder.path().to_string_lossy().into_owned()
     }
 
-    pub(super) fn open(&self) -> OpenTable {
+    fn location(&self) -> TableLocation {
+        TableLocation::new(&self.uri(), &StorageOptions::new())
+    }
+
+    pub(super) fn open(&self) -> Arc<OpenTable> {
         let path = self.folder.path().join(".hoodie/hoodie.properties");
         let mut text = std::fs::read_to_string(&path).unwrap();
         for (name, value) in &self.properties {
@@ -66,7 +71,7 @@ impl TestTable {
             text.push_str(&format!("{name}={value}\n"));
         }
         std::fs::write(&path, text).unwrap();
-        OpenTable::open(&self.uri(), &StorageOptions::new(), ReadOptions::default()).unwrap()
+        self.location().open_table(ReadOptions::default()).unwrap()
     }
 
     pub(super) fn upsert(&self, rows: &[Row]) {
@@ -78,7 +83,7 @@ impl TestTable {
         let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
         let options = options(&[]);
         let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &options, validator: None };
-        write(&self.uri(), &StorageOptions::new(), operation, input).unwrap();
+        write(&self.location(), operation, input).unwrap();
     }
 
     /// The rows of a snapshot, sorted.

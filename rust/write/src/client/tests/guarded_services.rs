@@ -14,14 +14,15 @@ use crate::maintenance::{
     delete_savepoint, log_compact, repair, restore, verify,
 };
 use crate::rows::WriteInput;
-use crate::services::{Archival, ArchivalResult, CleanResult, Cleaning, TableAccess};
+use crate::services::{Archival, ArchivalResult, CleanResult, Cleaning};
 use crate::transaction::later_clean::{LATER, put_later_clean};
+use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::ErrorKind;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::{ReadOptions, TableType, TableVersion};
-use mortice_storage::failing_store::FailingFolder;
-use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions, open_file_store};
+use mortice_storage::failing_store::FailingStore;
+use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 use mortice_table::timeline::Action;
 
@@ -72,6 +73,10 @@ impl Table {
         table
     }
 
+    fn location(&self) -> TableLocation {
+        TableLocation::new(&self.uri(), &StorageOptions::new())
+    }
+
     fn uri(&self) -> String {
         self.folder.path().to_string_lossy().into_owned()
     }
@@ -96,25 +101,23 @@ impl Table {
             options: &self.options(&MANUAL),
             validator: None,
         };
-        write(&self.uri(), &StorageOptions::new(), operation, input).map(|done| done.committed.instant)
+        write(&self.location(), operation, input).map(|done| done.committed.instant)
     }
 
     fn write(&self, operation: WriteOperation, rows: &[Row]) -> RequestedTime {
         self.try_write(operation, rows).unwrap()
     }
 
-    fn access(&self, given: &[(&str, &str)], service: &str) -> TableAccess {
-        let (uri, storage) = (self.uri(), StorageOptions::new());
-        let store = open_file_store(&uri, &storage).unwrap();
-        TableAccess::at(store, &uri, &storage, &self.options(given), service).unwrap().0
+    fn writable(&self, given: &[(&str, &str)], service: &str) -> WritableTable {
+        WritableTable::open(&self.location(), &self.options(given), service).unwrap()
     }
 
     fn clean(&self, retained: &str) -> Result<Vec<CleanResult>> {
-        Cleaning::new(&self.access(&[("hoodie.clean.commits.retained", retained)], "clean"))?.run(false)
+        Cleaning::new(&self.writable(&[("hoodie.clean.commits.retained", retained)], "clean"))?.run(false)
     }
 
     fn archive(&self) -> Result<ArchivalResult> {
-        Archival::new(&self.access(&FEW_COMMITS, "archive"))?.run()
+        Archival::new(&self.writable(&FEW_COMMITS, "archive"))?.run()
     }
 
     fn open(&self) -> Arc<OpenTable> {
@@ -144,24 +147,24 @@ impl Table {
 
     /// Kinds of what is wrong.
     fn findings(&self) -> Vec<FindingKind> {
-        let report = verify(&self.uri(), &StorageOptions::new(), VerifyOptions::default()).unwrap();
+        let report = verify(&self.location(), VerifyOptions::default()).unwrap();
         report.findings.into_iter().map(|finding| finding.kind).collect()
     }
 }
 
 /// A table whose last clean kept the replaced files of a savepoint, which is deleted since. Returns the overwrite, and a replaced file.
 fn with_replaced_files(table: &Table) -> (RequestedTime, String) {
-    let (uri, storage, options) = (table.uri(), StorageOptions::new(), table.options(&[]));
+    let (location, options) = (table.location(), table.options(&[]));
     let kept = table.write(WriteOperation::BulkInsert, &ROWS);
     let replaced = table.data_files().pop().unwrap();
-    create_savepoint(&uri, &storage, kept.as_str(), &SavepointNote::default(), (&options, false)).unwrap();
+    create_savepoint(&location, kept.as_str(), &SavepointNote::default(), (&options, false)).unwrap();
     let overwrite = table.write(WriteOperation::InsertOverwrite, &[("a", "x", 2), ("c", "x", 2)]);
     for number in 0..8 {
         table.write(WriteOperation::Upsert, &[("d", "y", number)]);
     }
     table.clean("2").unwrap();
     assert!(table.data_files().contains(&replaced), "the savepoint keeps the file");
-    delete_savepoint(&uri, &storage, kept.as_str(), &options, false).unwrap();
+    delete_savepoint(&location, kept.as_str(), &options, false).unwrap();
     (overwrite, replaced)
 }
 
@@ -199,7 +202,7 @@ fn replaced_file_groups_that_are_live_again_are_found_and_left() {
         table.local().put(&replaced, &bytes, None).unwrap();
         assert!(table.keys().windows(2).any(|keys| keys[0] == keys[1]), "{:?}", table.keys());
         assert_eq!(table.findings(), [FindingKind::LiveReplacedGroup]);
-        let repaired = repair(&table.uri(), &StorageOptions::new(), &table.options(&[]), false).unwrap();
+        let repaired = repair(&table.location(), &table.options(&[]), false).unwrap();
         assert!(repaired.repaired.is_empty());
         let [left] = repaired.left.as_slice() else { panic!("{:?}", repaired.left) };
         assert!(left.message.contains(overwrite.as_str()) && left.bytes == Some(bytes.len() as u64), "{left:?}");
@@ -211,9 +214,9 @@ fn stop_restore(table: &Table, to: &RequestedTime) {
     let completed = || table.open().timeline.completed_writes().count();
     let before = completed();
     for changes in 3.. {
-        let failing = FailingFolder::new(&table.uri(), changes, false);
-        let stopped = restore(&table.uri(), &StorageOptions::new(), to.as_str(), &table.options(&[]), false);
-        drop(failing);
+        let store = FailingStore::new(table.local(), changes, false);
+        let failing = TableLocation::in_store(Arc::new(store), &table.uri());
+        let stopped = restore(&failing, to.as_str(), &table.options(&[]), false);
         assert!(stopped.is_err());
         if completed() + 2 <= before {
             return;
@@ -244,16 +247,16 @@ fn no_service_runs_while_a_restore_is_pending() {
         refused(table.clean("1"), "clean");
         refused(table.archive(), "archive");
         refused(table.try_write(WriteOperation::Upsert, &ROWS), "upsert");
-        let (uri, storage, given) = (table.uri(), StorageOptions::new(), table.options(&[]));
-        refused(cluster(&uri, &storage, &given, ClusteringSteps { schedule: true, run: true }), "cluster");
-        refused(repair(&uri, &storage, &given, false), "repair");
+        let (location, given) = (table.location(), table.options(&[]));
+        refused(cluster(&location, &given, ClusteringSteps { schedule: true, run: true }), "cluster");
+        refused(repair(&location, &given, false), "repair");
         if table_type == TableType::MergeOnRead {
             let request = CompactRequest { schedule: true, run: true };
-            refused(compact(&uri, &storage, request, &given), "compact");
-            refused(log_compact(&uri, &storage, request, &given), "log_compact");
+            refused(compact(&location, request, &given), "compact");
+            refused(log_compact(&location, request, &given), "log_compact");
         }
         assert_eq!(table.data_files(), files);
-        restore(&uri, &storage, instants[2].as_str(), &given, false).unwrap();
+        restore(&location, instants[2].as_str(), &given, false).unwrap();
         assert_eq!(table.keys(), ["a", "b"]);
         table.write(WriteOperation::Upsert, &ROWS);
         table.clean("1").unwrap();
@@ -264,10 +267,10 @@ fn no_service_runs_while_a_restore_is_pending() {
 fn a_restore_that_was_stopped_fails_if_files_of_its_target_are_gone() {
     for version in [6, 9] {
         let table = Table::new(version, TableType::CopyOnWrite, &["city"], false);
-        let (uri, storage, given) = (table.uri(), StorageOptions::new(), table.options(&[]));
+        let (location, given) = (table.location(), table.options(&[]));
         table.write(WriteOperation::Upsert, &ROWS);
         let kept = table.write(WriteOperation::Upsert, &ROWS);
-        create_savepoint(&uri, &storage, kept.as_str(), &SavepointNote::default(), (&given, false)).unwrap();
+        create_savepoint(&location, kept.as_str(), &SavepointNote::default(), (&given, false)).unwrap();
         let saved = table.data_files().into_iter().find(|path| path.contains(kept.as_str())).unwrap();
         for number in 3..8 {
             table.write(WriteOperation::Upsert, &[("a", "x", number)]);
@@ -276,13 +279,13 @@ fn a_restore_that_was_stopped_fails_if_files_of_its_target_are_gone() {
         let left = table.open().timeline.completed_writes().count();
         let (bytes, _) = table.local().get(&saved).unwrap();
         table.local().delete(&saved).unwrap();
-        let error = restore(&uri, &storage, kept.as_str(), &given, false).unwrap_err();
+        let error = restore(&location, kept.as_str(), &given, false).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileCleaned, "{error}");
         let timeline = &table.open().timeline;
         assert_eq!(timeline.completed_writes().count(), left, "nothing was undone");
         assert_eq!(timeline.pending(Action::Restore).count(), 1);
         table.local().put(&saved, &bytes, None).unwrap();
-        restore(&uri, &storage, kept.as_str(), &given, false).unwrap();
+        restore(&location, kept.as_str(), &given, false).unwrap();
         assert_eq!(table.keys(), ["a", "b"]);
     }
 }
@@ -309,13 +312,13 @@ fn a_service_that_cannot_merge_leaves_no_plan() {
             table.write(WriteOperation::Upsert, &[("a", "x", number), ("b", "x", number)]);
         }
         merge_by_a_user_defined_class(&table, version);
-        let (uri, storage) = (table.uri(), StorageOptions::new());
+        let location = table.location();
         let given = table.options(&[("hoodie.log.compaction.blocks.threshold", "2")]);
         let request = CompactRequest { schedule: true, run: true };
         let services: [(&str, Result<()>); 3] = [
-            ("compact", compact(&uri, &storage, request, &given).map(drop)),
-            ("log_compact", log_compact(&uri, &storage, request, &given).map(drop)),
-            ("cluster", cluster(&uri, &storage, &given, ClusteringSteps { schedule: true, run: true }).map(drop)),
+            ("compact", compact(&location, request, &given).map(drop)),
+            ("log_compact", log_compact(&location, request, &given).map(drop)),
+            ("cluster", cluster(&location, &given, ClusteringSteps { schedule: true, run: true }).map(drop)),
         ];
         for (service, done) in services {
             let error = done.expect_err(service);

@@ -14,7 +14,8 @@ use crate::maintenance::{
     ClusteringSteps, CompactRequest, MetadataRequest, UndoneInstant, VerifyOptions, build_metadata, cluster,
     clustering_preview, compact, log_compact, planned_compactions, planned_log_compactions, rollback, verify,
 };
-use crate::services::{CleanResult, Cleaning, TableAccess};
+use crate::services::{CleanResult, Cleaning};
+use crate::writable_table::WritableTable;
 use mortice_base::ErrorKind;
 use mortice_base::error::Result;
 use mortice_merge::config::ReadOptions;
@@ -31,14 +32,14 @@ const FILE_VERSIONS: [(&str, &str); 2] =
     [("hoodie.clean.policy", "KEEP_LATEST_FILE_VERSIONS"), ("hoodie.clean.fileversions.retained", "1")];
 
 fn clean(table: &Table, given: &[(&str, &str)]) -> Vec<CleanResult> {
-    let (access, _) = TableAccess::open(&table.uri(), &StorageOptions::new(), &options(given), "clean").unwrap();
-    Cleaning::new(&access).unwrap().run(false).unwrap()
+    let target = WritableTable::open(&table.location(), &options(given), "clean").unwrap();
+    Cleaning::new(&target).unwrap().run(false).unwrap()
 }
 
 /// What verification of the files and keys of a table finds.
 fn findings(table: &Table) -> Vec<String> {
     let checks = VerifyOptions { contents: true, keys: true, ..VerifyOptions::default() };
-    let report = verify(&table.uri(), &StorageOptions::new(), checks).unwrap();
+    let report = verify(&table.location(), checks).unwrap();
     report.findings.iter().map(|finding| format!("{finding:?}")).collect()
 }
 
@@ -58,7 +59,7 @@ fn a_partition_that_a_clean_removes_leaves_the_metadata_table_usable() {
         // Compacts before it writes: the base file lists the partition, and then a log does.
         table.upsert(&[("c", "y", 2)], &compacting);
         let y = ["y".to_owned()];
-        delete_partitions(&table.uri(), &StorageOptions::new(), &y, &options(&given), None).unwrap();
+        delete_partitions(&table.location(), &y, &options(&given), None).unwrap();
         let cleaned = clean(&table, &[given.as_slice(), &FILE_VERSIONS].concat());
         assert_eq!(cleaned.iter().flat_map(|one| &one.partitions).collect::<Vec<_>>(), ["y"], "{version}");
         for (at, given) in [&given, &given, &compacting, &given].into_iter().enumerate() {
@@ -86,11 +87,11 @@ const RECORD_INDEX: [(&str, &str); 3] = [
 ];
 
 fn undo(table: &Table, instant: &str, is_dry_run: bool) -> Result<UndoneInstant> {
-    rollback(&table.uri(), &StorageOptions::new(), instant, &options(&NO_SERVICES), is_dry_run)
+    rollback(&table.location(), instant, &options(&NO_SERVICES), is_dry_run)
 }
 
 fn build(table: &Table, request: &MetadataRequest, given: &[(&str, &str)]) {
-    build_metadata(&table.uri(), &StorageOptions::new(), request, &options(given)).unwrap();
+    build_metadata(&table.location(), request, &options(given)).unwrap();
 }
 
 /// The actions on the timeline of the metadata table.
@@ -181,7 +182,6 @@ const CLUSTER: ClusteringSteps = ClusteringSteps { schedule: true, run: true };
 
 #[test]
 fn a_preview_of_a_compaction_does_not_wait_for_writes_that_failed() {
-    let storage = StorageOptions::new();
     let given = options(&[("hoodie.log.compaction.blocks.threshold", "2")]);
     for version in [6, 9] {
         for logs in [false, true] {
@@ -192,15 +192,14 @@ fn a_preview_of_a_compaction_does_not_wait_for_writes_that_failed() {
             for state in ["requested", "inflight"] {
                 std::fs::write(folder.join(format!("{failed}.deltacommit.{state}")), b"").unwrap();
             }
-            let uri = table.uri();
+            let location = table.location();
             let (planned, done) = match logs {
-                false => (
-                    planned_compactions(&uri, &storage, BOTH, &given).unwrap(),
-                    compact(&uri, &storage, BOTH, &given).unwrap(),
-                ),
+                false => {
+                    (planned_compactions(&location, BOTH, &given).unwrap(), compact(&location, BOTH, &given).unwrap())
+                }
                 true => (
-                    planned_log_compactions(&uri, &storage, BOTH, &given).unwrap(),
-                    log_compact(&uri, &storage, BOTH, &given).unwrap(),
+                    planned_log_compactions(&location, BOTH, &given).unwrap(),
+                    log_compact(&location, BOTH, &given).unwrap(),
                 ),
             };
             assert_eq!((planned.len(), done.committed.len()), (1, 1), "{version} {logs}");
@@ -214,9 +213,9 @@ fn a_preview_of_a_clustering_refuses_what_the_clustering_refuses() {
     let bucket =
         [NO_SERVICES.as_slice(), &[("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.num.buckets", "2")]].concat();
     table.upsert(&FIRST, &bucket);
-    let (uri, storage, given) = (table.uri(), StorageOptions::new(), options(&bucket));
-    let preview = clustering_preview(&uri, &storage, &given, CLUSTER).unwrap_err();
-    let refused = cluster(&uri, &storage, &given, CLUSTER).unwrap_err();
+    let (location, given) = (table.location(), options(&bucket));
+    let preview = clustering_preview(&location, &given, CLUSTER).unwrap_err();
+    let refused = cluster(&location, &given, CLUSTER).unwrap_err();
     assert_eq!((preview.kind(), preview.text()), (ErrorKind::Unsupported, refused.text()));
 }
 
@@ -243,7 +242,6 @@ fn a_clustering_that_could_not_be_executed_is_not_planned() {
     const LAYOUT: &str = "hoodie.layout.optimize.strategy";
     let curve = [(LAYOUT, "z-order")];
     let sampled = [(LAYOUT, "hilbert"), ("hoodie.layout.optimize.curve.build.method", "sample")];
-    let storage = StorageOptions::new();
     let table = Table::of_columns(9, nested_rows(&FIRST).schema_ref());
     for rows in [&FIRST[..], &[("d", "x", 1), ("e", "x", 1)]] {
         table.write(WriteOperation::Insert, nested_rows(rows), &NO_SERVICES);
@@ -263,8 +261,8 @@ fn a_clustering_that_could_not_be_executed_is_not_planned() {
         ("_hoodie_record_key", &[], true),
     ] {
         let given = options(&[NO_SERVICES.as_slice(), &[(SORT, columns)], layout].concat());
-        let preview = clustering_preview(&table.uri(), &storage, &given, CLUSTER);
-        let done = cluster(&table.uri(), &storage, &given, CLUSTER);
+        let preview = clustering_preview(&table.location(), &given, CLUSTER);
+        let done = cluster(&table.location(), &given, CLUSTER);
         assert_eq!(preview.is_ok(), is_possible, "{columns} {layout:?}: {:?}", preview.err());
         match done {
             Ok(done) => assert!(is_possible && done.commits.len() == 1, "{columns} {layout:?}"),
@@ -278,16 +276,15 @@ fn a_clustering_that_could_not_be_executed_is_not_planned() {
 
 #[test]
 fn a_planned_compaction_of_replaced_groups_can_be_executed_after_a_clean() {
-    let storage = StorageOptions::new();
     let given = options(&[NO_SERVICES.as_slice(), &[("hoodie.log.compaction.blocks.threshold", "2")]].concat());
     for version in [6, 8, 9] {
         for logs in [false, true] {
             let context = format!("{version} {logs}");
             let table = Table::new(version).with_logs(&NO_SERVICES);
-            let uri = table.uri();
+            let location = table.location();
             let run = |request| match logs {
-                false => compact(&uri, &storage, request, &given).unwrap(),
-                true => log_compact(&uri, &storage, request, &given).unwrap(),
+                false => compact(&location, request, &given).unwrap(),
+                true => log_compact(&location, request, &given).unwrap(),
             };
             assert!(run(CompactRequest { schedule: true, run: false }).scheduled.is_some(), "{context}");
             table.write(WriteOperation::InsertOverwrite, batch(&[("z", "x", 1)]), &NO_SERVICES);
@@ -307,17 +304,16 @@ fn a_planned_compaction_of_replaced_groups_can_be_executed_after_a_clean() {
 #[test]
 fn a_compaction_whose_files_are_gone_says_what_to_do() {
     let table = Table::new(9).with_logs(&NO_SERVICES);
-    let (uri, storage, none) = (table.uri(), StorageOptions::new(), options(&NO_SERVICES));
-    let plan =
-        compact(&uri, &storage, CompactRequest { schedule: true, run: false }, &none).unwrap().scheduled.unwrap();
-    let planned = planned_compactions(&uri, &storage, CompactRequest { schedule: false, run: true }, &none).unwrap();
+    let (location, none) = (table.location(), options(&NO_SERVICES));
+    let plan = compact(&location, CompactRequest { schedule: true, run: false }, &none).unwrap().scheduled.unwrap();
+    let planned = planned_compactions(&location, CompactRequest { schedule: false, run: true }, &none).unwrap();
     let log = planned[0].slices[0].log_files[0].path.clone();
     let kept = std::fs::read(table.folder.path().join(&log)).unwrap();
     std::fs::remove_file(table.folder.path().join(&log)).unwrap();
-    let error = compact(&uri, &storage, BOTH, &none).unwrap_err();
+    let error = compact(&location, BOTH, &none).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidTable);
     assert!(error.to_string().contains("mortice rollback"), "{error}");
     undo(&table, plan.as_str(), false).unwrap();
     std::fs::write(table.folder.path().join(&log), kept).unwrap();
-    assert_eq!(compact(&uri, &storage, BOTH, &none).unwrap().committed.len(), 1);
+    assert_eq!(compact(&location, BOTH, &none).unwrap().committed.len(), 1);
 }

@@ -18,14 +18,14 @@ use crate::maintenance::compaction::write_base_files;
 use crate::maintenance::{ClusteringSteps, CompactRequest, cluster, compact, log_compact};
 use crate::rows::WriteInput;
 use crate::rows::WriteSchema;
-use crate::transaction::ServiceTarget;
-use crate::transaction::{CommitExtra, Transaction};
+use crate::transaction::{CommitExtra, Transaction, begin_service, give_up};
+use crate::writable_table::WritableTable;
 use crate::write::{
     AppendHandle, AppendOptions, LogRows, LogTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
 };
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
-use mortice_storage::{LocalStorage, Storage, StorageOptions};
+use mortice_storage::{LocalStorage, Storage};
 use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
 
@@ -65,14 +65,14 @@ impl StalledService {
 
     /// Plans it, or executes what is planned.
     fn run(self, table: &Table, schedule: bool) -> Result<usize> {
-        let (uri, storage, options) = (table.uri(), StorageOptions::new(), self.options());
+        let (location, options) = (table.location(), self.options());
         let request = CompactRequest { schedule, run: !schedule };
         Ok(match self {
-            Self::Compaction => compact(&uri, &storage, request, &options)?.committed.len(),
-            Self::LogCompaction => log_compact(&uri, &storage, request, &options)?.committed.len(),
+            Self::Compaction => compact(&location, request, &options)?.committed.len(),
+            Self::LogCompaction => log_compact(&location, request, &options)?.committed.len(),
             Self::Clustering => {
                 let steps = ClusteringSteps { schedule, run: !schedule };
-                cluster(&uri, &storage, &options, steps)?.commits.len()
+                cluster(&location, &options, steps)?.commits.len()
             }
         })
     }
@@ -96,18 +96,16 @@ impl Stalled {
         Self { table, service, options: service.options(), instant }
     }
 
-    fn with_target<T>(&self, run: impl FnOnce(ServiceTarget<'_>) -> T) -> T {
-        let (uri, storage) = (self.table.uri(), StorageOptions::new());
-        run(ServiceTarget { uri: &uri, storage: &storage, options: &self.options })
+    fn target(&self) -> Arc<WritableTable> {
+        Arc::new(WritableTable::open(&self.table.location(), &self.options, "compact").unwrap())
     }
 
     fn begin(&self) -> Option<Transaction> {
-        self.with_target(|target| target.begin(self.service.operation(), &self.instant)).unwrap()
+        begin_service(&self.target(), self.service.operation(), &self.instant).unwrap()
     }
 
     fn begin_write(&self) -> Transaction {
-        let (uri, storage) = (self.table.uri(), StorageOptions::new());
-        Transaction::begin(&uri, &storage, &self.options, WriteOperation::Upsert).unwrap()
+        Transaction::begin(&self.target(), WriteOperation::Upsert).unwrap()
     }
 
     /// Lets the heartbeat of the process that executes the plan expire.
@@ -212,7 +210,7 @@ fn a_stalled_execution_leaves_that_of_another_process_under_way_alone() {
             let late = stalled.begin().unwrap();
             stalled.stall();
             let other = stalled.begin().unwrap();
-            let (statuses, schema) = stalled.with_target(|target| write_base_files(&other, target)).unwrap();
+            let (statuses, schema) = write_base_files(&other).unwrap();
             let files = stalled.files();
             stalled.write_late(&late, false);
             if commits {
@@ -232,8 +230,8 @@ fn a_stalled_execution_leaves_that_of_another_process_under_way_alone() {
 
 /// A write that another writer takes for dead and rolls back, before it has written the log file that it writes now.
 fn rolled_back_write(table: &Table) -> (Transaction, Vec<WriteStatus>) {
-    let (uri, storage) = (table.uri(), StorageOptions::new());
-    let mut late = Transaction::begin(&uri, &storage, &options(&SHARED), WriteOperation::Upsert).unwrap();
+    let target = Arc::new(WritableTable::open(&table.location(), &options(&SHARED), "upsert").unwrap());
+    let mut late = Transaction::begin(&target, WriteOperation::Upsert).unwrap();
     let view = late.table().write_view(None).unwrap();
     late.inflight(&HoodieCommitMetadata::default()).unwrap();
     expire_heartbeat(table, late.instant());
@@ -291,9 +289,8 @@ fn a_write_that_was_rolled_back_leaves_no_log() {
 #[test]
 fn a_write_is_not_undone_if_it_is_not_known_whether_it_is_committed() {
     let table = Table::new(9).with_logs(&[]);
-    let (uri, storage) = (table.uri(), StorageOptions::new());
     let columns = batch(&[("n", "x", 1)]).schema();
-    let (state, _) = begin_task_insert((&uri, &storage), WriteOperation::Insert, &columns, &Options::new()).unwrap();
+    let (state, _) = begin_task_insert(&table.location(), WriteOperation::Insert, &columns, &Options::new()).unwrap();
     let folder = table.folder.path().join(".hoodie/.aux/open_writes");
     let [mark] =
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>().try_into().unwrap();
@@ -324,7 +321,7 @@ fn a_service_that_fails_after_a_write_says_that_the_write_is_committed() {
     let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
     let given = options(&[("hoodie.compact.inline", "true"), ("hoodie.compact.inline.max.delta.commits", "1")]);
     let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given, validator: None };
-    let error = write(&table.uri(), &StorageOptions::new(), WriteOperation::Upsert, input).unwrap_err();
+    let error = write(&table.location(), WriteOperation::Upsert, input).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TableService, "{error}");
     let instant = RequestedTime::from(error.location().instant.clone().unwrap().as_str());
     assert!(table.open(false).timeline.is_completed(&instant), "{error}");
@@ -342,7 +339,7 @@ const UNDOINGS: [Undoing; 5] = [
         assert!(stalled.begin().is_some());
         drop(late);
     }),
-    ("a plan is given up", |stalled| stalled.with_target(|target| target.give_up(&stalled.instant)).unwrap()),
+    ("a plan is given up", |stalled| give_up(&stalled.target(), &stalled.instant).unwrap()),
     ("a write rolls a plan back", |stalled| {
         let write = stalled.begin_write();
         write.roll_back_plans(&BTreeSet::from([stalled.instant.clone()])).unwrap();

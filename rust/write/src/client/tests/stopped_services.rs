@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -17,13 +18,14 @@ use crate::maintenance::{
     create_savepoint, log_compact, restore, rollback, verify,
 };
 use crate::rows::WriteInput;
-use crate::services::{Cleaning, TableAccess};
+use crate::services::Cleaning;
+use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_formats::filter::Filter;
 use mortice_merge::config::{ReadOptions, TableType, TableVersion};
-use mortice_storage::failing_store::FailingFolder;
-use mortice_storage::{LocalStorage, StorageOptions};
+use mortice_storage::failing_store::FailingStore;
+use mortice_storage::{FileStore, LocalStorage, StorageOptions};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 
 pub(super) type Options = BTreeMap<String, String>;
@@ -49,8 +51,10 @@ pub(super) fn batch(rows: &[Row]) -> RecordBatch {
 }
 
 pub(super) struct Table {
-    pub(super) folder: tempfile::TempDir,
+    pub(super) folder: Rc<tempfile::TempDir>,
     version: u8,
+    /// What it is changed through, if not its folder.
+    store: Option<Arc<dyn FileStore>>,
 }
 
 impl Table {
@@ -60,7 +64,7 @@ impl Table {
 
     /// With other columns, `id`, `city` and `ts` among them.
     pub(super) fn of_columns(version: u8, columns: &Schema) -> Self {
-        let table = Self { folder: tempfile::tempdir().unwrap(), version };
+        let table = Self { folder: Rc::new(tempfile::tempdir().unwrap()), version, store: None };
         let new = NewTable {
             name: "t".into(),
             version: TableVersion::for_new_table(version).unwrap(),
@@ -85,7 +89,21 @@ impl Table {
     fn copy(&self) -> Self {
         let folder = tempfile::tempdir().unwrap();
         copy_files(self.folder.path(), folder.path());
-        Self { folder, version: self.version }
+        Self { folder: Rc::new(folder), version: self.version, store: None }
+    }
+
+    /// The same table, changed through a store whose changes fail from one of them on.
+    fn failing(&self, limit: usize, is_lost: bool) -> (Self, Arc<FailingStore>) {
+        let store = Arc::new(FailingStore::new(LocalStorage::new(&self.uri(), true), limit, is_lost));
+        let (folder, changed) = (Rc::clone(&self.folder), Arc::clone(&store) as Arc<dyn FileStore>);
+        (Self { folder, version: self.version, store: Some(changed) }, store)
+    }
+
+    pub(super) fn location(&self) -> TableLocation {
+        match &self.store {
+            Some(store) => TableLocation::in_store(Arc::clone(store), &self.uri()),
+            None => TableLocation::new(&self.uri(), &StorageOptions::new()),
+        }
     }
 
     pub(super) fn uri(&self) -> String {
@@ -100,7 +118,7 @@ impl Table {
         let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
         let input =
             WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &options(given), validator: None };
-        write(&self.uri(), &StorageOptions::new(), operation, input).unwrap().committed.instant
+        write(&self.location(), operation, input).unwrap().committed.instant
     }
 
     pub(super) fn open(&self, metadata: bool) -> Arc<OpenTable> {
@@ -135,7 +153,7 @@ impl Table {
 
     fn verify(&self) -> VerifyReport {
         let options = VerifyOptions { contents: true, ..VerifyOptions::default() };
-        verify(&self.uri(), &StorageOptions::new(), options).unwrap()
+        verify(&self.location(), options).unwrap()
     }
 
     /// Nothing is pending in the table or its metadata table, and nothing was left behind.
@@ -202,10 +220,9 @@ fn stop_everywhere(origin: &Table, service: &StoppedService<'_>, is_lost: bool) 
     for stopped in 0.. {
         let context = format!("{}, version {}, stopped at {stopped}, lost {is_lost}", service.name, origin.version);
         let table = origin.copy();
-        let failing = FailingFolder::new(&table.uri(), stopped, is_lost);
-        let done = (service.run)(&table);
-        let changes = failing.changes();
-        drop(failing);
+        let (failing, store) = table.failing(stopped, is_lost);
+        let done = (service.run)(&failing);
+        let changes = store.changes();
         let is_done = changes <= stopped;
         // Once it is complete, what is left is the next writer's.
         assert!(done.is_ok() || !is_done, "{context}: {:?}", done.err());
@@ -239,7 +256,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 
 fn log_compact_table(table: &Table) -> Result<()> {
     let request = CompactRequest { schedule: true, run: true };
-    log_compact(&table.uri(), &StorageOptions::new(), request, &options(&THRESHOLD)).map(drop)
+    log_compact(&table.location(), request, &options(&THRESHOLD)).map(drop)
 }
 
 #[test]
@@ -268,8 +285,8 @@ fn a_clean_goes_on_wherever_it_was_stopped() {
         let table = Table::new(version).with_logs(&compacting);
         let (after, partitions) = (table.rows(false), table.partitions());
         let run = |table: &Table| {
-            let (access, _) = TableAccess::open(&table.uri(), &StorageOptions::new(), &options(&keep), "clean")?;
-            Cleaning::new(&access)?.run(false).map(drop)
+            let target = WritableTable::open(&table.location(), &options(&keep), "clean")?;
+            Cleaning::new(&target)?.run(false).map(drop)
         };
         let service = StoppedService { name: "clean", run: &run, others: &others, after, partitions, has_others: true };
         assert!(stop_everywhere(&table, &service, is_lost) > 10);
@@ -277,7 +294,7 @@ fn a_clean_goes_on_wherever_it_was_stopped() {
 }
 
 fn change_metadata(table: &Table, request: &MetadataRequest) -> Result<()> {
-    build_metadata(&table.uri(), &StorageOptions::new(), request, &Options::new()).map(drop)
+    build_metadata(&table.location(), request, &Options::new()).map(drop)
 }
 
 /// Stops a change of the metadata table at each of its changes.
@@ -347,9 +364,7 @@ fn indexes_are_added_and_dropped_and_a_metadata_table_is_deleted_wherever_that_w
 fn statistics_of_other_columns_are_built_wherever_that_was_stopped() {
     let table = Table::new(9).with_logs(&[]);
     let columns = options(&[("hoodie.metadata.index.column.stats.column.list", "ts")]);
-    let run = |table: &Table| {
-        build_metadata(&table.uri(), &StorageOptions::new(), &MetadataRequest::default(), &columns).map(drop)
-    };
+    let run = |table: &Table| build_metadata(&table.location(), &MetadataRequest::default(), &columns).map(drop);
     let (after, partitions) = (table.rows(false), set(&["files", "column_stats", "partition_stats"]));
     let service = StoppedService { name: "columns", run: &run, others: &[], after, partitions, has_others: true };
     assert!(stop_everywhere(&table, &service, false) > 10);
@@ -372,7 +387,7 @@ fn a_rollback_goes_on_wherever_it_was_stopped() {
             change_metadata(&table, &adding(&["bloom_filters"])).unwrap();
         }
         let run = |table: &Table| {
-            let done = rollback(&table.uri(), &StorageOptions::new(), undone.as_str(), &Options::new(), false);
+            let done = rollback(&table.location(), undone.as_str(), &Options::new(), false);
             match done {
                 // Nothing is left of it but, maybe, a metadata table to build.
                 Err(error) if error.kind() == mortice_base::ErrorKind::InvalidArgument => {
@@ -402,16 +417,14 @@ fn a_restore_goes_on_wherever_it_was_stopped() {
     for (version, given, is_kept, is_lost) in cases {
         let table = Table::new(version).with_logs(&[]);
         let kept = table.upsert(&[("a", "x", 4)], &[("hoodie.metadata.index.bloom.filter.enable", "false")]);
-        let (uri, storage, none) = (table.uri(), StorageOptions::new(), Options::new());
-        create_savepoint(&uri, &storage, kept.as_str(), &SavepointNote::default(), (&none, false)).unwrap();
+        let (location, none) = (table.location(), Options::new());
+        create_savepoint(&location, kept.as_str(), &SavepointNote::default(), (&none, false)).unwrap();
         let after = table.rows(false);
         let never = ("hoodie.metadata.compact.max.delta.commits", "100");
         table.upsert(&[("a", "x", 5), ("d", "z", 1)], &[never]);
         table.upsert(&[("b", "x", 6)], &[given, &[never]].concat());
         table.upsert(&[("b", "x", 7), ("e", "y", 1)], &[never, ("hoodie.compact.inline", "true")]);
-        let run = |table: &Table| {
-            restore(&table.uri(), &StorageOptions::new(), kept.as_str(), &Options::new(), false).map(drop)
-        };
+        let run = |table: &Table| restore(&table.location(), kept.as_str(), &Options::new(), false).map(drop);
         let partitions = table.partitions();
         let service = StoppedService { name: "restore", run: &run, others: &[], after, partitions, has_others: false };
         let changes = stop_everywhere(&table, &service, is_lost);
