@@ -129,6 +129,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "filter",
         ],
     ),
+    ("writable_table", &["storage", "config", "timeline", "plan", "commit", "metadata_upkeep"]),
     (
         "index",
         &[
@@ -169,6 +170,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "write",
             "commit",
             "metadata_upkeep",
+            "writable_table",
         ],
     ),
     (
@@ -204,6 +206,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "write",
             "commit",
             "metadata_upkeep",
+            "writable_table",
             "services",
             "rows",
         ],
@@ -226,6 +229,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "write",
             "commit",
             "metadata_upkeep",
+            "writable_table",
             "index",
             "assign",
             "services",
@@ -252,6 +256,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "commit",
             "index",
             "assign",
+            "writable_table",
             "services",
             "rows",
             "transaction",
