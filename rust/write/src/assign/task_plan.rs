@@ -7,8 +7,9 @@ use super::inserts::{Bin, distribute};
 use super::options::{AssignOptions, PlaceInserts};
 use super::updates::{log_naming, slice_of};
 use super::{record_size, small_files};
-use crate::index::{bucket_in, new_bucket_prefix, new_group_prefix};
+use crate::index::{new_bucket_prefix, new_group_prefix};
 use mortice_base::error::{Error, Result};
+use mortice_base::names::bucket_in;
 use mortice_merge::config::TableType;
 use mortice_table::plan::{OpenTable, WriteView};
 

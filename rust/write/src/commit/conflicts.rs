@@ -1,5 +1,5 @@
 //! Whether another writer wrote to the same file groups while a write was under way
-//! (`SimpleConcurrentFileWritesConflictResolutionStrategy`).
+//! (`SimpleConcurrentFileWritesConflictResolutionStrategy`), or, with a bucket index, to the same buckets.
 //!
 //! | the other instant | is compared |
 //! |---|---|
@@ -16,6 +16,7 @@
 
 use std::collections::BTreeSet;
 
+use super::conflict_unit::ConflictUnit;
 use super::timeline_writer::TimelineWriter;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
@@ -54,6 +55,8 @@ pub struct ConflictCheck<'a> {
     pub instant: &'a RequestedTime,
     /// Its file groups.
     pub groups: &'a WrittenGroups,
+    /// What is compared.
+    pub unit: ConflictUnit,
 }
 
 impl ConflictCheck<'_> {
@@ -166,17 +169,24 @@ impl ConflictCheck<'_> {
     }
 
     fn compare(&self, own: &Groups, others: impl Iterator<Item = (String, String)>, other: &Instant) -> Result<()> {
-        let common: Groups = others.filter(|group| own.contains(group)).collect();
-        if common.is_empty() {
-            return Ok(());
-        }
+        let bucket = |(partition, file_id): &(String, String)| Some((partition.clone(), self.unit.bucket_of(file_id)?));
+        let own_buckets: BTreeSet<(String, u32)> = own.iter().filter_map(bucket).collect();
+        let is_common = |group: &(String, String)| {
+            own.contains(group) || bucket(group).is_some_and(|one| own_buckets.contains(&one))
+        };
+        let common: Groups = others.filter(is_common).collect();
+        let Some((partition, file_id)) = common.first() else { return Ok(()) };
+        let what = match own.contains(&(partition.clone(), file_id.clone())) {
+            true => "the same file groups",
+            false => "file groups of the same buckets",
+        };
         let named: Vec<String> =
             common.iter().take(NAMED).map(|(partition, file_id)| format!("{partition}/{file_id}")).collect();
         let more = common.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let state = if other.is_completed() { "completed" } else { "pending" };
         let message = format!(
-            "write {} and {other} ({state}) of another writer wrote to the same file groups: {}{more}; nothing was committed, write again",
+            "write {} and {other} ({state}) of another writer wrote to {what}: {}{more}; nothing was committed, write again",
             self.instant,
             named.join(", ")
         );
@@ -263,7 +273,11 @@ mod tests {
 
         /// Checks a write of `p/f-0`, which merges it or not, that began with the timeline `before`.
         fn check(&self, before: &Timeline, is_merged: bool) -> Result<()> {
-            let all = Groups::from([("p".to_owned(), "f-0".to_owned())]);
+            self.check_group(before, ("f-0", is_merged), ConflictUnit::FileGroup)
+        }
+
+        fn check_group(&self, before: &Timeline, (own, is_merged): (&str, bool), unit: ConflictUnit) -> Result<()> {
+            let all = Groups::from([("p".to_owned(), own.to_owned())]);
             let merged = if is_merged { all.clone() } else { Groups::new() };
             let writer = TimelineWriter::new(Arc::new(self.storage()), &self.config);
             let check = ConflictCheck {
@@ -273,6 +287,7 @@ mod tests {
                 now: &self.timeline(),
                 instant: &OWN.into(),
                 groups: &WrittenGroups { all, merged },
+                unit,
             };
             check.run()
         }
@@ -410,6 +425,28 @@ mod tests {
     }
 
     #[test]
+    fn new_file_groups_of_one_bucket_conflict() {
+        for version in ["6", "9"] {
+            for (file_id, unit, conflicts) in [
+                ("00000001-b-0", ConflictUnit::Bucket, true),
+                ("00000001-b-0", ConflictUnit::FileGroup, false),
+                ("00000002-b-0", ConflictUnit::Bucket, false),
+                ("0000000a-b-0", ConflictUnit::Bucket, false),
+            ] {
+                let table = Table::new(version);
+                let before = table.timeline();
+                table.commit("20240104000000000", "deltacommit", "UPSERT", file_id);
+                let checked = table.check_group(&before, ("00000001-a-0", false), unit);
+                assert_eq!(checked.is_err(), conflicts, "{version} {file_id} {unit:?}");
+                if let Err(error) = checked {
+                    let named = error.to_string().contains("of the same buckets: p/00000001-b-0");
+                    assert!(error.kind() == ErrorKind::WriteConflict && named, "{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn errors_name_some_of_many_file_groups() {
         let table = Table::new("9");
         let writer = TimelineWriter::new(Arc::new(table.storage()), &table.config);
@@ -421,6 +458,7 @@ mod tests {
             now: &now,
             instant: &OWN.into(),
             groups: &groups,
+            unit: ConflictUnit::FileGroup,
         };
         let own: Groups = (0..7).map(|group| ("p".to_owned(), format!("f-{group}"))).collect();
         let other = now.instants().first().unwrap();

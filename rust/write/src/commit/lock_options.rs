@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::conflict_unit::ConflictUnit;
 use super::file_system_lock::FileSystemLock;
 use super::heartbeat::HeartbeatOptions;
 use super::lock::{HeldLock, LockWait, TableLock, acquire, pause};
@@ -15,7 +16,6 @@ use mortice_storage::{FileStore, StorageOptions, open_file_store};
 
 const MODE: &str = "hoodie.write.concurrency.mode";
 const PROVIDER: &str = "hoodie.write.lock.provider";
-const STRATEGY: &str = "hoodie.write.lock.conflict.resolution.strategy";
 const POLICY: [&str; 2] = ["hoodie.clean.failed.writes.policy", "hoodie.cleaner.policy.failed.writes"];
 const PACKAGE: &str = "org.apache.hudi.client.transaction.";
 const LOCK_PATH: &str = "hoodie.write.lock.filesystem.path";
@@ -41,6 +41,8 @@ pub struct Concurrency {
     pub heartbeat: HeartbeatOptions,
     /// How far the clocks of writers may differ.
     pub clock_skew: Duration,
+    /// What their writes are compared by.
+    pub conflict_unit: ConflictUnit,
 }
 
 impl Concurrency {
@@ -53,6 +55,7 @@ impl Concurrency {
             failed_writes: FailedWrites::Eager,
             heartbeat: HeartbeatOptions::default(),
             clock_skew: Duration::from_millis(200),
+            conflict_unit: ConflictUnit::FileGroup,
         }
     }
 
@@ -89,7 +92,7 @@ impl Concurrency {
             );
             return Err(Error::invalid_argument(message));
         }
-        check_strategy(options)?;
+        concurrency.conflict_unit = ConflictUnit::from_options(options)?;
         concurrency.failed_writes = policy.unwrap_or(FailedWrites::Lazy);
         concurrency.lock = Some(table_lock(store, storage, options)?);
         concurrency.wait = lock_wait(options)?;
@@ -218,18 +221,6 @@ fn failed_writes(options: &BTreeMap<String, String>) -> Result<Option<FailedWrit
     }
 }
 
-fn check_strategy(options: &BTreeMap<String, String>) -> Result<()> {
-    let class = text(options, STRATEGY);
-    let name = class.rsplit('.').next().unwrap_or(class);
-    if ["", "SimpleConcurrentFileWritesConflictResolutionStrategy"].contains(&name) {
-        return Ok(());
-    }
-    let message = format!(
-        "unsupported {STRATEGY}={class} (supported: {PACKAGE}SimpleConcurrentFileWritesConflictResolutionStrategy)"
-    );
-    Err(Error::unsupported(message))
-}
-
 fn text<'a>(options: &'a BTreeMap<String, String>, name: &str) -> &'a str {
     options.get(name).map_or("", |text| text.trim())
 }
@@ -301,7 +292,11 @@ mod tests {
             (&[occ, (PROVIDER, "InProcessLockProvider")], ErrorKind::InvalidArgument, "one process"),
             (&[occ, (PROVIDER, "a.b.ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
             (&[occ, file, (POLICY[0], "EAGER")], ErrorKind::InvalidArgument, "LAZY"),
-            (&[occ, file, (STRATEGY, "x.PreferWriter")], ErrorKind::Unsupported, "x.PreferWriter"),
+            (
+                &[occ, file, ("hoodie.write.lock.conflict.resolution.strategy", "x.PreferWriter")],
+                ErrorKind::Unsupported,
+                "x.PreferWriter",
+            ),
             (&[(POLICY[0], "sometimes")], ErrorKind::InvalidArgument, "SOMETIMES"),
             (&[("hoodie.client.heartbeat.interval_in_ms", "x")], ErrorKind::InvalidArgument, "interval_in_ms"),
             (

@@ -18,6 +18,7 @@
 //! | `open_mark` | files that say that tasks may add files to a write |
 //! | `cleaned_files` | what a clean deleted |
 //! | `rolled_back_files` | what a rollback did to data files |
+//! | `conflict_unit` | what two writes are compared by: file groups, or buckets |
 //! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
 //! | `validator` | checks of the table as a write would leave it |
 //! | `unique_name` | names of writers |
@@ -25,6 +26,7 @@
 
 mod cleaned_files;
 mod clock;
+mod conflict_unit;
 mod conflicts;
 mod create_table;
 mod file_system_lock;
@@ -47,6 +49,7 @@ mod writable_tables;
 
 pub use cleaned_files::{CleanedFiles, CleanedPartition};
 pub use clock::{Clock, epoch_millis, epoch_text, millisecond_before};
+pub use conflict_unit::ConflictUnit;
 pub use conflicts::{ConflictCheck, WrittenGroups};
 pub use create_table::create_table;
 pub use file_system_lock::FileSystemLock;

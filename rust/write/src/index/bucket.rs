@@ -7,11 +7,12 @@ use std::sync::Arc;
 use arrow_array::Array;
 use uuid::Uuid;
 
-use super::layout_check::{bucket_in, is_like_bucket};
+use super::layout_check::is_like_bucket;
 use super::options::{BUCKETS, BucketOptions};
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
 use mortice_base::error::{Error, Result};
+use mortice_base::names::bucket_in;
 use mortice_base::row_number::number_of;
 use mortice_merge::keys::RowKeys;
 use mortice_table::plan::{OpenTable, WriteView};

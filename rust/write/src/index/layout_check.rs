@@ -2,6 +2,7 @@
 
 use super::options::IndexType;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::bucket_in;
 use mortice_merge::config::TableType;
 use mortice_table::plan::{OpenTable, WriteView};
 
@@ -11,12 +12,6 @@ const MOST_BUCKETS: u32 = 100_000;
 /// A table's only file group is no bucket if its number is this or more: one random id in 43,000 is too many to refuse the table for.
 /// One in 4,300,000 is below this.
 const MOST_BUCKETS_OF_ONE_GROUP: u32 = 1_000;
-
-/// The bucket that a file id begins with: eight digits.
-pub(crate) fn bucket_in(file_id: &str) -> Option<u32> {
-    let digits = file_id.split('-').next().filter(|digits| digits.len() == 8)?;
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
-}
 
 /// Whether the id of a file group may be that of a bucket.
 pub(super) fn is_like_bucket(file_id: &str) -> bool {

@@ -43,7 +43,6 @@ mod tagged;
 pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
 pub use incoming_keys::IncomingKeys;
 pub use indexed_rows::IndexedRows;
-pub(crate) use layout_check::bucket_in;
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use options::{BucketOptions, IndexOptions, IndexType};
 pub use present_keys::present_keys;

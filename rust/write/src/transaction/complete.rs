@@ -132,6 +132,7 @@ impl Transaction {
             now: &now.timeline,
             instant: &self.instant,
             groups: &groups,
+            unit: self.target.concurrency().conflict_unit,
         };
         check.check_own_instant()
     }
@@ -191,6 +192,7 @@ impl Transaction {
             now: &now.timeline,
             instant: &self.instant,
             groups,
+            unit: self.target.concurrency().conflict_unit,
         }
     }
 
