@@ -13,6 +13,7 @@
 //! | `failed_writes` | which pending instants have failed |
 //! | `inline_options` | which services run after a write |
 //! | `late_logs` | log files that a writer added after it was rolled back, up to table version 7 |
+//! | `needed_by_pending` | what pending writes need of the timeline and of data files |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
 //! | `service_table` | the table or its metadata table, as services work on it |
 //! | `archival/` | moves old instants to the archive |
@@ -32,6 +33,7 @@ mod late_logs;
 mod leftovers;
 mod listings;
 mod metadata_services;
+mod needed_by_pending;
 mod restore;
 mod rollback;
 mod rollback_checks;

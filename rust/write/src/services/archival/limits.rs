@@ -3,6 +3,7 @@
 use crate::commit::TimelineWriter;
 use crate::services::cleaning::SAVEPOINTS;
 use crate::services::compaction::last_completed_compaction;
+use crate::services::needed_by_pending::first_needed;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::{TableConfig, TableType};
@@ -89,7 +90,7 @@ fn metadata_of_clean(clean: &Instant, writer: &TimelineWriter) -> Result<Option<
 /// All limits that the table's own timeline sets.
 ///
 /// # Errors
-/// What reading the last clean may fail with.
+/// What listing the timeline and reading the last clean may fail with.
 pub(in crate::services) fn of_timeline(
     timeline: &Timeline,
     config: &TableConfig,
@@ -97,6 +98,7 @@ pub(in crate::services) fn of_timeline(
     compaction_commits: u64,
 ) -> Result<Vec<RequestedTime>> {
     let mut limits: Vec<RequestedTime> = before_pending(timeline).into_iter().collect();
+    limits.extend(first_needed(timeline, writer)?);
     limits.extend(timeline.savepoints().next().map(|savepoint| savepoint.requested_time.clone()));
     limits.extend(for_replaced_files(timeline, writer)?);
     if config.table_type == TableType::MergeOnRead {

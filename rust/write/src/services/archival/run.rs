@@ -8,6 +8,7 @@ use super::replaced::first_with_files;
 use super::{archive_log, compact_history, limits, lsm_history};
 use crate::services::cleaning::{CleaningOptions, earliest_to_retain};
 use crate::services::compaction::last_completed_compaction;
+use crate::services::needed_by_pending::first_needed;
 use crate::services::restore::check_no_restore;
 use crate::services::service_table::ServiceTable;
 use crate::writable_table::WritableTable;
@@ -117,7 +118,9 @@ impl<'a> Archival<'a> {
     fn keep(&self, table: &ServiceTable) -> Result<KeepCommits> {
         let keep = self.options.keep;
         let now = (Utc::now(), table.config.timeline_zone);
-        let Some(earliest) = earliest_to_retain(&table.timeline, self.cleaning.policy, now)? else { return Ok(keep) };
+        let needed = first_needed(&table.timeline, &table.timeline_writer())?;
+        let earliest = earliest_to_retain(&table.timeline, self.cleaning.policy, needed.as_ref(), now)?;
+        let Some(earliest) = earliest else { return Ok(keep) };
         let later = table.timeline.completed_writes().filter(|write| write.requested_time > earliest.requested_time);
         let least = (later.count() as u64).saturating_add(2).max(keep.least);
         Ok(KeepCommits { least, most: least.saturating_add(keep.most.saturating_sub(keep.least)) })

@@ -10,12 +10,13 @@ use mortice_table::timeline::{Instant, Timeline};
 
 /// The earliest write that is to stay readable; none if the policy goes by file versions, or there are too few writes.
 ///
-/// It is never later than the last write before the first pending one, whose writer may need the slices of that time.
-pub(in crate::services) fn earliest_to_retain(
-    timeline: &Timeline,
+/// It is not later than the last write up to `needed`, the first instant that pending writes need: these may read the slices of that time.
+pub(in crate::services) fn earliest_to_retain<'a>(
+    timeline: &'a Timeline,
     policy: CleaningPolicy,
+    needed: Option<&RequestedTime>,
     (now, zone): (DateTime<Utc>, TimelineZone),
-) -> Result<Option<&Instant>> {
+) -> Result<Option<&'a Instant>> {
     let completed: Vec<&Instant> = timeline.completed_writes().collect();
     let wanted = match policy {
         CleaningPolicy::LatestFileVersions(_) => None,
@@ -30,9 +31,9 @@ pub(in crate::services) fn earliest_to_retain(
     };
     let Some(wanted) = wanted else { return Ok(None) };
     let Some(found) = completed.get(wanted).copied() else { return Ok(None) };
-    match timeline.pending_writes().next() {
-        Some(pending) if pending.requested_time < found.requested_time => {
-            Ok(completed.into_iter().rfind(|instant| instant.requested_time < pending.requested_time))
+    match needed {
+        Some(needed) if *needed < found.requested_time => {
+            Ok(completed.into_iter().rfind(|instant| instant.requested_time <= *needed))
         }
         _ => Ok(Some(found)),
     }
@@ -60,7 +61,8 @@ mod tests {
     fn earliest(names: &[&str], policy: CleaningPolicy) -> Option<String> {
         let now = DateTime::parse_from_rfc3339("2024-01-02T00:00:00Z").unwrap().to_utc();
         let timeline = timeline(names);
-        let found = earliest_to_retain(&timeline, policy, (now, TimelineZone::Utc)).unwrap();
+        let needed = timeline.pending_writes().next().map(|pending| &pending.requested_time);
+        let found = earliest_to_retain(&timeline, policy, needed, (now, TimelineZone::Utc)).unwrap();
         found.map(|instant| instant.requested_time.to_string())
     }
 
@@ -80,6 +82,15 @@ mod tests {
         assert_eq!(earliest(&names, CleaningPolicy::LatestCommits(3)).as_deref(), Some("3"));
         let first = ["1.deltacommit.inflight", "3_4.commit", "5_6.commit"];
         assert_eq!(earliest(&first, CleaningPolicy::LatestCommits(1)), None);
+    }
+
+    #[test]
+    fn what_was_completed_since_a_pending_write_began_is_kept() {
+        let timeline = timeline(&["1_2.commit", "3_9.commit", "4_5.commit", "6.commit.requested", "10_11.commit"]);
+        let now = (Utc::now(), TimelineZone::Utc);
+        let policy = CleaningPolicy::LatestCommits(1);
+        let found = earliest_to_retain(&timeline, policy, Some(&"3".into()), now).unwrap();
+        assert_eq!(found.unwrap().requested_time, "3");
     }
 
     #[test]

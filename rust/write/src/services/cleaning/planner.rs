@@ -5,7 +5,8 @@
 //! | by commits, by hours | before the earliest instant, but for the newest of these, which queries at that instant read | replaced before it |
 //! | by file versions | all but the newest so many | all |
 //!
-//! The newest slice of a group, slices that pending compactions and clustering read, and slices with files of a savepoint stay.
+//! The newest slice of a group, slices that pending compactions and clustering read, those that pending writes may read, and slices with
+//! files of a savepoint stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +15,7 @@ use chrono::{DateTime, Utc};
 use super::earliest::earliest_to_retain;
 use super::options::{CleaningOptions, CleaningPolicy};
 use crate::commit::TimelineWriter;
+use crate::services::needed_by_pending::first_needed;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::{TableConfig, TableType};
@@ -55,6 +57,8 @@ type GroupInstants = BTreeMap<(String, String), RequestedTime>;
 /// What keeps slices from being deleted.
 struct KeptSlices {
     earliest: Option<RequestedTime>,
+    /// The first instant that pending writes need.
+    needed: Option<RequestedTime>,
     /// File groups that pending compactions read, with the oldest slice that these need; none if the plan does not say.
     compacted: BTreeMap<(String, String), Option<RequestedTime>>,
     /// File groups of pending clustering.
@@ -79,7 +83,10 @@ impl CleanPlanner<'_> {
     /// What reading plans may fail with.
     pub(super) fn may_find(&self, now: DateTime<Utc>) -> Result<bool> {
         let by_versions = matches!(self.options.policy, CleaningPolicy::LatestFileVersions(_));
-        let earliest = || earliest_to_retain(self.timeline, self.options.policy, (now, self.config.timeline_zone));
+        // Pending writes need this or more.
+        let needed = self.timeline.pending_writes().next().map(|pending| &pending.requested_time);
+        let now = (now, self.config.timeline_zone);
+        let earliest = || earliest_to_retain(self.timeline, self.options.policy, needed, now);
         Ok(self.timeline.latest_visible().is_some() && (by_versions || earliest()?.is_some()))
     }
 
@@ -88,7 +95,9 @@ impl CleanPlanner<'_> {
     /// # Errors
     /// What reading plans, savepoints and commits, and listing files may fail with.
     pub(in crate::services) fn plan(&self, now: DateTime<Utc>) -> Result<FilesToClean> {
-        let earliest = earliest_to_retain(self.timeline, self.options.policy, (now, self.config.timeline_zone))?;
+        let needed = first_needed(self.timeline, &self.writer)?;
+        let now = (now, self.config.timeline_zone);
+        let earliest = earliest_to_retain(self.timeline, self.options.policy, needed.as_ref(), now)?;
         let by_versions = matches!(self.options.policy, CleaningPolicy::LatestFileVersions(_));
         let mut found = FilesToClean { earliest: earliest.cloned(), ..FilesToClean::default() };
         let Some(latest) = self.timeline.latest_visible().filter(|_| by_versions || earliest.is_some()) else {
@@ -97,7 +106,7 @@ impl CleanPlanner<'_> {
         // Hudi names them for partitioned tables alone; archival needs them for all.
         found.savepoints = self.timeline.savepoints().map(|one| one.requested_time.to_string()).collect();
         let wanted = self.changed_partitions(earliest, &found.savepoints)?;
-        let kept = self.kept(earliest)?;
+        let kept = self.kept(earliest, needed)?;
         let view = FileSystemView::with_replaced(self.timeline, self.config, latest)?;
         for files in (self.list)(wanted.as_ref())? {
             let groups = view.versions(&files)?;
@@ -151,8 +160,9 @@ impl CleanPlanner<'_> {
         Ok(Some(changed))
     }
 
-    fn kept(&self, earliest: Option<&Instant>) -> Result<KeptSlices> {
+    fn kept(&self, earliest: Option<&Instant>, needed: Option<RequestedTime>) -> Result<KeptSlices> {
         let mut kept = KeptSlices {
+            needed,
             earliest: earliest.map(|earliest| earliest.requested_time.clone()),
             compacted: BTreeMap::new(),
             clustered: BTreeSet::new(),
@@ -202,7 +212,7 @@ fn doomed_names<'a>(
         let slices: Vec<&SliceFiles> = match kept.replaced.get(&id) {
             // A plan from before the replacement is executed yet.
             Some(_) if kept.compacted.contains_key(&id) => continue,
-            Some(replaced) if kept.earliest.as_ref().is_none_or(|earliest| replaced < earliest) => {
+            Some(replaced) if [&kept.earliest, &kept.needed].into_iter().flatten().all(|kept| replaced < kept) => {
                 group.versions.iter().collect()
             }
             Some(_) => continue,
@@ -227,13 +237,21 @@ fn old_slices<'a>(
     if let CleaningPolicy::LatestFileVersions(versions) = policy {
         let versions = usize::try_from(versions).unwrap_or(usize::MAX);
         let versions = versions.saturating_sub(usize::from(kept.compacted.contains_key(id)));
-        return group.versions.iter().filter(|slice| !is_compacted(slice)).skip(versions).collect();
+        let old = group.versions.iter().filter(|slice| !is_compacted(slice)).skip(versions);
+        return old.filter(|slice| !is_read_by_pending(slice, group, kept.needed.as_ref())).collect();
     }
     let Some(earliest) = &kept.earliest else { return Vec::new() };
     // The newest slice before the earliest instant is what queries at that instant read.
     let older = group.versions.iter().skip(1).filter(|slice| slice.base_instant < *earliest);
     let newest_is_older = group.versions.first().is_some_and(|newest| newest.base_instant < *earliest);
     older.skip(usize::from(!newest_is_older)).filter(|slice| !is_compacted(slice)).collect()
+}
+
+/// Whether pending writes may read a slice: it is the newest that was there when the first of them began, or a later one.
+fn is_read_by_pending(slice: &SliceFiles, group: &GroupVersions, needed: Option<&RequestedTime>) -> bool {
+    let Some(needed) = needed else { return false };
+    let newest = group.versions.iter().find(|one| one.base_instant < *needed);
+    newest.is_none_or(|newest| slice.base_instant >= newest.base_instant)
 }
 
 /// The sizes of files of a listing.
