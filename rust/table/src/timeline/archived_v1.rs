@@ -54,6 +54,59 @@ pub(super) fn visit_writes(
     })
 }
 
+/// Which archived writes are looked for.
+pub(super) struct WantedWrites<'a> {
+    /// All of them were requested at this time or later.
+    pub(super) from: Option<&'a RequestedTime>,
+    /// These are among them, if they were archived.
+    pub(super) known: &'a BTreeSet<RequestedTime>,
+    /// Returns true for those that are visited.
+    pub(super) is_wanted: &'a dyn Fn(&Instant) -> bool,
+}
+
+/// Visits completed writes, newest file first. Files are in the order of archiving: if one has instants from before
+/// `from`, and all known writes were found, older files are not read.
+pub(super) fn visit_wanted_writes(
+    storage: &dyn Storage,
+    folder: &str,
+    wanted: &WantedWrites<'_>,
+    visit: &mut WriteVisitor<'_>,
+) -> Result<()> {
+    let (mut again, mut seen) = (LISTINGS, BTreeSet::new());
+    loop {
+        again -= 1;
+        match visit_newest_first(storage, folder, wanted, (&mut seen, &mut *visit)) {
+            Err(error) if error.kind() == ErrorKind::NotFound && again > 0 => {}
+            done => return done,
+        }
+    }
+}
+
+fn visit_newest_first(
+    storage: &dyn Storage,
+    folder: &str,
+    wanted: &WantedWrites<'_>,
+    (seen, visit): (&mut BTreeSet<RequestedTime>, &mut WriteVisitor<'_>),
+) -> Result<()> {
+    for name in files(storage, folder)?.into_iter().rev() {
+        let mut reaches_back = false;
+        visit_files(storage, folder, &[name], &mut |entries| {
+            for (at, instant) in entries.instants()? {
+                reaches_back |= wanted.from.is_some_and(|from| instant.requested_time < *from);
+                let is_wanted = instant.is_completed_write() && (wanted.is_wanted)(&instant);
+                if is_wanted && seen.insert(instant.requested_time.clone()) {
+                    visit(&instant, entries.commit_metadata(at, &instant)?)?;
+                }
+            }
+            Ok(())
+        })?;
+        if reaches_back && wanted.known.is_subset(seen) {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// Returns all archived instants, each in its highest archived state, sorted.
 pub(super) fn instants(storage: &dyn Storage, folder: &str) -> Result<Vec<Instant>> {
     let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
@@ -349,6 +402,36 @@ mod tests {
         };
         visit_writes(&*MemoryStorage::holding(files.iter().copied()), "a", &range, &mut visit)?;
         Ok(visited)
+    }
+
+    #[test]
+    fn files_are_read_from_the_newest_on_as_far_as_necessary() {
+        let visited = |known: &[&str]| {
+            let one = file(&["2 commit COMPLETED"]);
+            let two = file(&["1 commit COMPLETED", "3 commit COMPLETED"]);
+            let three = file(&["4 commit COMPLETED", "5 clean COMPLETED"]);
+            let files = [
+                ("a/.commits_.archive.1_1-0-1", one.as_slice()),
+                ("a/.commits_.archive.2_1-0-1", &two),
+                ("a/.commits_.archive.3_1-0-1", &three),
+            ];
+            let known = known.iter().map(|time| RequestedTime::from(*time)).collect();
+            let wanted = WantedWrites {
+                from: Some(&"2".into()),
+                known: &known,
+                is_wanted: &|write| write.requested_time >= "2".into(),
+            };
+            let mut visited = Vec::new();
+            let mut visit = |write: &Instant, _: CommitMetadata| {
+                visited.push(write.requested_time.to_string());
+                Ok(())
+            };
+            visit_wanted_writes(&*MemoryStorage::holding(files), "a", &wanted, &mut visit)?;
+            Ok::<_, Error>(visited)
+        };
+        assert_eq!(visited(&["3"]).unwrap(), ["4", "3"]);
+        // A merge of files has put old instants into a new one.
+        assert_eq!(visited(&["2", "3"]).unwrap(), ["4", "3", "2"]);
     }
 
     #[test]

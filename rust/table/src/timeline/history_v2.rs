@@ -154,26 +154,48 @@ pub(super) fn visit_writes(
     requested_from: Option<&RequestedTime>,
     visit: &mut WriteVisitor<'_>,
 ) -> Result<()> {
+    // A write is completed after it is requested.
+    let is_after = |oldest| range.end.as_ref().is_some_and(|end| TimelinePosition::from(oldest) > *end);
+    let is_wanted = |one: &Instant| one.completion_time.as_ref().is_some_and(|time| range.contains(&time.into()));
     for name in files(storage, folder)? {
         let (oldest, newest) = requested_times(&name);
         let is_before = requested_from.zip(newest).is_some_and(|(from, newest)| newest < *from);
-        // A write is completed after it is requested.
-        let is_after =
-            range.end.as_ref().zip(oldest).is_some_and(|(end, oldest)| TimelinePosition::from(oldest) > *end);
-        if is_before || is_after {
-            continue;
-        }
-        let path = format!("{folder}/{name}");
-        let mut writes = read_instants(storage, &path)?;
-        let is_wanted = |one: &Instant| {
-            one.action.is_write() && one.completion_time.as_ref().is_some_and(|time| range.contains(&time.into()))
-        };
-        writes.retain(|_, instant| is_wanted(instant));
-        if !writes.is_empty() {
-            visit_metadata(storage, &path, writes, visit).map_err(|error| error.in_file(storage.full_path(&path)))?;
+        if !is_before && !oldest.is_some_and(is_after) {
+            visit_file(storage, &format!("{folder}/{name}"), &is_wanted, visit)?;
         }
     }
     Ok(())
+}
+
+/// Visits the completed writes that `is_wanted` chooses, of files that have instants of this requested time or later.
+pub(super) fn visit_chosen_writes(
+    storage: &dyn Storage,
+    folder: &str,
+    requested_from: Option<&RequestedTime>,
+    is_wanted: &dyn Fn(&Instant) -> bool,
+    visit: &mut WriteVisitor<'_>,
+) -> Result<()> {
+    for name in files(storage, folder)? {
+        let (_, newest) = requested_times(&name);
+        if requested_from.zip(newest).is_none_or(|(from, newest)| newest >= *from) {
+            visit_file(storage, &format!("{folder}/{name}"), is_wanted, visit)?;
+        }
+    }
+    Ok(())
+}
+
+fn visit_file(
+    storage: &dyn Storage,
+    path: &str,
+    is_wanted: &dyn Fn(&Instant) -> bool,
+    visit: &mut WriteVisitor<'_>,
+) -> Result<()> {
+    let mut writes = read_instants(storage, path)?;
+    writes.retain(|_, instant| instant.action.is_write() && is_wanted(instant));
+    if writes.is_empty() {
+        return Ok(());
+    }
+    visit_metadata(storage, path, writes, visit).map_err(|error| error.in_file(storage.full_path(path)))
 }
 
 /// Returns the first and the last requested time of a file.

@@ -13,6 +13,7 @@
 //! | `history_v2` | the archive of layout 2 |
 //! | `archive_files` | what an archiver reads of the archive |
 //! | `archived` | archived instants, and metadata of all instants, in either layout |
+//! | `archived_since` | writes that were archived since a timeline was listed |
 //! | `compacted_logs` | log files that compactions skipped |
 //! | `range` | the range of an incremental query |
 //! | `positions` | positions between the writes of a timeline |
@@ -25,6 +26,7 @@
 
 mod archive_files;
 mod archived;
+mod archived_since;
 mod archived_v1;
 mod avro_value;
 mod commit_metadata;

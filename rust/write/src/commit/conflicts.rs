@@ -10,6 +10,8 @@
 //! | pending replacement, requested since this write began | the groups that it announced |
 //! | pending compaction, planned since this write began | up to version 7 all groups; from 8 on as above |
 //! | a rollback of this write | conflicts in any case |
+//! | completed and archived since this write began | as one that is active (`gone_writes`) |
+//! | gone: neither active nor archived nor, if it was pending, rolled back | conflicts in any case |
 //!
 //! Hudi takes completed instants by requested time and those that were pending when the write began; here they are those that the
 //! timeline at the beginning did not have as completed, which is the same set.
@@ -21,10 +23,8 @@ use super::timeline_writer::TimelineWriter;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::{TableConfig, TableType, TimelineLayout};
-use mortice_table::timeline::metadata::{
-    HoodieCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRollbackPlan, TimelineMetadata,
-};
-use mortice_table::timeline::{Action, Instant, MetadataPart, Timeline};
+use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieRequestedReplaceMetadata, TimelineMetadata};
+use mortice_table::timeline::{Action, CommitMetadata, Instant, MetadataPart, Timeline};
 
 /// File groups that an error names; of more it names the first.
 const NAMED: usize = 5;
@@ -71,6 +71,7 @@ impl ConflictCheck<'_> {
                 self.check_completed(other)?;
             }
         }
+        self.check_gone()?;
         self.check_pending_replacements()?;
         self.check_pending_compactions()
     }
@@ -91,9 +92,7 @@ impl ConflictCheck<'_> {
             if rollback.requested_time < *self.instant || is_earlier {
                 continue;
             }
-            let Some(bytes) = self.writer.read_requested(&rollback.requested_time, Action::Rollback)? else { continue };
-            let plan = HoodieRollbackPlan::from_bytes(&bytes)?.unwrap_or_default();
-            if plan.instant_to_rollback.is_some_and(|target| *self.instant == target.commit_time.as_str()) {
+            if self.targets_of(rollback)?.iter().any(|target| *self.instant == target.as_str()) {
                 return Err(self.rolled_back(&rollback.to_string()));
             }
         }
@@ -112,7 +111,12 @@ impl ConflictCheck<'_> {
     }
 
     fn check_completed(&self, other: &Instant) -> Result<()> {
-        let Some(metadata) = self.now.commit_metadata(other, MetadataPart::All)? else { return Ok(()) };
+        let metadata = self.now.commit_metadata(other, MetadataPart::All)?;
+        metadata.map_or(Ok(()), |metadata| self.check_written(other, &metadata))
+    }
+
+    /// Compares the file groups of a completed instant.
+    pub(super) fn check_written(&self, other: &Instant, metadata: &CommitMetadata) -> Result<()> {
         let is_merge_on_read = self.config.table_type == TableType::MergeOnRead;
         let own = match self.config.layout() {
             TimelineLayout::V2 if is_merge_on_read && other.action == Action::Commit => &self.groups.merged,
@@ -221,7 +225,7 @@ mod tests {
     use mortice_storage::{FileStore, LocalStorage, Storage};
     use mortice_table::timeline::metadata::{
         HoodieClusteringGroup, HoodieClusteringPlan, HoodieCompactionOperation, HoodieCompactionPlan,
-        HoodieInstantInfo, HoodieSliceInfo,
+        HoodieInstantInfo, HoodieRollbackPlan, HoodieSliceInfo,
     };
 
     const OWN: &str = "20240105000000000";

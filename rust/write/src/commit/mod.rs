@@ -20,6 +20,7 @@
 //! | `rolled_back_files` | what a rollback did to data files |
 //! | `conflict_unit` | what two writes are compared by: file groups, or buckets |
 //! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
+//! | `gone_writes` | the same, of writes that were archived, or are gone, since |
 //! | `validator` | checks of the table as a write would leave it |
 //! | `unique_name` | names of writers |
 //! | `writable_tables` | tables that are not written to |
@@ -30,6 +31,7 @@ mod conflict_unit;
 mod conflicts;
 mod create_table;
 mod file_system_lock;
+mod gone_writes;
 mod heartbeat;
 mod lock;
 mod lock_options;

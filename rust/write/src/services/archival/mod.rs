@@ -31,4 +31,6 @@ pub use run::{Archival, ArchivalResult, ArchivedInstant};
 pub(super) use run::{archive_instants, remove_archived};
 
 #[cfg(test)]
+mod pending_tests;
+#[cfg(test)]
 mod tests;

@@ -16,13 +16,13 @@ use mortice_table::timeline::metadata::{
 };
 use mortice_table::timeline::{MetadataPart, Timeline};
 
-struct Table {
+pub(super) struct Table {
     folder: tempfile::TempDir,
-    version: u8,
+    pub(super) version: u8,
 }
 
 impl Table {
-    fn new(version: u8) -> Self {
+    pub(super) fn new(version: u8) -> Self {
         let table = Self { folder: tempfile::tempdir().unwrap(), version };
         let layout = if version < 8 { 1 } else { 2 };
         let properties = format!(
@@ -34,7 +34,7 @@ impl Table {
     }
 
     /// A commit on each of these days, and a clean on the third.
-    fn with_commits(self, days: std::ops::RangeInclusive<u8>) -> Self {
+    pub(super) fn with_commits(self, days: std::ops::RangeInclusive<u8>) -> Self {
         for day in days {
             let operation_type = Some(format!("DAY_{day}"));
             let commit = HoodieCommitMetadata { operation_type, ..HoodieCommitMetadata::default() };
@@ -48,15 +48,15 @@ impl Table {
         self
     }
 
-    fn store(&self) -> LocalStorage {
+    pub(super) fn store(&self) -> LocalStorage {
         LocalStorage::new(&self.folder.path().to_string_lossy(), true)
     }
 
-    fn put(&self, store: &LocalStorage, path: &str, content: &[u8]) {
+    pub(super) fn put(&self, store: &LocalStorage, path: &str, content: &[u8]) {
         store.put(path, &Bytes::copy_from_slice(content), None).unwrap();
     }
 
-    fn complete(&self, day: u8, clock: &str, action: &str, content: &[u8]) {
+    pub(super) fn complete(&self, day: u8, clock: &str, action: &str, content: &[u8]) {
         let (folder, time) = (self.folder(), time(day, clock));
         let completed = match self.version < 8 {
             true => format!("{time}.{action}"),
@@ -71,11 +71,11 @@ impl Table {
         }
     }
 
-    fn folder(&self) -> &'static str {
+    pub(super) fn folder(&self) -> &'static str {
         if self.version < 8 { ".hoodie" } else { ".hoodie/timeline" }
     }
 
-    fn archive(&self, store: Arc<dyn FileStore>) -> Result<ArchivalResult> {
+    pub(super) fn archive(&self, store: Arc<dyn FileStore>) -> Result<ArchivalResult> {
         let options = [
             ("hoodie.keep.min.commits", "3"),
             ("hoodie.keep.max.commits", "4"),
@@ -89,13 +89,13 @@ impl Table {
         Archival::new(&target)?.run()
     }
 
-    fn timeline(&self) -> Timeline {
+    pub(super) fn timeline(&self) -> Timeline {
         let storage: Arc<dyn Storage> = Arc::new(self.store());
         Timeline::load(&storage, &TableConfig::load(&*storage).unwrap()).unwrap()
     }
 
     /// The days of commits by their metadata: archived ones, and active ones.
-    fn days(&self) -> (Vec<String>, Vec<String>) {
+    pub(super) fn days(&self) -> (Vec<String>, Vec<String>) {
         let timeline = self.timeline();
         let operation = |instant: &mortice_table::timeline::Instant| {
             timeline.commit_metadata(instant, MetadataPart::Header).unwrap().unwrap_or_default().operation
@@ -110,7 +110,7 @@ impl Table {
     }
 }
 
-fn time(day: u8, clock: &str) -> String {
+pub(super) fn time(day: u8, clock: &str) -> String {
     format!("202401{day:02}{clock}")
 }
 

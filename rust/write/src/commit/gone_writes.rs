@@ -1,0 +1,83 @@
+//! Writes that have left the active timeline since a write began.
+//!
+//! Archival keeps what a pending write has to see, but not each version of Hudi does so. What was archived is compared as
+//! if it were active. What cannot be found any more may have written to the same file groups, or this write may have read
+//! its rows: it conflicts.
+
+use std::collections::BTreeSet;
+
+use super::conflicts::ConflictCheck;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_table::timeline::metadata::{HoodieRollbackMetadata, HoodieRollbackPlan, TimelineMetadata};
+use mortice_table::timeline::{Action, Instant};
+
+impl ConflictCheck<'_> {
+    /// Makes sure that no write that is not on the active timeline any more conflicts.
+    ///
+    /// # Errors
+    /// `WriteConflict`, naming the other instant; those of reading the timeline and the archive.
+    pub(super) fn check_gone(&self) -> Result<()> {
+        // What this write has read is not in the table any more.
+        if let Some(lost) = self.before.completed_writes().find(|write| !self.now.is_completed(&write.requested_time)) {
+            return Err(self.gone(lost, "was completed when this write began, and has been rolled back since"));
+        }
+        let mut archived: BTreeSet<RequestedTime> = BTreeSet::new();
+        self.now.visit_archived_since(self.before, &mut |other, metadata| {
+            archived.insert(other.requested_time.clone());
+            self.check_written(other, &metadata)
+        })?;
+        let is_gone = |write: &&Instant| {
+            let time = &write.requested_time;
+            time != self.instant && self.now.writes_at(time).next().is_none() && !archived.contains(time)
+        };
+        let mut gone = self.before.pending_writes().filter(is_gone).peekable();
+        if gone.peek().is_none() {
+            return Ok(());
+        }
+        let rolled_back = self.rolled_back_since()?;
+        match gone.find(|write| !rolled_back.contains(write.requested_time.as_str())) {
+            None => Ok(()),
+            Some(lost) => Err(self.gone(
+                lost,
+                "was pending when this write began, and is neither on the timeline nor in the archive now: what it wrote is not \
+                 known",
+            )),
+        }
+    }
+
+    fn gone(&self, other: &Instant, what: &str) -> Error {
+        let message = format!("{other} of another writer {what}; nothing was committed, write again");
+        Error::new(ErrorKind::WriteConflict, message).at_instant(self.instant)
+    }
+
+    /// The requested times that rollbacks name which were not completed when this write began.
+    fn rolled_back_since(&self) -> Result<BTreeSet<String>> {
+        let was_completed = |rollback: &Instant| {
+            self.before
+                .instants_at(&rollback.requested_time)
+                .iter()
+                .any(|one| one.is_same(rollback) && one.is_completed())
+        };
+        let mut targets = BTreeSet::new();
+        for rollback in self.now.instants().iter().filter(|instant| instant.action == Action::Rollback) {
+            if !was_completed(rollback) {
+                targets.extend(self.targets_of(rollback)?);
+            }
+        }
+        Ok(targets)
+    }
+
+    /// The requested times of the instants that a rollback undoes: by its plan, or by its result if the plan is gone.
+    pub(super) fn targets_of(&self, rollback: &Instant) -> Result<Vec<String>> {
+        let plan = self.writer.read_requested(&rollback.requested_time, Action::Rollback)?.unwrap_or_default();
+        if let Some(plan) = HoodieRollbackPlan::from_bytes(&plan)? {
+            return Ok(plan.instant_to_rollback.into_iter().map(|target| target.commit_time).collect());
+        }
+        if !rollback.is_completed() {
+            return Ok(Vec::new());
+        }
+        let result = self.writer.read(&rollback.file_name)?.unwrap_or_default();
+        Ok(HoodieRollbackMetadata::from_bytes(&result)?.unwrap_or_default().commits_rollback)
+    }
+}
