@@ -64,6 +64,7 @@ __all__ = [
     "forget_schema",
     "has_hdfs",
     "log_compact",
+    "merge_buckets",
     "merge_into",
     "merge_rows",
     "plan_cluster",
@@ -824,6 +825,9 @@ def verify(
     uri: str, storage_options: Mapping[str, Any], *, contents: bool, keys: bool, global_keys: bool
 ) -> VerifyResult:
     """Verifies a table: contents, keys within partitions, keys of the whole table."""
+
+def merge_buckets(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str]) -> WrittenCommit | None:
+    """Makes one file group of those of each bucket that has several; None if no bucket has."""
 
 def repair(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool) -> RepairResult:
     """Repairs a table."""

@@ -194,6 +194,11 @@ def _add_repair(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     command.set_defaults(run=run_repair)
     command.add_argument("path", metavar="TABLE", help="the table's base path")
+    command.add_argument(
+        "--merge-buckets",
+        action="store_true",
+        help="also make one file group of those of each bucket that has several",
+    )
     add_service_options(command, LOCK)
 
 

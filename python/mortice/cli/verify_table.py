@@ -31,11 +31,12 @@ def run_verify(arguments: argparse.Namespace) -> int:
 def run_repair(arguments: argparse.Namespace) -> int:
     """Repairs a table, or prints what would be repaired. Returns 1 if something is wrong that stays."""
     table = Table(arguments.path, storage_options=dict(arguments.storage_options), mmap=arguments.mmap)
-    repair = table.plan_repair if arguments.dry_run else table.repair
-    done = repair(dict(arguments.options))
+    done = table.repair(dict(arguments.options), dry_run=arguments.dry_run, merge_buckets=arguments.merge_buckets)
     if arguments.json:
         print_json(dataclasses.asdict(done))
     else:
+        if done.merged is not None:
+            print(f"file groups of buckets were merged by commit {done.merged.instant}")
         _print_findings(done.repaired)
         size = sum(one.bytes or 0 for one in done.repaired)
         print(f"{len(done.repaired)} {'would be deleted' if arguments.dry_run else 'deleted'}, {size} bytes")

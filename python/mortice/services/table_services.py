@@ -342,7 +342,9 @@ class TableServices(TableBase):
             global_keys=checked_bool("global_keys", global_keys),
         )
 
-    def repair(self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False) -> verification.RepairResult:
+    def repair(
+        self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False, merge_buckets: bool = False
+    ) -> verification.RepairResult:
         """Deletes what stopped writers left.
 
         These are markers and heartbeats of instants that are not pending, and data files that no instant accounts for,
@@ -351,12 +353,17 @@ class TableServices(TableBase):
         Args:
             options: Options by Hudi's names: those of the lock, if the table has several writers.
             dry_run: Deletes nothing, as `plan_repair`.
+            merge_buckets: True also makes one file group of those of each bucket that has several, which are merged by
+                the table's merge mode: concurrent writers that compared file groups alone have created them, and
+                writes with a bucket index are refused since. Rows keep their commit times.
 
-        Raises `UnsupportedError` for a table of a version that is not written: Hudi upgrades it.
+        Raises `UnsupportedError` for a table of a version that is not written: Hudi upgrades it; with `merge_buckets`
+        for a table without meta columns; `ArgumentError` for one without a bucket index; and as `upsert`.
         """
+        checked_bool("merge_buckets", merge_buckets)
         if dry_run:
             return self.plan_repair(options)
-        done = verification.repair(self.uri, self._storage_options, options, dry_run=False)
+        done = verification.repair(self.uri, self._storage_options, options, dry_run=False, merge_buckets=merge_buckets)
         self.refresh()
         return done
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mortice import _mortice
-from mortice.writes import checked_options
+from mortice.commit import Commit
+from mortice.writes import checked_options, commit_of
 
 __all__ = ["Finding", "RepairResult", "VerifyResult", "repair", "verify"]
 
@@ -57,10 +58,13 @@ class RepairResult:
     Attributes:
         repaired: What was deleted, or would be.
         left: What is wrong besides, and stays.
+        merged: The commit that made one file group of those of each bucket; None if there was nothing to merge, or it
+            was not asked for.
     """
 
     repaired: list[Finding]
     left: list[Finding]
+    merged: Commit | None = None
 
 
 def verify(
@@ -83,7 +87,12 @@ def verify(
 
 
 def repair(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    *,
+    dry_run: bool,
+    merge_buckets: bool = False,
 ) -> RepairResult:
     """Repairs the table at `uri` as far as that is safe.
 
@@ -92,12 +101,17 @@ def repair(
         storage_options: Options of the storage, checked.
         options: Options by Hudi's names.
         dry_run: True changes nothing.
+        merge_buckets: True makes one file group of those of each bucket that has several, before the rest.
 
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
+    merged = None
+    if merge_buckets and not dry_run:
+        merged = _mortice.merge_buckets(uri, storage_options, checked_options(options))
     done = _mortice.repair(uri, storage_options, checked_options(options), dry_run)
-    return RepairResult(_findings(done.repaired), _findings(done.left))
+    commit = None if merged is None else commit_of(merged, stacklevel=4)
+    return RepairResult(_findings(done.repaired), _findings(done.left), commit)
 
 
 def _findings(found: list[_mortice.Finding]) -> list[Finding]:

@@ -83,6 +83,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(metadata::service_progress, module)?)?;
     module.add_function(wrap_pyfunction!(compact::plan_log_compact, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::merge_buckets, module)?)?;
     module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;

@@ -6,6 +6,7 @@ use mortice::maintenance::{self, VerifyOptions, VerifyReport};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
+use crate::write::{WrittenCommit, commit_of_write};
 
 /// One thing that is wrong with a table.
 #[pyclass(frozen, get_all, module = "mortice._mortice")]
@@ -66,6 +67,19 @@ pub(crate) fn repair(
     at_location(py, uri, &storage_options, |location| {
         let maintenance::RepairResult { repaired, left } = maintenance::repair(location, &options, dry_run)?;
         Ok(RepairResult { repaired: findings(repaired), left: findings(left) })
+    })
+}
+
+/// Makes one file group of those of each bucket that has several.
+#[pyfunction]
+pub(crate) fn merge_buckets(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    options: BTreeMap<String, String>,
+) -> PyResult<Option<WrittenCommit>> {
+    at_location(py, uri, &storage_options, |location| {
+        Ok(maintenance::merge_buckets(location, &options)?.map(commit_of_write))
     })
 }
 

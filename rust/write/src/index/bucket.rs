@@ -136,7 +136,7 @@ fn groups_of<'v>(view: &'v WriteView, options: &BucketOptions) -> Result<(Vec<Lo
         let group = number_of(locations.len())?;
         if groups.insert((slice.partition.as_str(), bucket), group).is_some() {
             return Err(Error::invalid_table(format!(
-                "partition {:?} has several file groups of bucket {bucket}: writers without a common lock have made them; roll one of their commits back with Hudi",
+                "partition {:?} has several file groups of bucket {bucket}, which concurrent writers have created; `mortice repair TABLE --merge-buckets` makes one of them",
                 slice.partition
             )));
         }

@@ -6,9 +6,11 @@
 //! | `clustering/` | file groups rewritten in another order and size |
 //! | `recovery/` | rollback, savepoints and restore |
 //! | `verify/` | whether a table agrees with itself |
+//! | `bucket_merge/` | buckets with several file groups, made one again |
 //! | `build_metadata` | the metadata table that a user asks for |
 //! | `inline_services` | table services after a write |
 
+mod bucket_merge;
 mod build_metadata;
 mod clustering;
 pub(crate) mod compaction;
@@ -16,6 +18,7 @@ mod inline_services;
 mod recovery;
 mod verify;
 
+pub use bucket_merge::merge_buckets;
 pub use build_metadata::{BuiltMetadata, MetadataRequest, build_metadata, planned_metadata};
 pub use clustering::{ClusterResult, ClusteringSteps, cluster, clustering_preview};
 pub use compaction::{

@@ -38,6 +38,7 @@ mod row_source;
 mod schema;
 mod sort_mode;
 
+pub(crate) use combine::combine as combine_rows;
 pub(crate) use conform::{Rules, ValuePlace};
 pub(crate) use delete_marks::DeleteMarks;
 pub(crate) use duplicates::{DuplicatePolicy, effective_operation};

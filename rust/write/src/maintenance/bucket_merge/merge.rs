@@ -1,0 +1,93 @@
+//! The write that merges file groups of buckets.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::one_row_each::OneRowEach;
+use super::shared_buckets::{SharedBucket, shared_buckets};
+use crate::commit::{WriteOperation, check_writable};
+use crate::index::new_bucket_prefix;
+use crate::rows::{RefusedRows, WriteSchema, row_memory};
+use crate::services::check_no_restore;
+use crate::transaction::{CommitExtra, Transaction, WriteResult};
+use crate::writable_table::{TableLocation, WritableTable};
+use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
+use mortice_base::error::{Error, Result};
+use mortice_storage::check_cancelled;
+
+/// Bytes of rows that wait for their row group to be complete.
+const OPEN_BYTES: usize = 128 << 20;
+
+/// Makes one file group of those of each bucket that has several. None if no bucket has.
+///
+/// # Errors
+/// `InvalidArgument` for a table without a bucket index; `Unsupported`, by name, for tables that are not written and for merge modes
+/// that writes do not have; as for [`Transaction::begin`] and [`Transaction::commit`].
+pub fn merge_buckets(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Option<WriteResult>> {
+    let target = Arc::new(WritableTable::open(location, options, "repair")?);
+    let table = target.latest();
+    check_writable(&table.config).map_err(|error| error.in_file(target.uri()))?;
+    check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;
+    if shared_buckets(&table)?.is_empty() {
+        return Ok(None);
+    }
+    let mut transaction = Transaction::begin(&target, WriteOperation::InsertOverwrite)?;
+    let (statuses, extra) = match merge_in(&mut transaction, target.options()) {
+        Ok(done) => done,
+        Err(error) => {
+            transaction.abort(&error)?;
+            return Err(error);
+        }
+    };
+    let committed = transaction.commit(statuses, &extra)?;
+    Ok(Some(WriteResult { committed, refused: RefusedRows::default(), warnings: target.warnings().to_vec() }))
+}
+
+fn merge_in(
+    transaction: &mut Transaction,
+    options: &BTreeMap<String, String>,
+) -> Result<(Vec<WriteStatus>, CommitExtra)> {
+    transaction.inflight_without_profile()?;
+    let table = Arc::clone(transaction.table());
+    let schema = WriteSchema::of_table(&table)?;
+    let (mut statuses, mut replaced): (_, BTreeMap<String, Vec<String>>) = (Vec::new(), BTreeMap::new());
+    for (task, bucket) in (0_u32..).zip(shared_buckets(&table)?) {
+        check_cancelled()?;
+        let rows = OneRowEach::read(&table, &schema, &bucket.slices, row_memory(options)?)?;
+        statuses.extend(write_group(transaction, &schema, (task, &bucket, &rows), options)?);
+        let file_ids = bucket.slices.into_iter().map(|slice| slice.file_id);
+        replaced.entry(bucket.partition).or_default().extend(file_ids);
+    }
+    let schema = schema.columns.json().to_owned();
+    Ok((statuses, CommitExtra { schema, replaced, ..CommitExtra::default() }))
+}
+
+/// Writes the file group of a bucket.
+fn write_group(
+    transaction: &Transaction,
+    schema: &WriteSchema,
+    (task, bucket, rows): (u32, &SharedBucket, &OneRowEach),
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<WriteStatus>> {
+    let target = CreateTarget {
+        partition: bucket.partition.clone(),
+        file_id_prefix: new_bucket_prefix(bucket.bucket),
+        instant: transaction.instant().clone(),
+        token: WriteToken { task, stage: 0, attempt: WriteToken::new_attempt() },
+    };
+    // A bucket has one file group, however large it is.
+    let base = BaseFileOptions { max_file_bytes: u64::MAX, ..BaseFileOptions::from_hudi_options(options)? };
+    let mut handle = CreateHandle::new(Arc::clone(transaction.store()), &schema.stored, target, base, false);
+    for batch in rows.batches() {
+        check_cancelled()?;
+        handle.insert(&batch?, MetaColumns::Kept)?;
+        if handle.held_bytes() > OPEN_BYTES {
+            handle.end_row_group()?;
+        }
+    }
+    let written = handle.finish()?;
+    match written.len() {
+        0 | 1 => Ok(written),
+        files => Err(Error::internal(format!("the rows of a bucket are in {files} file groups"))),
+    }
+}
