@@ -54,10 +54,12 @@ pub trait HeldLock: Send {
 pub fn acquire(lock: &dyn TableLock, wait: LockWait) -> Result<Box<dyn HeldLock>> {
     let began = Instant::now();
     loop {
+        // A process may be stopped, or a storage take long, during an attempt: the last one begins after the limit.
+        let is_last = began.elapsed() >= wait.limit;
         if let Some(held) = lock.try_acquire()? {
             return Ok(held);
         }
-        if began.elapsed() >= wait.limit {
+        if is_last {
             let message = format!(
                 "another writer held the lock of the table for {} s; try again, wait longer (hoodie.write.lock.wait_time_ms), or \
                  remove the lock if no writer is running",
@@ -79,5 +81,49 @@ pub(super) fn pause(time: Duration) -> Result<()> {
             return Ok(());
         }
         std::thread::sleep(left.min(POLL));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A lock whose first attempt takes long and fails, as a writer does that is stopped meanwhile.
+    struct SlowLock(AtomicUsize);
+
+    struct FreeLock;
+
+    impl HeldLock for FreeLock {
+        fn check(&mut self) -> Result<()> {
+            Ok(())
+        }
+
+        fn release(self: Box<Self>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    impl TableLock for SlowLock {
+        fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
+            if self.0.fetch_add(1, Ordering::Relaxed) > 0 {
+                return Ok(Some(Box::new(FreeLock)));
+            }
+            std::thread::sleep(Duration::from_millis(30));
+            Ok(None)
+        }
+
+        fn location(&self) -> String {
+            String::new()
+        }
+    }
+
+    #[test]
+    fn an_attempt_that_takes_longer_than_the_limit_is_not_the_last() {
+        let wait = LockWait { limit: Duration::from_millis(10), pause: Duration::from_millis(1) };
+        let lock = SlowLock(AtomicUsize::new(0));
+        acquire(&lock, wait).unwrap().release().unwrap();
+        assert_eq!(lock.0.load(Ordering::Relaxed), 2);
     }
 }
