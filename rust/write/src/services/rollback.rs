@@ -288,6 +288,8 @@ impl Rollbacks<'_> {
             None => self.undo_of(&timeline, target, files)?,
         };
         undo.check_removable(&**self.store)?;
+        // Those of a completed instant are deleted with it, and a list that cannot be read is found too late then.
+        Markers::new(Arc::clone(self.store), &target.requested_time).list()?;
         let mut listings = Listings::new(self.store);
         let mut preview = UndonePreview::default();
         for path in &undo.deletions {

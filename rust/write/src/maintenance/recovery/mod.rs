@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `rollback` | undoes one instant |
 //! | `restore` | undoes all instants after a savepoint |
+//! | `readable_without` | whether the table can be read after it |
 //! | `savepoint` | keeps the state at an instant, until it is deleted |
 
+mod readable_without;
 mod restore;
 mod rollback;
 mod savepoint;

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::readable_without::check_readable_without;
 use super::requested_time;
 use super::rollback::{UndoneInstant, preview};
 use crate::metadata_upkeep::MetadataUpkeep;
@@ -84,6 +85,7 @@ fn restore_locked(
     let undone: Result<Vec<UndoneInstant>> =
         instants.iter().map(|instant| preview(state, instant, UndoneFiles::OfInstantAndItsSlices)).collect();
     let mut restored = RestoredTable { instant: time.clone(), restore: None, undone: undone? };
+    check_readable_without(state, &instants)?;
     if is_dry_run {
         return Ok((restored, None));
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::readable_without::check_readable_without;
 use super::requested_time;
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::services::{BegunRollback, Rollbacks, UndoneFiles, check_no_restore};
@@ -82,6 +83,9 @@ fn roll_back(
         metadata.check_not_compacted(time)?;
     }
     let undone = preview(state, &target, UndoneFiles::OfInstant)?;
+    if target.is_completed() {
+        check_readable_without(state, std::slice::from_ref(&target))?;
+    }
     if is_dry_run {
         return Ok(undone);
     }

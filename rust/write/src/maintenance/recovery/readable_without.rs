@@ -1,0 +1,84 @@
+//! Makes sure that a table can be read once instants have left its timeline.
+//!
+//! A query reads the metadata of the newest completed write, for the schema, and of every replace commit, for the file groups that are
+//! gone. The file of an earlier commit may be damaged, and nobody notices until a rollback makes it the newest one. So the query is
+//! planned before anything is undone, on the storage without the files of these instants.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::commit::TimelineWriter;
+use crate::writable_table::TableState;
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_formats::filter::Filter;
+use mortice_merge::config::ReadOptions;
+use mortice_storage::{FileSource, FileStore, FolderEntry, KnownFile, Storage};
+use mortice_table::plan::OpenTable;
+use mortice_table::timeline::Instant;
+
+/// Plans a query of the table as it will be without these writes.
+///
+/// # Errors
+/// Those of the query, saying that nothing was undone.
+pub(super) fn check_readable_without(state: &TableState, undone: &[Instant]) -> Result<()> {
+    let TableState { store, table, .. } = state;
+    let times: BTreeSet<&RequestedTime> = undone.iter().map(|instant| &instant.requested_time).collect();
+    let files = TimelineWriter::new(Arc::clone(store), &table.config).files()?;
+    let of_write = files.into_iter().filter(|file| file.action.is_write() && times.contains(&file.requested_time));
+    let hidden: BTreeSet<String> = of_write.map(|file| file.file_name).collect();
+    let storage = Arc::<dyn FileStore>::clone(store) as Arc<dyn Storage>;
+    let storage = Arc::new(StorageWithout { storage, folder: table.config.timeline_folder.clone(), hidden });
+    check_readable(storage, table).map_err(|error| {
+        let message = "without what is to be undone the table could not be read: nothing was undone; repair the file, or undo earlier \
+                       writes, too (restore the table to one before it)";
+        Error::new(error.kind(), message).caused_by(error)
+    })
+}
+
+fn check_readable(storage: Arc<dyn Storage>, table: &OpenTable) -> Result<()> {
+    let options = ReadOptions { metadata: false, ..ReadOptions::default() };
+    let left = OpenTable::at(storage, &table.uri, &table.storage_options, options)?;
+    if left.timeline.latest_visible().is_none() {
+        return Ok(());
+    }
+    left.schema_at(None)?;
+    left.file_slices(None, &Filter::default()).map(|_| ())
+}
+
+/// A storage without some files of one folder.
+struct StorageWithout {
+    storage: Arc<dyn Storage>,
+    folder: String,
+    hidden: BTreeSet<String>,
+}
+
+impl Storage for StorageWithout {
+    fn root(&self) -> &str {
+        self.storage.root()
+    }
+
+    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
+        let mut found = self.storage.list(folder)?;
+        if folder.trim_end_matches('/') == self.folder {
+            found.iter_mut().for_each(|entries| entries.retain(|entry| !self.hidden.contains(entry.name())));
+        }
+        Ok(found)
+    }
+
+    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
+        self.storage.open(path)
+    }
+
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
+        self.storage.open_known(path, file)
+    }
+
+    fn is_remote(&self) -> bool {
+        self.storage.is_remote()
+    }
+
+    fn requests_at_once(&self) -> usize {
+        self.storage.requests_at_once()
+    }
+}
