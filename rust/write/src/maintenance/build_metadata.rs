@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::metadata_upkeep::{METADATA_ROOT, MetadataUpkeep, PlannedPartitions};
+use crate::metadata_upkeep::{FoundMetadata, METADATA_ROOT, MetadataUpkeep, PlannedPartitions};
 use crate::transaction::change_metadata;
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -107,7 +107,9 @@ fn opened(
 fn preview(target: &WritableTable, request: &MetadataRequest) -> Result<BuiltMetadata> {
     let (store, table) = (target.store(), target.latest());
     let mut planned = MetadataUpkeep::planned(store, &table, target.options())?;
-    let builds = !request.deletes && (request.rebuilds || !request.added.is_empty() || planned.before.is_empty());
+    let is_unusable = matches!(MetadataUpkeep::find(store, &table, target.options())?, FoundMetadata::Unusable(_));
+    let rebuilds = request.rebuilds || is_unusable && !request.deletes;
+    let builds = !request.deletes && (rebuilds || !request.added.is_empty() || planned.before.is_empty());
     let in_table = |error: Error| error.in_file(target.uri());
     if builds {
         MetadataUpkeep::check_can_build(&table, target.options()).map_err(in_table)?;
@@ -116,12 +118,12 @@ fn preview(target: &WritableTable, request: &MetadataRequest) -> Result<BuiltMet
     let mut after: BTreeSet<String> = planned.before.iter().filter(|name| !is_dropped(name)).cloned().collect();
     after.extend(planned.added.iter().cloned());
     request.added.iter().try_for_each(|name| check_possible(name, &after)).map_err(in_table)?;
-    if request.rebuilds && !planned.before.is_empty() {
+    if rebuilds && !planned.before.is_empty() {
         planned.dropped.clone_from(&planned.before);
         planned.added = after.iter().cloned().collect();
     }
     let mut built = BuiltMetadata { warnings: target.warnings().to_vec(), ..BuiltMetadata::default() };
-    built.deleted = deleted_files(store.as_ref(), &planned, request.deletes || request.rebuilds)?;
+    built.deleted = deleted_files(store.as_ref(), &planned, request.deletes || rebuilds)?;
     if !planned.added.is_empty() {
         (built.files, built.bytes) = data_files(&table)?;
     }

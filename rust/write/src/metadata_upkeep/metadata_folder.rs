@@ -7,7 +7,7 @@ use super::partition_kind::PartitionKind;
 use super::record_schema::RecordSchema;
 use crate::commit::TimelineWriter;
 use crate::write::Markers;
-use mortice_base::error::{Error, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_merge::config::{TableConfig, TimelineLayout};
 use mortice_storage::{FileStore, Storage, SubfolderStorage};
@@ -18,6 +18,12 @@ use mortice_table::timeline::Timeline;
 pub const ROOT: &str = ".hoodie/metadata";
 /// The token of all files that are written to it: a commit is written by one process, once.
 pub(super) const WRITE_TOKEN: &str = "0-0-0";
+
+/// Whether an error of reading a metadata table says that it is not sound, and not that the storage failed.
+#[must_use]
+pub fn is_defect(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidTable | ErrorKind::CorruptLog)
+}
 
 /// A metadata table that has been opened.
 pub(super) struct MetadataFolder {
@@ -78,28 +84,38 @@ impl MetadataFolder {
     /// The next log files of all file groups of a partition, in the order of their numbers: the hash of a key is one of these.
     ///
     /// # Errors
-    /// `InvalidTable` if there are no file groups, or they are not numbered from 0.
+    /// As for [`Self::checked_file_ids`].
     pub(super) fn next_logs(&self, kind: PartitionKind, instant: &RequestedTime) -> Result<Vec<NextLog>> {
         let files = self.files(kind)?;
-        let ids = file_ids(&files);
+        let ids = self.checked_file_ids(kind, &files)?;
+        match self.config.layout() {
+            TimelineLayout::V2 => ids.into_iter().map(|id| log_of_commit(id, instant)).collect(),
+            TimelineLayout::V1 => self.logs_of_slices(ids, &files),
+        }
+    }
+
+    /// The ids of the file groups of a partition, in the order of their numbers.
+    ///
+    /// # Errors
+    /// `InvalidTable` if there are no file groups, or they are not numbered from 0.
+    pub(super) fn checked_file_ids(&self, kind: PartitionKind, files: &PartitionFiles) -> Result<Vec<String>> {
+        let ids = file_ids(files);
         // Before 0.11 there was no number behind that of the file group.
         let is_id = |number: u32, id: &str| {
             let expected = kind.file_group(number);
             id == expected || Some(id) == expected.strip_suffix("-0")
         };
-        if ids.is_empty() || !(0..).zip(&ids).all(|(number, id)| is_id(number, id)) {
-            let message = format!(
-                "the file groups of the metadata table's partition {} are not those that Hudi creates ({}, …), found: {}; drop the index with Hudi, which builds it again",
-                kind.folder(),
-                kind.file_group(0),
-                ids.join(", "),
-            );
-            return Err(Error::invalid_table(message).in_file(self.place.full_path(kind.folder())));
+        if !ids.is_empty() && (0..).zip(&ids).all(|(number, id)| is_id(number, id)) {
+            return Ok(ids);
         }
-        match self.config.layout() {
-            TimelineLayout::V2 => ids.into_iter().map(|id| log_of_commit(id, instant)).collect(),
-            TimelineLayout::V1 => self.logs_of_slices(ids, &files),
-        }
+        let message = format!(
+            "the file groups of the metadata table's partition {} are not those that Hudi creates ({}, …), found: {}; build the metadata \
+             table again, with Table.build_metadata(rebuild=True) or `mortice metadata build --rebuild`",
+            kind.folder(),
+            kind.file_group(0),
+            ids.join(", "),
+        );
+        Err(Error::invalid_table(message).in_file(self.place.full_path(kind.folder())))
     }
 
     /// Up to table version 7: the next versions of the logs of the latest slices.

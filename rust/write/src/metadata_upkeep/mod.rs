@@ -28,6 +28,7 @@
 //! | `file_ranges` | ranges of columns of files that are there already |
 //! | `listing_records` | records of a table, from a listing |
 //! | `base_hfile`, `new_partition`, `new_metadata_table` | a new metadata table |
+//! | `defects` | why one cannot be maintained, and its deletion then |
 //! | `drop_metadata_table` | deletes it, or partitions of it |
 //! | `change_partitions` | adds indexes to it, and drops them, as options ask |
 //! | `clean` | what a clean does to it |
@@ -44,6 +45,7 @@ mod clean;
 mod column_kind;
 mod column_stats;
 mod commit_update;
+mod defects;
 mod delta_commit;
 mod drop_metadata_table;
 mod file_keys;
@@ -70,7 +72,8 @@ mod wanted_partitions;
 
 pub use base_hfile::BaseHFile;
 pub use commit_update::CommitUpdate;
-pub use metadata_folder::ROOT as METADATA_ROOT;
+pub use defects::{FoundMetadata, check_writes};
+pub use metadata_folder::{ROOT as METADATA_ROOT, is_defect};
 pub use partition_kind::maintained_partitions;
 pub use record_schema::RecordSchema;
 pub use upkeep::{MetadataUpkeep, PlannedPartitions};

@@ -17,6 +17,9 @@ pub(super) const TO_REBUILD: &str = "mortice.metadata.partitions.to.rebuild";
 /// The option that drops partitions that cannot be maintained.
 pub(super) const DROP_UNSUPPORTED: &str = "mortice.metadata.drop_unsupported";
 
+/// The option that builds a metadata table again that is gone, damaged or behind the table.
+pub(super) const REBUILD_UNUSABLE: &str = "mortice.metadata.rebuild_unusable";
+
 /// A partition that can be maintained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum PartitionKind {

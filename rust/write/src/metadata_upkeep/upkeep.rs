@@ -8,7 +8,7 @@ use super::commit_update::CommitUpdate;
 use super::delta_commit::{heartbeat, write_delta_commit};
 use super::drop_metadata_table::{delete_unlisted, drop_metadata_table, drop_partitions, forget_rebuilt};
 use super::indexed_columns::{ColumnChoice, IndexDefinitions};
-use super::metadata_folder::MetadataFolder;
+use super::metadata_folder::{MetadataFolder, is_defect};
 use super::new_metadata_table::{create_metadata_table, new_partitions};
 use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::records::{PartitionRecords, Records};
@@ -19,11 +19,13 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::TimelineLayout;
 use mortice_storage::FileStore;
-use mortice_table::metadata_table::MetadataTable;
+use mortice_table::metadata_table::{MetadataTable, check_complete};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Timeline;
 
 const PROPERTIES: &str = ".hoodie/hoodie.properties";
+const UNREADABLE: &str = "the metadata table cannot be read, and so not be maintained: build it again, with \
+                          Table.build_metadata(rebuild=True) or `mortice metadata build --rebuild`";
 
 /// The metadata table, as one write maintains it.
 pub struct MetadataUpkeep {
@@ -73,21 +75,47 @@ impl MetadataUpkeep {
         table: &Arc<OpenTable>,
         options: &BTreeMap<String, String>,
     ) -> Result<Option<Self>> {
+        let Some(listed) = Self::listed(store.as_ref(), table, options)? else { return Ok(None) };
+        let folder = MetadataFolder::open(&store).map_err(|error| match is_defect(&error) {
+            true => Error::invalid_table(UNREADABLE).caused_by(error),
+            false => error,
+        })?;
+        Self::of_folder(folder, table, options, listed).map(Some)
+    }
+
+    /// The partitions that the table's properties name; none if they name none.
+    ///
+    /// # Errors
+    /// `Unsupported`, by name, if one cannot be maintained and is not to be dropped.
+    pub(super) fn listed(
+        store: &dyn FileStore,
+        table: &OpenTable,
+        options: &BTreeMap<String, String>,
+    ) -> Result<Option<ListedPartitions>> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
-        if listed.is_empty() {
-            return Ok(None);
-        }
         if is_enabled(options)? && !drops_unsupported(options)? {
             listed.check_known().map_err(|error| error.in_file(store.full_path(PROPERTIES)))?;
         }
-        let definitions = IndexDefinitions::load(store.as_ref())?;
+        Ok((!listed.is_empty()).then_some(listed))
+    }
+
+    /// The metadata table in a folder that is open.
+    ///
+    /// # Errors
+    /// `Unsupported` for a record index that cannot be maintained; those of reading the definitions of indexes.
+    pub(super) fn of_folder(
+        folder: MetadataFolder,
+        table: &Arc<OpenTable>,
+        options: &BTreeMap<String, String>,
+        listed: ListedPartitions,
+    ) -> Result<Self> {
+        let definitions = IndexDefinitions::load(folder.store().as_ref())?;
         if listed.known.contains(&PartitionKind::RecordIndex) {
             definitions.check_record_index()?;
         }
-        let folder = MetadataFolder::open(&store)?;
         let (table, clock) = (Arc::clone(table), Clock::new(&table.config));
         let columns = ColumnChoice::from_options(options)?;
-        Ok(Some(Self { table, folder, clock, listed, definitions, columns }))
+        Ok(Self { table, folder, clock, listed, definitions, columns })
     }
 
     /// The timeline of the metadata table, as it was when it was opened.
@@ -233,9 +261,10 @@ impl MetadataUpkeep {
     /// Writes and completes the metadata table's delta commit of `instant`, before the instant is completed in the table.
     ///
     /// # Errors
-    /// `AlreadyExists` if the metadata table has the instant; `InvalidTable` if the metadata table lacks the table's newest write;
-    /// those of the storage.
+    /// `AlreadyExists` if the metadata table has the instant; `InvalidTable` if the metadata table lacks a completed write of the table:
+    /// with this one it would look complete; those of the storage.
     pub fn write_commit(&self, instant: &RequestedTime, update: &CommitUpdate<'_>) -> Result<()> {
+        check_complete(&self.table.timeline, &self.folder.timeline)?;
         let records = self.records_of(instant, update)?;
         let records: Records = records.into_iter().filter(|(_, records)| !records.is_empty()).collect();
         write_delta_commit(&self.folder, instant, records, (&self.clock, &self.table.timeline))
@@ -276,8 +305,6 @@ impl MetadataUpkeep {
 
     /// The metadata table as it is before the commit.
     pub(super) fn metadata_table(&self) -> Result<&MetadataTable> {
-        self.table.metadata_table().map_err(|error| {
-            Error::new(error.kind(), "the metadata table cannot be read, and so not be maintained").caused_by(error)
-        })
+        self.table.metadata_table().map_err(|error| Error::new(error.kind(), UNREADABLE).caused_by(error))
     }
 }

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use super::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind};
+use super::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{TableConfig, TimelineLayout};
 
@@ -41,6 +41,14 @@ pub(super) fn is_enabled(options: &Options) -> Result<bool> {
 /// `InvalidArgument` for a value that is not a boolean.
 pub(super) fn drops_unsupported(options: &Options) -> Result<bool> {
     Ok(flag(options, DROP_UNSUPPORTED)?.unwrap_or(false))
+}
+
+/// Whether a metadata table that cannot be maintained is built again; otherwise writes refuse it.
+///
+/// # Errors
+/// `InvalidArgument` for a value that is not a boolean.
+pub(super) fn rebuilds_unusable(options: &Options) -> Result<bool> {
+    Ok(flag(options, REBUILD_UNUSABLE)?.unwrap_or(true))
 }
 
 /// The partitions of a new metadata table, in the order in which they are initialised.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::Transaction;
 use super::recorded_store::DataStore;
 use crate::commit::{Clock, Heartbeat, TimelineWriter, WriteOperation, delete_heartbeat, request_instant};
-use crate::metadata_upkeep::MetadataUpkeep;
+use crate::metadata_upkeep::{MetadataUpkeep, is_defect};
 use crate::services::{InlineServices, MetadataServices, check_no_restore, remove_leftovers, roll_back_failed_writes};
 use crate::writable_table::{TableState, WritableTable};
 use mortice_base::error::{Error, Result};
@@ -128,7 +128,7 @@ pub(super) fn start_heartbeat(target: &WritableTable, instant: &RequestedTime) -
 /// was opened under the lock.
 pub(super) fn repaired(target: &WritableTable, table: Arc<OpenTable>) -> Result<TableState> {
     check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;
-    let mut state = target.state_of(table)?;
+    let mut state = target.sound_state(table)?;
     let (concurrency, rollbacks) = (target.concurrency(), state.rollbacks());
     let (policy, heartbeat) = (concurrency.failed_writes, concurrency.heartbeat);
     let failed = roll_back_failed_writes(&rollbacks, &state.table.timeline, policy, heartbeat)?;
@@ -136,11 +136,21 @@ pub(super) fn repaired(target: &WritableTable, table: Arc<OpenTable>) -> Result<
     if failed.is_changed {
         state.table = target.reopen()?;
     }
-    let (timeline, config, options) = (&state.table.timeline, &state.table.config, target.options());
-    let services = MetadataServices { store: target.store(), config, timeline, clock: &state.clock, options };
-    let is_changed = match MetadataUpkeep::initialize(target.store(), &state.table, options)? {
-        true => true,
-        false => state.metadata.as_ref().map_or(Ok(false), |metadata| services.run(metadata.timeline()))?,
-    };
-    if is_changed { target.state() } else { Ok(state) }
+    let is_changed = MetadataUpkeep::initialize(target.store(), &state.table, target.options())?;
+    if is_changed || serve_metadata(target, &state)? { target.state() } else { Ok(state) }
+}
+
+/// Runs the services of the metadata table. One that they find damaged is built again. Returns true if it was changed.
+fn serve_metadata(target: &WritableTable, state: &TableState) -> Result<bool> {
+    let Some(metadata) = &state.metadata else { return Ok(false) };
+    let (store, table, options) = (target.store(), &state.table, target.options());
+    let (config, timeline) = (&table.config, &table.timeline);
+    match (MetadataServices { store, config, timeline, clock: &state.clock, options }).run(metadata.timeline()) {
+        Err(error) if is_defect(&error) => {
+            MetadataUpkeep::drop_unusable(store, table, options, Some(&error.to_string()))?;
+            MetadataUpkeep::initialize(store, &target.reopen()?, options)?;
+            Ok(true)
+        }
+        done => done,
+    }
 }

@@ -97,7 +97,7 @@ fn begin_locked(
         if !Heartbeats::list(&**target.store())?.is_expired(instant, target.concurrency().heartbeat) {
             return Ok(None);
         }
-        target.state_of(table)?.rollbacks().roll_back_execution(instant)?;
+        target.sound_state(table)?.rollbacks().roll_back_execution(instant)?;
         table = target.reopen()?;
     }
     let heartbeat = start_heartbeat(target, instant)?;
@@ -142,7 +142,7 @@ pub(crate) fn give_up(target: &WritableTable, instant: &RequestedTime) -> Result
         check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;
         let is_inflight = table.timeline.writes_at(instant).any(|one| one.state == InstantState::Inflight);
         if !is_inflight || Heartbeats::list(&**target.store())?.is_expired(instant, target.concurrency().heartbeat) {
-            target.state_of(table)?.rollbacks().roll_back(instant)?;
+            target.sound_state(table)?.rollbacks().roll_back(instant)?;
         }
         Ok(())
     })

@@ -16,6 +16,8 @@ pub struct TableState {
     pub table: Arc<OpenTable>,
     /// Its metadata table; none if it has none.
     pub metadata: Option<MetadataUpkeep>,
+    /// What was wrong with a metadata table that could not be maintained and was deleted, or that would be: it is built again.
+    pub defect: Option<String>,
     /// Generates the times of its instants.
     pub clock: Clock,
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::location::TableLocation;
 use super::state::TableState;
 use crate::commit::{Clock, CommitValidator, Concurrency, HeldLock, TimelineWriter, check_version};
-use crate::metadata_upkeep::MetadataUpkeep;
+use crate::metadata_upkeep::{FoundMetadata, MetadataUpkeep};
 use mortice_base::error::Result;
 use mortice_merge::config::{ReadOptions, WriteOptions};
 use mortice_storage::FileStore;
@@ -165,8 +165,40 @@ impl WritableTable {
     /// # Errors
     /// As for [`Self::metadata`].
     pub fn state_of(&self, table: Arc<OpenTable>) -> Result<TableState> {
-        let (metadata, clock) = (self.metadata(&table)?, Clock::new(&table.config));
-        Ok(TableState { store: Arc::clone(&self.store), table, metadata, clock })
+        let metadata = self.metadata(&table)?;
+        Ok(self.state_with(table, metadata, None))
+    }
+
+    fn state_with(
+        &self,
+        table: Arc<OpenTable>,
+        metadata: Option<MetadataUpkeep>,
+        defect: Option<String>,
+    ) -> TableState {
+        let clock = Clock::new(&table.config);
+        TableState { store: Arc::clone(&self.store), table, metadata, defect, clock }
+    }
+
+    /// The table with its metadata table. One that cannot be maintained is deleted, and the state has none: the next write builds it again.
+    /// Call it under the table's lock.
+    ///
+    /// # Errors
+    /// As for [`MetadataUpkeep::find`] and [`MetadataUpkeep::drop_unusable`].
+    pub fn sound_state(&self, table: Arc<OpenTable>) -> Result<TableState> {
+        let state = self.examined_state(table)?;
+        if state.defect.is_none() {
+            return Ok(state);
+        }
+        MetadataUpkeep::drop_unusable(&self.store, &state.table, &self.options, state.defect.as_deref())?;
+        Ok(self.state_with(self.reopen()?, None, state.defect))
+    }
+
+    /// The same, of which nothing is deleted.
+    fn examined_state(&self, table: Arc<OpenTable>) -> Result<TableState> {
+        match MetadataUpkeep::find(&self.store, &table, &self.options)? {
+            FoundMetadata::Sound(metadata) => Ok(self.state_with(table, metadata.map(|metadata| *metadata), None)),
+            FoundMetadata::Unusable(defect) => Ok(self.state_with(table, None, Some(defect.to_string()))),
+        }
     }
 
     /// Both as they are now.
@@ -194,12 +226,19 @@ impl WritableTable {
         self.concurrency.locked(|lock| work(self.reopen()?, lock))
     }
 
-    /// The same, with the metadata table.
+    /// The same, with the metadata table. One that cannot be maintained is deleted before, and built again afterwards.
     ///
     /// # Errors
-    /// As for [`Self::locked`] and [`Self::metadata`].
+    /// As for [`Self::locked`], [`Self::sound_state`] and [`MetadataUpkeep::rebuild_dropped`].
     pub fn locked_state<T>(&self, work: impl FnOnce(&TableState) -> Result<T>) -> Result<T> {
-        self.locked(|table, _| work(&self.state_of(table)?))
+        self.locked(|table, _| {
+            let state = self.sound_state(table)?;
+            let done = work(&state)?;
+            if state.defect.is_some() {
+                MetadataUpkeep::rebuild_dropped(&self.store, &self.reopen()?, &self.options)?;
+            }
+            Ok(done)
+        })
     }
 
     /// As [`Self::locked_state`]; or, to find out what would be done, without the lock and with the table as it was last seen.
@@ -208,7 +247,7 @@ impl WritableTable {
     /// As for [`Self::locked_state`].
     pub fn examined<T>(&self, is_dry_run: bool, work: impl FnOnce(&TableState) -> Result<T>) -> Result<T> {
         match is_dry_run {
-            true => work(&self.state_of(self.latest())?),
+            true => work(&self.examined_state(self.latest())?),
             false => self.locked_state(work),
         }
     }

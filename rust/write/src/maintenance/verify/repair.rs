@@ -13,6 +13,7 @@ use super::findings::{Finding, FindingKind};
 use super::stored_files::{StoredFiles, instant_of};
 use super::verify::files_and_timeline;
 use crate::commit::delete_heartbeat;
+use crate::metadata_upkeep::METADATA_ROOT;
 use crate::services::check_no_restore;
 use crate::writable_table::{TableLocation, TableState, WritableTable};
 use crate::write::Markers;
@@ -51,8 +52,12 @@ fn repair_locked(state: &TableState, is_dry_run: bool) -> Result<RepairResult> {
     check_no_restore(&state.table.timeline)?;
     let report = files_and_timeline(&state.store, &state.table)?;
     let stored = StoredFiles::list(&state.store)?;
+    let is_defect = state.defect.is_some();
     let mut result = RepairResult::default();
-    for finding in report.findings {
+    if let Some(defect) = &state.defect {
+        result.repaired.push(Finding::new(FindingKind::UnreadableMetadataTable, METADATA_ROOT, defect.as_str()));
+    }
+    for finding in report.findings.into_iter().filter(|finding| !(is_defect && is_of_metadata(finding))) {
         let is_safe = match finding.kind {
             FindingKind::StaleMarkers | FindingKind::DeadHeartbeat => true,
             FindingKind::OrphanFile => is_old(state, &stored, &finding),
@@ -70,6 +75,12 @@ fn repair_locked(state: &TableState, is_dry_run: bool) -> Result<RepairResult> {
         result.repaired.iter().try_for_each(|finding| delete(state, finding))?;
     }
     Ok(result)
+}
+
+/// Whether a finding is of a metadata table, which goes with it.
+fn is_of_metadata(finding: &Finding) -> bool {
+    use FindingKind::{ListedLength, ListedNotStored, StoredNotListed, UnreadableMetadataTable};
+    matches!(finding.kind, UnreadableMetadataTable | ListedNotStored | StoredNotListed | ListedLength)
 }
 
 /// Whether an orphan is older than every pending instant, and than [`LEAST_AGE`].
@@ -96,6 +107,8 @@ fn delete(state: &TableState, finding: &Finding) -> Result<()> {
         FindingKind::OrphanFile => state.store.delete(&finding.path),
         FindingKind::StaleMarkers => Markers::new(Arc::clone(&state.store), &instant()?).remove(),
         FindingKind::DeadHeartbeat => delete_heartbeat(&*state.store, &instant()?),
+        // It was deleted when the table was opened, and is built again at the end.
+        FindingKind::UnreadableMetadataTable => Ok(()),
         _ => Err(Error::internal("a finding that is not repaired").in_file(&finding.path)),
     }
 }

@@ -6,6 +6,7 @@ use super::chooser::instants_to_archive;
 use super::options::{ArchivalOptions, KeepCommits};
 use super::replaced::first_with_files;
 use super::{archive_log, compact_history, limits, lsm_history};
+use crate::metadata_upkeep::{check_writes, is_defect};
 use crate::services::cleaning::{CleaningOptions, earliest_to_retain};
 use crate::services::compaction::last_completed_compaction;
 use crate::services::needed_by_pending::first_needed;
@@ -105,7 +106,14 @@ impl<'a> Archival<'a> {
         }
         if !table.config.metadata_partitions.is_empty() {
             // Hudi builds the metadata table's view of archived instants from its base files.
-            let metadata = ServiceTable::open_metadata(self.target.store())?;
+            let opened = ServiceTable::open_metadata(self.target.store());
+            let complete =
+                |metadata: ServiceTable| check_writes(&metadata.timeline, &table.timeline).map(|()| metadata);
+            let metadata = match opened.and_then(complete) {
+                // A write that it lacks would not be looked for any more. The next write builds it again.
+                Err(error) if is_defect(&error) => return Ok(None),
+                opened => opened?,
+            };
             match last_completed_compaction(&metadata.timeline) {
                 Some(compaction) => limits.push(compaction.requested_time.clone()),
                 None => return Ok(None),

@@ -164,6 +164,8 @@ impl<'a> Cleaning<'a> {
     fn schedule(&self) -> Result<Option<(RequestedTime, FilesToClean, Arc<OpenTable>)>> {
         self.target.locked(|table, _| {
             check_no_restore(&table.timeline)?;
+            let state = self.target.sound_state(table)?;
+            let table = Arc::clone(&state.table);
             if table.timeline.pending(Action::Clean).next().is_some() {
                 // Another process has planned one meanwhile.
                 return Ok(None);
@@ -174,7 +176,7 @@ impl<'a> Cleaning<'a> {
             }
             let plan = plan_of(&found, &table.timeline, &self.options, self.target.store().as_ref());
             let content = Bytes::from(plan.to_avro()?);
-            let (writer, state) = (self.target.timeline_writer(&table), self.target.state_of(table)?);
+            let writer = self.target.timeline_writer(&table);
             let put = |_: &TableState, time: &RequestedTime| writer.request(time, Action::Clean, &content).map(Some);
             let requested = request_instant(&state.clock.clone(), state, || self.target.state(), put)?;
             let Some((instant, state)) = requested else { return Ok(None) };
@@ -253,7 +255,7 @@ impl<'a> Cleaning<'a> {
             if now.timeline.pending_writes().next().is_none() {
                 delete_partitions(self.target.store(), &plan.empty_partitions, &mut done)?;
             }
-            let TableState { table: now, metadata, clock, .. } = self.target.state_of(now)?;
+            let TableState { table: now, metadata, clock, .. } = self.target.sound_state(now)?;
             if let Some(metadata) = &metadata {
                 metadata.write_clean(instant, &done)?;
             }
