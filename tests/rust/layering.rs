@@ -207,6 +207,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "commit",
             "metadata_upkeep",
             "writable_table",
+            "index",
             "services",
             "rows",
         ],

@@ -19,6 +19,7 @@
 //! | `cleaned_files` | what a clean deleted |
 //! | `rolled_back_files` | what a rollback did to data files |
 //! | `conflict_unit` | what two writes are compared by: file groups, or buckets |
+//! | `completed_since` | what others have completed since a write began |
 //! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
 //! | `gone_writes` | the same, of writes that were archived, or are gone, since |
 //! | `validator` | checks of the table as a write would leave it |
@@ -27,6 +28,7 @@
 
 mod cleaned_files;
 mod clock;
+mod completed_since;
 mod conflict_unit;
 mod conflicts;
 mod create_table;
@@ -56,6 +58,7 @@ pub use conflicts::{ConflictCheck, WrittenGroups};
 pub use create_table::create_table;
 pub use file_system_lock::FileSystemLock;
 pub use heartbeat::{Heartbeat, HeartbeatOptions, Heartbeats, delete_heartbeat};
+pub(crate) use lock::pause;
 pub use lock::{HeldLock, LockWait, TableLock, acquire};
 pub use lock_options::{Concurrency, FailedWrites};
 pub use new_table::NewTable;

@@ -13,6 +13,7 @@
 //! | `indexed_rows` | rows with their keys and locations |
 //! | `incoming_keys` | the keys of rows, by hash |
 //! | `stored_keys` | keys of file groups, streamed, with the numbers of their rows |
+//! | `inserted_keys` | keys that two writes at the same time have inserted |
 //! | `simple` | keys of all base files |
 //! | `bloom` | base files that can hold a key, by their footers |
 //! | `bucket` | file groups by the hash of a key |
@@ -27,6 +28,7 @@ mod bloom;
 mod bucket;
 mod incoming_keys;
 mod indexed_rows;
+mod inserted_keys;
 mod layout_check;
 mod merged_rows;
 mod moves;
@@ -43,10 +45,14 @@ mod tagged;
 pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
 pub use incoming_keys::IncomingKeys;
 pub use indexed_rows::IndexedRows;
+#[cfg(test)]
+pub(crate) use inserted_keys::first_common_key;
+pub use inserted_keys::{CommonKey, common_key};
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use options::{BucketOptions, IndexOptions, IndexType};
 pub use present_keys::present_keys;
 pub use spread::{StoredKeyBatch, group_of, read_stored_keys, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
+pub use stored_keys::WrittenRows;
 pub use stored_rows::read_stored_rows;
 pub use tag::{LookUp, check_layout, checked_view, tag, view_of_partitions};
 pub use tagged::{FurtherLocation, Location, Tagged};

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, StringArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, BooleanArray, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::filter::filter;
 
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::meta_columns;
+use mortice_base::names::{LogFileName, RequestedTime, meta_columns};
 use mortice_formats::base_file;
 use mortice_formats::log::{BlockKind, BlockType, LogFile};
 use mortice_merge::keys::{FieldPath, RecordKey};
-use mortice_storage::KnownFile;
+use mortice_storage::{FileSource, KnownFile};
 use mortice_table::file_group::{BaseFile, FileSlice};
 use mortice_table::plan::OpenTable;
 
@@ -19,6 +21,19 @@ const BATCH_ROWS: usize = 8192;
 
 /// Takes keys, and the number of the first one's row in the base file; none for keys of a log.
 pub(super) type EachKeys<'a> = dyn FnMut(&StringArray, Option<u64>) -> Result<()> + 'a;
+
+/// The rows that a write has put into a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenRows {
+    /// The partition of the file.
+    pub partition: String,
+    /// The base file or log, by its path from the table.
+    pub path: String,
+    /// Its length, if it is known.
+    pub bytes: Option<u64>,
+    /// The write: other rows of the file are those of earlier writes.
+    pub instant: RequestedTime,
+}
 
 /// Reads the keys of file groups of a table.
 pub(super) struct StoredKeys<'a> {
@@ -84,24 +99,67 @@ impl<'a> StoredKeys<'a> {
     pub(super) fn read_logs(&self, slice: &FileSlice, each: &mut EachKeys<'_>) -> Result<()> {
         for file in &slice.log_files {
             let known = KnownFile { len: file.len, etag: file.etag.clone(), may_have_grown: true };
-            let log = LogFile::new(self.table.storage.open_known(&file.path, &known)?);
-            for block in log.blocks(false) {
-                let block = block?;
-                let is_data = matches!(
-                    block.kind,
-                    BlockKind::Sound(BlockType::AvroData | BlockType::ParquetData | BlockType::HfileData)
-                );
-                if !is_data {
-                    continue;
+            self.read_log(self.table.storage.open_known(&file.path, &known)?, None, each)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the keys of the rows that a write has put into a file, batch by batch. Without meta columns those of all rows of a
+    /// base file: it is not known which are the write's.
+    ///
+    /// # Errors
+    /// As for [`Self::read`] and [`Self::read_logs`].
+    pub(super) fn read_written(&self, rows: &WrittenRows, each: &mut EachKeys<'_>) -> Result<()> {
+        let name = rows.path.rsplit('/').next().unwrap_or(&rows.path);
+        let is_log = LogFileName::parse(name).is_some();
+        let file = match rows.bytes {
+            Some(len) => {
+                let known = KnownFile { len, etag: None, may_have_grown: is_log };
+                self.table.storage.open_known(&rows.path, &known)?
+            }
+            None => self.table.storage.open(&rows.path)?,
+        };
+        if is_log {
+            return self.read_log(file, Some(&rows.instant), each);
+        }
+        let file = base_file::open(file)?;
+        if self.key != RecordKey::Stored {
+            return self.read(file, each);
+        }
+        let column = |name: &str| Field::new(name, DataType::Utf8, true);
+        let columns = [meta_columns::RECORD_KEY, meta_columns::COMMIT_TIME].map(column).to_vec();
+        for batch in file.batches(&Arc::new(Schema::new(columns)), BATCH_ROWS)? {
+            let batch = batch?;
+            let keys = self.key.keys_of(&batch)?;
+            let times = batch.column_by_name(meta_columns::COMMIT_TIME).map(AsArray::as_string::<i32>);
+            let times = times.ok_or_else(|| Error::internal("a column that was asked for is not there"))?;
+            let is_written: BooleanArray = times.iter().map(|time| Some(rows.instant == time.unwrap_or(""))).collect();
+            let written = filter(&keys, &is_written)
+                .map_err(|error| Error::internal("rows that were not filtered").caused_by(error))?;
+            each(written.as_string::<i32>(), None)?;
+        }
+        Ok(())
+    }
+
+    fn read_log(&self, file: Arc<dyn FileSource>, of: Option<&RequestedTime>, each: &mut EachKeys<'_>) -> Result<()> {
+        let log = LogFile::new(Arc::clone(&file));
+        for block in log.blocks(false) {
+            let block = block?;
+            let is_data = matches!(
+                block.kind,
+                BlockKind::Sound(BlockType::AvroData | BlockType::ParquetData | BlockType::HfileData)
+            );
+            let is_other = of.is_some_and(|of| block.header.requested_time().is_some_and(|time| time != *of));
+            if !is_data || is_other {
+                continue;
+            }
+            for batch in log.record_batches(&block, BATCH_ROWS)?.1 {
+                let keys = self.key.keys_of(&batch?)?;
+                if keys.null_count() > 0 {
+                    let error = Error::invalid_table("a row of a log has no record key");
+                    return Err(error.in_file(file.path()));
                 }
-                for batch in log.record_batches(&block, BATCH_ROWS)?.1 {
-                    let keys = self.key.keys_of(&batch?)?;
-                    if keys.null_count() > 0 {
-                        let error = Error::invalid_table("a row of a log has no record key");
-                        return Err(error.in_file(self.table.storage.full_path(&file.path)));
-                    }
-                    each(&keys, None)?;
-                }
+                each(&keys, None)?;
             }
         }
         Ok(())

@@ -71,9 +71,19 @@ impl Transaction {
     ) -> Result<Done, Failure> {
         self.check_alive()?;
         let abandoned = self.abandoned_files(statuses)?;
+        let mut new_keys = self.new_keys(statuses)?;
+        if let Some(new_keys) = &mut new_keys
+            && self.has_completed_since()?
+        {
+            let now = self.target.reopen()?;
+            new_keys.check(&self.conflict_check(&now, &WrittenGroups::default()), &now)?;
+        }
         *lock = self.target.concurrency().lock()?;
         let now = self.target.reopen()?;
         self.check_conflicts(&now, statuses, extra)?;
+        if let Some(new_keys) = &mut new_keys {
+            new_keys.check(&self.conflict_check(&now, &WrittenGroups::default()), &now)?;
+        }
         // Not before: they may be those of another process, which executes the plan since.
         self.markers().delete_data_files(&abandoned)?;
         let metadata = commit_metadata(self.operation, statuses, extra)?;

@@ -7,6 +7,7 @@
 //! | `undo` | the rollback of a write that failed |
 //! | `recorded_store` | which data files the write has begun |
 //! | `service` | plans of table services, and the beginning of their execution |
+//! | `new_keys` | keys that others have inserted, too |
 //! | `preview` | the table as the write would leave it |
 //! | `write_result` | what a write did |
 //! | `commit_metadata` | what is written into the completed instant |
@@ -16,6 +17,7 @@ mod commit_metadata;
 mod complete;
 #[cfg(test)]
 pub(crate) mod later_clean;
+mod new_keys;
 mod preview;
 mod recorded_store;
 mod service;
