@@ -67,6 +67,7 @@ __all__ = [
     "merge_buckets",
     "merge_into",
     "merge_rows",
+    "pause_after_conflict",
     "plan_cluster",
     "plan_compact",
     "plan_log_compact",
@@ -505,6 +506,8 @@ class WrittenCommit:
     """How many there are."""
     warnings: list[str]
     """Sentences on options that have no effect."""
+    attempts: int
+    """How often the write was tried."""
 
 _Step = tuple[str, int, dict[str, bytes], int]
 """(name, partitions of DataFrames, stages by name, tasks that read keys)"""
@@ -875,6 +878,9 @@ def cluster(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
 ) -> ScheduledService:
     """Plans a clustering, and executes what is planned."""
+
+def pause_after_conflict(options: Mapping[str, str], attempt: int) -> float | None:
+    """How many seconds a caller that repeats writes waits after an attempt that had a conflict; None if it does not."""
 
 def plan_cluster(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool

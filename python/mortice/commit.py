@@ -59,6 +59,8 @@ class Commit:
     """The first rows that were not written, at most 10,000. Without `hoodie.write.ignore.failed` there are none."""
     error_count: int = field(default=0, repr=False)
     """The number of rows that were not written."""
+    attempts: int = field(default=1, repr=False)
+    """How often the write was tried: more than once after conflicts with other writers, if options allow it."""
 
     @property
     def inserts(self) -> int:

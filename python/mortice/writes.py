@@ -146,6 +146,7 @@ def commit_of(written: _mortice.WrittenCommit, stacklevel: int) -> Commit:
         stats=[_stats_of(file) for file in written.files],
         errors=[RowError(row.record_key, row.message) for row in written.errors],
         error_count=written.error_count,
+        attempts=written.attempts,
     )
 
 

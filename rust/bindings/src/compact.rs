@@ -5,7 +5,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mortice::client::distributed::{CompactionTarget, DistributedCompaction as Core};
 use mortice::maintenance::{self, CompactRequest};
-use mortice::rows::RefusedRows;
 use mortice::transaction::{Committed, WriteResult};
 use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;
@@ -84,7 +83,7 @@ fn compacted(done: maintenance::Compacted) -> ScheduledService {
 }
 
 fn commit_of(committed: Committed) -> WrittenCommit {
-    commit_of_write(WriteResult { committed, refused: RefusedRows::default(), warnings: Vec::new() })
+    commit_of_write(WriteResult::new(committed))
 }
 
 /// The driver's part of compactions whose slices are merged in other processes.

@@ -90,7 +90,7 @@ impl DistributedWrite {
             let mut write = self.lock();
             let committed = write.commit(&reports, validator)?;
             let (refused, warnings) = (RefusedRows::default(), write.warnings().to_vec());
-            Ok(commit_of_write(WriteResult { committed, refused, warnings }))
+            Ok(commit_of_write(WriteResult { refused, warnings, ..WriteResult::new(committed) }))
         })
     }
 
@@ -204,7 +204,7 @@ pub(crate) fn begin_task_insert<'py>(
 pub(crate) fn commit_task_insert(py: Python<'_>, state: &[u8], reports: Vec<Vec<u8>>) -> PyResult<WrittenCommit> {
     released(py, || {
         let committed = commit_insert(state, &reports)?;
-        Ok(commit_of_write(WriteResult { committed, refused: RefusedRows::default(), warnings: Vec::new() }))
+        Ok(commit_of_write(WriteResult::new(committed)))
     })
 }
 

@@ -47,6 +47,7 @@ pub(crate) struct WrittenCommit {
     errors: Vec<LeftOutRow>,
     error_count: u64,
     warnings: Vec<String>,
+    attempts: u32,
 }
 
 /// Writes Arrow data to a table, or deletes the keys of it.
@@ -76,6 +77,18 @@ pub(crate) fn write(
         };
         result.map(commit_of_write)
     })
+}
+
+/// How many seconds a caller that repeats writes waits after an attempt that had a conflict; None if it does not
+/// repeat it.
+#[pyfunction]
+pub(crate) fn pause_after_conflict(
+    py: Python<'_>,
+    options: BTreeMap<String, String>,
+    attempt: u32,
+) -> PyResult<Option<f64>> {
+    let pause = client::pause_after_conflict(&options, attempt).map_err(|error| raised(py, &error))?;
+    Ok(pause.map(|pause| pause.as_secs_f64()))
 }
 
 /// Whether all rows are in memory for as long as the caller has the object: tables and batches of pyarrow have a number
@@ -121,7 +134,7 @@ pub(crate) fn delete_where(
 
 /// A commit as an object for Python.
 pub(crate) fn commit_of_write(result: WriteResult) -> WrittenCommit {
-    let WriteResult { committed, refused, warnings } = result;
+    let WriteResult { committed, refused, warnings, attempts } = result;
     let errors =
         refused.errors.into_iter().map(|error| LeftOutRow { record_key: error.record_key, message: error.message });
     WrittenCommit {
@@ -132,6 +145,7 @@ pub(crate) fn commit_of_write(result: WriteResult) -> WrittenCommit {
         errors: errors.collect(),
         error_count: refused.total,
         warnings,
+        attempts,
     }
 }
 

@@ -7,15 +7,24 @@ with their keys, until the write has ended.
 
 from __future__ import annotations
 
+import itertools
 import os
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from mortice import _mortice
 from mortice.commit import Commit
-from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
+from mortice.errors import (
+    InvalidArgumentError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+    WriteConflictError,
+)
 from mortice.partitioner import Partitioner
 from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.schema import arrow_schema, check_variants, without_arrow_types
@@ -126,6 +135,28 @@ def write_frame(  # noqa: PLR0917
         return None
     if operation == "delete":
         df = _deleting(df, target.uri, storage)
+    for attempt in itertools.count(1):
+        try:
+            commit = _written(df, target, operation, validators, merge)
+            break
+        except WriteConflictError:
+            # Rows that were merged with those of the table have to be merged again.
+            pause = None if merge else _mortice.pause_after_conflict(target.options, attempt)
+            if pause is None:
+                raise
+            time.sleep(pause)
+    return replace(commit, attempts=attempt)
+
+
+def _written(
+    df: DataFrame,
+    target: WriteTarget,
+    operation: str,
+    validators: Sequence[Validator],
+    merge: _mortice.MergePlan | None,
+) -> Commit:
+    """Writes a DataFrame, which is executed once. Arguments and errors are those of `write_frame`."""
+    storage = target.storage_options(df.sparkSession)
     new = NewTable(target.uri, storage)
     with new.forgotten_on_error():
         native = _planned(df, new, operation, target.options, merge)

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::replaced_groups::{ReplacedGroups, replaced_by_delete};
+use super::retries::ConflictRetries;
 use super::write::{opened, user_metadata};
 use crate::commit::{CommitValidator, WriteOperation};
 use crate::maintenance::run_inline_services;
-use crate::rows::RefusedRows;
 use crate::rows::WriteSchema;
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
-use crate::writable_table::TableLocation;
+use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::{Error, Result};
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
 
@@ -42,7 +42,15 @@ pub fn delete_partitions(
             "{path:?} is not a partition path, such as 2024/01 or day=1; * stands for all partitions"
         )));
     }
-    let mut transaction = Transaction::begin(&target, WriteOperation::DeletePartition)?;
+    ConflictRetries::from_options(target.options())?.run(|_| delete(&target, partitions, options))
+}
+
+fn delete(
+    target: &Arc<WritableTable>,
+    partitions: &[String],
+    options: &BTreeMap<String, String>,
+) -> Result<WriteResult> {
+    let mut transaction = Transaction::begin(target, WriteOperation::DeletePartition)?;
     let (found, missing) = match begun(&mut transaction, partitions) {
         Ok(done) => done,
         Err(error) => {
@@ -53,10 +61,10 @@ pub fn delete_partitions(
     let schema = found.schema;
     let extra = CommitExtra { schema, user_metadata: user_metadata(options), replaced: found.replaced };
     let committed = transaction.commit(Vec::new(), &extra)?;
-    let failed = run_inline_services(&target, &committed.instant)?;
+    let failed = run_inline_services(target, &committed.instant)?;
     let missing = missing.into_iter().map(|path| format!("the table has no partition {path:?}"));
     let warnings = target.warnings().iter().cloned().chain(missing).chain(failed).collect();
-    Ok(WriteResult { committed, refused: RefusedRows::default(), warnings })
+    Ok(WriteResult { warnings, ..WriteResult::new(committed) })
 }
 
 /// What is deleted.

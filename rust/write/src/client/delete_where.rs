@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
+use super::retries::ConflictRetries;
 use super::write::{Written, committed, opened, plan, written};
 use crate::commit::{CommitValidator, WriteOperation};
 use crate::rows::{read_input, row_memory};
@@ -31,9 +32,11 @@ pub fn delete_where(
     let table = target.latest();
     // A filter that does not fit is refused before there is an instant.
     table.snapshot(&query(&table, filter), None, SnapshotRows::Merged)?;
-    let mut transaction = Transaction::begin(&target, WriteOperation::Delete)?;
-    let deleted = delete(&mut transaction, filter, target.options());
-    committed(transaction, deleted, options, Vec::new())
+    ConflictRetries::from_options(target.options())?.run(|_| {
+        let mut transaction = Transaction::begin(&target, WriteOperation::Delete)?;
+        let deleted = delete(&mut transaction, filter, target.options());
+        committed(transaction, deleted, options, Vec::new())
+    })
 }
 
 fn delete(transaction: &mut Transaction, filter: &Filter, options: &BTreeMap<String, String>) -> Result<Written> {

@@ -6,6 +6,7 @@
 //! | `pending_clustering` | updates of file groups that a pending clustering is to replace |
 //! | `profile` | what a write is about to do, for other writers |
 //! | `tasks` | the rows of one file group, written |
+//! | `retries` | writes that are repeated after a conflict |
 //! | `replaced_groups` | file groups that a write replaces |
 //! | `delete_partitions` | deletes partitions |
 //! | `delete_where` | deletes the rows that a filter selects |
@@ -25,6 +26,7 @@ mod pending_clustering;
 mod profile;
 mod read_state;
 mod replaced_groups;
+mod retries;
 mod tasks;
 mod write;
 
@@ -37,6 +39,7 @@ pub use merge_into::{
     PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN, merge_into,
 };
 pub use read_state::MergeSource;
+pub use retries::pause_after_conflict;
 pub use write::write;
 
 #[cfg(test)]

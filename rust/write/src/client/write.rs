@@ -10,6 +10,7 @@ use super::pending_clustering::roll_back_updated_clustering;
 use super::profile::{profile, task_profiles};
 use super::read_state::MergeSource;
 use super::replaced_groups::{ReplacedGroups, replaced_by_write};
+use super::retries::ConflictRetries;
 use super::tasks::{TaskOptions, TaskRunner};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::WriteOperation;
@@ -97,17 +98,25 @@ pub(super) fn write_rows(
     // What cannot be written is refused before there is an instant; columns, before rows are read.
     schema_of(&table, operation, &schema, options)?;
     let input = read_input(&schema, batches, is_in_memory, row_memory(options)?)?;
-    let columns = schema.as_ref();
-    let early = plan(&table, operation, (columns, &input), options, &"0".parse()?)?;
-    let mut transaction = Transaction::begin(&target, operation)?;
-    let unchanged = source.map_or(Ok(()), |source| source.check_unchanged(transaction.table()));
-    let planned = unchanged.and_then(|()| planned(early, &table, &transaction, (columns, &input), options));
-    let updated = source.map(|source| source.updated().to_vec()).unwrap_or_default();
-    let planned = planned.map(|plan| Plan { updated, ..plan });
-    // The plan has the rows: columns that were converted are not needed as they were given.
-    drop(input);
-    let written = planned.and_then(|plan| written(&mut transaction, plan, options));
-    committed(transaction, written, given, changed.into_iter().collect())
+    // Rows that were merged with those of the table have to be merged again after a conflict.
+    let retries = source.map_or_else(|| ConflictRetries::from_options(options), |_| Ok(ConflictRetries::none()))?;
+    let mut input = Some(input);
+    retries.run(|may_repeat| {
+        let rows = input.as_ref().ok_or_else(|| Error::internal("the rows of a write are gone"))?;
+        let (table, columns) = (target.latest(), schema.as_ref());
+        let early = plan(&table, operation, (columns, rows), options, &"0".parse()?)?;
+        let mut transaction = Transaction::begin(&target, operation)?;
+        let unchanged = source.map_or(Ok(()), |source| source.check_unchanged(transaction.table()));
+        let planned = unchanged.and_then(|()| planned(early, &table, &transaction, (columns, rows), options));
+        let updated = source.map(|source| source.updated().to_vec()).unwrap_or_default();
+        let planned = planned.map(|plan| Plan { updated, ..plan });
+        if !may_repeat {
+            // The plan has the rows: columns that were converted are not needed as they were given.
+            input = None;
+        }
+        let written = planned.and_then(|plan| written(&mut transaction, plan, options));
+        committed(transaction, written, given, changed.iter().cloned().collect())
+    })
 }
 
 /// Commits what was written, or gives the write up; then runs table services. `warnings` are those besides those of the options.
@@ -133,7 +142,7 @@ pub(super) fn committed(
     let committed = transaction.commit(statuses, &extra)?;
     let failed = run_inline_services(&target, &committed.instant)?;
     let warnings = target.warnings().iter().cloned().chain(warnings).chain(failed).collect();
-    Ok(WriteResult { committed, refused, warnings })
+    Ok(WriteResult { refused, warnings, ..WriteResult::new(committed) })
 }
 
 /// The plan of a write that has begun: the one that was made before, if that was of the same table.

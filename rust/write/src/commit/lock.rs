@@ -72,7 +72,10 @@ pub fn acquire(lock: &dyn TableLock, wait: LockWait) -> Result<Box<dyn HeldLock>
 }
 
 /// Sleeps, unless a signal ends the wait.
-pub(super) fn pause(time: Duration) -> Result<()> {
+///
+/// # Errors
+/// `Interrupted` then.
+pub(crate) fn pause(time: Duration) -> Result<()> {
     let until = Instant::now() + time;
     loop {
         check_cancelled()?;

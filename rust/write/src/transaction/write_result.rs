@@ -12,4 +12,14 @@ pub struct WriteResult {
     pub refused: RefusedRows,
     /// Sentences on options that have no effect.
     pub warnings: Vec<String>,
+    /// How often it was tried: more than once after conflicts with other writers.
+    pub attempts: u32,
+}
+
+impl WriteResult {
+    /// A commit at the first attempt, of which there is nothing else to say.
+    #[must_use]
+    pub fn new(committed: Committed) -> Self {
+        Self { committed, refused: RefusedRows::default(), warnings: Vec::new(), attempts: 1 }
+    }
 }

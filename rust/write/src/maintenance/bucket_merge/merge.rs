@@ -7,7 +7,7 @@ use super::one_row_each::OneRowEach;
 use super::shared_buckets::{SharedBucket, shared_buckets};
 use crate::commit::{WriteOperation, check_writable};
 use crate::index::new_bucket_prefix;
-use crate::rows::{RefusedRows, WriteSchema, row_memory};
+use crate::rows::{WriteSchema, row_memory};
 use crate::services::check_no_restore;
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
 use crate::writable_table::{TableLocation, WritableTable};
@@ -40,7 +40,7 @@ pub fn merge_buckets(location: &TableLocation, options: &BTreeMap<String, String
         }
     };
     let committed = transaction.commit(statuses, &extra)?;
-    Ok(Some(WriteResult { committed, refused: RefusedRows::default(), warnings: target.warnings().to_vec() }))
+    Ok(Some(WriteResult { warnings: target.warnings().to_vec(), ..WriteResult::new(committed) }))
 }
 
 fn merge_in(

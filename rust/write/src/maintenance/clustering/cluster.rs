@@ -12,7 +12,6 @@ use crate::commit::check_writable;
 use crate::commit::{Clock, TimelineWriter, WriteOperation};
 use crate::index::{IndexOptions, check_layout};
 use crate::maintenance::compaction::check_merge;
-use crate::rows::RefusedRows;
 use crate::rows::WriteSchema;
 use crate::services::{ClusteringOptions, PlannedClustering, check_no_restore, plan_clustering, planned_clustering};
 use crate::transaction::{self, CommitExtra, Transaction, WriteResult, begin_service};
@@ -199,7 +198,7 @@ fn execute(transaction: Transaction, options: &BTreeMap<String, String>) -> Resu
         }
     };
     let committed = transaction.commit(statuses, &extra)?;
-    Ok(WriteResult { committed, refused: RefusedRows::default(), warnings: Vec::new() })
+    Ok(WriteResult::new(committed))
 }
 
 fn write_groups(
