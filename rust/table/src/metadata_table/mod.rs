@@ -33,5 +33,5 @@ pub use files::{ALL_PARTITIONS, FILES, PartitionListing};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
 pub use init_instant::is_init_instant;
 pub use log_files::check_log_files;
-pub use open::{KEY, MetadataRows, MetadataTable, pending};
-pub use record_index::{KeyLocation, RECORD_INDEX};
+pub use open::{EachBatch, KEY, MetadataRows, MetadataTable, pending};
+pub use record_index::{EachLocation, KeyLocation, RECORD_INDEX};

@@ -18,6 +18,9 @@ use mortice_base::names::RequestedTime;
 /// The key column of records.
 pub const KEY: &str = "key";
 
+/// Takes batches of rows, from several threads.
+pub type EachBatch<'a> = &'a (dyn Fn(&RecordBatch) -> Result<()> + Sync);
+
 /// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
 pub trait MetadataRows: Send + Sync {
     /// Returns the timeline of the metadata table.
@@ -28,6 +31,13 @@ pub trait MetadataRows: Send + Sync {
     /// # Errors
     /// Errors of planning and reading a snapshot.
     fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>>;
+
+    /// Calls `each` with the rows of a partition, batch by batch, in any order and from several threads. Only the
+    /// batches that are being read are in memory.
+    ///
+    /// # Errors
+    /// Errors of planning and reading a snapshot, and of `each`.
+    fn for_each_batch(&self, partition: &str, columns: &[&str], each: EachBatch<'_>) -> Result<()>;
 
     /// Returns the rows of these keys in the base files of a partition.
     ///
@@ -88,6 +98,14 @@ impl MetadataTable {
     /// Errors of [`MetadataRows::rows`].
     pub fn rows_of_keys(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
         self.rows.rows(partition, columns, Some(keys))
+    }
+
+    /// Calls `each` with the rows of one of its partitions, batch by batch.
+    ///
+    /// # Errors
+    /// Errors of [`MetadataRows::for_each_batch`].
+    pub(super) fn for_each_batch(&self, partition: &str, columns: &[&str], each: EachBatch<'_>) -> Result<()> {
+        self.rows.for_each_batch(partition, columns, each)
     }
 
     /// Returns the rows that the given keys have in base files.

@@ -10,6 +10,7 @@
 //! key; writers without a global index may have left another record of the key in another partition.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
@@ -37,28 +38,30 @@ pub struct KeyLocation<'a> {
     pub file_id: String,
 }
 
+/// Takes locations of keys.
+pub type EachLocation<'a> = &'a mut (dyn FnMut(KeyLocation<'_>) -> Result<()> + Send);
+
 impl MetadataTable {
     /// Calls `each` for every location of the keys; of all keys, if none are given. Keys that are not there have none.
+    /// All keys are read batch by batch: there may be more than fit in memory.
     ///
     /// # Errors
     /// `InvalidTable` if other writers have committed to the index since the table was opened; what reading the
     /// metadata table may fail with.
-    pub fn key_locations(
-        &self,
-        keys: Option<&BTreeSet<String>>,
-        each: &mut dyn FnMut(KeyLocation<'_>) -> Result<()>,
-    ) -> Result<()> {
+    pub fn key_locations(&self, keys: Option<&BTreeSet<String>>, each: EachLocation<'_>) -> Result<()> {
         if self.is_newer() {
             return Err(Error::invalid_table(
                 "the record index has commits that the table's timeline did not have when it was read: another writer has committed; write again",
             ));
         }
         let columns = [KEY, LOCATION];
-        let rows = match keys {
-            Some(keys) => self.rows_of_keys(RECORD_INDEX, &columns, keys)?,
-            None => self.rows(RECORD_INDEX, &columns)?,
-        };
-        rows.iter().try_for_each(|batch| for_each(batch, each))
+        if let Some(keys) = keys {
+            return self.rows_of_keys(RECORD_INDEX, &columns, keys)?.iter().try_for_each(|batch| for_each(batch, each));
+        }
+        let each = Mutex::new(each);
+        self.for_each_batch(RECORD_INDEX, &columns, &|batch| {
+            for_each(batch, &mut **each.lock().unwrap_or_else(PoisonError::into_inner))
+        })
     }
 
     /// Of some slices, those that can hold rows of these keys; all of them, with the reason, where the index does not
@@ -98,7 +101,7 @@ fn locations(batch: &RecordBatch, found: &mut Locations) -> Result<()> {
     })
 }
 
-fn for_each(batch: &RecordBatch, each: &mut dyn FnMut(KeyLocation<'_>) -> Result<()>) -> Result<()> {
+fn for_each(batch: &RecordBatch, each: EachLocation<'_>) -> Result<()> {
     let misfit = || Error::invalid_table("invalid record index: a record has no file group");
     let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
     let places = batch.column_by_name(LOCATION).and_then(|places| places.as_struct_opt()).ok_or_else(misfit)?;

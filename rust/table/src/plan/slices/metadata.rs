@@ -7,11 +7,12 @@ use arrow_array::RecordBatch;
 
 use super::file_slices::SelectedSlices;
 use crate::file_group::{FileSystemView, files_of};
-use crate::metadata_table::{FILES, KEY, MetadataRows, MetadataTable, check_log_files, pending, shard};
+use crate::metadata_table::{EachBatch, FILES, KEY, MetadataRows, MetadataTable, check_log_files, pending, shard};
 use crate::plan::open_table::OpenTable;
 use crate::plan::query::ScanRequest;
 use crate::plan::query_kind::RowForm;
 use crate::plan::query_options::QueryOptions;
+use crate::plan::scan::Scan;
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{PathColumns, Split};
@@ -109,6 +110,11 @@ impl MetadataRows for MetadataTableRows {
         self.read(columns, keys, || self.slices(partition, keys))
     }
 
+    fn for_each_batch(&self, partition: &str, columns: &[&str], each: EachBatch<'_>) -> Result<()> {
+        let scan = self.plan(columns, None, || self.slices(partition, None))?;
+        self.map_splits(&scan, |mut reader| reader.try_for_each(|batch| each(&batch?))).map(drop)
+    }
+
     fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
         self.read(columns, Some(keys), || {
             let mut selected = self.slices(partition, Some(keys))?;
@@ -127,7 +133,17 @@ impl MetadataTableRows {
         keys: Option<&BTreeSet<String>>,
         slices: impl FnOnce() -> Result<SelectedSlices>,
     ) -> Result<Vec<RecordBatch>> {
-        let table = &self.table;
+        let scan = self.plan(columns, keys, slices)?;
+        let batches = self.map_splits(&scan, |reader| reader.collect::<Result<Vec<_>>>())?;
+        Ok(batches.into_iter().flatten().collect())
+    }
+
+    fn plan(
+        &self,
+        columns: &[&str],
+        keys: Option<&BTreeSet<String>>,
+        slices: impl FnOnce() -> Result<SelectedSlices>,
+    ) -> Result<Scan> {
         let filter = match keys {
             Some(keys) => {
                 let literals = keys.iter().cloned().map(Literal::Text).collect();
@@ -144,13 +160,17 @@ impl MetadataTableRows {
             path_columns: PathColumns::default(),
             uses_record_index: false,
         };
-        let scan = table.scan(request, |_| slices())?;
+        self.table.scan(request, |_| slices())
+    }
+
+    /// Reads the splits of a scan, several at the same time.
+    fn map_splits<R: Send>(&self, scan: &Scan, read: impl Fn(SplitReader) -> Result<R> + Sync) -> Result<Vec<R>> {
+        let table = &self.table;
         let threads = table.options.threads.unwrap_or_else(|| table.storage.requests_at_once());
-        let read = |split: &Split| {
+        parallel::map(&scan.splits, threads, |split: &Split| {
             let reader = SplitReader::new(split.clone(), SharedReport::default())?;
-            reader.with_storage(Arc::clone(&table.storage)).collect::<Result<Vec<_>>>()
-        };
-        Ok(parallel::map(&scan.splits, threads, read)?.into_iter().flatten().collect())
+            read(reader.with_storage(Arc::clone(&table.storage)))
+        })
     }
 
     /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
