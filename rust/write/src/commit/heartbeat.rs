@@ -166,8 +166,17 @@ impl Heartbeats {
     /// # Errors
     /// Those of the store.
     pub fn list(store: &dyn FileStore) -> Result<Self> {
+        Self::list_below(store, "")
+    }
+
+    /// Lists the heartbeats of the table at `root`, a folder of the store: the metadata table's. The store's root is `""`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn list_below(store: &dyn FileStore, root: &str) -> Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let entries = store.list(FOLDER)?.unwrap_or_default();
+        let folder = if root.is_empty() { FOLDER.to_owned() } else { format!("{root}/{FOLDER}") };
+        let entries = store.list(&folder)?.unwrap_or_default();
         let age = |modified_ms: i64| match u64::try_from(modified_ms) {
             // A store that reports no times: the writer is taken to be alive.
             Ok(0) | Err(_) => Duration::ZERO,

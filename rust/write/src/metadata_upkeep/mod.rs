@@ -33,6 +33,7 @@
 //! | `change_partitions` | adds indexes to it, and drops them, as options ask |
 //! | `clean` | what a clean does to it |
 //! | `roll_back` | what a rollback does to it |
+//! | `leftovers` | what stopped writers left in it |
 //! | `upkeep` | the entry point: [`MetadataUpkeep`] |
 //!
 //! A commit whose records are incomplete loses rows in filtered queries of Hudi (measured: a stale range of a partition prunes it). So
@@ -54,6 +55,7 @@ mod files;
 mod group_records;
 mod indexed_columns;
 mod key_locations;
+mod leftovers;
 mod listing_records;
 mod metadata_folder;
 mod new_metadata_table;
@@ -73,6 +75,7 @@ mod wanted_partitions;
 pub use base_hfile::BaseHFile;
 pub use commit_update::CommitUpdate;
 pub use defects::{FoundMetadata, check_writes};
+pub use leftovers::MetadataLeftovers;
 pub use metadata_folder::{ROOT as METADATA_ROOT, is_defect};
 pub use partition_kind::maintained_partitions;
 pub use record_schema::RecordSchema;

@@ -99,8 +99,8 @@ impl MetadataUpkeep {
             writer.delete_instant(rollback, Action::DeltaCommit)?;
             let records = self.records_of_rollback(touched)?;
             write_delta_commit(&self.folder, rollback, records, (&self.clock, &self.table.timeline))?;
-            self.clean_up(rollback)?;
         }
+        self.clean_up(rollback)?;
         if !has_failed {
             return Ok(());
         }

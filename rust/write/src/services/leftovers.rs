@@ -6,13 +6,15 @@
 //! | completed | the files that the markers name and the commit does not have, then the markers: an execution of the plan that was taken for dead went on |
 //! | archived | the markers |
 //! | not on the timeline | the files that the markers name, then the markers: a writer that was taken for dead went on after its rollback; log files of older slices as by [`LateLogs`] |
+//!
+//! What they left in the metadata table is removed then, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::data_paths::DataPath;
 use super::late_logs::LateLogs;
-use super::rollback::Rollbacks;
+use super::rollback::{MetadataRollback, Rollbacks};
 use crate::commit::{HeartbeatOptions, Heartbeats, OpenMark, delete_heartbeat};
 use crate::write::{Marker, MarkerKind, Markers};
 use mortice_base::error::Result;
@@ -31,7 +33,8 @@ pub fn remove_leftovers(rollbacks: &Rollbacks<'_>, heartbeat: HeartbeatOptions) 
     // Before the timeline: an instant is created before its markers.
     let marked = marked_instants(rollbacks)?;
     let heartbeats = Heartbeats::list(&**rollbacks.store)?;
-    if marked.is_empty() && heartbeats.instants().next().is_none() {
+    let in_metadata = rollbacks.metadata.map(MetadataRollback::leftovers).transpose()?.flatten();
+    if marked.is_empty() && heartbeats.instants().next().is_none() && in_metadata.is_none() {
         return Ok(());
     }
     let timeline = rollbacks.timeline()?;
@@ -48,7 +51,10 @@ pub fn remove_leftovers(rollbacks: &Rollbacks<'_>, heartbeat: HeartbeatOptions) 
             delete_heartbeat(&**rollbacks.store, instant)?;
         }
     }
-    Ok(())
+    match (rollbacks.metadata, in_metadata) {
+        (Some(metadata), Some(found)) => metadata.remove_leftovers(&found, &timeline, heartbeat),
+        _ => Ok(()),
+    }
 }
 
 fn marked_instants(rollbacks: &Rollbacks<'_>) -> Result<Vec<RequestedTime>> {

@@ -13,9 +13,10 @@ use super::listings::Listings;
 use super::rollback_plan::{LogRollback, Undo, instant_info};
 use super::undo_files::UndoFiles;
 use crate::commit::{
-    Clock, OpenMark, RolledBackFiles, RolledBackPartition, TimelineWriter, Timelines, delete_heartbeat, request_instant,
+    Clock, HeartbeatOptions, OpenMark, RolledBackFiles, RolledBackPartition, TimelineWriter, Timelines,
+    delete_heartbeat, request_instant,
 };
-use crate::metadata_upkeep::MetadataUpkeep;
+use crate::metadata_upkeep::{MetadataLeftovers, MetadataUpkeep};
 use crate::writable_table::TableState;
 use crate::write::Markers;
 use mortice_base::error::{Error, Result};
@@ -46,6 +47,22 @@ pub trait MetadataRollback {
     fn timeline(&self) -> Option<&Timeline> {
         None
     }
+
+    /// What stopped writers left in the metadata table.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn leftovers(&self) -> Result<Option<MetadataLeftovers>> {
+        Ok(None)
+    }
+
+    /// Removes it, given the table's timeline, which was read after it was listed.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn remove_leftovers(&self, _: &MetadataLeftovers, _: &Timeline, _: HeartbeatOptions) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl MetadataRollback for MetadataUpkeep {
@@ -59,6 +76,15 @@ impl MetadataRollback for MetadataUpkeep {
 
     fn timeline(&self) -> Option<&Timeline> {
         Some(Self::timeline(self))
+    }
+
+    fn leftovers(&self) -> Result<Option<MetadataLeftovers>> {
+        let found = Self::leftovers(self)?;
+        Ok(self.may_have_left(&found).then_some(found))
+    }
+
+    fn remove_leftovers(&self, found: &MetadataLeftovers, table: &Timeline, options: HeartbeatOptions) -> Result<()> {
+        Self::remove_leftovers(self, found, table, options)
     }
 }
 
