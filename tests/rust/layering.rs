@@ -226,6 +226,8 @@ const MODULES: &[(&str, &[&str])] = &[
             "file_group",
             "keys",
             "read",
+            "split",
+            "metadata_table",
             "plan",
             "write",
             "commit",

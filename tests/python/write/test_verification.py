@@ -52,7 +52,7 @@ def test_missing_and_changed_files_are_found(table):
     log.write_bytes(log.read_bytes()[:-10])
     base.unlink()
     found = table.verify(contents=False).findings
-    assert kinds(found) == ["listed_length", "listed_not_stored", "missing_file"]
+    assert kinds(found) == ["listed_length", "listed_not_stored", "missing_file", "wrong_length"]
     assert {one.path.split("/")[-1] for one in found} == {base.name, log.name}
     assert "unreadable_file" in kinds(table.verify().findings)
 

@@ -19,7 +19,7 @@ pub(super) fn is_like_bucket(file_id: &str) -> bool {
 }
 
 /// Whether the file groups of a table, which have these ids, are buckets.
-fn are_buckets(file_ids: &[&str]) -> bool {
+pub(crate) fn are_buckets(file_ids: &[&str]) -> bool {
     match file_ids {
         [] => false,
         [only] => bucket_in(only).is_some_and(|bucket| bucket < MOST_BUCKETS_OF_ONE_GROUP),

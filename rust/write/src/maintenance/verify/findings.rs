@@ -21,10 +21,18 @@ pub enum FindingKind {
     UnreadableFile,
     /// A record key is in two file groups, or twice in one.
     DuplicateKey,
+    /// A bucket has several file groups.
+    DuplicateBucket,
+    /// The metadata table lists a file of an instant that was not committed.
+    ListedUncommitted,
+    /// A file that no completed instant wrote is before the start of the timeline, where files count as committed.
+    UncommittedFile,
     /// Files of a file group that an archived write replaced: its rows are in the table again.
     LiveReplacedGroup,
     /// A data file that no instant accounts for.
     OrphanFile,
+    /// A file that a stopped writer had not finished.
+    TemporaryFile,
     /// Markers of an instant that is not pending.
     StaleMarkers,
     /// The heartbeat of an instant that is not pending.
@@ -45,8 +53,12 @@ impl FindingKind {
             Self::ListedLength => "listed_length",
             Self::UnreadableFile => "unreadable_file",
             Self::DuplicateKey => "duplicate_key",
+            Self::DuplicateBucket => "duplicate_bucket",
+            Self::ListedUncommitted => "listed_uncommitted",
+            Self::UncommittedFile => "uncommitted_file",
             Self::LiveReplacedGroup => "live_replaced_group",
             Self::OrphanFile => "orphan_file",
+            Self::TemporaryFile => "temporary_file",
             Self::StaleMarkers => "stale_markers",
             Self::DeadHeartbeat => "dead_heartbeat",
         }

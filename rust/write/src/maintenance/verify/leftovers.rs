@@ -1,9 +1,12 @@
-//! Markers and heartbeats that nobody needs any more.
+//! Markers and heartbeats that nobody needs any more, of the table and of its metadata table.
 
 use std::sync::Arc;
 
 use super::findings::{Finding, FindingKind};
+use super::metadata_storage::MetadataStorage;
+use super::stored_files::joined;
 use crate::commit::{HeartbeatOptions, Heartbeats};
+use crate::metadata_upkeep::{METADATA_ROOT, MetadataLeftovers};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_storage::{FileStore, FolderEntry};
@@ -16,7 +19,11 @@ const HEARTBEATS: &str = ".hoodie/.heartbeat";
 ///
 /// # Errors
 /// Those of the storage.
-pub(super) fn leftovers(store: &Arc<dyn FileStore>, timeline: &Timeline) -> Result<Vec<Finding>> {
+pub(super) fn leftovers(
+    store: &Arc<dyn FileStore>,
+    timeline: &Timeline,
+    metadata: Option<&MetadataStorage>,
+) -> Result<Vec<Finding>> {
     let heartbeats = Heartbeats::list(&**store)?;
     let is_pending =
         |instant: &RequestedTime| timeline.instants_at(instant).iter().any(|instant| !instant.is_completed());
@@ -24,19 +31,35 @@ pub(super) fn leftovers(store: &Arc<dyn FileStore>, timeline: &Timeline) -> Resu
         let is_completed = timeline.is_completed(instant);
         !is_pending(instant) && (is_completed || heartbeats.is_expired(instant, HeartbeatOptions::default()))
     };
-    let why = |instant: &RequestedTime| {
-        if timeline.is_completed(instant) { "is completed" } else { "is not on the timeline" }
-    };
     let mut found = Vec::new();
     for entry in store.list(TEMP)?.unwrap_or_default() {
         let FolderEntry::Folder(name) = entry else { continue };
-        let Some(instant) = RequestedTime::parse(&name).filter(|instant| is_dead(instant)) else { continue };
-        let message = format!("the instant of the markers {}", why(&instant));
-        found.push(Finding::new(FindingKind::StaleMarkers, format!("{TEMP}/{name}"), message));
+        if let Some(instant) = RequestedTime::parse(&name).filter(|instant| is_dead(instant)) {
+            found.push(markers("", &instant, timeline));
+        }
     }
-    for instant in heartbeats.instants().filter(|instant| is_dead(instant)) {
-        let message = format!("the instant of the heartbeat {}", why(instant));
-        found.push(Finding::new(FindingKind::DeadHeartbeat, format!("{HEARTBEATS}/{instant}"), message));
+    found.extend(heartbeats.instants().filter(|one| is_dead(one)).map(|instant| heartbeat("", instant, timeline)));
+    if let Some(MetadataStorage { timeline: metadata, .. }) = metadata {
+        let left = MetadataLeftovers::list(&**store)?;
+        let is_left = |one: &&RequestedTime| left.is_left(one, [metadata, timeline], HeartbeatOptions::default());
+        found.extend(left.marked.iter().filter(is_left).map(|one| markers(METADATA_ROOT, one, metadata)));
+        let dead = left.heartbeats.instants().filter(is_left);
+        found.extend(dead.map(|one| heartbeat(METADATA_ROOT, one, metadata)));
     }
     Ok(found)
+}
+
+fn markers(root: &str, instant: &RequestedTime, timeline: &Timeline) -> Finding {
+    let path = format!("{}/{instant}", joined(root, TEMP));
+    Finding::new(FindingKind::StaleMarkers, path, format!("the instant of the markers {}", state(timeline, instant)))
+}
+
+fn heartbeat(root: &str, instant: &RequestedTime, timeline: &Timeline) -> Finding {
+    let path = format!("{}/{instant}", joined(root, HEARTBEATS));
+    let message = format!("the instant of the heartbeat {}", state(timeline, instant));
+    Finding::new(FindingKind::DeadHeartbeat, path, message)
+}
+
+fn state(timeline: &Timeline, instant: &RequestedTime) -> &'static str {
+    if timeline.is_completed(instant) { "is completed" } else { "is not on the timeline" }
 }

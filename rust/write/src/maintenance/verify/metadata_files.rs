@@ -18,6 +18,11 @@ const ROOT: &str = ".hoodie/metadata";
 /// The property that names its partitions.
 const PARTITIONS: &str = "hoodie.table.metadata.partitions";
 
+/// Whether the table has a metadata table that lists its files.
+pub(super) fn has_metadata_table(table: &OpenTable) -> bool {
+    table.config.properties.list(&[PARTITIONS]).iter().any(|name| name == "files")
+}
+
 /// Compares them. Files of pending writes may be in either.
 ///
 /// # Errors
@@ -27,7 +32,7 @@ pub(super) fn compare_with_metadata_table(
     table: &OpenTable,
     stored: &StoredFiles,
 ) -> Result<Vec<Finding>> {
-    if !table.config.properties.list(&[PARTITIONS]).iter().any(|name| name == "files") {
+    if !has_metadata_table(table) {
         return Ok(Vec::new());
     }
     let listed = table.metadata_table().map_err(|error| error.text().to_owned()).and_then(|metadata| {
@@ -37,6 +42,7 @@ pub(super) fn compare_with_metadata_table(
     match listed {
         Ok(listing) => {
             let mut found = differences(&table.timeline, &listing.files, stored);
+            found.extend(uncommitted(&table.timeline, &listing.files, stored, table.config.layout()));
             let cleaned = table.timeline.files_of_pending_cleans()?;
             let begun = begun_files(store, table)?;
             found.retain(|one| match one.kind {
@@ -65,6 +71,32 @@ fn begun_files(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<BTreeSet
         begun.extend(markers.into_iter().map(|marker| marker.data_path));
     }
     Ok(begun)
+}
+
+/// Files that are listed and there, of instants that are not on the timeline: those were rolled back. Files of pending instants are not
+/// listed for readers.
+fn uncommitted(
+    timeline: &Timeline,
+    listed: &[PartitionFiles],
+    stored: &StoredFiles,
+    layout: TimelineLayout,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for files in listed {
+        let bases = files.base_files.iter().map(|base| (&base.name.name, &base.name.instant));
+        // Up to table version 7 the name of a log has the instant of its slice.
+        let logs = files.log_files.iter().filter(|_| layout == TimelineLayout::V2);
+        for (name, instant) in bases.chain(logs.map(|log| (&log.name.name, &log.name.instant))) {
+            let is_known = timeline.writes_at(instant).next().is_some() || timeline.is_before_start(instant);
+            if let Some(status) = stored.get(&files.partition, name).filter(|_| !is_known) {
+                let message =
+                    format!("the metadata table lists the file of the instant {instant}, which is not on the timeline");
+                let path = joined(&files.partition, name);
+                found.push(Finding::new(FindingKind::ListedUncommitted, path, message).with_bytes(status.len));
+            }
+        }
+    }
+    found
 }
 
 fn differences(timeline: &Timeline, listed: &[PartitionFiles], stored: &StoredFiles) -> Vec<Finding> {

@@ -6,18 +6,26 @@
 //! | `stored_files` | the files of the table, and what the timeline says of them |
 //! | `metadata_files` | the metadata table's list of files, compared with the storage |
 //! | `contents` | whether files can be decoded; keys that are in two file groups |
+//! | `duplicate_buckets` | buckets of several file groups |
+//! | `uncommitted_files` | files that count as committed, and were not |
+//! | `metadata_storage` | the metadata table's own files and instants |
 //! | `replaced_groups` | replaced file groups that are live again |
 //! | `leftovers` | markers and heartbeats that nobody needs |
+//! | `temporary_files` | files that were not finished |
 //! | `verify` | all of these |
 //! | `repair` | deletes what stopped writers left |
 
 mod contents;
+mod duplicate_buckets;
 mod findings;
 mod leftovers;
 mod metadata_files;
+mod metadata_storage;
 mod repair;
 mod replaced_groups;
 mod stored_files;
+mod temporary_files;
+mod uncommitted_files;
 #[expect(clippy::module_inception, reason = "the module's main function has its name")]
 mod verify;
 

@@ -1,5 +1,5 @@
-//! Deletes what stopped writers left and nobody needs: markers and heartbeats of instants that are not pending, and data files that no
-//! instant accounts for.
+//! Deletes what stopped writers left and nobody needs, in the table and in its metadata table: markers and heartbeats of instants that are
+//! not pending, files that no instant accounts for, and files that were not finished.
 //!
 //! A file is deleted only if it is older than every pending instant, and was so by its modification time for some time: a writer creates
 //! its instant before its files, but the clocks of the two may differ. What else a verification finds is not repaired: the rows are
@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::findings::{Finding, FindingKind};
-use super::stored_files::{StoredFiles, instant_of};
-use super::verify::files_and_timeline;
+use super::stored_files::instant_of;
+use super::temporary_files::TemporaryFile;
+use super::verify::{VerifiedFiles, files_and_timeline};
 use crate::commit::delete_heartbeat;
 use crate::metadata_upkeep::METADATA_ROOT;
 use crate::services::check_no_restore;
@@ -19,6 +20,8 @@ use crate::writable_table::{TableLocation, TableState, WritableTable};
 use crate::write::Markers;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_storage::FileStatus;
+use mortice_table::timeline::Instant;
 
 /// How old an orphan must be.
 const LEAST_AGE: Duration = Duration::from_secs(3600);
@@ -50,8 +53,8 @@ pub fn repair(location: &TableLocation, options: &BTreeMap<String, String>, is_d
 
 fn repair_locked(state: &TableState, is_dry_run: bool) -> Result<RepairResult> {
     check_no_restore(&state.table.timeline)?;
-    let report = files_and_timeline(&state.store, &state.table)?;
-    let stored = StoredFiles::list(&state.store)?;
+    let files = VerifiedFiles::list(&state.store, &state.table)?;
+    let report = files_and_timeline(&state.store, &state.table, &files)?;
     let is_defect = state.defect.is_some();
     let mut result = RepairResult::default();
     if let Some(defect) = &state.defect {
@@ -60,12 +63,16 @@ fn repair_locked(state: &TableState, is_dry_run: bool) -> Result<RepairResult> {
     for finding in report.findings.into_iter().filter(|finding| !(is_defect && is_of_metadata(finding))) {
         let is_safe = match finding.kind {
             FindingKind::StaleMarkers | FindingKind::DeadHeartbeat => true,
-            FindingKind::OrphanFile => is_old(state, &stored, &finding),
+            FindingKind::OrphanFile => is_old_orphan(state, &files, &finding),
+            FindingKind::TemporaryFile => {
+                files.temporary.get(&finding.path).is_some_and(|file| is_unneeded(state, file))
+            }
             _ => false,
         };
         if is_safe { result.repaired.push(finding) } else { result.left.push(finding) }
     }
-    for finding in result.repaired.iter().filter(|finding| finding.kind == FindingKind::OrphanFile) {
+    let is_file = |finding: &&Finding| matches!(finding.kind, FindingKind::OrphanFile | FindingKind::TemporaryFile);
+    for finding in result.repaired.iter().filter(is_file) {
         state.store.check_removable(&finding.path)?;
     }
     // Files before markers, by which they are found.
@@ -79,17 +86,32 @@ fn repair_locked(state: &TableState, is_dry_run: bool) -> Result<RepairResult> {
 
 /// Whether a finding is of a metadata table, which goes with it.
 fn is_of_metadata(finding: &Finding) -> bool {
-    use FindingKind::{ListedLength, ListedNotStored, StoredNotListed, UnreadableMetadataTable};
-    matches!(finding.kind, UnreadableMetadataTable | ListedNotStored | StoredNotListed | ListedLength)
+    use FindingKind::{ListedLength, ListedNotStored, ListedUncommitted, StoredNotListed, UnreadableMetadataTable};
+    let is_listed = matches!(finding.kind, ListedNotStored | ListedUncommitted | StoredNotListed | ListedLength);
+    is_listed || finding.kind == UnreadableMetadataTable || finding.path.starts_with(METADATA_ROOT)
 }
 
 /// Whether an orphan is older than every pending instant, and than [`LEAST_AGE`].
-fn is_old(state: &TableState, stored: &StoredFiles, finding: &Finding) -> bool {
+fn is_old_orphan(state: &TableState, files: &VerifiedFiles, finding: &Finding) -> bool {
     let (partition, name) = finding.path.rsplit_once('/').unwrap_or(("", &finding.path));
-    let (Some(status), Some(instant)) = (stored.get(partition, name), instant_of(name)) else { return false };
+    let in_metadata = || files.metadata.as_ref().and_then(|metadata| metadata.stored.get(partition, name));
+    let status = files.stored.get(partition, name).or_else(in_metadata);
+    status.zip(instant_of(name)).is_some_and(|(status, instant)| is_old(state, status, Some(&instant)))
+}
+
+/// Whether nobody goes on with a file that was not finished: its instant is completed, or it is old.
+fn is_unneeded(state: &TableState, file: &TemporaryFile) -> bool {
     let timeline = &state.table.timeline;
-    let mut pending = timeline.instants().iter().filter(|instant| !instant.is_completed());
-    if pending.any(|pending| pending.requested_time <= instant) {
+    let is_completed = |instant: &RequestedTime| {
+        let instants = timeline.instants_at(instant);
+        !instants.is_empty() && instants.iter().all(Instant::is_completed)
+    };
+    file.instant.as_ref().is_some_and(is_completed) || is_old(state, &file.status, file.instant.as_ref())
+}
+
+fn is_old(state: &TableState, status: &FileStatus, instant: Option<&RequestedTime>) -> bool {
+    let mut pending = state.table.timeline.instants().iter().filter(|instant| !instant.is_completed());
+    if instant.is_some_and(|instant| pending.any(|pending| pending.requested_time <= *instant)) {
         return false;
     }
     // A rollback of an instant that was completed in the metadata table alone may still need it.
@@ -103,9 +125,14 @@ fn delete(state: &TableState, finding: &Finding) -> Result<()> {
         let name = finding.path.rsplit('/').next().and_then(RequestedTime::parse);
         name.ok_or_else(|| Error::internal("markers or a heartbeat without an instant").in_file(&finding.path))
     };
+    let is_of_metadata = finding.path.starts_with(METADATA_ROOT);
     match finding.kind {
-        FindingKind::OrphanFile => state.store.delete(&finding.path),
+        FindingKind::OrphanFile | FindingKind::TemporaryFile => state.store.delete(&finding.path),
+        FindingKind::StaleMarkers if is_of_metadata => {
+            Markers::below(Arc::clone(&state.store), METADATA_ROOT, &instant()?).remove()
+        }
         FindingKind::StaleMarkers => Markers::new(Arc::clone(&state.store), &instant()?).remove(),
+        FindingKind::DeadHeartbeat if is_of_metadata => state.store.delete(&finding.path),
         FindingKind::DeadHeartbeat => delete_heartbeat(&*state.store, &instant()?),
         // It was deleted when the table was opened, and is built again at the end.
         FindingKind::UnreadableMetadataTable => Ok(()),

@@ -23,14 +23,22 @@ impl StoredFiles {
     /// Those of the storage.
     pub(super) fn list(store: &Arc<dyn FileStore>) -> Result<Self> {
         let place: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
+        Self::list_at(place.as_ref(), "")
+    }
+
+    /// Lists all partitions of the table in a storage, whose paths begin with `root`.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(super) fn list_at(place: &dyn Storage, root: &str) -> Result<Self> {
         let mut found = BTreeMap::new();
-        for partition in partitions(place.as_ref())? {
-            let entries = store.list(&partition)?.unwrap_or_default();
+        for partition in partitions(place)? {
+            let entries = place.list(&partition)?.unwrap_or_default();
             let files = entries.into_iter().filter_map(|entry| match entry {
                 FolderEntry::File(status) => Some((status.name.clone(), status)),
                 FolderEntry::Folder(_) => None,
             });
-            found.insert(partition, files.collect());
+            found.insert(if root.is_empty() { partition } else { joined(root, &partition) }, files.collect());
         }
         Ok(Self { partitions: found })
     }
@@ -110,10 +118,12 @@ fn compare_file(
         let message = format!("{instant} wrote the file, and no clean on the timeline removed it");
         return (!is_cleaned).then(|| Finding::new(FindingKind::MissingFile, path, message));
     };
-    // Logs of old writers are appended to.
-    let expected = len.and_then(|len| u64::try_from(len).ok()).filter(|_| BaseFileName::parse(name).is_some())?;
+    let expected = len.and_then(|len| u64::try_from(len).ok())?;
+    // Logs of old writers are appended to: by later instants, and by rollbacks.
+    let may_be_longer = BaseFileName::parse(name).is_none();
+    let is_wrong = status.len < expected || (status.len > expected && !may_be_longer);
     let message = format!("{instant} wrote {expected} bytes, and there are {}", status.len);
-    (status.len != expected).then(|| Finding::new(FindingKind::WrongLength, path, message).with_bytes(status.len))
+    is_wrong.then(|| Finding::new(FindingKind::WrongLength, path, message).with_bytes(status.len))
 }
 
 /// Files that no instant accounts for: of instants that are not on the timeline, and of completed writes that do not name them, which

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use super::contents::{duplicate_keys, unreadable_files};
+use super::duplicate_buckets::duplicate_buckets;
 use super::findings::Finding;
 use super::leftovers::leftovers;
-use super::metadata_files::compare_with_metadata_table;
+use super::metadata_files::{compare_with_metadata_table, has_metadata_table};
+use super::metadata_storage::MetadataStorage;
 use super::replaced_groups::live_replaced_groups;
 use super::stored_files::{StoredFiles, compare_with_timeline, orphans};
+use super::temporary_files::{TemporaryFiles, findings_of, temporary_files};
+use super::uncommitted_files::uncommitted_files;
 use crate::writable_table::TableLocation;
 use mortice_base::error::Result;
 use mortice_merge::config::{OnCorrupt, ReadOptions};
@@ -48,7 +52,8 @@ pub fn verify(location: &TableLocation, options: VerifyOptions) -> Result<Verify
     let store = location.open_store()?;
     let read = ReadOptions { on_corrupt: OnCorrupt::Raise, ..ReadOptions::default() };
     let table = location.open_table(read)?;
-    let mut report = files_and_timeline(&store, &table)?;
+    let files = VerifiedFiles::list(&store, &table)?;
+    let mut report = files_and_timeline(&store, &table, &files)?;
     if options.contents {
         let (unreadable, rows) = unreadable_files(&table)?;
         report.findings.extend(unreadable);
@@ -62,19 +67,52 @@ pub fn verify(location: &TableLocation, options: VerifyOptions) -> Result<Verify
     Ok(report)
 }
 
+/// The files of a table.
+pub(super) struct VerifiedFiles {
+    pub(super) stored: StoredFiles,
+    /// None if the table has no metadata table, or it cannot be opened.
+    pub(super) metadata: Option<MetadataStorage>,
+    pub(super) temporary: TemporaryFiles,
+}
+
+impl VerifiedFiles {
+    /// Lists them.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(super) fn list(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<Self> {
+        let stored = StoredFiles::list(store)?;
+        let metadata = if has_metadata_table(table) { MetadataStorage::open(store)? } else { None };
+        let temporary = temporary_files(&**store, &table.config, &stored, metadata.as_ref())?;
+        Ok(Self { stored, metadata, temporary })
+    }
+}
+
 /// What is verified without reading data files.
-pub(super) fn files_and_timeline(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<VerifyReport> {
-    let stored = StoredFiles::list(store)?;
-    let written = compare_with_timeline(table, &stored)?;
+pub(super) fn files_and_timeline(
+    store: &Arc<dyn FileStore>,
+    table: &OpenTable,
+    files: &VerifiedFiles,
+) -> Result<VerifyReport> {
+    let VerifiedFiles { stored, metadata, temporary } = files;
+    let written = compare_with_timeline(table, stored)?;
     let mut report = VerifyReport::default();
     for (.., status) in stored.data_files() {
         report.files = report.files.saturating_add(1);
         report.bytes = report.bytes.saturating_add(status.len);
     }
-    report.findings.extend(orphans(table, &stored, &written));
-    report.findings.extend(live_replaced_groups(table, &stored)?);
-    report.findings.extend(compare_with_metadata_table(store, table, &stored)?);
-    report.findings.extend(leftovers(store, &table.timeline)?);
+    report.findings.extend(orphans(table, stored, &written));
+    report.findings.extend(uncommitted_files(&table.timeline, stored, table.config.layout())?);
+    report.findings.extend(live_replaced_groups(table, stored)?);
+    report.findings.extend(duplicate_buckets(table)?);
+    report.findings.extend(compare_with_metadata_table(store, table, stored)?);
+    if let Some(metadata) = metadata {
+        report.findings.extend(metadata.orphans());
+        report.findings.extend(metadata.orphan_instants(&table.timeline));
+        report.findings.extend(metadata.uncommitted()?);
+    }
+    report.findings.extend(leftovers(store, &table.timeline, metadata.as_ref())?);
+    report.findings.extend(findings_of(temporary));
     report.findings.extend(written.findings);
     report.pending = table.timeline.pending_writes().map(ToString::to_string).collect();
     Ok(report)
