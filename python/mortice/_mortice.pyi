@@ -4,7 +4,7 @@ Arrow data is exchanged only through the Arrow PyCapsule interface.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, Literal, final
 
 __all__ = [
     "ArchiveResult",
@@ -825,9 +825,14 @@ def restore(
     """Restores a table."""
 
 def verify(
-    uri: str, storage_options: Mapping[str, Any], *, contents: bool, keys: bool, global_keys: bool
+    uri: str,
+    storage_options: Mapping[str, Any],
+    *,
+    contents: bool,
+    keys: Literal["partition", "table"] | None,
+    spill_dir: str | None,
 ) -> VerifyResult:
-    """Verifies a table: contents, keys within partitions, keys of the whole table."""
+    """Verifies a table: contents, keys within partitions or the table. Keys are sorted in files of `spill_dir`."""
 
 def merge_buckets(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str]) -> WrittenCommit | None:
     """Makes one file group of those of each bucket that has several; None if no bucket has."""

@@ -12,6 +12,7 @@ class TableBase:
     """A table, which a subclass opens."""
 
     _storage_options: Mapping[str, Any]
+    _arguments: Mapping[str, Any]
 
     @property
     def uri(self) -> str:

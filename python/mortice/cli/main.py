@@ -172,13 +172,19 @@ def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "verify",
         help="find what is wrong with a table; exit with status 1 if anything is",
         description="Finds what is wrong with a table: whether timeline, files and metadata table agree, files that "
-        "cannot be decoded, orphan files, stale markers and dead heartbeats. Changes nothing.",
+        "cannot be decoded, orphan files, temporary files, stale markers and dead heartbeats. Changes nothing.",
         allow_abbrev=False,
     )
     command.set_defaults(run=run_verify)
     command.add_argument("path", metavar="TABLE", help="the table's base path")
-    command.add_argument("--keys", action="store_true", help="find record keys in two file groups of a partition")
-    command.add_argument("--global-keys", action="store_true", help="find record keys in two file groups of the table")
+    command.add_argument(
+        "--keys",
+        action="store_true",
+        help="find record keys of several rows of a partition, and faults of the record index",
+    )
+    command.add_argument(
+        "--global-keys", action="store_true", help="the same, and record keys of several rows of the table"
+    )
     command.add_argument("--no-contents", action="store_true", help="do not decode data files")
     add_storage_option(command)
     add_json(command)

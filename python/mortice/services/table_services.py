@@ -323,14 +323,18 @@ class TableServices(TableBase):
         self, *, contents: bool = True, keys: bool = False, global_keys: bool = False
     ) -> verification.VerifyResult:
         """Returns what is wrong with the table: files that timeline or metadata table have and the storage has not, and
-        the reverse; files that cannot be decoded; orphan files, stale markers, dead heartbeats.
+        the reverse; files that cannot be decoded; orphan files, temporary files, stale markers, dead heartbeats.
 
-        Nothing is changed. Run it while nobody writes.
+            for finding in table.verify(keys=True).findings:
+                print(finding.kind, finding.path, finding.message)
+
+        Nothing is changed. Run it while nobody writes. docs/writing.md says what each finding means, and what to do.
 
         Args:
             contents: True decodes all files of the latest file slices.
-            keys: True looks for record keys that are in two file groups of a partition, or twice in one.
-            global_keys: True does so for the whole table.
+            keys: True reads the record keys of all rows: finds keys of several rows of a partition, and compares the
+                rows with the record index, if the table has one. Keys are sorted in files of `spill_dir`.
+            global_keys: True does the same, and finds keys of several rows of the table.
 
         Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError` if the table cannot be opened.
         """
@@ -340,15 +344,17 @@ class TableServices(TableBase):
             contents=checked_bool("contents", contents),
             keys=checked_bool("keys", keys),
             global_keys=checked_bool("global_keys", global_keys),
+            spill_dir=self._arguments["spill_dir"],
         )
 
     def repair(
         self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False, merge_buckets: bool = False
     ) -> verification.RepairResult:
-        """Deletes what stopped writers left.
+        """Deletes what stopped writers left, in the table and in its metadata table.
 
-        These are markers and heartbeats of instants that are not pending, and data files that no instant accounts for,
-        if they are older than all pending instants, and than an hour.
+        These are markers and heartbeats of instants that are not pending; files that no instant accounts for, if they
+        are older than all pending instants, and than an hour; and files that were not finished, if they are so old or
+        their instant is completed.
 
         Args:
             options: Options by Hudi's names: those of the lock, if the table has several writers.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from mortice import _mortice
 from mortice.commit import Commit
@@ -19,8 +19,9 @@ class Finding:
 
     Attributes:
         kind: `missing_file`, `wrong_length`, `unreadable_instant`, `unreadable_metadata_table`, `listed_not_stored`,
-            `stored_not_listed`, `listed_length`, `unreadable_file`, `duplicate_key`, `live_replaced_group`,
-            `orphan_file`, `stale_markers` or `dead_heartbeat`.
+            `stored_not_listed`, `listed_length`, `listed_uncommitted`, `uncommitted_file`, `unreadable_file`,
+            `duplicate_key`, `duplicate_bucket`, `index_missing_key`, `index_wrong_location`, `index_stale_key`,
+            `live_replaced_group`, `orphan_file`, `temporary_file`, `stale_markers` or `dead_heartbeat`.
         path: Where, relative to the table.
         message: In words.
         bytes: The bytes of the file, if there is one.
@@ -68,7 +69,13 @@ class RepairResult:
 
 
 def verify(
-    uri: str, storage_options: Mapping[str, Any], *, contents: bool, keys: bool, global_keys: bool
+    uri: str,
+    storage_options: Mapping[str, Any],
+    *,
+    contents: bool,
+    keys: bool,
+    global_keys: bool,
+    spill_dir: str | None,
 ) -> VerifyResult:
     """Verifies the table at `uri`.
 
@@ -76,13 +83,16 @@ def verify(
         uri: The table's base path.
         storage_options: Options of the storage, checked.
         contents: True decodes all files of the latest file slices.
-        keys: True looks for record keys that are in two file groups of a partition.
-        global_keys: True looks for record keys that are in two file groups of the table.
+        keys: True reads the record keys of all rows: finds those of several rows of a partition, and compares the rows
+            with the record index, if the table has one.
+        global_keys: True does the same, and finds record keys of several rows of the table.
+        spill_dir: The directory of files in which the keys are sorted; None is the system's own for temporary files.
 
     Raises:
         MorticeError: The table cannot be opened or listed.
     """
-    done = _mortice.verify(uri, storage_options, contents=contents, keys=keys, global_keys=global_keys)
+    scope: Literal["partition", "table"] | None = "table" if global_keys else "partition" if keys else None
+    done = _mortice.verify(uri, storage_options, contents=contents, keys=scope, spill_dir=spill_dir)
     return VerifyResult(_findings(done.findings), done.pending, done.files, done.bytes, done.rows)
 
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mortice::Error;
 use mortice::maintenance::{self, VerifyOptions, VerifyReport};
 use pyo3::prelude::*;
 
@@ -39,18 +40,27 @@ pub(crate) struct RepairResult {
 
 /// Verifies a table.
 #[pyfunction]
-#[pyo3(signature = (uri, storage_options, *, contents, keys, global_keys))]
+#[pyo3(signature = (uri, storage_options, *, contents, keys, spill_dir))]
 pub(crate) fn verify(
     py: Python<'_>,
     uri: &str,
     storage_options: StorageArgument,
     contents: bool,
-    keys: bool,
-    global_keys: bool,
+    keys: Option<&str>,
+    spill_dir: Option<String>,
 ) -> PyResult<VerifyResult> {
     at_location(py, uri, &storage_options, |location| {
-        let options = VerifyOptions { contents, keys, global_keys };
-        let VerifyReport { findings: found, pending, files, bytes, rows } = maintenance::verify(location, options)?;
+        let (keys, global_keys) = match keys {
+            None => (false, false),
+            Some("partition") => (true, false),
+            Some("table") => (true, true),
+            Some(other) => {
+                let message = format!("keys must be None, 'partition' or 'table', got {other:?}");
+                return Err(Error::invalid_argument(message));
+            }
+        };
+        let options = VerifyOptions { contents, keys, global_keys, spill_dir };
+        let VerifyReport { findings: found, pending, files, bytes, rows } = maintenance::verify(location, &options)?;
         Ok(VerifyResult { findings: findings(found), pending, files, bytes, rows })
     })
 }

@@ -101,6 +101,14 @@ struct Definition {
 #[derive(Default)]
 pub(super) struct IndexDefinitions(BTreeMap<String, Definition>);
 
+/// Whether the record index of a table has a location of a key for each partition, not for the table.
+///
+/// # Errors
+/// `InvalidTable` if the definitions of the table's indexes cannot be read; those of the storage.
+pub fn is_record_index_partitioned(store: &dyn FileStore) -> Result<bool> {
+    Ok(IndexDefinitions::load(store)?.is_record_index_partitioned())
+}
+
 impl IndexDefinitions {
     /// Reads them; none if there is no such file, as in tables of Hudi 0.x.
     ///
@@ -117,15 +125,18 @@ impl IndexDefinitions {
         Ok(Self(definitions))
     }
 
+    /// Whether the record index has a location of a key for each partition, not for the table.
+    fn is_record_index_partitioned(&self) -> bool {
+        let options = self.0.get("record_index").map(|definition| &definition.options);
+        options.and_then(|options| options.get("isPartitioned")).is_some_and(|value| value == "true")
+    }
+
     /// Refuses a record index for each partition.
     ///
     /// # Errors
     /// `Unsupported`.
     pub(super) fn check_record_index(&self) -> Result<()> {
-        let options = self.0.get("record_index").map(|definition| &definition.options);
-        let is_partitioned =
-            options.and_then(|options| options.get("isPartitioned")).is_some_and(|value| value == "true");
-        if is_partitioned {
+        if self.is_record_index_partitioned() {
             return Err(Error::unsupported(
                 "the table has a partitioned record index, which mortice cannot maintain; drop the index with Hudi, or write with Hudi",
             ));

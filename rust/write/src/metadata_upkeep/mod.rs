@@ -75,6 +75,7 @@ mod wanted_partitions;
 pub use base_hfile::BaseHFile;
 pub use commit_update::CommitUpdate;
 pub use defects::{FoundMetadata, check_writes};
+pub use indexed_columns::is_record_index_partitioned;
 pub use leftovers::MetadataLeftovers;
 pub use metadata_folder::{ROOT as METADATA_ROOT, is_defect};
 pub use partition_kind::maintained_partitions;

@@ -147,7 +147,7 @@ impl Table {
 
     /// Kinds of what is wrong.
     fn findings(&self) -> Vec<FindingKind> {
-        let report = verify(&self.location(), VerifyOptions::default()).unwrap();
+        let report = verify(&self.location(), &VerifyOptions::default()).unwrap();
         report.findings.into_iter().map(|finding| finding.kind).collect()
     }
 }

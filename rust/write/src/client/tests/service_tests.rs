@@ -39,7 +39,7 @@ fn clean(table: &Table, given: &[(&str, &str)]) -> Vec<CleanResult> {
 /// What verification of the files and keys of a table finds.
 fn findings(table: &Table) -> Vec<String> {
     let checks = VerifyOptions { contents: true, keys: true, ..VerifyOptions::default() };
-    let report = verify(&table.location(), checks).unwrap();
+    let report = verify(&table.location(), &checks).unwrap();
     report.findings.iter().map(|finding| format!("{finding:?}")).collect()
 }
 

@@ -153,7 +153,7 @@ impl Table {
 
     fn verify(&self) -> VerifyReport {
         let options = VerifyOptions { contents: true, ..VerifyOptions::default() };
-        verify(&self.location(), options).unwrap()
+        verify(&self.location(), &options).unwrap()
     }
 
     /// Nothing is pending in the table or its metadata table, and nothing was left behind.

@@ -23,6 +23,12 @@ pub enum FindingKind {
     DuplicateKey,
     /// A bucket has several file groups.
     DuplicateBucket,
+    /// The record index does not have the key of a row.
+    IndexMissingKey,
+    /// The record index has another location of a key than its row.
+    IndexWrongLocation,
+    /// The record index has a key that no row has.
+    IndexStaleKey,
     /// The metadata table lists a file of an instant that was not committed.
     ListedUncommitted,
     /// A file that no completed instant wrote is before the start of the timeline, where files count as committed.
@@ -54,6 +60,9 @@ impl FindingKind {
             Self::UnreadableFile => "unreadable_file",
             Self::DuplicateKey => "duplicate_key",
             Self::DuplicateBucket => "duplicate_bucket",
+            Self::IndexMissingKey => "index_missing_key",
+            Self::IndexWrongLocation => "index_wrong_location",
+            Self::IndexStaleKey => "index_stale_key",
             Self::ListedUncommitted => "listed_uncommitted",
             Self::UncommittedFile => "uncommitted_file",
             Self::LiveReplacedGroup => "live_replaced_group",

@@ -5,24 +5,31 @@
 //! | `findings` | what was found, by kind |
 //! | `stored_files` | the files of the table, and what the timeline says of them |
 //! | `metadata_files` | the metadata table's list of files, compared with the storage |
-//! | `contents` | whether files can be decoded; keys that are in two file groups |
+//! | `contents` | whether files can be decoded |
 //! | `duplicate_buckets` | buckets of several file groups |
 //! | `uncommitted_files` | files that count as committed, and were not |
 //! | `metadata_storage` | the metadata table's own files and instants |
 //! | `replaced_groups` | replaced file groups that are live again |
 //! | `leftovers` | markers and heartbeats that nobody needs |
 //! | `temporary_files` | files that were not finished |
+//! | `sorted_keys`, `file_group_numbers` | keys of all rows, sorted in files |
+//! | `key_reader` | reads them, and those of the record index |
+//! | `key_findings` | keys of several rows; the record index, compared with rows |
 //! | `verify` | all of these |
 //! | `repair` | deletes what stopped writers left |
 
 mod contents;
 mod duplicate_buckets;
+mod file_group_numbers;
 mod findings;
+mod key_findings;
+mod key_reader;
 mod leftovers;
 mod metadata_files;
 mod metadata_storage;
 mod repair;
 mod replaced_groups;
+mod sorted_keys;
 mod stored_files;
 mod temporary_files;
 mod uncommitted_files;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::contents::{duplicate_keys, unreadable_files};
+use super::contents::unreadable_files;
 use super::duplicate_buckets::duplicate_buckets;
 use super::findings::Finding;
+use super::key_findings::key_findings;
 use super::leftovers::leftovers;
 use super::metadata_files::{compare_with_metadata_table, has_metadata_table};
 use super::metadata_storage::MetadataStorage;
@@ -19,14 +20,17 @@ use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 
 /// What is verified besides timeline, files and metadata table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerifyOptions {
     /// Decode all files of the latest slices.
     pub contents: bool,
-    /// Look for keys that are in two file groups of a partition.
+    /// Read the keys of all rows: look for keys of several rows of a partition, and compare the rows with the record index, if there is
+    /// one.
     pub keys: bool,
-    /// Look for keys that are in two file groups of the table.
+    /// The same, and look for keys of several rows of the table.
     pub global_keys: bool,
+    /// The folder of files in which keys are sorted; `None` is the system's own for temporary files.
+    pub spill_dir: Option<String>,
 }
 
 /// What a verification found.
@@ -48,9 +52,10 @@ pub struct VerifyReport {
 ///
 /// # Errors
 /// Those of opening the table, of listing its files and of reading its archive; what is wrong with it is in the report.
-pub fn verify(location: &TableLocation, options: VerifyOptions) -> Result<VerifyReport> {
+pub fn verify(location: &TableLocation, options: &VerifyOptions) -> Result<VerifyReport> {
     let store = location.open_store()?;
-    let read = ReadOptions { on_corrupt: OnCorrupt::Raise, ..ReadOptions::default() };
+    let spill_dir = options.spill_dir.clone();
+    let read = ReadOptions { on_corrupt: OnCorrupt::Raise, spill_dir, ..ReadOptions::default() };
     let table = location.open_table(read)?;
     let files = VerifiedFiles::list(&store, &table)?;
     let mut report = files_and_timeline(&store, &table, &files)?;
@@ -60,7 +65,7 @@ pub fn verify(location: &TableLocation, options: VerifyOptions) -> Result<Verify
         report.rows = Some(rows);
     }
     if options.keys || options.global_keys {
-        report.findings.extend(duplicate_keys(&table, options.global_keys)?);
+        report.findings.extend(key_findings(&store, &table, options.global_keys)?);
     }
     report.findings.sort();
     report.findings.dedup();
