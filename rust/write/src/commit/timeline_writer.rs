@@ -253,6 +253,24 @@ impl TimelineWriter {
         self.delete_files(time, action, |instant| instant.state != InstantState::Requested)
     }
 
+    /// Deletes the files that an instant's writer has prepared on a local disk and not yet linked into place, `.NAME.RANDOM.tmp`: a writer
+    /// that is stopped between the two cannot complete the instant any more. Object stores have none, and HDFS's are left.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn delete_unfinished(&self, time: &RequestedTime) -> Result<()> {
+        if self.store.is_remote() {
+            return Ok(());
+        }
+        let is_of_instant = |name: &str| {
+            let rest = name.strip_prefix('.').and_then(|name| name.strip_prefix(time.as_str()));
+            name.ends_with(".tmp") && rest.is_some_and(|rest| rest.starts_with(['_', '.']))
+        };
+        let entries = self.store.list(&self.folder)?.unwrap_or_default();
+        let mut names = entries.iter().map(FolderEntry::name).filter(|name| is_of_instant(name));
+        names.try_for_each(|name| self.store.delete(&self.path(name)))
+    }
+
     fn delete_files(&self, time: &RequestedTime, action: Action, is_wanted: impl Fn(&Instant) -> bool) -> Result<()> {
         let is_same = |instant: &Instant| {
             instant.requested_time == *time && instant.action.completes_as() == action.completes_as()
@@ -403,6 +421,17 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         let content = writer.commit_content(&HoodieCommitMetadata::default()).unwrap();
         writer.complete_or_fail(&"1".into(), Action::DeltaCommit, &"9".into(), &content).unwrap();
+    }
+
+    #[test]
+    fn files_that_are_not_yet_in_place_are_deleted() {
+        let table = Table::new("9");
+        let folder = ".hoodie/timeline";
+        for name in [".1_9.deltacommit.x1.tmp", ".1.deltacommit.x2.tmp", ".12_9.deltacommit.x3.tmp", ".1_9.crc"] {
+            table.store().put(&format!("{folder}/{name}"), &"x".into(), None).unwrap();
+        }
+        table.writer().delete_unfinished(&"1".into()).unwrap();
+        assert_eq!(table.names(folder), [".12_9.deltacommit.x3.tmp", ".1_9.crc"]);
     }
 
     #[test]

@@ -220,15 +220,20 @@ impl Rollbacks<'_> {
         if remains == Remains::Plan && target.is_completed() {
             return Ok(None);
         }
-        self.undo_and_publish(timeline, target, remains).map(Some)
+        self.undo_and_publish(timeline, target, remains)
     }
 
-    fn undo_and_publish(&self, timeline: Timeline, target: Instant, remains: Remains) -> Result<RequestedTime> {
+    /// None if the instant was completed before the plan of the rollback was on the timeline: nothing is undone then.
+    fn undo_and_publish(&self, timeline: Timeline, target: Instant, remains: Remains) -> Result<Option<RequestedTime>> {
         let started = Started::now();
         if let Some(metadata) = self.metadata {
             metadata.check(&target.requested_time)?;
         }
         let planned = self.planned(timeline, target, UndoneFiles::OfInstant)?;
+        if self.is_overtaken(&planned)? {
+            self.timeline_writer().delete_instant(&planned.rollback, Action::Rollback)?;
+            return Ok(None);
+        }
         let done = self.undo(&planned)?;
         let Planned { rollback, target, .. } = &planned;
         if let Some(metadata) = self.metadata {
@@ -239,7 +244,28 @@ impl Rollbacks<'_> {
         let files = self.timeline_writer();
         files.complete_or_fail(rollback, Action::Rollback, &completion, &Bytes::from(result))?;
         self.take_off(target, remains)?;
-        Ok(planned.rollback)
+        Ok(Some(planned.rollback))
+    }
+
+    /// Whether the writer of a pending instant, which was taken for dead, has completed it while the rollback was planned. After it has,
+    /// it looks for such plans: with one of the two it is known by both whether the write is part of the table.
+    fn is_overtaken(&self, planned: &Planned) -> Result<bool> {
+        if planned.target.is_completed() {
+            return Ok(false);
+        }
+        let writer = self.timeline_writer();
+        writer.delete_unfinished(&planned.target.requested_time)?;
+        let files = writer.files()?;
+        let is_begun = |file: &Instant| {
+            file.requested_time == planned.rollback
+                && file.action == Action::Rollback
+                && file.state == InstantState::Inflight
+        };
+        let is_write_of_target =
+            |file: &&Instant| file.requested_time == planned.target.requested_time && file.action.is_write();
+        let is_completed = files.iter().filter(is_write_of_target).any(Instant::is_completed);
+        // Once it is inflight, files have been deleted.
+        Ok(is_completed && !files.iter().any(is_begun))
     }
 
     /// Rolls an instant back in the course of a restore, which publishes the result. The rollback stays pending.

@@ -97,7 +97,9 @@ fn begin_locked(
         if !Heartbeats::list(&**target.store())?.is_expired(instant, target.concurrency().heartbeat) {
             return Ok(None);
         }
-        target.sound_state(table)?.rollbacks().roll_back_execution(instant)?;
+        if target.sound_state(table)?.rollbacks().roll_back_execution(instant)?.is_none() {
+            return Ok(None);
+        }
         table = target.reopen()?;
     }
     let heartbeat = start_heartbeat(target, instant)?;
