@@ -86,6 +86,18 @@ impl ConflictCheck<'_> {
                 "another writer took this execution of a plan for dead, rolled it back, and completed the plan";
             return Err(Error::new(ErrorKind::WriteConflict, message).at_instant(self.instant));
         }
+        self.check_not_rolled_back()?;
+        if self.now.writes_at(self.instant).any(|instant| !instant.is_completed()) {
+            return Ok(());
+        }
+        Err(self.rolled_back("a rollback that is complete"))
+    }
+
+    /// Makes sure that nobody has begun to roll the write back since it began, whether it is completed or not.
+    ///
+    /// # Errors
+    /// `WriteConflict` otherwise; those of reading the timeline.
+    pub fn check_not_rolled_back(&self) -> Result<()> {
         for rollback in self.now.instants().iter().filter(|instant| instant.action == Action::Rollback) {
             // One that was complete when this began undid an earlier execution of the same plan.
             let is_earlier = self.before.instants_at(&rollback.requested_time).iter().any(Instant::is_completed);
@@ -96,13 +108,11 @@ impl ConflictCheck<'_> {
                 return Err(self.rolled_back(&rollback.to_string()));
             }
         }
-        if self.now.writes_at(self.instant).any(|instant| !instant.is_completed()) {
-            return Ok(());
-        }
-        Err(self.rolled_back("a rollback that is complete"))
+        Ok(())
     }
 
-    fn rolled_back(&self, by: &str) -> Error {
+    /// The error of a write that `by` has rolled back.
+    pub fn rolled_back(&self, by: &str) -> Error {
         let message = format!(
             "another writer took this write for dead and rolled it back ({by}): its heartbeat had expired, or the other writer is \
              configured to be the only one; write again"

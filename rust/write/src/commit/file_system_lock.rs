@@ -97,7 +97,7 @@ impl HeldFileLock {
                      once, or raise hoodie.write.lock.filesystem.expire",
                     expiry.as_secs()
                 );
-                Err(Error::new(ErrorKind::Io, message).in_file(self.store.full_path(&self.path)))
+                Err(Error::new(ErrorKind::WriteConflict, message).in_file(self.store.full_path(&self.path)))
             }
             _ => Ok(()),
         }
@@ -125,7 +125,7 @@ impl HeldLock for HeldFileLock {
             return Ok(());
         }
         let message = "the lock of the table was taken over or removed while it was held: another writer may have it";
-        Err(Error::new(ErrorKind::Io, message).in_file(self.store.full_path(&self.path)))
+        Err(Error::new(ErrorKind::WriteConflict, message).in_file(self.store.full_path(&self.path)))
     }
 
     fn release(mut self: Box<Self>) -> Result<()> {
@@ -218,7 +218,7 @@ mod tests {
         let file = std::fs::File::options().write(true).open(lock_file(&folder)).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(61)).unwrap();
         let taken = lock(&folder, expiry).try_acquire().unwrap().unwrap();
-        assert_eq!(held.check().unwrap_err().kind(), ErrorKind::Io);
+        assert_eq!(held.check().unwrap_err().kind(), ErrorKind::WriteConflict);
         held.release().unwrap();
         assert!(lock_file(&folder).exists(), "the lock of the other writer");
         drop(taken);

@@ -85,18 +85,15 @@ impl Heartbeat {
     /// Makes sure that no other writer takes this one for dead.
     ///
     /// # Errors
-    /// `Io` if the heartbeat could not be written in time.
+    /// `WriteConflict` if the heartbeat could not be written in time.
     pub fn check(&self) -> Result<()> {
-        let age = self.shared.state().last.elapsed();
-        if age < self.shared.options.limit() {
-            return Ok(());
-        }
-        let message = format!(
-            "the heartbeat of this write could not be written for {} s: other writers take it for dead and may have rolled it back; \
-             write again, or raise hoodie.client.heartbeat.interval_in_ms",
-            age.as_secs()
-        );
-        Err(Error::new(ErrorKind::Io, message).in_file(self.shared.store.full_path(&self.shared.path)))
+        self.shared.check()
+    }
+
+    /// A view of the heartbeat, for what writes the files of the instant. It does not keep the heartbeat alive.
+    #[must_use]
+    pub fn watch(&self) -> HeartbeatWatch {
+        HeartbeatWatch(Arc::clone(&self.shared))
     }
 
     /// Ends the heartbeat and leaves its file.
@@ -115,6 +112,20 @@ impl Heartbeat {
     }
 }
 
+/// A view of a [`Heartbeat`].
+#[derive(Clone)]
+pub struct HeartbeatWatch(Arc<Shared>);
+
+impl HeartbeatWatch {
+    /// As [`Heartbeat::check`].
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn check(&self) -> Result<()> {
+        self.0.check()
+    }
+}
+
 impl Drop for Heartbeat {
     fn drop(&mut self) {
         let _ = self.end();
@@ -124,6 +135,19 @@ impl Drop for Heartbeat {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, Beats> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self) -> Result<()> {
+        let age = self.state().last.elapsed();
+        if age < self.options.limit() {
+            return Ok(());
+        }
+        let message = format!(
+            "the heartbeat of this write could not be written for {} s: other writers take it for dead and may have rolled it back; \
+             write again, or raise hoodie.client.heartbeat.interval_in_ms",
+            age.as_secs()
+        );
+        Err(Error::new(ErrorKind::WriteConflict, message).in_file(self.store.full_path(&self.path)))
     }
 
     fn beat_until_ended(&self) {

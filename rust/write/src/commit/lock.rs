@@ -34,10 +34,10 @@ pub trait TableLock: Send + Sync {
 
 /// A lock that is held. It is released when it is dropped, as well as that can be done.
 pub trait HeldLock: Send {
-    /// Makes sure that the lock is still this writer's. Nothing may be completed otherwise.
+    /// Makes sure, by the lock as it is in the storage now, that it is still this writer's. Nothing may be completed otherwise.
     ///
     /// # Errors
-    /// `Io` if another writer has or may have the lock.
+    /// `WriteConflict` if another writer has or may have the lock; those of the storage.
     fn check(&mut self) -> Result<()>;
 
     /// Releases the lock.

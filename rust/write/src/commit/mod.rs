@@ -57,7 +57,7 @@ pub use conflict_unit::ConflictUnit;
 pub use conflicts::{ConflictCheck, WrittenGroups};
 pub use create_table::create_table;
 pub use file_system_lock::FileSystemLock;
-pub use heartbeat::{Heartbeat, HeartbeatOptions, Heartbeats, delete_heartbeat};
+pub use heartbeat::{Heartbeat, HeartbeatOptions, HeartbeatWatch, Heartbeats, delete_heartbeat};
 pub(crate) use lock::pause;
 pub use lock::{HeldLock, LockWait, TableLock, acquire};
 pub use lock_options::{Concurrency, FailedWrites};

@@ -67,6 +67,17 @@ impl StorageLock {
         Self { store, owner: owner.to_owned(), validity }
     }
 
+    /// Whether the object is this writer's.
+    fn is_own(&self) -> Result<bool> {
+        let bytes = match self.store.get(PATH) {
+            Ok((bytes, _)) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let found: Option<LockFile> = serde_json::from_slice(&bytes).ok();
+        Ok(found.is_some_and(|found| !found.expired && found.owner == self.owner))
+    }
+
     fn content(&self, expired: bool) -> Result<(Bytes, Duration)> {
         let until = now().saturating_add(self.validity.validity);
         let valid_until =
@@ -186,15 +197,15 @@ impl Shared {
 
 impl HeldLock for HeldStorageLock {
     fn check(&mut self) -> Result<()> {
+        // The renewing thread waits meanwhile.
         let state = self.shared.state();
-        if !state.is_lost && now() < state.until {
+        // A writer whose clock is ahead has taken it over earlier than this one's clock says.
+        if !state.is_lost && now() < state.until && self.shared.lock.is_own()? {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Io,
-            "the lock of the table was lost to another writer, or could not be renewed in time",
-        )
-        .in_file(self.shared.lock.location()))
+        let message = "the lock of the table was lost to another writer, or could not be renewed in time; write again, or raise \
+                       hoodie.write.lock.storage.validity.timeout.secs";
+        Err(Error::new(ErrorKind::WriteConflict, message).in_file(self.shared.lock.location()))
     }
 
     fn release(mut self: Box<Self>) -> Result<()> {

@@ -90,7 +90,8 @@ impl Transaction {
         operation: WriteOperation,
         (instant, heartbeat): (RequestedTime, Option<Heartbeat>),
     ) -> Self {
-        let (data, files) = (DataStore::new(target.store()), target.timeline_writer(&table));
+        let data = DataStore::new(target.store(), heartbeat.as_ref().map(Heartbeat::watch));
+        let files = target.timeline_writer(&table);
         let (clock, action) = (Clock::new(&table.config), operation.action(&table.config));
         Self { target: Arc::clone(target), data, clock, files, table, operation, action, instant, heartbeat }
     }

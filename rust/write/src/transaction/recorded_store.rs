@@ -1,9 +1,11 @@
 //! A store that records which data files are written: those that are deleted if the write's instant is not its own any more. Markers do not
-//! say that, as a rollback by another writer deletes them, and the next execution of a plan has the same instant.
+//! say that, as a rollback by another writer deletes them, and the next execution of a plan has the same instant. No file is begun once
+//! other writers take this one for dead.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::commit::HeartbeatWatch;
 use mortice_base::error::Result;
 use mortice_storage::{FileStore, StoreUpload, StoreWrapper};
 
@@ -16,9 +18,10 @@ pub(super) struct DataStore {
 type Paths = Arc<Mutex<BTreeSet<String>>>;
 
 impl DataStore {
-    pub(super) fn new(table: &Arc<dyn FileStore>) -> Self {
+    pub(super) fn new(table: &Arc<dyn FileStore>, heartbeat: Option<HeartbeatWatch>) -> Self {
         let begun = Paths::default();
-        Self { store: Arc::new(RecordedStore { store: Arc::clone(table), begun: Arc::clone(&begun) }), begun }
+        let store = RecordedStore { store: Arc::clone(table), begun: Arc::clone(&begun), heartbeat };
+        Self { store: Arc::new(store), begun }
     }
 
     /// The store to write them to.
@@ -35,6 +38,7 @@ impl DataStore {
 struct RecordedStore {
     store: Arc<dyn FileStore>,
     begun: Paths,
+    heartbeat: Option<HeartbeatWatch>,
 }
 
 impl StoreWrapper for RecordedStore {
@@ -43,6 +47,7 @@ impl StoreWrapper for RecordedStore {
     }
 
     fn start(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
+        self.heartbeat.as_ref().map_or(Ok(()), HeartbeatWatch::check)?;
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
         self.store.upload(path)
     }
