@@ -48,7 +48,7 @@ impl Replay {
             replaced: &commit.replaced,
             schema: &commit.schema,
         };
-        upkeep.write_commit(&commit.instant.parse().unwrap(), &update).unwrap();
+        upkeep.write_commit(&commit.instant.parse().unwrap(), &update, &|| Ok(())).unwrap();
         upkeep
     }
 

@@ -24,6 +24,9 @@ use mortice_storage::PutOutcome;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
 use mortice_table::timeline::{Action, Timeline};
 
+/// Makes sure that the instant of the table that a delta commit belongs to is still the writer's.
+pub(super) type CheckInstant<'a> = &'a dyn Fn() -> Result<()>;
+
 /// Writes and completes a delta commit. `table` is the timeline of the data table, `clock` its clock.
 ///
 /// # Errors
@@ -32,7 +35,21 @@ pub(super) fn write_delta_commit(
     folder: &MetadataFolder,
     instant: &RequestedTime,
     records: Records,
+    clock: (&Clock, &Timeline),
+) -> Result<()> {
+    write_checked_delta_commit(folder, instant, records, clock, &|| Ok(()))
+}
+
+/// The same with a check that the table's instant is still the writer's, before the metadata table's is completed.
+///
+/// # Errors
+/// As for [`write_delta_commit`]; those of the check.
+pub(super) fn write_checked_delta_commit(
+    folder: &MetadataFolder,
+    instant: &RequestedTime,
+    records: Records,
     (clock, table): (&Clock, &Timeline),
+    check: CheckInstant<'_>,
 ) -> Result<()> {
     begin(folder, instant)?;
     let mut stats = Vec::new();
@@ -40,6 +57,7 @@ pub(super) fn write_delta_commit(
         let written = write_partition(folder, kind, records, instant)?;
         stats.push((kind.folder(), written));
     }
+    check()?;
     complete(folder, instant, WriteOperation::UpsertPrepped, stats, (clock, table))
 }
 

@@ -54,6 +54,7 @@ impl MetadataUpkeep {
     pub fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()> {
         let writer = self.folder.timeline_writer();
         self.check_not_compacted(failed)?;
+        writer.delete_unfinished(failed)?;
         let has_failed = writer
             .files()?
             .iter()
@@ -66,17 +67,48 @@ impl MetadataUpkeep {
         }
     }
 
+    /// Undoes in the metadata table what a writer wrote for `failed` after another writer had rolled the instant back: the instant is off the
+    /// table's timeline, so that no later rollback finds it. `rollback` is a time that neither timeline has.
+    ///
+    /// Compactions of the metadata table do not have it: at the time of the other rollback it was in none, and since then the instant is
+    /// not valid there.
+    ///
+    /// # Errors
+    /// Those of the storage, after which it can be repeated.
+    pub fn undo_late(&self, failed: &RequestedTime, rollback: &RequestedTime) -> Result<()> {
+        let writer = self.folder.timeline_writer();
+        let is_failed =
+            |file: &Instant| file.requested_time == *failed && file.action.completes_as() == Action::DeltaCommit;
+        let has_failed = writer.files()?.iter().any(is_failed);
+        let found = files_of_instant(&self.folder, failed)?;
+        match self.folder.config.layout() {
+            TimelineLayout::V2 if has_failed => self.delete_failed(failed, rollback, &writer),
+            TimelineLayout::V2 => {
+                self.delete_logs(&found)?;
+                self.clean_up(failed)
+            }
+            TimelineLayout::V1 if has_failed || !found.is_empty() => {
+                self.roll_back_v1(true, (failed, rollback), &RolledBackFiles::default(), &writer)
+            }
+            TimelineLayout::V1 => self.clean_up(failed),
+        }
+    }
+
+    fn delete_logs(&self, found: &[FailedFiles]) -> Result<()> {
+        for FailedFiles { partition, files } in found {
+            for name in files.keys() {
+                self.folder.store().delete(&format!("{ROOT}/{partition}/{name}"))?;
+            }
+        }
+        Ok(())
+    }
+
     fn delete_failed(&self, failed: &RequestedTime, rollback: &RequestedTime, writer: &TimelineWriter) -> Result<()> {
         let found = files_of_instant(&self.folder, failed)?;
         let plan = plan(&self.folder, failed, &found);
         writer.request(rollback, Action::Rollback, &Bytes::from(plan.to_avro()?))?;
         writer.start(rollback, Action::Rollback, &Bytes::new())?;
-        for FailedFiles { partition, files } in &found {
-            for name in files.keys() {
-                let path = format!("{ROOT}/{partition}/{name}");
-                self.folder.store().delete(&path)?;
-            }
-        }
+        self.delete_logs(&found)?;
         self.complete_rollback((failed, rollback), &found, BTreeMap::new(), writer)?;
         writer.delete_instant(failed, Action::DeltaCommit)?;
         self.folder.markers(failed).remove()?;

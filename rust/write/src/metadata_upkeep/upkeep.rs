@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::change_partitions::{change_partitions, decided_changes};
 use super::commit_update::CommitUpdate;
-use super::delta_commit::{heartbeat, write_delta_commit};
+use super::delta_commit::{heartbeat, write_checked_delta_commit};
 use super::drop_metadata_table::{delete_unlisted, drop_metadata_table, drop_partitions, forget_rebuilt};
 use super::indexed_columns::{ColumnChoice, IndexDefinitions};
 use super::metadata_folder::{MetadataFolder, is_defect};
@@ -258,16 +258,22 @@ impl MetadataUpkeep {
         delete_unlisted(store, &ListedPartitions::of_properties(&table.config.properties))
     }
 
-    /// Writes and completes the metadata table's delta commit of `instant`, before the instant is completed in the table.
+    /// Writes and completes the metadata table's delta commit of `instant`, before the instant is completed in the table. `check` makes sure
+    /// that the instant is still this writer's, just before the delta commit is completed.
     ///
     /// # Errors
     /// `AlreadyExists` if the metadata table has the instant; `InvalidTable` if the metadata table lacks a completed write of the table:
-    /// with this one it would look complete; those of the storage.
-    pub fn write_commit(&self, instant: &RequestedTime, update: &CommitUpdate<'_>) -> Result<()> {
+    /// with this one it would look complete; those of the check, and of the storage.
+    pub fn write_commit(
+        &self,
+        instant: &RequestedTime,
+        update: &CommitUpdate<'_>,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
         check_complete(&self.table.timeline, &self.folder.timeline)?;
         let records = self.records_of(instant, update)?;
         let records: Records = records.into_iter().filter(|(_, records)| !records.is_empty()).collect();
-        write_delta_commit(&self.folder, instant, records, (&self.clock, &self.table.timeline))
+        write_checked_delta_commit(&self.folder, instant, records, (&self.clock, &self.table.timeline), check)
     }
 
     /// Removes the markers and the heartbeat of `instant`, after the instant was completed in the table.

@@ -93,7 +93,18 @@ impl Transaction {
         let data = DataStore::new(target.store(), heartbeat.as_ref().map(Heartbeat::watch));
         let files = target.timeline_writer(&table);
         let (clock, action) = (Clock::new(&table.config), operation.action(&table.config));
-        Self { target: Arc::clone(target), data, clock, files, table, operation, action, instant, heartbeat }
+        Self {
+            target: Arc::clone(target),
+            data,
+            clock,
+            files,
+            table,
+            operation,
+            action,
+            instant,
+            heartbeat,
+            is_in_metadata: false,
+        }
     }
 }
 

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use super::commit_metadata::{commit_metadata, completed_content, written_groups};
 use super::{CommitExtra, Committed, Transaction};
-use crate::commit::{
-    CompletionOutcome, ConflictCheck, HeldLock, RolledBackFiles, WriteOperation, WrittenGroups, delete_heartbeat,
-};
+use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::write::{Markers, WriteStatus};
 use mortice_avro::Schema;
@@ -22,6 +20,16 @@ enum Failure {
     NotCommitted(Error),
     /// It may be, or its instant is another writer's: nothing is rolled back.
     Open(Error),
+}
+
+impl Failure {
+    /// Of [`Transaction::confirm`]: without an answer of the storage it is not known whether the write is part of the table.
+    fn of_confirmation(error: Error) -> Self {
+        match error.kind() {
+            ErrorKind::WriteConflict => Self::NotCommitted(error),
+            _ => Self::Open(error),
+        }
+    }
 }
 
 impl From<Error> for Failure {
@@ -98,27 +106,28 @@ impl Transaction {
         if let Some(upkeep) = &upkeep {
             let schema = Schema::parse(&extra.schema)?;
             let (operation, replaced) = (self.operation, &extra.replaced);
-            upkeep.write_commit(&self.instant, &CommitUpdate { operation, statuses, replaced, schema: &schema })?;
+            self.is_in_metadata = true;
+            let update = CommitUpdate { operation, statuses, replaced, schema: &schema };
+            upkeep.write_commit(&self.instant, &update, &|| self.check_place())?;
         }
         let completion = self.clock.completion_time(&self.instant, &[&now.timeline])?;
         self.check_alive()?;
         if let Some(lock) = lock {
             lock.check()?;
         }
-        if let Err(error) = self.check_pending() {
-            if error.kind() == ErrorKind::WriteConflict {
-                self.undo_metadata(upkeep.as_ref(), &now)?;
-            }
-            return Err(error.into());
-        }
+        self.check_pending()?;
         match self.files.complete(&self.instant, self.action, &completion, &content) {
             CompletionOutcome::Completed(instant) => {
+                self.confirm(&instant, lock).map_err(Failure::of_confirmation)?;
                 // A failure would say of a write that is part of the table that it is not.
                 let _ = self.target.advance(&now, instant.clone());
                 Ok(Done { instant, metadata, upkeep })
             }
             // Its data files may be those of the other writer.
-            CompletionOutcome::Failed(error) if error.kind() == ErrorKind::AlreadyExists => Err(Failure::Open(error)),
+            CompletionOutcome::Failed(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let conflict = Error::new(ErrorKind::WriteConflict, error.text()).at_instant(&self.instant);
+                Err(Failure::Open(conflict.caused_by(error)))
+            }
             CompletionOutcome::Failed(error) => Err(Failure::NotCommitted(error)),
             CompletionOutcome::Unknown(error) => Err(Failure::Open(error)),
         }
@@ -147,15 +156,7 @@ impl Transaction {
         check.check_own_instant()
     }
 
-    /// Undoes what this write has in the metadata table. The other writer's rollback came before it, and the instant is off the timeline, so
-    /// that no later rollback finds it.
-    pub(super) fn undo_metadata(&self, upkeep: Option<&MetadataUpkeep>, now: &OpenTable) -> Result<()> {
-        let Some(upkeep) = upkeep else { return Ok(()) };
-        let rollback = self.clock.requested_time(&[&now.timeline, upkeep.timeline()])?;
-        upkeep.roll_back(&self.instant, &rollback, &RolledBackFiles::default())
-    }
-
-    fn check_alive(&self) -> Result<()> {
+    pub(super) fn check_alive(&self) -> Result<()> {
         self.heartbeat.as_ref().map_or(Ok(()), |heartbeat| heartbeat.check())
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `begin` | failed writes of others, the metadata table, the requested instant |
 //! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
+//! | `place` | whether the instant is still this writer's, just before and after it is completed |
 //! | `undo` | the rollback of a write that failed |
 //! | `recorded_store` | which data files the write has begun |
 //! | `service` | plans of table services, and the beginning of their execution |
@@ -18,6 +19,7 @@ mod complete;
 #[cfg(test)]
 pub(crate) mod later_clean;
 mod new_keys;
+mod place;
 mod preview;
 mod recorded_store;
 mod service;
@@ -56,6 +58,8 @@ pub struct Transaction {
     action: Action,
     instant: RequestedTime,
     heartbeat: Option<Heartbeat>,
+    /// Whether it has begun to write to the metadata table.
+    is_in_metadata: bool,
 }
 
 /// What a commit has besides its files.

@@ -29,6 +29,8 @@ use mortice_table::timeline::metadata::HoodieCommitMetadata;
 
 const SCHEMA: &str = r#"{"type":"record","name":"t_record","fields":[{"name":"id","type":"string"}]}"#;
 
+mod stalled;
+
 struct Table {
     folder: tempfile::TempDir,
     options: BTreeMap<String, String>,
@@ -393,10 +395,11 @@ fn a_write_that_was_rolled_back_before_it_wrote_the_metadata_table_leaves_nothin
         let schema = avro::Schema::parse(SCHEMA).unwrap();
         let (operation, replaced) = (WriteOperation::Insert, BTreeMap::new());
         let update = CommitUpdate { operation, statuses: &statuses, replaced: &replaced, schema: &schema };
-        upkeep.write_commit(late.instant(), &update).unwrap();
+        late.is_in_metadata = true;
+        upkeep.write_commit(late.instant(), &update, &|| Ok(())).unwrap();
         let error = late.check_pending().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
-        late.undo_metadata(Some(&upkeep), &now).unwrap();
+        late.undo_metadata(&late.target.state().unwrap()).unwrap();
         let folder = if version < 8 { ".hoodie/metadata/.hoodie" } else { ".hoodie/metadata/.hoodie/timeline" };
         let left = table.local().list(folder).unwrap().unwrap();
         assert!(!left.iter().any(|entry| entry.name().starts_with(late.instant().as_str())), "{left:?}");

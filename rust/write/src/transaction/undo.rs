@@ -3,6 +3,7 @@
 use super::Transaction;
 use crate::commit::{HeldLock, WrittenGroups};
 use crate::services::remove_files_of_attempt;
+use crate::writable_table::TableState;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_table::plan::OpenTable;
 
@@ -12,19 +13,29 @@ impl Transaction {
     ///
     /// # Errors
     /// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls it back.
+    /// `WriteConflict`, with `reason` in its message, if the instant was not this writer's any more: the failure may be the other writer's
+    /// doing, and the write can be repeated.
     pub fn abort(self, reason: &Error) -> Result<()> {
-        self.undo(None).map_err(|failed| with_note(reason, &failed))
+        match self.undo(None) {
+            Ok(InstantOwnership::Kept) => Ok(()),
+            Ok(InstantOwnership::Lost(_)) if reason.kind() == ErrorKind::WriteConflict => Ok(()),
+            Ok(InstantOwnership::Lost(conflict)) => Err(with_reason(&conflict, reason)),
+            Err(failed) => Err(with_note(reason, &failed)),
+        }
     }
 
     /// Rolls the write back under the lock, which may be held already, and returns the error that ended the write.
     pub(super) fn roll_back_after(self, error: Error, lock: Option<Box<dyn HeldLock>>) -> Error {
         match self.undo(lock) {
-            Ok(()) => error,
+            Ok(InstantOwnership::Lost(conflict)) if error.kind() != ErrorKind::WriteConflict => {
+                with_reason(&conflict, &error).caused_by(error)
+            }
+            Ok(_) => error,
             Err(failed) => with_note(&error, &failed),
         }
     }
 
-    fn undo(mut self, lock: Option<Box<dyn HeldLock>>) -> Result<()> {
+    fn undo(mut self, lock: Option<Box<dyn HeldLock>>) -> Result<InstantOwnership> {
         let still_held = lock.and_then(|mut lock| lock.check().is_ok().then_some(lock));
         let lock = match still_held {
             Some(lock) => Some(lock),
@@ -32,36 +43,73 @@ impl Transaction {
         };
         let undone = self.roll_back();
         let released = self.target.concurrency().release(lock);
-        undone.and(released)
+        let ownership = undone?;
+        released.map(|()| ownership)
     }
 
-    fn roll_back(&mut self) -> Result<()> {
+    fn roll_back(&mut self) -> Result<InstantOwnership> {
         // The rollback deletes the heartbeat's file.
         if let Some(heartbeat) = self.heartbeat.take() {
             heartbeat.stop()?;
         }
         let now = self.target.state()?;
         let rollbacks = now.rollbacks();
-        if !self.owns_instant(&now.table)? {
-            return remove_files_of_attempt(&rollbacks, &self.instant, &self.data.begun());
-        }
+        let ownership = self.ownership(&now.table)?;
+        let is_kept = matches!(ownership, InstantOwnership::Kept);
+        let is_pending = || now.table.timeline.writes_at(&self.instant).any(|instant| !instant.is_completed());
         match self.is_service() {
-            true => rollbacks.roll_back_execution(&self.instant).map(|_| ()),
-            false => rollbacks.roll_back(&self.instant).map(|_| ()),
+            true if is_kept => rollbacks.roll_back_execution(&self.instant).map(drop)?,
+            // A pending instant is of this write: others do not begin one at its time.
+            false if is_kept || is_pending() => rollbacks.roll_back(&self.instant).map(drop)?,
+            _ => {
+                remove_files_of_attempt(&rollbacks, &self.instant, &self.data.begun())?;
+                self.undo_metadata(&now)?;
+            }
         }
+        Ok(ownership)
+    }
+
+    /// Undoes what this write has in the metadata table. The other writer's rollback came before it, and the instant is off the timeline, so
+    /// that no later rollback finds it. Nothing is done if it is on the timeline: the plan is executed by others.
+    pub(super) fn undo_metadata(&self, now: &TableState) -> Result<()> {
+        let Some(upkeep) = now.metadata.as_ref().filter(|_| self.is_in_metadata) else { return Ok(()) };
+        let timeline = &now.table.timeline;
+        let may_be_archived = self.is_service() && timeline.is_before_start(&self.instant);
+        if may_be_archived || timeline.writes_at(&self.instant).next().is_some() {
+            return Ok(());
+        }
+        let rollback = self.clock.requested_time(&[timeline, upkeep.timeline()])?;
+        upkeep.undo_late(&self.instant, &rollback)
     }
 
     /// Whether what is on the timeline of the instant is of this write. A plan whose execution another process took for dead is executed
     /// by others, and may be completed; Hudi takes up a compaction without a look at heartbeats.
-    fn owns_instant(&self, now: &OpenTable) -> Result<bool> {
-        if !self.is_service() {
-            return Ok(now.timeline.writes_at(&self.instant).any(|instant| !instant.is_completed()));
-        }
+    fn ownership(&self, now: &OpenTable) -> Result<InstantOwnership> {
         match self.conflict_check(now, &WrittenGroups::default()).check_own_instant() {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(false),
+            Ok(()) => Ok(InstantOwnership::Kept),
+            Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(InstantOwnership::Lost(error)),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Whether the instant was still this writer's when it was given up.
+pub(super) enum InstantOwnership {
+    Kept,
+    /// It was not, as the error says.
+    Lost(Error),
+}
+
+/// The error of a write that lost its instant, which failed for another reason before it found that out.
+fn with_reason(conflict: &Error, reason: &Error) -> Error {
+    let mut error =
+        Error::new(ErrorKind::WriteConflict, format!("{}; it failed with: {}", conflict.text(), reason.text()));
+    if let Some(path) = &reason.location().path {
+        error = error.in_file(path);
+    }
+    match &conflict.location().instant {
+        Some(instant) => error.at_instant(instant),
+        None => error,
     }
 }
 

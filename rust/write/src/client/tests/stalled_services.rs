@@ -174,7 +174,9 @@ fn a_stalled_execution_leaves_the_completed_one_of_another_process_alone() {
                 let error = late.commit(Vec::new(), &CommitExtra::default()).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
             } else {
-                late.abort(&failure()).unwrap();
+                let error = late.abort(&failure()).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
+                assert!(error.to_string().contains("a file is gone"), "{context}: {error}");
             }
             assert_eq!(stalled.rows(), rows, "{context}");
             assert_eq!(stalled.files(), files, "{context}");
@@ -217,7 +219,9 @@ fn a_stalled_execution_leaves_that_of_another_process_under_way_alone() {
                 let error = late.commit(Vec::new(), &CommitExtra::default()).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
             } else {
-                late.abort(&failure()).unwrap();
+                let error = late.abort(&failure()).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
+                assert!(error.to_string().contains("a file is gone"), "{context}: {error}");
             }
             assert_eq!(stalled.files(), files, "{context}");
             let extra = CommitExtra { schema: schema.json().to_owned(), ..CommitExtra::default() };
@@ -275,7 +279,8 @@ fn a_write_that_was_rolled_back_leaves_no_log() {
                     if end == "abort without markers" {
                         Markers::new(Arc::clone(late.store()), late.instant()).remove().unwrap();
                     }
-                    late.abort(&failure()).unwrap();
+                    let error = late.abort(&failure()).unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
                 }
             }
             assert!(!log.exists(), "{context}");

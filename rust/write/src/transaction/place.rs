@@ -1,0 +1,99 @@
+//! Whether the instant of a write is still its own, just before and just after it is completed.
+//!
+//! A writer that stalls for longer than its heartbeat and its lock are valid is taken for dead: another one takes the lock over and rolls the
+//! instant back. No storage makes the creation of a file depend on another one, so that the stalled writer may complete its instant
+//! after that. Who rolls back publishes the plan first and then looks at the instant; who completes creates the file first and then
+//! looks for a plan: at least one of the two sees the other.
+
+use super::Transaction;
+use crate::commit::{ConflictCheck, HeldLock, WrittenGroups};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_table::timeline::{Action, Instant};
+
+impl Transaction {
+    /// Makes sure, where there may be other writers, that none takes this one for dead and none has rolled the instant back.
+    ///
+    /// # Errors
+    /// `WriteConflict` otherwise; those of the storage.
+    pub(super) fn check_place(&self) -> Result<()> {
+        self.check_alive()?;
+        if self.heartbeat.is_some() { self.check_pending() } else { Ok(()) }
+    }
+
+    /// Makes sure, after the completed instant was created, that no other writer had rolled the write back before. If one had, the
+    /// completed file is deleted again, under the lock.
+    ///
+    /// Args:
+    ///     completed: The completed instant, which this write created.
+    ///     lock: The lock, which another writer may have taken over: it is taken again then.
+    ///
+    /// # Errors
+    /// `WriteConflict` if the write is not part of the table; if it is not known, those of the storage.
+    pub(super) fn confirm(&self, completed: &Instant, lock: &mut Option<Box<dyn HeldLock>>) -> Result<()> {
+        if !self.target.concurrency().has_heartbeats() {
+            return Ok(());
+        }
+        let seen = self.check_completed(completed).map_err(|error| unconfirmed(error, completed))?;
+        let Seen::RolledBack(_) = seen else { return Ok(()) };
+        let confirmed = self.confirm_locked(completed, lock);
+        confirmed.map_err(|error| unconfirmed(error, completed))
+    }
+
+    /// The other writer rolls back under the lock: it is done when this one has the lock again, or has found the instant completed and has
+    /// given its rollback up.
+    fn confirm_locked(&self, completed: &Instant, lock: &mut Option<Box<dyn HeldLock>>) -> Result<()> {
+        if lock.as_mut().is_some_and(|lock| lock.check().is_err()) {
+            drop(lock.take());
+            *lock = self.target.concurrency().lock()?;
+        }
+        let Seen::RolledBack(conflict) = self.check_completed(completed)? else { return Ok(()) };
+        self.target.store().delete(&self.files.path(&completed.file_name))?;
+        Err(conflict)
+    }
+
+    /// What the timeline says of the instant that this write has completed. Usually this is one listing.
+    fn check_completed(&self, completed: &Instant) -> Result<Seen> {
+        let files = self.files.files()?;
+        let own = || files.iter().filter(|file| file.requested_time == self.instant && file.action.is_write());
+        if own().any(|file| file.is_completed() && file.file_name != completed.file_name) {
+            let message =
+                "another writer took this execution of a plan for dead, rolled it back, and completed the plan";
+            let conflict = Error::new(ErrorKind::WriteConflict, message).at_instant(&self.instant);
+            return Ok(Seen::RolledBack(conflict));
+        }
+        let is_rollback = |file: &Instant| file.action == Action::Rollback && file.requested_time > self.instant;
+        let is_kept = own().any(|file| file.file_name == completed.file_name);
+        let is_pending = own().any(|file| !file.is_completed());
+        if is_kept && is_pending && !files.iter().any(is_rollback) {
+            return Ok(Seen::Committed);
+        }
+        let (now, groups) = (self.target.reopen()?, WrittenGroups::default());
+        let check: ConflictCheck<'_> = self.conflict_check(&now, &groups);
+        match check.check_not_rolled_back() {
+            // Without its earlier states it was rolled back, and the rollback is archived since; an instant of which nothing is left
+            // was archived itself.
+            Ok(()) if is_kept && !is_pending => Ok(Seen::RolledBack(check.rolled_back("a rollback that is archived"))),
+            Ok(()) => Ok(Seen::Committed),
+            Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(Seen::RolledBack(error)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What the timeline says of an instant that was completed.
+enum Seen {
+    Committed,
+    RolledBack(Error),
+}
+
+/// The error of a write that created its completed file and does not know whether it was rolled back before.
+fn unconfirmed(error: Error, completed: &Instant) -> Error {
+    if error.kind() == ErrorKind::WriteConflict {
+        return error;
+    }
+    let message = format!(
+        "{completed} was completed, and it is not known whether another writer had rolled it back before: before the write is repeated, \
+         check whether the instant is on the timeline"
+    );
+    Error::new(error.kind(), message).at_instant(&completed.requested_time).caused_by(error)
+}

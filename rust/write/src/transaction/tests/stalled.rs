@@ -1,0 +1,172 @@
+//! Writers that are taken for dead between a check and the change that it was made for: another one takes the lock over and rolls them back.
+
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+
+use super::*;
+use mortice_storage::{PutOutcome, StoreWrapper};
+
+type Meanwhile = Box<dyn FnOnce() + Send>;
+
+/// A store that lets something else happen before it creates a file for the first time that a predicate selects.
+struct InterruptedStore {
+    store: Arc<dyn FileStore>,
+    is_wanted: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    meanwhile: Mutex<Option<Meanwhile>>,
+}
+
+impl InterruptedStore {
+    fn new(table: &Table, is_wanted: impl Fn(&str) -> bool + Send + Sync + 'static, meanwhile: Meanwhile) -> Arc<Self> {
+        Arc::new(Self { store: table.store(), is_wanted: Box::new(is_wanted), meanwhile: Mutex::new(Some(meanwhile)) })
+    }
+
+    fn was_interrupted(&self) -> bool {
+        self.meanwhile.lock().unwrap().is_none()
+    }
+}
+
+impl StoreWrapper for InterruptedStore {
+    fn inner(&self) -> &Arc<dyn FileStore> {
+        &self.store
+    }
+
+    fn create(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
+        if (self.is_wanted)(path) {
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            if let Some(meanwhile) = meanwhile {
+                meanwhile();
+            }
+        }
+        self.store.put_if_absent(path, bytes)
+    }
+}
+
+fn shared(version: u8, has_metadata: bool) -> Arc<Table> {
+    let mut table = Table::shared(version);
+    if has_metadata {
+        table.options.remove("hoodie.metadata.enable");
+    }
+    table.insert(table.store(), "f", &["a"]).unwrap();
+    Arc::new(table)
+}
+
+/// Lets the heartbeats of all writers expire, and the lock.
+fn take_for_dead(table: &Table) {
+    for entry in std::fs::read_dir(table.folder.path().join(".hoodie/.heartbeat")).unwrap() {
+        let file = std::fs::File::options().write(true).open(entry.unwrap().path()).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(200)).unwrap();
+    }
+    let _ = std::fs::remove_file(table.folder.path().join(".hoodie/lock"));
+}
+
+const METADATA: &str = ".hoodie/metadata/";
+
+/// Completed instants of the table, or of its metadata table.
+fn is_completed(path: &str, of_metadata: bool) -> bool {
+    path.ends_with(".deltacommit") && path.starts_with(METADATA) == of_metadata
+}
+
+fn is_requested_in_metadata(path: &str) -> bool {
+    path.starts_with(METADATA) && path.ends_with(".deltacommit.requested")
+}
+
+fn is_metadata_log(path: &str) -> bool {
+    path.starts_with(METADATA) && path.contains("/files/") && path.contains(".log.") && !path.contains(".marker")
+}
+
+/// A change that a writer stalls before: its name, whether the table has a metadata table, and whether it is at a path.
+type Point = (&'static str, bool, fn(&str) -> bool);
+
+#[test]
+fn a_write_that_is_rolled_back_just_before_a_change_is_not_part_of_the_table() {
+    let points: [Point; 6] = [
+        ("completed", false, |path| is_completed(path, false)),
+        ("completed, with a metadata table", true, |path| is_completed(path, false)),
+        ("completed in the metadata table", true, |path| is_completed(path, true)),
+        ("log of the metadata table", true, is_metadata_log),
+        ("requested in the metadata table", true, is_requested_in_metadata),
+        ("inflight", true, |path| path.ends_with(".deltacommit.inflight") && !path.starts_with(METADATA)),
+    ];
+    for (version, (point, has_metadata, is_wanted)) in
+        [6, 8, 9].into_iter().flat_map(|version| points.map(|point| (version, point)))
+    {
+        let context = format!("version {version}, {point}");
+        let table = shared(version, has_metadata);
+        let meanwhile = Arc::clone(&table);
+        let stalled = InterruptedStore::new(
+            &table,
+            is_wanted,
+            Box::new(move || {
+                take_for_dead(&meanwhile);
+                meanwhile.insert(meanwhile.store(), "v", &["v"]).unwrap();
+            }),
+        );
+        let transaction = table.begin_at(Arc::clone(&stalled) as _, WriteOperation::Insert).unwrap();
+        let instant = transaction.instant().clone();
+        let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+        let error = commit_rows(transaction, "g", &["b"], &extra).unwrap_err();
+        assert!(stalled.was_interrupted(), "{context}");
+        assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
+        assert_eq!(table.keys(), set(&["a", "v"]), "{context}");
+        table.check_clean(&context);
+        let left = table.local().list_recursively(".hoodie/metadata").unwrap();
+        let of_instant = |(path, _): &&(String, _)| {
+            let name = path.rsplit('/').next().unwrap();
+            name.starts_with(instant.as_str()) || (version > 6 && name.contains(instant.as_str()))
+        };
+        let left: Vec<_> = left.iter().filter(of_instant).collect();
+        assert!(left.is_empty(), "{context}: {left:?}");
+        table.insert(table.store(), "h", &["c"]).unwrap();
+        assert_eq!(table.keys(), set(&["a", "c", "v"]), "{context}");
+        table.check_clean(&context);
+    }
+}
+
+#[test]
+fn a_rollback_is_given_up_if_the_write_was_completed_before_the_plan_is_published() {
+    for version in [6, 9] {
+        let table = shared(version, true);
+        let mut late = table.begin(WriteOperation::Insert).unwrap();
+        late.inflight(&HoodieCommitMetadata::default()).unwrap();
+        let statuses = write_rows(&late, "g", &["b"], 0).unwrap();
+        take_for_dead(&table);
+        let meanwhile = Arc::clone(&table);
+        let other = InterruptedStore::new(
+            &table,
+            |path| path.ends_with(".rollback.requested") && !path.starts_with(METADATA),
+            Box::new(move || {
+                let _ = std::fs::remove_file(meanwhile.folder.path().join(".hoodie/lock"));
+                let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+                late.commit(statuses, &extra).unwrap();
+            }),
+        );
+        let written = table.insert(Arc::clone(&other) as _, "v", &["v"]);
+        assert!(other.was_interrupted(), "version {version}");
+        let mut expected = set(&["a", "b"]);
+        expected.extend(written.is_ok().then(|| "v".to_owned()));
+        assert_eq!(table.keys(), expected, "version {version}");
+        table.insert(table.store(), "h", &["c"]).unwrap();
+        expected.insert("c".into());
+        assert_eq!(table.keys(), expected, "version {version}");
+        table.check_clean(&format!("version {version}"));
+    }
+}
+
+#[test]
+fn no_file_is_begun_after_the_heartbeat_has_expired() {
+    let table = Table::shared(9);
+    let mut options = table.options.clone();
+    options.insert("hoodie.client.heartbeat.interval_in_ms".into(), "1".into());
+    options.insert("hoodie.client.heartbeat.tolerable.misses".into(), "1".into());
+    let location = TableLocation::in_store(table.store(), &table.uri());
+    let target = Arc::new(WritableTable::open(&location, &options, "insert").unwrap());
+    let transaction = Transaction::begin(&target, WriteOperation::Insert).unwrap();
+    while transaction.check_alive().is_ok() {
+        std::thread::yield_now();
+    }
+    let error = write_rows(&transaction, "g", &["b"], 0).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
+    assert!(error.to_string().contains("heartbeat"), "{error}");
+}
