@@ -79,12 +79,26 @@ def counts(bucket, fault_proxy):
     return found
 
 
-def test_writes_take_the_documented_requests(counts):
+def test_writes_take_no_more_than_the_documented_requests(counts):
     assert all(openings <= 4 for _, _, openings, *_ in counts), counts
-    table = HEAD + "".join(f"| {' | '.join(map(str, row))} |\n" for row in counts)
     page = PAGE.read_text()
-    start = page.index(HEAD)
+    start = page.index(HEAD) + len(HEAD)
     end = page.index("\n\n", start) + 1
+    known = {row[0]: tuple(map(int, row[1:])) for row in map(cells, page[start:end].splitlines())}
     if os.environ.get("MORTICE_WRITE_DOCS") == "1":
-        PAGE.write_text(page[:start] + table + page[end:])
-    assert PAGE.read_text()[start:].startswith(table), f"the table of docs/storage.md differs from\n{table}"
+        # What is read ahead makes a request more or less: the page has the most of several runs.
+        most = [(name, *map(max, row, known.get(name, row))) for name, *row in counts]
+        PAGE.write_text(page[:start] + "".join(map(line, most)) + page[end:])
+        return
+    assert known.keys() == {name for name, *_ in counts}
+    for name, *row in counts:
+        for found, documented in zip(row, known[name], strict=True):
+            assert documented - 4 <= found <= documented, f"{line((name, *row))}differs from {known[name]}"
+
+
+def cells(text):
+    return [cell.strip() for cell in text.strip().strip("|").split("|")]
+
+
+def line(row):
+    return f"| {' | '.join(map(str, row))} |\n"
