@@ -103,7 +103,8 @@ test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 	$(PYTEST) $(IN_PARALLEL)
 
 # The time limit is meant for a test's own few examples.
-soak: develop ## the property tests, with SOAK_EXAMPLES examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
+soak: develop ## services stopped at each of their changes; the property tests, with SOAK_EXAMPLES examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
+	MORTICE_EVERY_STOP=1 $(CARGO) test -p mortice-write --lib -- stopped_services
 	MORTICE_TEST_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -m property --durations=0 --durations-min=1 --timeout=0 tests
 
 test-benches: develop ## each Python benchmark once, with few rows: whether it works, not how fast it is
