@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::commit_metadata::{commit_metadata, completed_content, written_groups};
 use super::{CommitExtra, Committed, Transaction};
 use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat};
@@ -96,20 +98,8 @@ impl Transaction {
         self.markers().delete_data_files(&abandoned)?;
         let metadata = commit_metadata(self.operation, statuses, extra)?;
         let content = completed_content(&self.files, self.action, &metadata, extra)?;
-        if let Some(validator) = self.target.validator().filter(|_| !self.is_service()) {
-            let completion = self.clock.completion_time(&self.instant, &[&now.timeline])?;
-            let preview = self.preview(&completion, &content)?;
-            validator.validate(preview)?;
-            self.check_pending()?;
-        }
-        let upkeep = self.target.metadata(&now)?;
-        if let Some(upkeep) = &upkeep {
-            let schema = Schema::parse(&extra.schema)?;
-            let (operation, replaced) = (self.operation, &extra.replaced);
-            self.is_in_metadata = true;
-            let update = CommitUpdate { operation, statuses, replaced, schema: &schema };
-            upkeep.write_commit(&self.instant, &update, &|| self.check_place())?;
-        }
+        self.validate(&now, &content)?;
+        let upkeep = self.write_metadata(&now, statuses, extra)?;
         let completion = self.clock.completion_time(&self.instant, &[&now.timeline])?;
         self.check_alive()?;
         if let Some(lock) = lock {
@@ -133,6 +123,29 @@ impl Transaction {
         }
     }
 
+    /// Has the table checked as the write would leave it. Services after a write are not checked.
+    fn validate(&self, now: &OpenTable, content: &Bytes) -> Result<()> {
+        let Some(validator) = self.target.validator().filter(|_| !self.is_service()) else { return Ok(()) };
+        let completion = self.clock.completion_time(&self.instant, &[&now.timeline])?;
+        validator.validate(self.preview(&completion, content)?)?;
+        self.check_pending()
+    }
+
+    /// Writes the metadata table's part of the commit, if the table has one.
+    fn write_metadata(
+        &mut self,
+        now: &Arc<OpenTable>,
+        statuses: &[WriteStatus],
+        extra: &CommitExtra,
+    ) -> Result<Option<MetadataUpkeep>> {
+        let Some(upkeep) = self.target.metadata(now)? else { return Ok(None) };
+        let schema = Schema::parse(&extra.schema)?;
+        self.is_in_metadata = true;
+        let update = CommitUpdate { operation: self.operation, statuses, replaced: &extra.replaced, schema: &schema };
+        upkeep.write_commit(&self.instant, &update, &|| self.check_place())?;
+        Ok(Some(upkeep))
+    }
+
     /// Makes sure, by the timeline as it is now, that no other writer has rolled the write back since its conflicts were checked: a validator
     /// may take long, and so may the metadata table (`ActiveTimelineV2.transitionStateToComplete`). Usually this is one listing.
     pub(super) fn check_pending(&self) -> Result<()> {
@@ -144,16 +157,7 @@ impl Transaction {
             return Ok(());
         }
         let (now, groups) = (self.target.reopen()?, WrittenGroups::default());
-        let check = ConflictCheck {
-            writer: &self.files,
-            config: &self.table.config,
-            before: &self.table.timeline,
-            now: &now.timeline,
-            instant: &self.instant,
-            groups: &groups,
-            unit: self.target.concurrency().conflict_unit,
-        };
-        check.check_own_instant()
+        self.conflict_check(&now, &groups).check_own_instant()
     }
 
     pub(super) fn check_alive(&self) -> Result<()> {
