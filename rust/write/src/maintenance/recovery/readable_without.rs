@@ -17,7 +17,7 @@ use mortice_storage::{FileSource, FileStore, FolderEntry, KnownFile, Storage};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Instant;
 
-/// Plans a query of the table as it will be without these writes.
+/// Plans a query of the table as it will be without these writes. A table that cannot be read as it is need not become readable.
 ///
 /// # Errors
 /// Those of the query, saying that nothing was undone.
@@ -28,12 +28,15 @@ pub(super) fn check_readable_without(state: &TableState, undone: &[Instant]) -> 
     let of_write = files.into_iter().filter(|file| file.action.is_write() && times.contains(&file.requested_time));
     let hidden: BTreeSet<String> = of_write.map(|file| file.file_name).collect();
     let storage = Arc::<dyn FileStore>::clone(store) as Arc<dyn Storage>;
-    let storage = Arc::new(StorageWithout { storage, folder: table.config.timeline_folder.clone(), hidden });
-    check_readable(storage, table).map_err(|error| {
-        let message = "without what is to be undone the table could not be read: nothing was undone; repair the file, or undo earlier \
-                       writes, too (restore the table to one before it)";
-        Error::new(error.kind(), message).caused_by(error)
-    })
+    let folder = table.config.timeline_folder.clone();
+    let without = Arc::new(StorageWithout { storage: Arc::clone(&storage), folder, hidden });
+    let Err(error) = check_readable(without, table) else { return Ok(()) };
+    if check_readable(storage, table).is_err() {
+        return Ok(());
+    }
+    let message = "without what is to be undone the table could not be read: nothing was undone; repair the file, or undo earlier writes, \
+                   too (restore the table to one before it)";
+    Err(Error::new(error.kind(), message).caused_by(error))
 }
 
 fn check_readable(storage: Arc<dyn Storage>, table: &OpenTable) -> Result<()> {
