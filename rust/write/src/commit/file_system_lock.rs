@@ -60,8 +60,12 @@ impl TableLock for FileSystemLock {
         self.remove_expired()?;
         let taken = Instant::now();
         let content = Bytes::from(format!("{{\"owner\":\"{}\"}}\n", unique_name()));
-        if self.store.put_if_absent(&self.path(), &content)? == PutOutcome::Refused {
-            return Ok(None);
+        match self.store.put_if_absent(&self.path(), &content) {
+            Ok(PutOutcome::Refused) => return Ok(None),
+            Ok(PutOutcome::Written(_)) => {}
+            // Without an expiry a lock whose answer was lost would stay for ever.
+            Err(_) if self.store.get(&self.path()).is_ok_and(|(found, _)| found == content) => {}
+            Err(error) => return Err(error),
         }
         Ok(Some(Box::new(HeldFileLock {
             store: Arc::clone(&self.store),
