@@ -24,6 +24,7 @@ TEST_PROCESSES ?= 2
 IN_PARALLEL := -n $(TEST_PROCESSES) --dist loadfile
 FUZZ_SECONDS ?= 600
 SOAK_EXAMPLES ?= 1000
+SCHEDULES ?= 100000
 FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names
 RUFF_PATHS := python tests benches tools
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
@@ -31,7 +32,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-object-stores test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-object-stores test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -106,6 +107,9 @@ test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 soak: develop ## services stopped at each of their changes; the property tests, with SOAK_EXAMPLES examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
 	MORTICE_EVERY_STOP=1 $(CARGO) test -p mortice-write --lib -- stopped_services
 	MORTICE_TEST_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -m property --durations=0 --durations-min=1 --timeout=0 tests
+
+soak-writers: check-tools ## SCHEDULES simulated schedules of writers and services at the same time, with crashes (MORTICE_TEST_SEED=… repeats one)
+	MORTICE_SCHEDULES=$(SCHEDULES) $(CARGO) test -p mortice-write --lib --release -- simulation
 
 test-benches: develop ## each Python benchmark once, with few rows: whether it works, not how fast it is
 	BENCH_RECORDS=200 $(PYTEST_BENCH) --benchmark-disable

@@ -3,5 +3,6 @@
 mod concurrent_inserts;
 mod guarded_services;
 mod service_tests;
+mod simulation;
 mod stalled_services;
 mod stopped_services;

@@ -127,6 +127,11 @@ impl Table {
     }
 
     pub(super) fn rows(&self, metadata: bool) -> BTreeSet<(String, i64)> {
+        self.all_rows(metadata).into_iter().collect()
+    }
+
+    /// The rows, sorted; those of a key that is there twice as well.
+    pub(super) fn all_rows(&self, metadata: bool) -> Vec<(String, i64)> {
         let scan = self.open(metadata).snapshot(&QueryOptions::default(), None, SnapshotRows::Merged).unwrap();
         let rows = scan.stream().flat_map(|batch| {
             let batch = batch.unwrap();
@@ -135,7 +140,9 @@ impl Table {
             let row = |at: usize| (ids.value(at).to_owned(), times.value(at));
             (0..batch.num_rows()).map(row).collect::<Vec<_>>()
         });
-        rows.collect()
+        let mut rows: Vec<(String, i64)> = rows.collect();
+        rows.sort();
+        rows
     }
 
     /// The partitions of the metadata table that the table's properties name.
