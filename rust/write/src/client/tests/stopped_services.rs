@@ -59,16 +59,24 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(version: u8) -> Self {
-        Self::of_columns(version, batch(&FIRST).schema_ref())
+        Self::of_type(version, TableType::MergeOnRead)
+    }
+
+    pub(super) fn of_type(version: u8, table_type: TableType) -> Self {
+        Self::created(version, table_type, batch(&FIRST).schema_ref())
     }
 
     /// With other columns, `id`, `city` and `ts` among them.
     pub(super) fn of_columns(version: u8, columns: &Schema) -> Self {
+        Self::created(version, TableType::MergeOnRead, columns)
+    }
+
+    fn created(version: u8, table_type: TableType, columns: &Schema) -> Self {
         let table = Self { folder: Rc::new(tempfile::tempdir().unwrap()), version, store: None };
         let new = NewTable {
             name: "t".into(),
             version: TableVersion::for_new_table(version).unwrap(),
-            table_type: TableType::MergeOnRead,
+            table_type,
             record_key: vec!["id".into()],
             partition_by: vec!["city".into()],
             ordering: vec!["ts".into()],

@@ -20,6 +20,7 @@ use crate::rows::WriteInput;
 use crate::services::Cleaning;
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::{ErrorKind, Result};
+use mortice_merge::config::TableType;
 use mortice_storage::LocalStorage;
 use scheduler::{Random, Scheduler};
 use store::{Fault, WriterStore, become_writer};
@@ -66,8 +67,10 @@ fn run_writer(location: &TableLocation, writer: usize, given: &[(&str, &str)]) -
 
 fn run_services(location: &TableLocation, given: &[(&str, &str)]) -> Result<()> {
     let given = options(&[SHARED.as_slice(), given].concat());
-    compact(location, CompactRequest { schedule: true, run: true }, &given)?;
     let target = WritableTable::open(location, &given, "clean")?;
+    if target.latest().config.table_type == TableType::MergeOnRead {
+        compact(location, CompactRequest { schedule: true, run: true }, &given)?;
+    }
     Cleaning::new(&target)?.run(false).map(drop)
 }
 
@@ -163,16 +166,19 @@ fn number(name: &str, default: u64) -> u64 {
 fn every_schedule_of_writers_keeps_what_was_acknowledged() {
     let first = u64::from_be_bytes(uuid::Uuid::new_v4().into_bytes()[..8].try_into().unwrap()) >> 16;
     let (first, schedules) = (number("MORTICE_TEST_SEED", first), number("MORTICE_SCHEDULES", 20));
-    let kinds: [(u8, &[(&str, &str)]); 4] = [
-        (9, &[]),
-        (9, &[("hoodie.metadata.enable", "false"), ("hoodie.index.type", "BLOOM")]),
-        (6, &[("hoodie.metadata.enable", "false")]),
-        (9, &[("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.num.buckets", "1")]),
+    let (merge, copy) = (TableType::MergeOnRead, TableType::CopyOnWrite);
+    let kinds: [(u8, TableType, &[(&str, &str)]); 6] = [
+        (9, merge, &[]),
+        (9, merge, &[("hoodie.metadata.enable", "false"), ("hoodie.index.type", "BLOOM")]),
+        (6, merge, &[("hoodie.metadata.enable", "false")]),
+        (9, merge, &[("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.num.buckets", "1")]),
+        (9, copy, &[]),
+        (6, copy, &[("hoodie.metadata.enable", "false")]),
     ];
     for seed in first..first.saturating_add(schedules) {
-        let (version, given) = kinds[usize::try_from(seed % 4).unwrap()];
-        let context = format!("MORTICE_TEST_SEED={seed}, version {version}, {given:?}");
-        let table = Table::new(version);
+        let (version, table_type, given) = kinds[usize::try_from(seed % 6).unwrap()];
+        let context = format!("MORTICE_TEST_SEED={seed}, version {version}, {table_type:?}, {given:?}");
+        let table = Table::of_type(version, table_type);
         let own = TableLocation::new(&table.uri(), &Default::default());
         upsert(&own, &FIRST, given).unwrap();
         let done = run(&table, seed, given);
