@@ -136,10 +136,12 @@ class TableExistsError(_PathError, FileExistsError):
 
 
 class WriteConflictError(MorticeError):
-    """Another writer changed the same file groups while this write was under way, and committed first.
+    """Another writer changed the same file groups, or inserted the same keys, while this write was under way, and
+    committed first. Or this write stalled for longer than its heartbeat or its lock is valid, so that other writers
+    took it for dead.
 
     The write was rolled back, and nothing of it is in the table. The message names the other commit and the file
-    groups. Write again: a new write reads the table as the other one left it.
+    groups or key, or what the write lost. Write again: a new write reads the table as the other one left it.
     """
 
     default_code = "MORTICE-WRITE-CONFLICT"
