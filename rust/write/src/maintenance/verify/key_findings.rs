@@ -10,6 +10,7 @@ use super::sorted_keys::{KeyPlace, KeySorter, Origin};
 use super::stored_files::joined;
 use crate::metadata_upkeep::{METADATA_ROOT, is_record_index_partitioned};
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::meta_columns;
 use mortice_formats::filter::Filter;
 use mortice_merge::spill::SpillFolder;
 use mortice_storage::FileStore;
@@ -36,7 +37,15 @@ pub(super) fn key_findings(store: &Arc<dyn FileStore>, table: &OpenTable, is_glo
     let sorter = KeySorter::new(folder, buffer_memory);
     let mut found = add_row_keys(table, &slices, &numbers, &sorter)?;
     let index = if found.is_empty() { add_index(store, table, &mut numbers, &sorter)? } else { Ok(None) };
-    let mut check = KeyCheck { numbers, is_global, index: None, found: BTreeMap::new(), further: BTreeMap::new() };
+    let mut check = KeyCheck {
+        numbers,
+        is_global,
+        index: None,
+        // A row that an update replaces (`-U`) leaves its key in the index, as in Hudi, and the key may have no row afterwards.
+        leaves_stale_keys: stores_operations(table)?,
+        found: BTreeMap::new(),
+        further: BTreeMap::new(),
+    };
     match index {
         Ok(index) => check.index = index,
         Err(finding) => found.push(finding),
@@ -44,6 +53,13 @@ pub(super) fn key_findings(store: &Arc<dyn FileStore>, table: &OpenTable, is_glo
     sorter.finish()?.for_each(&mut |key, places| check.add(key, places))?;
     found.extend(check.findings());
     Ok(found)
+}
+
+fn stores_operations(table: &OpenTable) -> Result<bool> {
+    if table.config.stores_operations() || table.timeline.latest_visible().is_none() {
+        return Ok(table.config.stores_operations());
+    }
+    Ok(table.schema_at(None)?.0.files.field(meta_columns::OPERATION).is_some())
 }
 
 /// What a record index has one location of a key for.
@@ -81,6 +97,8 @@ struct KeyCheck {
     numbers: FileGroupNumbers,
     is_global: bool,
     index: Option<IndexScope>,
+    /// Whether writers leave keys in the index that no row has.
+    leaves_stale_keys: bool,
     found: BTreeMap<FindingKind, Vec<Finding>>,
     further: BTreeMap<FindingKind, u64>,
 }
@@ -149,6 +167,9 @@ impl KeyCheck {
     }
 
     fn report_stale(&mut self, key: &str, place: &KeyPlace) -> Result<()> {
+        if self.leaves_stale_keys {
+            return Ok(());
+        }
         let group = if self.numbers.is_live(place.group) { "" } else { ", which is not a live file group" };
         let message = format!("the record index has the record key {key:?} here{group}, and no row has it");
         self.report(FindingKind::IndexStaleKey, place.group, message)
@@ -191,7 +212,14 @@ mod tests {
         };
         let mut numbers = FileGroupNumbers::of_slices(&GROUPS.map(slice)).unwrap();
         numbers.number_of("p", "gone-0").unwrap();
-        let mut check = KeyCheck { numbers, is_global, index, found: BTreeMap::new(), further: BTreeMap::new() };
+        let mut check = KeyCheck {
+            numbers,
+            is_global,
+            index,
+            leaves_stale_keys: false,
+            found: BTreeMap::new(),
+            further: BTreeMap::new(),
+        };
         for (key, rows, indexed) in keys {
             let place = |origin| move |group: &u32| KeyPlace { origin, group: *group, count: 1 };
             let rows = rows.iter().map(place(Origin::Row));
