@@ -41,6 +41,9 @@ const COMMON: &str = "common";
 /// The keys of the writers, which nobody else writes.
 const OWN: [[&str; 2]; 3] = [["k0", "l0"], ["k1", "l1"], ["k2", "l2"]];
 
+/// The version and the type of a table, and the options of its writers.
+type SimulatedTable = (u8, TableType, &'static [(&'static str, &'static str)]);
+
 /// What a writer did.
 struct Done {
     /// Its writes: own key, time of both rows, whether it was acknowledged.
@@ -167,7 +170,7 @@ fn every_schedule_of_writers_keeps_what_was_acknowledged() {
     let first = u64::from_be_bytes(uuid::Uuid::new_v4().into_bytes()[..8].try_into().unwrap()) >> 16;
     let (first, schedules) = (number("MORTICE_TEST_SEED", first), number("MORTICE_SCHEDULES", 20));
     let (merge, copy) = (TableType::MergeOnRead, TableType::CopyOnWrite);
-    let kinds: [(u8, TableType, &[(&str, &str)]); 6] = [
+    let kinds: [SimulatedTable; 6] = [
         (9, merge, &[]),
         (9, merge, &[("hoodie.metadata.enable", "false"), ("hoodie.index.type", "BLOOM")]),
         (6, merge, &[("hoodie.metadata.enable", "false")]),
