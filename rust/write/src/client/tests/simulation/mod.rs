@@ -168,7 +168,7 @@ fn number(name: &str, default: u64) -> u64 {
 #[test]
 fn every_schedule_of_writers_keeps_what_was_acknowledged() {
     let first = u64::from_be_bytes(uuid::Uuid::new_v4().into_bytes()[..8].try_into().unwrap()) >> 16;
-    let (first, schedules) = (number("MORTICE_TEST_SEED", first), number("MORTICE_SCHEDULES", 20));
+    let (first, schedules) = (number("MORTICE_TEST_SEED", first), number("MORTICE_SCHEDULES", 12));
     let (merge, copy) = (TableType::MergeOnRead, TableType::CopyOnWrite);
     let kinds: [SimulatedTable; 6] = [
         (9, merge, &[]),
