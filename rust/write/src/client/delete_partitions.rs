@@ -51,13 +51,8 @@ fn delete(
     options: &BTreeMap<String, String>,
 ) -> Result<WriteResult> {
     let mut transaction = Transaction::begin(target, WriteOperation::DeletePartition)?;
-    let (found, missing) = match begun(&mut transaction, partitions) {
-        Ok(done) => done,
-        Err(error) => {
-            transaction.abort(&error)?;
-            return Err(error);
-        }
-    };
+    let found = begun(&mut transaction, partitions);
+    let (transaction, (found, missing)) = transaction.or_abort(found)?;
     let schema = found.schema;
     let extra = CommitExtra { schema, user_metadata: user_metadata(options), replaced: found.replaced };
     let committed = transaction.commit(Vec::new(), &extra)?;

@@ -129,13 +129,7 @@ pub(super) fn committed(
     options: &BTreeMap<String, String>,
     warnings: Vec<String>,
 ) -> Result<WriteResult> {
-    let Written { statuses, schema, refused, replaced } = match written {
-        Ok(done) => done,
-        Err(error) => {
-            transaction.abort(&error)?;
-            return Err(error);
-        }
-    };
+    let (transaction, Written { statuses, schema, refused, replaced }) = transaction.or_abort(written)?;
     let extra =
         CommitExtra { schema: schema.columns.json().to_owned(), user_metadata: user_metadata(options), replaced };
     let target = Arc::clone(transaction.target());

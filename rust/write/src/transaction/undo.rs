@@ -24,6 +24,20 @@ impl Transaction {
         }
     }
 
+    /// Goes on with the write and what was done for it, or gives the write up.
+    ///
+    /// # Errors
+    /// That of `done`; as for [`Self::abort`].
+    pub fn or_abort<T>(self, done: Result<T>) -> Result<(Self, T)> {
+        match done {
+            Ok(done) => Ok((self, done)),
+            Err(error) => {
+                self.abort(&error)?;
+                Err(error)
+            }
+        }
+    }
+
     /// Rolls the write back under the lock, which may be held already, and returns the error that ended the write.
     pub(super) fn roll_back_after(self, error: Error, lock: Option<Box<dyn HeldLock>>) -> Error {
         match self.undo(lock) {

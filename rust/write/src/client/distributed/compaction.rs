@@ -127,16 +127,10 @@ impl DistributedCompaction {
             let Some(transaction) = begin_service(&self.target, self.into.kind().operation(), &instant)? else {
                 continue;
             };
-            match self.step_of(&transaction) {
-                Ok((step, slices, schema)) => {
-                    self.running = Some(Running { transaction, slices, schema });
-                    return Ok(Some(step));
-                }
-                Err(error) => {
-                    transaction.abort(&error)?;
-                    return Err(error);
-                }
-            }
+            let step = self.step_of(&transaction);
+            let (transaction, (step, slices, schema)) = transaction.or_abort(step)?;
+            self.running = Some(Running { transaction, slices, schema });
+            return Ok(Some(step));
         }
         Ok(None)
     }
@@ -197,13 +191,8 @@ impl DistributedCompaction {
             mark_of(&transaction).close()?;
             Ok(statuses)
         });
-        match statuses {
-            Ok(statuses) => transaction.commit(statuses, &CommitExtra { schema, ..CommitExtra::default() }),
-            Err(error) => {
-                transaction.abort(&error)?;
-                Err(error)
-            }
-        }
+        let (transaction, statuses) = transaction.or_abort(statuses)?;
+        transaction.commit(statuses, &CommitExtra { schema, ..CommitExtra::default() })
     }
 
     /// Undoes the execution of the compaction that was begun, which stays pending.

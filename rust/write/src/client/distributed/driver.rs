@@ -233,10 +233,8 @@ impl DistributedWrite {
         };
         let transaction = self.transaction.take().ok_or_else(|| Error::internal("a write that has not begun"))?;
         let transaction = transaction.with_validator(validator);
-        if let Err(error) = mark_of(&transaction).close() {
-            transaction.abort(&error)?;
-            return Err(error);
-        }
+        let closed = mark_of(&transaction).close();
+        let (transaction, ()) = transaction.or_abort(closed)?;
         let committed = transaction.commit(statuses, &extra)?;
         run_inline_services(&self.target, &committed.instant)?;
         Ok(committed)

@@ -43,13 +43,9 @@ pub fn begin_task_insert(
     // What cannot be written is refused before there is an instant.
     insert.check(&target.latest())?;
     let mut transaction = Transaction::begin(&target, operation)?;
-    match insert.state(&mut transaction) {
-        Ok(state) => Ok((state, target.warnings().to_vec())),
-        Err(error) => {
-            transaction.abort(&error)?;
-            Err(error)
-        }
-    }
+    let state = insert.state(&mut transaction);
+    let (_, state) = transaction.or_abort(state)?;
+    Ok((state, target.warnings().to_vec()))
 }
 
 /// Commits a write, given its state and the reports of its tasks.
@@ -69,13 +65,8 @@ pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<Committed
         mark_of(&transaction).close()?;
         Ok((statuses, extra))
     });
-    match ended {
-        Ok((statuses, extra)) => transaction.commit(statuses, &extra),
-        Err(error) => {
-            transaction.abort(&error)?;
-            Err(error)
-        }
-    }
+    let (transaction, (statuses, extra)) = transaction.or_abort(ended)?;
+    transaction.commit(statuses, &extra)
 }
 
 /// Gives a write up, given its state: deletes its files and takes its instant off the timeline. Nothing happens once

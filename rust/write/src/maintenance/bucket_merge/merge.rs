@@ -32,13 +32,8 @@ pub fn merge_buckets(location: &TableLocation, options: &BTreeMap<String, String
         return Ok(None);
     }
     let mut transaction = Transaction::begin(&target, WriteOperation::InsertOverwrite)?;
-    let (statuses, extra) = match merge_in(&mut transaction, target.options()) {
-        Ok(done) => done,
-        Err(error) => {
-            transaction.abort(&error)?;
-            return Err(error);
-        }
-    };
+    let merged = merge_in(&mut transaction, target.options());
+    let (transaction, (statuses, extra)) = transaction.or_abort(merged)?;
     let committed = transaction.commit(statuses, &extra)?;
     Ok(Some(WriteResult { warnings: target.warnings().to_vec(), ..WriteResult::new(committed) }))
 }

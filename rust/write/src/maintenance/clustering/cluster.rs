@@ -190,13 +190,8 @@ pub(super) fn execute_pending(target: &Arc<WritableTable>) -> Result<Vec<WriteRe
 }
 
 fn execute(transaction: Transaction, options: &BTreeMap<String, String>) -> Result<WriteResult> {
-    let (statuses, extra) = match write_groups(&transaction, options) {
-        Ok(done) => done,
-        Err(error) => {
-            transaction.abort(&error)?;
-            return Err(error);
-        }
-    };
+    let written = write_groups(&transaction, options);
+    let (transaction, (statuses, extra)) = transaction.or_abort(written)?;
     let committed = transaction.commit(statuses, &extra)?;
     Ok(WriteResult::new(committed))
 }

@@ -53,14 +53,7 @@ pub(super) fn executed(transaction: Transaction, kind: Compaction) -> Result<Com
         Compaction::IntoBaseFiles { .. } => write_base_files(&transaction),
         Compaction::IntoLogs => write_logs(&transaction),
     };
-    match written {
-        Ok((statuses, schema)) => {
-            let extra = CommitExtra { schema: schema.json().to_owned(), ..CommitExtra::default() };
-            transaction.commit(statuses, &extra)
-        }
-        Err(error) => {
-            transaction.abort(&error)?;
-            Err(error)
-        }
-    }
+    let (transaction, (statuses, schema)) = transaction.or_abort(written)?;
+    let extra = CommitExtra { schema: schema.json().to_owned(), ..CommitExtra::default() };
+    transaction.commit(statuses, &extra)
 }
