@@ -24,7 +24,7 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::{TableConfig, TableType, TimelineLayout};
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieRequestedReplaceMetadata, TimelineMetadata};
-use mortice_table::timeline::{Action, CommitMetadata, Instant, MetadataPart, Timeline};
+use mortice_table::timeline::{Action, CommitMetadata, Instant, Timeline};
 
 /// File groups that an error names; of more it names the first.
 const NAMED: usize = 5;
@@ -66,12 +66,12 @@ impl ConflictCheck<'_> {
     /// `WriteConflict`, naming the other instant and the file groups; those of reading the timeline.
     pub fn run(&self) -> Result<()> {
         self.check_own_instant()?;
-        for other in self.now.completed_writes() {
-            if other.requested_time != *self.instant && !self.before.is_completed(&other.requested_time) {
-                self.check_completed(other)?;
-            }
-        }
-        self.check_gone()?;
+        let mut completed = BTreeSet::new();
+        self.visit_completed_since(&mut |other, metadata| {
+            completed.insert(other.requested_time.clone());
+            self.check_written(other, &metadata)
+        })?;
+        self.check_gone(&completed)?;
         self.check_pending_replacements()?;
         self.check_pending_compactions()
     }
@@ -120,13 +120,8 @@ impl ConflictCheck<'_> {
         Error::new(ErrorKind::WriteConflict, message).at_instant(self.instant)
     }
 
-    fn check_completed(&self, other: &Instant) -> Result<()> {
-        let metadata = self.now.commit_metadata(other, MetadataPart::All)?;
-        metadata.map_or(Ok(()), |metadata| self.check_written(other, &metadata))
-    }
-
     /// Compares the file groups of a completed instant.
-    pub(super) fn check_written(&self, other: &Instant, metadata: &CommitMetadata) -> Result<()> {
+    fn check_written(&self, other: &Instant, metadata: &CommitMetadata) -> Result<()> {
         let is_merge_on_read = self.config.table_type == TableType::MergeOnRead;
         let own = match self.config.layout() {
             TimelineLayout::V2 if is_merge_on_read && other.action == Action::Commit => &self.groups.merged,

@@ -13,23 +13,18 @@ use mortice_table::timeline::metadata::{HoodieRollbackMetadata, HoodieRollbackPl
 use mortice_table::timeline::{Action, Instant};
 
 impl ConflictCheck<'_> {
-    /// Makes sure that no write that is not on the active timeline any more conflicts.
+    /// Makes sure that no write has vanished. `completed` are the requested times of those that were completed since this write began.
     ///
     /// # Errors
-    /// `WriteConflict`, naming the other instant; those of reading the timeline and the archive.
-    pub(super) fn check_gone(&self) -> Result<()> {
+    /// `WriteConflict`, naming the other instant; those of reading the timeline.
+    pub(super) fn check_gone(&self, completed: &BTreeSet<RequestedTime>) -> Result<()> {
         // What this write has read is not in the table any more.
         if let Some(lost) = self.before.completed_writes().find(|write| !self.now.is_completed(&write.requested_time)) {
             return Err(self.gone(lost, "was completed when this write began, and has been rolled back since"));
         }
-        let mut archived: BTreeSet<RequestedTime> = BTreeSet::new();
-        self.now.visit_archived_since(self.before, &mut |other, metadata| {
-            archived.insert(other.requested_time.clone());
-            self.check_written(other, &metadata)
-        })?;
         let is_gone = |write: &&Instant| {
             let time = &write.requested_time;
-            time != self.instant && self.now.writes_at(time).next().is_none() && !archived.contains(time)
+            time != self.instant && self.now.writes_at(time).next().is_none() && !completed.contains(time)
         };
         let mut gone = self.before.pending_writes().filter(is_gone).peekable();
         if gone.peek().is_none() {
