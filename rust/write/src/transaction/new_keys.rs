@@ -12,7 +12,7 @@ use crate::index::{IndexOptions, WrittenRows, common_key};
 use crate::rows::DuplicatePolicy;
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_base::names::RequestedTime;
+use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{CommitMetadata, Instant};
 
@@ -120,7 +120,7 @@ fn files_of(other: &Instant, metadata: CommitMetadata) -> Vec<WrittenRows> {
         .flat_map(|(partition, stats)| stats.into_iter().map(move |stat| (partition.clone(), stat)));
     let written = stats.filter_map(|(partition, stat)| {
         let path = stat.path?;
-        let is_base = !path.contains(".log.");
+        let is_base = LogFileName::parse(path.rsplit('/').next().unwrap_or(&path)).is_none();
         let has_inserts = stat.num_inserts.is_none_or(|inserts| inserts > 0);
         let bytes = stat.file_size_in_bytes.and_then(|bytes| u64::try_from(bytes).ok());
         (!is_base || has_inserts).then(|| WrittenRows { partition, path, bytes, instant: other.requested_time.clone() })
