@@ -21,6 +21,7 @@
 //! | `memory`, `prefix`, `section` | a file in memory, the part of a file that a plan has seen, a stretch of a file |
 //! | `subfolder`, `wrapper` | a subfolder as a storage of its own, a store around another one |
 //! | `failing_store` | for tests: a store that stops working |
+//! | `interrupted_store` | for tests: a store that lets something else happen |
 
 // Budgets and counts of fetched bytes serve remote storages only.
 #![cfg_attr(not(feature = "object"), allow(dead_code))]
@@ -38,6 +39,8 @@ mod fork_gate;
 mod forks;
 #[cfg(feature = "hdfs")]
 mod hdfs;
+#[cfg(any(test, feature = "testing"))]
+pub mod interrupted_store;
 mod listing;
 mod local;
 mod memory;

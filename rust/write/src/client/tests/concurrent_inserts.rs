@@ -2,9 +2,7 @@
 //! committed, or is repeated and updates it.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use bytes::Bytes;
+use std::sync::Arc;
 
 use super::stopped_services::{FIRST, Row, Table, batch, options};
 use crate::client::write;
@@ -14,9 +12,8 @@ use crate::rows::WriteInput;
 use crate::transaction::WriteResult;
 use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
-use mortice_storage::{
-    FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage, StoreUpload,
-};
+use mortice_storage::LocalStorage;
+use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
 use mortice_table::timeline::MetadataPart;
 
 const SHARED: [(&str, &str); 5] = [
@@ -29,87 +26,20 @@ const SHARED: [(&str, &str); 5] = [
 const GLOBAL: (&str, &str) = ("hoodie.index.type", "GLOBAL_SIMPLE");
 const REPEATED: (&str, &str) = ("hoodie.write.num.retries.on.conflict.failures", "1");
 
-type Change = Box<dyn FnMut() + Send>;
 type GivenOptions = [(&'static str, &'static str)];
-
-/// A store of a folder that does something before each inflight instant is put on the timeline: the writer has looked for its keys by then.
-struct InflightStore {
-    inner: LocalStorage,
-    before: Mutex<Change>,
-}
-
-impl Storage for InflightStore {
-    fn root(&self) -> &str {
-        self.inner.root()
-    }
-
-    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
-        self.inner.list(folder)
-    }
-
-    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
-        self.inner.open(path)
-    }
-
-    fn is_remote(&self) -> bool {
-        false
-    }
-}
-
-impl FileStore for InflightStore {
-    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
-        if path.ends_with(".deltacommit.inflight") && !path.contains("metadata") {
-            self.before.lock().unwrap_or_else(PoisonError::into_inner)();
-        }
-        self.inner.put_if_absent(path, bytes)
-    }
-
-    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
-        self.inner.put(path, bytes, expected)
-    }
-
-    fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
-        self.inner.get(path)
-    }
-
-    fn delete(&self, path: &str) -> Result<()> {
-        self.inner.delete(path)
-    }
-
-    fn check_removable(&self, path: &str) -> Result<()> {
-        self.inner.check_removable(path)
-    }
-
-    fn create_folder(&self, path: &str) -> Result<()> {
-        self.inner.create_folder(path)
-    }
-
-    fn remove_empty_folders(&self, path: &str) -> Result<()> {
-        self.inner.remove_empty_folders(path)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
-        self.inner.rename(from, to)
-    }
-
-    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
-        self.inner.upload(path)
-    }
-}
 
 /// Upserts a row while another writer upserts others, each of them in one attempt of this write.
 fn upsert_beside(table: &Table, row: Row, others: &[Row], given: &GivenOptions) -> Result<WriteResult> {
     let given = [SHARED.as_slice(), given].concat();
-    let mut others: Vec<Row> = others.to_vec();
-    let (uri, options_of_other) = (table.uri(), given.clone());
-    let before = move || {
-        if let Some(other) = others.pop() {
-            upsert(&TableLocation::new(&uri, &Default::default()), other, &options_of_other).unwrap();
-        }
-    };
-    let inner = LocalStorage::new(&table.uri(), true);
-    let store = InflightStore { inner, before: Mutex::new(Box::new(before)) };
-    upsert(&TableLocation::in_store(Arc::new(store), &table.uri()), row, &given)
+    let meanwhile = others.iter().rev().map(|other| -> Meanwhile {
+        let (uri, other, given) = (table.uri(), *other, given.clone());
+        Box::new(move || drop(upsert(&TableLocation::new(&uri, &Default::default()), other, &given).unwrap()))
+    });
+    // The writer has looked for its keys by then.
+    let is_inflight = |path: &str| path.ends_with(".deltacommit.inflight") && !path.contains("metadata");
+    let local = Arc::new(LocalStorage::new(&table.uri(), true));
+    let store = InterruptedStore::new(local, is_inflight, meanwhile.collect());
+    upsert(&TableLocation::in_store(store, &table.uri()), row, &given)
 }
 
 fn upsert(location: &TableLocation, row: Row, given: &[(&str, &str)]) -> Result<WriteResult> {

@@ -1,47 +1,9 @@
 //! Writers that are taken for dead between a check and the change that it was made for: another one takes the lock over and rolls them back.
 
-use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
-
 use super::*;
-use mortice_storage::{PutOutcome, StoreWrapper};
-
-type Meanwhile = Box<dyn FnOnce() + Send>;
-
-/// A store that lets something else happen before it creates a file for the first time that a predicate selects.
-struct InterruptedStore {
-    store: Arc<dyn FileStore>,
-    is_wanted: Box<dyn Fn(&str) -> bool + Send + Sync>,
-    meanwhile: Mutex<Option<Meanwhile>>,
-}
-
-impl InterruptedStore {
-    fn new(table: &Table, is_wanted: impl Fn(&str) -> bool + Send + Sync + 'static, meanwhile: Meanwhile) -> Arc<Self> {
-        Arc::new(Self { store: table.store(), is_wanted: Box::new(is_wanted), meanwhile: Mutex::new(Some(meanwhile)) })
-    }
-
-    fn was_interrupted(&self) -> bool {
-        self.meanwhile.lock().unwrap().is_none()
-    }
-}
-
-impl StoreWrapper for InterruptedStore {
-    fn inner(&self) -> &Arc<dyn FileStore> {
-        &self.store
-    }
-
-    fn create(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
-        if (self.is_wanted)(path) {
-            let meanwhile = self.meanwhile.lock().unwrap().take();
-            if let Some(meanwhile) = meanwhile {
-                meanwhile();
-            }
-        }
-        self.store.put_if_absent(path, bytes)
-    }
-}
+use mortice_storage::interrupted_store::InterruptedStore;
 
 fn shared(version: u8, has_metadata: bool) -> Arc<Table> {
     let mut table = Table::shared(version);
@@ -96,12 +58,12 @@ fn a_write_that_is_rolled_back_just_before_a_change_is_not_part_of_the_table() {
         let table = shared(version, has_metadata);
         let meanwhile = Arc::clone(&table);
         let stalled = InterruptedStore::new(
-            &table,
+            table.store(),
             is_wanted,
-            Box::new(move || {
+            vec![Box::new(move || {
                 take_for_dead(&meanwhile);
                 meanwhile.insert(meanwhile.store(), "v", &["v"]).unwrap();
-            }),
+            })],
         );
         let transaction = table.begin_at(Arc::clone(&stalled) as _, WriteOperation::Insert).unwrap();
         let instant = transaction.instant().clone();
@@ -134,13 +96,13 @@ fn a_rollback_is_given_up_if_the_write_was_completed_before_the_plan_is_publishe
         take_for_dead(&table);
         let meanwhile = Arc::clone(&table);
         let other = InterruptedStore::new(
-            &table,
+            table.store(),
             |path| path.ends_with(".rollback.requested") && !path.starts_with(METADATA),
-            Box::new(move || {
+            vec![Box::new(move || {
                 let _ = std::fs::remove_file(meanwhile.folder.path().join(".hoodie/lock"));
                 let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
                 late.commit(statuses, &extra).unwrap();
-            }),
+            })],
         );
         let written = table.insert(Arc::clone(&other) as _, "v", &["v"]);
         assert!(other.was_interrupted(), "version {version}");
