@@ -20,6 +20,7 @@
 //! | `fork_gate`, `forks` | what happens before and after a fork |
 //! | `memory`, `prefix`, `section` | a file in memory, the part of a file that a plan has seen, a stretch of a file |
 //! | `subfolder`, `wrapper` | a subfolder as a storage of its own, a store around another one |
+//! | `overlay` | a storage with other files in one folder |
 //! | `failing_store` | for tests: a store that stops working |
 //! | `interrupted_store` | for tests: a store that lets something else happen |
 
@@ -48,6 +49,7 @@ mod memory;
 mod object;
 mod open;
 mod options;
+mod overlay;
 pub mod parallel;
 mod prefix;
 mod put;
@@ -80,6 +82,7 @@ pub use options::hdfs_options::HdfsOptions;
 pub use options::hdfs_uri::HdfsUri;
 pub use options::object_options::{ObjectOptions, needed_options};
 pub use options::supplier::{CREDENTIALS, CredentialValues, CredentialsSupplier, set_credentials_supplier};
+pub use overlay::OverlaidFolder;
 pub use prefix::PrefixSource;
 pub use put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
 pub use requests::{RequestCounters, RequestCounts, counted};

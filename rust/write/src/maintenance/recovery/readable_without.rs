@@ -13,7 +13,7 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::filter::Filter;
 use mortice_merge::config::ReadOptions;
-use mortice_storage::{FileSource, FileStore, FolderEntry, KnownFile, Storage};
+use mortice_storage::{FileStore, OverlaidFolder, Storage};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Instant;
 
@@ -29,7 +29,7 @@ pub(super) fn check_readable_without(state: &TableState, undone: &[Instant]) -> 
     let hidden: BTreeSet<String> = of_write.map(|file| file.file_name).collect();
     let storage = Arc::<dyn FileStore>::clone(store) as Arc<dyn Storage>;
     let folder = table.config.timeline_folder.clone();
-    let without = Arc::new(StorageWithout { storage: Arc::clone(&storage), folder, hidden });
+    let without = Arc::new(OverlaidFolder::new(Arc::clone(&storage), folder).without_files(hidden));
     let Err(error) = check_readable(without, table) else { return Ok(()) };
     if check_readable(storage, table).is_err() {
         return Ok(());
@@ -47,41 +47,4 @@ fn check_readable(storage: Arc<dyn Storage>, table: &OpenTable) -> Result<()> {
     }
     left.schema_at(None)?;
     left.file_slices(None, &Filter::default()).map(|_| ())
-}
-
-/// A storage without some files of one folder.
-struct StorageWithout {
-    storage: Arc<dyn Storage>,
-    folder: String,
-    hidden: BTreeSet<String>,
-}
-
-impl Storage for StorageWithout {
-    fn root(&self) -> &str {
-        self.storage.root()
-    }
-
-    fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
-        let mut found = self.storage.list(folder)?;
-        if folder.trim_end_matches('/') == self.folder {
-            found.iter_mut().for_each(|entries| entries.retain(|entry| !self.hidden.contains(entry.name())));
-        }
-        Ok(found)
-    }
-
-    fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
-        self.storage.open(path)
-    }
-
-    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
-        self.storage.open_known(path, file)
-    }
-
-    fn is_remote(&self) -> bool {
-        self.storage.is_remote()
-    }
-
-    fn requests_at_once(&self) -> usize {
-        self.storage.requests_at_once()
-    }
 }
