@@ -1,9 +1,12 @@
 //! Refuses an index that the table's file groups contradict: its keys would not be found, and every update would add a row.
 
+use std::collections::BTreeMap;
+
 use super::options::IndexType;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
 use mortice_merge::config::TableType;
+use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, WriteView};
 
 const HASHING_METADATA: &str = ".hoodie/.bucket_index/consistent_hashing_metadata";
@@ -25,6 +28,18 @@ pub(crate) fn are_buckets(file_ids: &[&str]) -> bool {
         [only] => bucket_in(only).is_some_and(|bucket| bucket < MOST_BUCKETS_OF_ONE_GROUP),
         all => all.iter().all(|file_id| is_like_bucket(file_id)),
     }
+}
+
+/// The buckets that have several of these file groups, by partition and number. File groups of no bucket are left out.
+pub(crate) fn shared_buckets(slices: &[FileSlice]) -> BTreeMap<(&str, u32), Vec<&FileSlice>> {
+    let mut buckets: BTreeMap<(&str, u32), Vec<&FileSlice>> = BTreeMap::new();
+    for slice in slices {
+        if let Some(bucket) = bucket_in(&slice.file_id) {
+            buckets.entry((&slice.partition, bucket)).or_default().push(slice);
+        }
+    }
+    buckets.retain(|_, groups| groups.len() > 1);
+    buckets
 }
 
 /// Checks the file groups of the partitions that are written to.

@@ -48,7 +48,7 @@ pub use indexed_rows::IndexedRows;
 #[cfg(test)]
 pub(crate) use inserted_keys::first_common_key;
 pub use inserted_keys::{CommonKey, common_key};
-pub(crate) use layout_check::are_buckets;
+pub(crate) use layout_check::{are_buckets, shared_buckets};
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use options::{BucketOptions, IndexOptions, IndexType};
 pub use present_keys::present_keys;

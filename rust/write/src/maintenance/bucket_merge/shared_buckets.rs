@@ -1,7 +1,6 @@
 //! The buckets that have several file groups.
 
-use std::collections::BTreeMap;
-
+use crate::index;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
 use mortice_table::file_group::FileSlice;
@@ -21,18 +20,14 @@ pub(super) struct SharedBucket {
 /// would bring their rows back; those of listing files.
 pub(super) fn shared_buckets(table: &OpenTable) -> Result<Vec<SharedBucket>> {
     let view = table.write_view(None)?;
-    let mut buckets: BTreeMap<(String, u32), Vec<FileSlice>> = BTreeMap::new();
-    for slice in &view.slices {
-        let Some(bucket) = bucket_in(&slice.file_id) else {
-            return Err(Error::invalid_argument(format!(
-                "file group {:?} in partition {:?} is of no bucket: the table has no bucket index, and there is nothing to merge",
-                slice.file_id, slice.partition
-            ))
-            .in_file(&table.uri));
-        };
-        buckets.entry((slice.partition.clone(), bucket)).or_default().push(slice.clone());
+    if let Some(slice) = view.slices.iter().find(|slice| bucket_in(&slice.file_id).is_none()) {
+        return Err(Error::invalid_argument(format!(
+            "file group {:?} in partition {:?} is of no bucket: the table has no bucket index, and there is nothing to merge",
+            slice.file_id, slice.partition
+        ))
+        .in_file(&table.uri));
     }
-    buckets.retain(|_, slices| slices.len() > 1);
+    let buckets = index::shared_buckets(&view.slices);
     if let Some((slice, instant)) = buckets
         .values()
         .flatten()
@@ -46,6 +41,9 @@ pub(super) fn shared_buckets(table: &OpenTable) -> Result<Vec<SharedBucket>> {
         .in_file(&table.uri)
         .at_instant(instant));
     }
-    let shared = |((partition, bucket), slices)| SharedBucket { partition, bucket, slices };
+    let shared = |((partition, bucket), slices): ((&str, u32), Vec<&FileSlice>)| {
+        let slices = slices.into_iter().cloned().collect();
+        SharedBucket { partition: partition.to_owned(), bucket, slices }
+    };
     Ok(buckets.into_iter().map(shared).collect())
 }

@@ -1,13 +1,10 @@
 //! Buckets of several file groups: two writers without a common lock have each made one. A key is read from both of them, and writes by
 //! the bucket index are refused.
 
-use std::collections::BTreeMap;
-
 use super::findings::{Finding, FindingKind};
 use super::stored_files::joined;
-use crate::index::are_buckets;
+use crate::index::{are_buckets, shared_buckets};
 use mortice_base::error::Result;
-use mortice_base::names::bucket_in;
 use mortice_formats::filter::Filter;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
@@ -25,20 +22,14 @@ fn among(slices: &[FileSlice]) -> Vec<Finding> {
     if !are_buckets(&file_ids) {
         return Vec::new();
     }
-    let mut buckets: BTreeMap<(&str, u32), Vec<&str>> = BTreeMap::new();
-    for slice in slices {
-        if let Some(bucket) = bucket_in(&slice.file_id) {
-            buckets.entry((&slice.partition, bucket)).or_default().push(&slice.file_id);
-        }
-    }
-    let several = buckets.into_iter().filter(|(_, file_ids)| file_ids.len() > 1);
-    let finding = |((partition, bucket), mut file_ids): ((&str, u32), Vec<&str>)| {
+    let finding = |((partition, bucket), groups): ((&str, u32), Vec<&FileSlice>)| {
+        let mut file_ids: Vec<&str> = groups.iter().map(|group| group.file_id.as_str()).collect();
         file_ids.sort_unstable();
         let first = file_ids.first().copied().unwrap_or_default();
         let message = format!("bucket {bucket} has {} file groups: {}", file_ids.len(), file_ids.join(", "));
         Finding::new(FindingKind::DuplicateBucket, joined(partition, first), message)
     };
-    several.map(finding).collect()
+    shared_buckets(slices).into_iter().map(finding).collect()
 }
 
 #[cfg(test)]
