@@ -114,6 +114,19 @@ impl Timeline {
         rest.get(..len).unwrap_or_default()
     }
 
+    /// Returns true if an instant of a requested time, of any action, is pending.
+    #[must_use]
+    pub fn has_pending_at(&self, requested_time: &RequestedTime) -> bool {
+        self.instants_at(requested_time).iter().any(|instant| !instant.is_completed())
+    }
+
+    /// Returns true if an instant of a requested time, of any action, is completed, or the time is before the start of
+    /// the active timeline.
+    #[must_use]
+    pub fn has_completed_at(&self, requested_time: &RequestedTime) -> bool {
+        self.is_before_start(requested_time) || self.instants_at(requested_time).iter().any(Instant::is_completed)
+    }
+
     /// Returns the writes of a requested time: one, unless a table service and a writer use the same time.
     pub fn writes_at(&self, requested_time: &RequestedTime) -> impl Iterator<Item = &Instant> {
         self.writes.get(requested_time).into_iter().flatten().filter_map(|at| self.instants.get(*at))

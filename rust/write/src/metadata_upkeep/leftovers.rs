@@ -64,18 +64,9 @@ impl MetadataLeftovers {
         [metadata, table]: [&Timeline; 2],
         options: HeartbeatOptions,
     ) -> bool {
-        let is_pending = is_pending(metadata, instant) || is_pending(table, &of_table(instant));
-        !is_pending && (is_completed(metadata, instant) || self.heartbeats.is_expired(instant, options))
+        let is_pending = metadata.has_pending_at(instant) || table.has_pending_at(&of_table(instant));
+        !is_pending && (metadata.has_completed_at(instant) || self.heartbeats.is_expired(instant, options))
     }
-}
-
-/// Whether an instant is completed, of any action.
-fn is_completed(timeline: &Timeline, instant: &RequestedTime) -> bool {
-    timeline.is_before_start(instant) || timeline.instants_at(instant).iter().any(|instant| instant.is_completed())
-}
-
-fn is_pending(timeline: &Timeline, instant: &RequestedTime) -> bool {
-    timeline.instants_at(instant).iter().any(|instant| !instant.is_completed())
 }
 
 /// The instant of the table that an instant of the metadata table belongs to.
@@ -120,7 +111,7 @@ impl MetadataUpkeep {
         }
         for instant in found.instants() {
             if found.is_left(instant, [&folder.timeline, table], options) {
-                if !is_completed(&folder.timeline, instant) {
+                if !folder.timeline.has_completed_at(instant) {
                     delete_unfinished(&folder, instant)?;
                 }
                 folder.markers(instant).remove()?;

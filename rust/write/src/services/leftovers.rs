@@ -38,16 +38,14 @@ pub fn remove_leftovers(rollbacks: &Rollbacks<'_>, heartbeat: HeartbeatOptions) 
         return Ok(());
     }
     let timeline = rollbacks.timeline()?;
-    let is_pending =
-        |instant: &RequestedTime| timeline.instants_at(instant).iter().any(|instant| !instant.is_completed());
-    for instant in marked.iter().filter(|instant| !is_pending(instant)) {
+    for instant in marked.iter().filter(|instant| !timeline.has_pending_at(instant)) {
         // A writer that is alive finds out by itself that it was rolled back.
-        if is_completed(&timeline, instant) || heartbeats.is_expired(instant, heartbeat) {
+        if timeline.has_completed_at(instant) || heartbeats.is_expired(instant, heartbeat) {
             remove_markers(rollbacks, &timeline, instant)?;
         }
     }
-    for instant in heartbeats.instants().filter(|instant| !is_pending(instant)) {
-        if is_completed(&timeline, instant) || heartbeats.is_expired(instant, heartbeat) {
+    for instant in heartbeats.instants().filter(|instant| !timeline.has_pending_at(instant)) {
+        if timeline.has_completed_at(instant) || heartbeats.is_expired(instant, heartbeat) {
             delete_heartbeat(&**rollbacks.store, instant)?;
         }
     }
@@ -64,10 +62,6 @@ fn marked_instants(rollbacks: &Rollbacks<'_>) -> Result<Vec<RequestedTime>> {
         FolderEntry::File(_) => None,
     });
     Ok(folders.collect())
-}
-
-fn is_completed(timeline: &Timeline, instant: &RequestedTime) -> bool {
-    timeline.is_before_start(instant) || timeline.instants_at(instant).iter().any(|instant| instant.is_completed())
 }
 
 /// Removes what an attempt to write has left whose instant is not its own any more: another writer has rolled it back, and may have executed
@@ -99,7 +93,7 @@ pub fn remove_files_of_attempt(
             delete(rollbacks, &path)?;
         }
     }
-    if timeline.instants_at(instant).iter().any(|instant| !instant.is_completed()) {
+    if timeline.has_pending_at(instant) {
         return Ok(());
     }
     OpenMark::new(Arc::clone(store), instant).close()?;
@@ -143,7 +137,7 @@ enum Committed {
 }
 
 fn committed_files(timeline: &Timeline, instant: &RequestedTime) -> Result<Committed> {
-    if !is_completed(timeline, instant) {
+    if !timeline.has_completed_at(instant) {
         return Ok(Committed::Nothing);
     }
     let Some(completed) = timeline.writes_at(instant).find(|instant| instant.is_completed()) else {

@@ -25,11 +25,10 @@ pub(super) fn leftovers(
     metadata: Option<&MetadataStorage>,
 ) -> Result<Vec<Finding>> {
     let heartbeats = Heartbeats::list(&**store)?;
-    let is_pending =
-        |instant: &RequestedTime| timeline.instants_at(instant).iter().any(|instant| !instant.is_completed());
     let is_dead = |instant: &RequestedTime| {
         let is_completed = timeline.is_completed(instant);
-        !is_pending(instant) && (is_completed || heartbeats.is_expired(instant, HeartbeatOptions::default()))
+        !timeline.has_pending_at(instant)
+            && (is_completed || heartbeats.is_expired(instant, HeartbeatOptions::default()))
     };
     let mut found = Vec::new();
     for entry in store.list(TEMP)?.unwrap_or_default() {
