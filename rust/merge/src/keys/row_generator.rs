@@ -81,15 +81,14 @@ impl RowGenerator {
             (Self::GlobalDelete, _) | (_, 2..) => Ok(true),
             (Self::Complex, 1) if config.version.number() >= 9 => Ok(true),
             (Self::Complex, 1) => {
-                let is_decided =
-                    options.contains_key(NEW_ENCODING) || !option_values::boolean(options, VALIDATION, true)?;
-                if !is_decided {
+                let is_new = option_values::given_boolean(options, NEW_ENCODING)?;
+                if is_new.is_none() && option_values::boolean(options, VALIDATION)? {
                     let field = config.record_key_fields.first().map(String::as_str).unwrap_or_default();
                     return Err(Error::invalid_argument(format!(
                         "the complex key generator with the single key field {field:?} wrote keys as \"{field}:value\" or as \"value\", depending on the release of Hudi; look at _hoodie_record_key and set the option {NEW_ENCODING} to false for \"{field}:value\", to true for \"value\""
                     )));
                 }
-                Ok(!option_values::boolean(options, NEW_ENCODING, false)?)
+                Ok(!is_new.unwrap_or(false))
             }
             _ => Ok(false),
         }

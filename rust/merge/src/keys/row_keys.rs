@@ -105,7 +105,7 @@ impl RowKeyReader {
         } else {
             PartitionSource::Fields(RowPartitions::new(config, generator, schema, options)?)
         };
-        Ok(Self { keys, partitions, consistent: option_values::boolean(options, CONSISTENT, false)? })
+        Ok(Self { keys, partitions, consistent: option_values::boolean(options, CONSISTENT)? })
     }
 
     /// The keys that queried rows have in their meta columns; none if one of the two columns is missing.

@@ -46,7 +46,7 @@ impl RowPartitions {
         schema: &Schema,
         options: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        let consistent = crate::config::option_values::boolean(options, CONSISTENT, false)?;
+        let consistent = crate::config::option_values::boolean(options, CONSISTENT)?;
         let fields = match generator {
             RowGenerator::NonPartitioned | RowGenerator::GlobalDelete => &[][..],
             _ => config.partition_fields.as_slice(),

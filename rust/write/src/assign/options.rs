@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::index::{BucketOptions, IndexOptions};
+use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values::{boolean, number, positive};
+use mortice_merge::config::option_values::{boolean, number};
 
 /// Where rows with new keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,18 +56,18 @@ impl AssignOptions {
             )));
         }
         // Negative limits switch small files off, as 0 does.
-        let limit: i64 = number(options, "hoodie.parquet.small.file.limit", 100 << 20)?;
-        let threshold: f64 = number(options, "hoodie.record.size.estimation.threshold", 1.0)?;
-        let split = positive(options, "hoodie.copyonwrite.insert.split.size", 500_000)?;
-        let is_automatic = boolean(options, "hoodie.copyonwrite.insert.auto.split", true)?;
+        let limit: i64 = number(options, "hoodie.parquet.small.file.limit")?;
+        let threshold: f64 = number(options, "hoodie.record.size.estimation.threshold")?;
+        let split = number(options, "hoodie.copyonwrite.insert.split.size")?;
+        let is_automatic = boolean(options, "hoodie.copyonwrite.insert.auto.split")?;
         Ok(Self {
-            max_file_size: positive(options, "hoodie.parquet.max.file.size", 120 << 20)?,
+            max_file_size: number(options, MAX_FILE_BYTES)?,
             small_file_limit: u64::try_from(limit).unwrap_or(0),
-            small_file_candidates: number(options, "hoodie.merge.small.file.group.candidates.limit", 1)?,
+            small_file_candidates: number(options, "hoodie.merge.small.file.group.candidates.limit")?,
             insert_split: (!is_automatic).then_some(split),
-            record_size: positive(options, "hoodie.copyonwrite.record.size.estimate", 1024)?,
+            record_size: number(options, "hoodie.copyonwrite.record.size.estimate")?,
             estimation_threshold: threshold,
-            metadata_size: number(options, "hoodie.record.size.estimator.average.metadata.size", 0)?,
+            metadata_size: number(options, "hoodie.record.size.estimator.average.metadata.size")?,
             bucket: index.bucket.clone(),
         })
     }

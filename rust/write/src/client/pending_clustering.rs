@@ -44,7 +44,7 @@ fn rolls_back(options: &BTreeMap<String, String>) -> Result<bool> {
     let strategy = options.get(STRATEGY).map_or("", |class| class.trim());
     match strategy.rsplit('.').next().unwrap_or_default() {
         "" | "SparkRejectUpdateStrategy" => Ok(false),
-        "SparkAllowUpdateStrategy" => option_values::boolean(options, ROLL_BACK, false),
+        "SparkAllowUpdateStrategy" => option_values::boolean(options, ROLL_BACK),
         _ => Err(Error::unsupported(format!(
             "unsupported {STRATEGY}={strategy} (supported: SparkRejectUpdateStrategy, SparkAllowUpdateStrategy)"
         ))),

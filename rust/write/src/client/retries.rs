@@ -10,7 +10,7 @@ use mortice_merge::config::option_values;
 use uuid::Uuid;
 
 const RETRIES: &str = "hoodie.write.num.retries.on.conflict.failures";
-const PAUSE: (&str, u64) = ("hoodie.write.lock.wait_time_ms_between_retry", 1000);
+const PAUSE: &str = "hoodie.write.lock.wait_time_ms_between_retry";
 /// The pause doubles with each attempt, up to so many times of the first.
 const LONGEST: u32 = 5;
 
@@ -38,8 +38,8 @@ impl ConflictRetries {
     /// # Errors
     /// `InvalidArgument`, naming the option.
     pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let most = option_values::number(options, RETRIES, 0)?;
-        let pause = Duration::from_millis(option_values::number(options, PAUSE.0, PAUSE.1)?);
+        let most = option_values::number(options, RETRIES)?;
+        let pause = Duration::from_millis(option_values::number(options, PAUSE)?);
         Ok(Self { most, pause })
     }
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn conflicts_alone_are_repeated_as_often_as_options_say() {
-        let two = retries(&[(RETRIES, "2"), (PAUSE.0, "0")]);
+        let two = retries(&[(RETRIES, "2"), (PAUSE, "0")]);
         assert_eq!(attempts_until(two, ErrorKind::WriteConflict), [true, true, false]);
         assert_eq!(attempts_until(two, ErrorKind::Io), [true]);
         assert_eq!(attempts_until(retries(&[]), ErrorKind::WriteConflict), [false]);

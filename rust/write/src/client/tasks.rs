@@ -75,9 +75,9 @@ impl TaskOptions {
             append: AppendOptions::from_hudi_options(options)?,
             partial: None,
             writes_positions: may_write_positions(table)
-                && option_values::boolean(options, "hoodie.write.record.positions", true)?,
+                && option_values::boolean(options, "hoodie.write.record.positions")?,
             appends_duplicates: operation == WriteOperation::Insert
-                && option_values::boolean(options, "hoodie.merge.allow.duplicate.on.inserts", true)?,
+                && option_values::boolean(options, "hoodie.merge.allow.duplicate.on.inserts")?,
         })
     }
 

@@ -71,7 +71,7 @@ impl Concurrency {
     ) -> Result<Self> {
         let mut concurrency = Self::single_writer();
         concurrency.heartbeat = heartbeat(options)?;
-        concurrency.clock_skew = millis(options, "hoodie.time.generator.max_expected_clock_skew_ms", 200)?;
+        concurrency.clock_skew = millis(options, "hoodie.time.generator.max_expected_clock_skew_ms")?;
         let policy = failed_writes(options)?;
         match text(options, MODE).to_ascii_lowercase().as_str() {
             "" | "single_writer" => {
@@ -154,7 +154,7 @@ fn table_lock(
              all other writers of the table"
         ))),
         "FileSystemBasedLockProvider" => {
-            let minutes = number(options, "hoodie.write.lock.filesystem.expire", 0_u64)?;
+            let minutes: u64 = number(options, "hoodie.write.lock.filesystem.expire")?;
             let expiry = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
             match text(options, LOCK_PATH) {
                 "" => Ok(Arc::new(FileSystemLock::new(Arc::clone(store), ".hoodie", expiry))),
@@ -162,10 +162,10 @@ fn table_lock(
             }
         }
         "StorageBasedLockProvider" => {
-            let seconds = |name, default| number(options, name, default).map(Duration::from_secs);
+            let seconds = |name| number(options, name).map(Duration::from_secs);
             let validity = LockValidity {
-                validity: seconds("hoodie.write.lock.storage.validity.timeout.secs", 300)?,
-                renewal: seconds("hoodie.write.lock.storage.renew.interval.secs", 30)?,
+                validity: seconds("hoodie.write.lock.storage.validity.timeout.secs")?,
+                renewal: seconds("hoodie.write.lock.storage.renew.interval.secs")?,
             };
             if validity.renewal.is_zero() || validity.validity < validity.renewal.saturating_mul(3) {
                 let message = format!(
@@ -190,24 +190,19 @@ fn table_lock(
 
 fn lock_wait(options: &BTreeMap<String, String>) -> Result<LockWait> {
     let default = LockWait::default();
-    let once = millis(options, "hoodie.write.lock.wait_time_ms", 60_000)?;
-    let pause = millis(options, "hoodie.write.lock.wait_time_ms_between_retry", 1000)?;
+    let once = millis(options, "hoodie.write.lock.wait_time_ms")?;
+    let pause = millis(options, "hoodie.write.lock.wait_time_ms_between_retry")?;
     // Hudi's client tries 50 times by default, for about an hour; here that has to be asked for.
-    let tries = number(options, "hoodie.write.lock.client.num_retries", 0_u64)?.saturating_add(1);
-    let between = millis(options, "hoodie.write.lock.client.wait_time_ms_between_retry", 5000)?;
+    let tries = number::<u64>(options, "hoodie.write.lock.client.num_retries")?.saturating_add(1);
+    let between = millis(options, "hoodie.write.lock.client.wait_time_ms_between_retry")?;
     let tries = u32::try_from(tries).unwrap_or(u32::MAX);
     let retries = once.saturating_add(between).saturating_mul(tries.saturating_sub(1));
     Ok(LockWait { limit: once.saturating_add(retries), pause: pause.clamp(Duration::from_millis(1), default.pause) })
 }
 
 fn heartbeat(options: &BTreeMap<String, String>) -> Result<HeartbeatOptions> {
-    let interval = millis(options, "hoodie.client.heartbeat.interval_in_ms", 60_000)?;
-    let misses = number(options, "hoodie.client.heartbeat.tolerable.misses", 2_u64)?;
-    if interval.is_zero() || misses == 0 {
-        let message =
-            "hoodie.client.heartbeat.interval_in_ms and hoodie.client.heartbeat.tolerable.misses must be at least 1";
-        return Err(Error::invalid_argument(message));
-    }
+    let interval = millis(options, "hoodie.client.heartbeat.interval_in_ms")?;
+    let misses = number::<u64>(options, "hoodie.client.heartbeat.tolerable.misses")?;
     Ok(HeartbeatOptions { interval, tolerable_misses: u32::try_from(misses).unwrap_or(u32::MAX) })
 }
 
@@ -225,8 +220,8 @@ fn text<'a>(options: &'a BTreeMap<String, String>, name: &str) -> &'a str {
     options.get(name).map_or("", |text| text.trim())
 }
 
-fn millis(options: &BTreeMap<String, String>, name: &str, default: u64) -> Result<Duration> {
-    number(options, name, default).map(Duration::from_millis)
+fn millis(options: &BTreeMap<String, String>, name: &str) -> Result<Duration> {
+    number(options, name).map(Duration::from_millis)
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ const ENGINE: &str = "hoodie.index.bucket.engine";
 pub(super) const BUCKETS: &str = "hoodie.bucket.index.num.buckets";
 const HASH_FIELD: &str = "hoodie.bucket.index.hash.field";
 const BUCKETS_BY_PARTITION: &str = "hoodie.bucket.index.partition.expressions";
-const DEFAULT_BUCKETS: u64 = 256;
 
 /// How keys are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,13 +86,13 @@ impl IndexType {
                 "option {CLASS} {class:?}: an index of a Java class; write to this table with Hudi"
             )));
         }
-        let Some(name) = options.get(TYPE) else { return Ok(Self::Simple) };
+        let name = option_values::word(options, TYPE)?;
         let log_index = |what: &str| {
             Err(Error::unsupported(format!(
                 "option {TYPE} {name:?}: {what}; write to this table with the engine that keeps the index, or use SIMPLE, BLOOM, BUCKET or RECORD_INDEX for a table of its own"
             )))
         };
-        match name.trim().to_ascii_uppercase().as_str() {
+        match name.to_ascii_uppercase().as_str() {
             "SIMPLE" => Ok(Self::Simple),
             "GLOBAL_SIMPLE" => Ok(Self::GlobalSimple),
             "BLOOM" => Ok(Self::Bloom),
@@ -118,14 +117,14 @@ impl IndexOptions {
     /// As for [`IndexType::from_options`]; `InvalidArgument` for values that do not fit.
     pub fn from_options(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
         let kind = IndexType::from_options(options)?;
-        let moves = |name, default| {
-            let is_asked = option_values::boolean(options, name, default)?;
+        let moves = |name| {
+            let is_asked = option_values::boolean(options, name)?;
             Ok::<bool, Error>(is_asked && !config.partition_fields.is_empty())
         };
         let updates_partition = match kind {
-            IndexType::GlobalSimple => moves("hoodie.simple.index.update.partition.path", true)?,
-            IndexType::GlobalBloom => moves("hoodie.bloom.index.update.partition.path", true)?,
-            IndexType::GlobalRecordLevel => moves("hoodie.record.index.update.partition.path", false)?,
+            IndexType::GlobalSimple => moves("hoodie.simple.index.update.partition.path")?,
+            IndexType::GlobalBloom => moves("hoodie.bloom.index.update.partition.path")?,
+            IndexType::GlobalRecordLevel => moves("hoodie.record.index.update.partition.path")?,
             _ => false,
         };
         let bucket = match kind {
@@ -145,7 +144,7 @@ impl IndexOptions {
 
 impl BucketOptions {
     fn from_options(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
-        let engine = options.get(ENGINE).map_or("SIMPLE", |engine| engine.trim());
+        let engine = option_values::word(options, ENGINE)?;
         if !engine.eq_ignore_ascii_case("SIMPLE") {
             return Err(Error::unsupported(format!(
                 "option {ENGINE} {engine:?} (supported: SIMPLE); write to tables with consistent hashing with Hudi"
@@ -156,10 +155,8 @@ impl BucketOptions {
                 "option {BUCKETS_BY_PARTITION}: numbers of buckets by partition; write to this table with Hudi"
             )));
         }
-        let buckets = option_values::positive(options, BUCKETS, DEFAULT_BUCKETS)?;
-        let buckets = u32::try_from(buckets).ok().filter(|buckets| *buckets <= i32::MAX.unsigned_abs());
-        let buckets = buckets.ok_or_else(|| Error::invalid_argument(format!("option {BUCKETS} is too large")))?;
-        let named = options.get(HASH_FIELD).map(|fields| fields.trim()).filter(|fields| !fields.is_empty());
+        let buckets = option_values::number(options, BUCKETS)?;
+        let named = option_values::text(options, HASH_FIELD);
         let Some(named) = named else { return Ok(Self { buckets, fields: config.record_key_fields.clone() }) };
         let fields: Vec<String> = named.split(',').map(|field| field.trim().to_owned()).collect();
         if let Some(other) = fields.iter().find(|field| !config.record_key_fields.contains(field)) {

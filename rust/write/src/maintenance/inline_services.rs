@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::clustering::cluster_inline;
 use super::compaction::{CompactRequest, Compaction};
-use crate::services::{Archival, COMPACTION_COMMITS, Cleaning, InlineServices, InlineStep};
+use crate::services::{Archival, Cleaning, InlineServices, InlineStep};
 use crate::writable_table::WritableTable;
 use crate::write::LogCompactHandle;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -67,7 +67,7 @@ fn compact_inline(target: &Arc<WritableTable>, step: InlineStep) -> Result<()> {
             CompactRequest { schedule: table.timeline.pending(Action::Compaction).next().is_none(), run: false }
         }
     };
-    steps.fulfilled(target, Compaction::IntoBaseFiles { commits: COMPACTION_COMMITS }).map(drop)
+    steps.fulfilled(target, Compaction::IntoBaseFiles { commits: None }).map(drop)
 }
 
 /// Compacts logs into logs.

@@ -14,7 +14,7 @@ use mortice_avro::{Schema, Type};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::meta_columns;
 use mortice_merge::config::TableConfig;
-use mortice_merge::config::option_values::positive;
+use mortice_merge::config::option_values::number;
 use mortice_storage::FileStore;
 
 /// The definitions of a table's indexes.
@@ -49,7 +49,7 @@ impl ColumnChoice {
     pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
         let list = options.get(COLUMN_LIST).map(String::as_str).unwrap_or_default();
         let named = list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        let most = options.contains_key(MOST).then(|| positive(options, MOST, MAX_COLUMNS)).transpose()?;
+        let most = options.contains_key(MOST).then(|| number(options, MOST)).transpose()?;
         Ok(Self { named, most })
     }
 

@@ -46,15 +46,12 @@ impl DuplicatePolicy {
     }
 
     fn from_options(options: &Options) -> Result<Self> {
-        let policy = options.get(POLICY).map(|policy| policy.trim().to_ascii_lowercase());
-        match policy.as_deref() {
-            Some("fail") => Ok(Self::Fail),
-            Some("drop") => Ok(Self::Drop),
-            None | Some("none") if option_values::boolean(options, DROP, false)? => Ok(Self::Drop),
-            None | Some("none") => Ok(Self::Keep),
-            Some(other) => {
-                Err(Error::invalid_argument(format!("option {POLICY} must be none, drop or fail, got {other:?}")))
-            }
+        match option_values::word(options, POLICY)?.to_ascii_lowercase().as_str() {
+            "fail" => Ok(Self::Fail),
+            "drop" => Ok(Self::Drop),
+            "none" if option_values::boolean(options, DROP)? => Ok(Self::Drop),
+            "none" => Ok(Self::Keep),
+            other => Err(Error::invalid_argument(format!("option {POLICY} must be none, drop or fail, got {other:?}"))),
         }
     }
 
@@ -103,7 +100,7 @@ pub(crate) fn effective_operation(
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
 pub(crate) fn combines_by_default(options: &Options) -> Result<bool> {
-    option_values::boolean(options, DROP, false)
+    option_values::boolean(options, DROP)
 }
 
 #[cfg(test)]

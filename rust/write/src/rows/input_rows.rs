@@ -12,8 +12,7 @@ use mortice_merge::config::option_values;
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder, RowMemory, SpillFolder, row_bytes};
 use mortice_storage::check_cancelled;
 
-/// Bytes of rows that wait in memory, unless an option says otherwise.
-const LIMIT: usize = 128 << 20;
+/// Bytes of rows that wait in memory.
 const LIMIT_OPTION: &str = "hoodie.memory.merge.max.size";
 const FOLDER_OPTION: &str = "hoodie.memory.spillable.map.path";
 /// Larger batches are read in parts of this size.
@@ -38,7 +37,7 @@ pub struct WriteInput<'a> {
 /// # Errors
 /// `InvalidArgument` for a size that is not a positive number.
 pub(crate) fn row_memory(options: &BTreeMap<String, String>) -> Result<RowMemory> {
-    let limit = option_values::positive(options, LIMIT_OPTION, LIMIT)?;
+    let limit = option_values::number(options, LIMIT_OPTION)?;
     let folder = options.get(FOLDER_OPTION).map(|path| path.trim()).filter(|path| !path.is_empty());
     Ok(RowMemory::new(SpillFolder::new(folder), limit))
 }

@@ -25,7 +25,7 @@ const DELETES: [&str; 2] = ["-U", "D"];
 /// `InvalidArgument` for rows that have the column although it is not allowed.
 pub(crate) fn stores_operations(is_stored: bool, given: &Schema, options: &BTreeMap<String, String>) -> Result<bool> {
     let is_given = given.fields().find(OPERATION).is_some();
-    let is_allowed = option_values::boolean(options, STORES_OPERATIONS, is_stored)?;
+    let is_allowed = option_values::given_boolean(options, STORES_OPERATIONS)?.unwrap_or(is_stored);
     match (is_given, is_allowed) {
         (true, false) => Err(Error::invalid_argument(format!(
             "the rows have a column {OPERATION:?}, which is written with {STORES_OPERATIONS}=true alone; set it, or leave the column out"

@@ -76,7 +76,7 @@ fn may_be_partial(table: &OpenTable, options: &BTreeMap<String, String>) -> Resu
         || config.version.number() < 8
         || !config.populate_meta_fields
         || config.properties.get("hoodie.table.partial.update.mode").is_some()
-        || !option_values::boolean(options, IS_ALLOWED, default)?
+        || !option_values::given_boolean(options, IS_ALLOWED)?.unwrap_or(default)
         || IndexOptions::from_options(config, options)?.updates_partition
     {
         return Ok(false);

@@ -159,11 +159,11 @@ impl Preparation<'_> {
     /// `InvalidArgument` for a value that is no boolean.
     pub(crate) fn combines(&self) -> Result<bool> {
         match self.operation {
-            WriteOperation::Upsert => option_values::boolean(self.source.options, "hoodie.combine.before.upsert", true),
+            WriteOperation::Upsert => option_values::boolean(self.source.options, "hoodie.combine.before.upsert"),
             WriteOperation::Delete => Ok(true),
             _ => {
-                let default = combines_by_default(self.source.options)?;
-                option_values::boolean(self.source.options, "hoodie.combine.before.insert", default)
+                let given = option_values::given_boolean(self.source.options, "hoodie.combine.before.insert")?;
+                given.map_or_else(|| combines_by_default(self.source.options), Ok)
             }
         }
     }

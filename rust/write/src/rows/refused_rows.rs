@@ -38,7 +38,7 @@ pub(crate) trait ReadRows {
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
 pub(crate) fn ignores_failed(options: &BTreeMap<String, String>) -> Result<bool> {
-    option_values::boolean(options, IGNORE_FAILED, false)
+    option_values::boolean(options, IGNORE_FAILED)
 }
 
 impl RefusedRows {

@@ -64,8 +64,7 @@ impl WriteSchema {
             return Self::from_columns(table, with_operation(avro::hudi_schema(&given, &table.config.name)?)?);
         };
         let found = found.without_fields(&[meta_columns::OPERATION])?;
-        let fills =
-            option_values::boolean(options, FILL_MISSING, false)? || option_values::boolean(options, RECONCILE, false)?;
+        let fills = option_values::boolean(options, FILL_MISSING)? || option_values::boolean(options, RECONCILE)?;
         check_has_keys(table, &given)?;
         let types = avro::arrow_schema(&found, ArrowMapping::Table)?;
         let fields = ColumnEvolution { fills }.fields(found.as_record()?, types.fields(), given.fields(), "")?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
 
 const SORT_MODE: &str = "hoodie.bulkinsert.sort.mode";
 
@@ -27,8 +28,8 @@ impl SortMode {
     /// # Errors
     /// `InvalidArgument` for other values.
     pub(crate) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let Some(mode) = options.get(SORT_MODE) else { return Ok(Self::None) };
-        match mode.trim().to_ascii_uppercase().as_str() {
+        let mode = option_values::word(options, SORT_MODE)?;
+        match mode.to_ascii_uppercase().as_str() {
             "NONE" => Ok(Self::None),
             "GLOBAL_SORT" => Ok(Self::Global),
             "PARTITION_SORT" => Ok(Self::Partition),

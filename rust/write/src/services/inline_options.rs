@@ -13,8 +13,6 @@ const CLEAN: &str = "hoodie.clean.automatic";
 const CLEAN_LATER: &str = "hoodie.clean.async.enabled";
 const ARCHIVE: &str = "hoodie.archive.automatic";
 const ARCHIVE_LATER: &str = "hoodie.archive.async";
-/// Whether tables are cleaned and archived without these options. Hudi does it.
-const IS_AUTOMATIC: bool = true;
 const COMPACT: &str = "hoodie.compact.inline";
 const PLAN_COMPACTION: &str = "hoodie.compact.schedule.inline";
 const COMPACT_LOGS: &str = "hoodie.log.compaction.inline";
@@ -23,11 +21,6 @@ const PLAN_CLUSTERING: &str = "hoodie.clustering.schedule.inline";
 const CLUSTER_COMMITS: &str = "hoodie.clustering.inline.max.commits";
 const PLAN_CLUSTERING_COMMITS: &str = "hoodie.clustering.async.max.commits";
 const FAIL: &str = "hoodie.fail.writes.on.inline.table.service.exception";
-
-/// Delta commits after which a compaction is due (`hoodie.compact.inline.max.delta.commits`).
-pub const COMPACTION_COMMITS: u64 = 5;
-/// Commits after which a clustering is due.
-const CLUSTERING_COMMITS: usize = 4;
 
 /// What is done with a service that has plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,9 +58,9 @@ impl InlineServices {
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, naming the option.
     pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let is_set = |name: &str, default: bool| boolean(options, name, default);
+        let is_set = |name: &str| boolean(options, name);
         let step = |run: &str, plan: &str| {
-            let (runs, plans) = (is_set(run, false)?, is_set(plan, false)?);
+            let (runs, plans) = (is_set(run)?, is_set(plan)?);
             Result::Ok(if runs {
                 InlineStep::Run
             } else if plans {
@@ -79,13 +72,13 @@ impl InlineServices {
         let clustering = step(CLUSTER, PLAN_CLUSTERING)?;
         let commits = if clustering == InlineStep::Plan { PLAN_CLUSTERING_COMMITS } else { CLUSTER_COMMITS };
         let services = Self {
-            cleans: is_set(CLEAN, IS_AUTOMATIC)? && !is_set(CLEAN_LATER, false)?,
-            archives: is_set(ARCHIVE, IS_AUTOMATIC)? && !is_set(ARCHIVE_LATER, false)?,
+            cleans: is_set(CLEAN)? && !is_set(CLEAN_LATER)?,
+            archives: is_set(ARCHIVE)? && !is_set(ARCHIVE_LATER)?,
             compaction: step(COMPACT, PLAN_COMPACTION)?,
-            compacts_logs: is_set(COMPACT_LOGS, false)?,
+            compacts_logs: is_set(COMPACT_LOGS)?,
             clustering,
-            clustering_commits: number(options, commits, CLUSTERING_COMMITS)?,
-            fails: is_set(FAIL, true)?,
+            clustering_commits: number(options, commits)?,
+            fails: is_set(FAIL)?,
         };
         services.check(options)?;
         Ok(services)
@@ -99,7 +92,7 @@ impl InlineServices {
             ArchivalOptions::from_options(options)?;
         }
         if self.compaction != InlineStep::Skip {
-            CompactionOptions::from_options(options, COMPACTION_COMMITS)?;
+            CompactionOptions::from_options(options, None)?;
         }
         if self.compacts_logs {
             LogCompactionOptions::from_options(options)?;

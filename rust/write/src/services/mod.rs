@@ -46,7 +46,7 @@ pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, Cleaning
 pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
 pub use compaction::{CompactionOptions, LogCompactionOptions, TableCompactions};
 pub use failed_writes::{RolledBack, roll_back_failed_writes};
-pub use inline_options::{COMPACTION_COMMITS, InlineServices, InlineStep};
+pub use inline_options::{InlineServices, InlineStep};
 pub use leftovers::{remove_files_of_attempt, remove_leftovers};
 pub use metadata_services::MetadataServices;
 pub use restore::{BegunRestore, check_no_restore};

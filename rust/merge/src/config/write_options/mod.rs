@@ -14,5 +14,7 @@ mod decisions;
 mod parse;
 mod values;
 
+pub(super) use values::{check_value, default_of};
+
 pub use decisions::{OptionDecision, OptionHandling, decisions};
 pub use parse::{WriteOptions, is_commit_metadata, table_properties};

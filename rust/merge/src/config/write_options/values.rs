@@ -53,11 +53,20 @@ struct OptionValues {
 ///
 /// # Errors
 /// `InvalidArgument`, naming the option; `Unsupported` for classes and words that name what this release does not have.
-pub(super) fn check_value(name: &str, value: &str) -> Result<()> {
+pub(crate) fn check_value(name: &str, value: &str) -> Result<()> {
     let table = by_name()?;
     let known =
         table.get(name).ok_or_else(|| Error::internal(format!("the values of option {name} are not described")))?;
     known.check(value)
+}
+
+/// The value that an option has if it is not given.
+///
+/// # Errors
+/// An internal error for an option that has no value, or one that depends on the table or the operation.
+pub(crate) fn default_of(name: &str) -> Result<&'static str> {
+    let default = by_name()?.get(name).map(|known| known.default).filter(|default| !default.is_empty());
+    default.ok_or_else(|| Error::internal(format!("option {name} has no default")))
 }
 
 fn by_name() -> Result<&'static HashMap<&'static str, OptionValues>> {

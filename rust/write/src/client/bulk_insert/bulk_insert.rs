@@ -53,7 +53,7 @@ pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<Wr
     let target = opened(location, options, WriteOperation::BulkInsert)?;
     let (table, values) = (target.latest(), target.options());
     let index = IndexOptions::from_options(&table.config, values)?;
-    let combines = option_values::boolean(values, "hoodie.combine.before.insert", false)?;
+    let combines = option_values::given_boolean(values, "hoodie.combine.before.insert")?.unwrap_or(false);
     let has_outputs = schema.field_with_name(OUTPUT).is_ok();
     if has_outputs && (combines || index.bucket.is_some()) {
         let what = if combines { "hoodie.combine.before.insert" } else { "a bucket index" };

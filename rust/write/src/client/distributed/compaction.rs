@@ -20,7 +20,7 @@ use mortice_table::file_group::FileSlice;
 use mortice_table::plan::PinnedTable;
 
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
-const COMMITS: u64 = 0;
+const COMMITS: Option<u64> = Some(0);
 /// Bytes that one task reads, if there are enough slices.
 const TASK_BYTES: u64 = 256 << 20;
 

@@ -23,7 +23,7 @@ pub(super) fn columns_of_table(
     columns: &Schema,
     options: &BTreeMap<String, String>,
 ) -> Result<RecordBatch> {
-    let rules = Rules { by_value: true, fills: option_values::boolean(options, FILL_MISSING, false)? };
+    let rules = Rules { by_value: true, fills: option_values::boolean(options, FILL_MISSING)? };
     let given = batch.schema();
     let mut fields = Vec::with_capacity(batch.num_columns());
     let mut arrays = Vec::with_capacity(batch.num_columns());

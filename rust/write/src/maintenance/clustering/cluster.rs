@@ -207,10 +207,8 @@ fn write_groups(
     let live = table.write_view(None)?.slices;
     let plan = planned_clustering(&plan, &live, instant)?;
     let schema = WriteSchema::of_table(table)?;
-    let mut of_files = options.clone();
     let target = ClusteringOptions::from_options(options)?.target_file_bytes;
-    of_files.insert("hoodie.parquet.max.file.size".to_owned(), target.to_string());
-    let base = BaseFileOptions::from_hudi_options(&of_files)?;
+    let base = BaseFileOptions::of_size(options, target)?;
     let layout = RowLayout::from_options(options)?;
     let run = ClusteringRun { store: transaction.store(), table, schema: &schema, instant, base, layout };
     let statuses = run.write_groups(&plan)?;

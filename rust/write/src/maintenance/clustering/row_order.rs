@@ -10,7 +10,7 @@ use super::sortable::sortable;
 use super::space_curve::{Curve, coordinates_of_values};
 use super::value_ranks::ValueRanks;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values::positive;
+use mortice_merge::config::option_values::{number, word};
 use mortice_merge::keys::FieldPath;
 
 const STRATEGY: &str = "hoodie.layout.optimize.strategy";
@@ -33,10 +33,8 @@ impl RowLayout {
     /// # Errors
     /// `InvalidArgument`, naming the option, for other values.
     pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let named = |name: &str, otherwise: &str| {
-            options.get(name).map_or(otherwise, |text| text.trim()).to_ascii_lowercase().replace(['-', '_'], "")
-        };
-        let curve = match named(STRATEGY, "linear").as_str() {
+        let named = |name: &str| Result::Ok(word(options, name)?.to_ascii_lowercase().replace(['-', '_'], ""));
+        let curve = match named(STRATEGY)?.as_str() {
             "linear" => return Ok(Self::Linear),
             "zorder" => Curve::ZOrder,
             "hilbert" => Curve::Hilbert,
@@ -45,11 +43,9 @@ impl RowLayout {
                 return Err(Error::invalid_argument(message));
             }
         };
-        match named(METHOD, "direct").as_str() {
+        match named(METHOD)?.as_str() {
             "direct" => Ok(Self::Values(curve)),
-            "sample" => {
-                Ok(Self::Ranks(curve, positive(options, "hoodie.layout.optimize.build.curve.sample.size", 200_000)?))
-            }
+            "sample" => Ok(Self::Ranks(curve, number(options, "hoodie.layout.optimize.build.curve.sample.size")?)),
             other => Err(Error::invalid_argument(format!("option {METHOD} must be direct or sample, got {other:?}"))),
         }
     }

@@ -16,7 +16,7 @@ use mortice_merge::config::TableType;
 use mortice_table::file_group::FileSlice;
 
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
-const COMMITS: u64 = 0;
+const COMMITS: Option<u64> = Some(0);
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

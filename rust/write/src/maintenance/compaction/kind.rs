@@ -6,8 +6,9 @@ use mortice_table::timeline::Action;
 /// What logs are merged into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compaction {
-    /// Base files. `commits` is the number of delta commits after which one is due, if options do not say it.
-    IntoBaseFiles { commits: u64 },
+    /// Base files. `commits` is the number of delta commits after which one is due if options do not say it, in place of the option's
+    /// default.
+    IntoBaseFiles { commits: Option<u64> },
     /// Other logs.
     IntoLogs,
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::option_values;
 
-const MIN: (&str, u64) = ("hoodie.keep.min.commits", 20);
-const MAX: (&str, u64) = ("hoodie.keep.max.commits", 30);
+const MIN: &str = "hoodie.keep.min.commits";
+const MAX: &str = "hoodie.keep.max.commits";
 const BEYOND_SAVEPOINT: &str = "hoodie.archive.beyond.savepoint";
 const BLOCK_ON_CLEAN: &str = "hoodie.archive.block.on.latest.clean.ectr";
-const COMPACTION_COMMITS: (&str, u64) = ("hoodie.compact.inline.max.delta.commits", 5);
-const BATCH: (&str, u64) = ("hoodie.timeline.compaction.batch.size", 10);
+const COMPACTION_COMMITS: &str = "hoodie.compact.inline.max.delta.commits";
+const BATCH: &str = "hoodie.timeline.compaction.batch.size";
 
 /// Commits that stay: archival begins above `most`, and leaves `least`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,25 +35,23 @@ impl ArchivalOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for archiving beyond savepoints.
     pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        if option_values::boolean(options, BEYOND_SAVEPOINT, false)? {
+        if option_values::boolean(options, BEYOND_SAVEPOINT)? {
             return Err(Error::unsupported(format!(
                 "option {BEYOND_SAVEPOINT}=true: Hudi 1.2 loses rows of archived instants that are newer than a savepoint; delete the \
                  savepoint instead"
             )));
         }
-        let keep = KeepCommits {
-            least: option_values::positive(options, MIN.0, MIN.1)?,
-            most: option_values::positive(options, MAX.0, MAX.1)?,
-        };
+        let keep =
+            KeepCommits { least: option_values::number(options, MIN)?, most: option_values::number(options, MAX)? };
         if keep.most <= keep.least {
-            let message = format!("option {}={} must be more than {}={}", MAX.0, keep.most, MIN.0, keep.least);
+            let message = format!("option {}={} must be more than {}={}", MAX, keep.most, MIN, keep.least);
             return Err(Error::invalid_argument(message));
         }
         Ok(Self {
             keep,
-            blocks_on_clean: option_values::boolean(options, BLOCK_ON_CLEAN, false)?,
-            compaction_commits: option_values::positive(options, COMPACTION_COMMITS.0, COMPACTION_COMMITS.1)?,
-            history_batch: option_values::number(options, BATCH.0, BATCH.1 as usize)?.max(2),
+            blocks_on_clean: option_values::boolean(options, BLOCK_ON_CLEAN)?,
+            compaction_commits: option_values::number(options, COMPACTION_COMMITS)?,
+            history_batch: option_values::number::<usize>(options, BATCH)?.max(2),
         })
     }
 }

@@ -6,11 +6,11 @@ use mortice_base::error::{Error, Result};
 use mortice_merge::config::option_values;
 
 const POLICY: &str = "hoodie.clean.policy";
-const COMMITS: (&str, u64) = ("hoodie.clean.commits.retained", 10);
-const VERSIONS: (&str, u64) = ("hoodie.clean.fileversions.retained", 3);
-const HOURS: (&str, u64) = ("hoodie.clean.hours.retained", 24);
+const COMMITS: &str = "hoodie.clean.commits.retained";
+const VERSIONS: &str = "hoodie.clean.fileversions.retained";
+const HOURS: &str = "hoodie.clean.hours.retained";
 const TRIGGER: &str = "hoodie.clean.trigger.strategy";
-const TRIGGER_COMMITS: (&str, u64) = ("hoodie.clean.trigger.max.commits", 1);
+const TRIGGER_COMMITS: &str = "hoodie.clean.trigger.max.commits";
 const INCREMENTAL: &str = "hoodie.clean.incremental.enabled";
 /// Options that a clean does not follow: what they ask for is refused.
 const FILTERS: [&str; 2] = ["hoodie.clean.partition.filter.regex", "hoodie.clean.partition.filter.selected"];
@@ -59,19 +59,19 @@ impl CleaningOptions {
                 return Err(Error::unsupported(format!("option {name}; leave it out")));
             }
         }
-        if option_values::boolean(options, BOOTSTRAP, false)? {
+        if option_values::boolean(options, BOOTSTRAP)? {
             return Err(Error::unsupported(format!(
                 "option {BOOTSTRAP}=true: mortice deletes no files outside of the table"
             )));
         }
-        let trigger = options.get(TRIGGER).map_or("NUM_COMMITS", |value| value.trim());
+        let trigger = option_values::word(options, TRIGGER)?;
         if !trigger.eq_ignore_ascii_case("NUM_COMMITS") {
             return Err(Error::invalid_argument(format!("option {TRIGGER} must be NUM_COMMITS, got {trigger:?}")));
         }
         Ok(Self {
             policy: policy(options)?,
-            trigger_commits: option_values::number(options, TRIGGER_COMMITS.0, TRIGGER_COMMITS.1)?,
-            is_incremental: option_values::boolean(options, INCREMENTAL, true)?,
+            trigger_commits: option_values::number(options, TRIGGER_COMMITS)?,
+            is_incremental: option_values::boolean(options, INCREMENTAL)?,
         })
     }
 }
@@ -82,19 +82,15 @@ fn policy(options: &BTreeMap<String, String>) -> Result<CleaningPolicy> {
     let is_given = |name: &str| options.contains_key(name);
     let name = match given.as_deref() {
         Some(name) => name,
-        None if is_given(COMMITS.0) => "KEEP_LATEST_COMMITS",
-        None if is_given(HOURS.0) => "KEEP_LATEST_BY_HOURS",
-        None if is_given(VERSIONS.0) => "KEEP_LATEST_FILE_VERSIONS",
+        None if is_given(COMMITS) => "KEEP_LATEST_COMMITS",
+        None if is_given(HOURS) => "KEEP_LATEST_BY_HOURS",
+        None if is_given(VERSIONS) => "KEEP_LATEST_FILE_VERSIONS",
         None => "KEEP_LATEST_COMMITS",
     };
     match name {
-        "KEEP_LATEST_COMMITS" => {
-            option_values::positive(options, COMMITS.0, COMMITS.1).map(CleaningPolicy::LatestCommits)
-        }
-        "KEEP_LATEST_FILE_VERSIONS" => {
-            option_values::positive(options, VERSIONS.0, VERSIONS.1).map(CleaningPolicy::LatestFileVersions)
-        }
-        "KEEP_LATEST_BY_HOURS" => option_values::positive(options, HOURS.0, HOURS.1).map(CleaningPolicy::LatestByHours),
+        "KEEP_LATEST_COMMITS" => option_values::number(options, COMMITS).map(CleaningPolicy::LatestCommits),
+        "KEEP_LATEST_FILE_VERSIONS" => option_values::number(options, VERSIONS).map(CleaningPolicy::LatestFileVersions),
+        "KEEP_LATEST_BY_HOURS" => option_values::number(options, HOURS).map(CleaningPolicy::LatestByHours),
         other => Err(Error::invalid_argument(format!(
             "option {POLICY} must be KEEP_LATEST_COMMITS, KEEP_LATEST_FILE_VERSIONS or KEEP_LATEST_BY_HOURS, got {other:?}"
         ))),
@@ -114,11 +110,11 @@ mod tests {
     fn policies_by_name_or_by_their_number() {
         for (options, policy) in [
             (&[][..], CleaningPolicy::LatestCommits(10)),
-            (&[(COMMITS.0, "3")][..], CleaningPolicy::LatestCommits(3)),
-            (&[(VERSIONS.0, "2")][..], CleaningPolicy::LatestFileVersions(2)),
-            (&[(HOURS.0, "5")][..], CleaningPolicy::LatestByHours(5)),
+            (&[(COMMITS, "3")][..], CleaningPolicy::LatestCommits(3)),
+            (&[(VERSIONS, "2")][..], CleaningPolicy::LatestFileVersions(2)),
+            (&[(HOURS, "5")][..], CleaningPolicy::LatestByHours(5)),
             (&[(POLICY, "keep_latest_by_hours")][..], CleaningPolicy::LatestByHours(24)),
-            (&[(POLICY, "KEEP_LATEST_FILE_VERSIONS"), (COMMITS.0, "4")][..], CleaningPolicy::LatestFileVersions(3)),
+            (&[(POLICY, "KEEP_LATEST_FILE_VERSIONS"), (COMMITS, "4")][..], CleaningPolicy::LatestFileVersions(3)),
         ] {
             assert_eq!(parsed(options).unwrap(), policy, "{options:?}");
         }
@@ -128,8 +124,8 @@ mod tests {
     fn what_is_not_followed_is_refused() {
         for (name, value) in [
             (POLICY, "KEEP_ALL"),
-            (COMMITS.0, "0"),
-            (COMMITS.0, "many"),
+            (COMMITS, "0"),
+            (COMMITS, "many"),
             (FILTERS[0], "2024.*"),
             (BOOTSTRAP, "true"),
             (TRIGGER, "TIME"),

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values::{boolean, number, positive};
+use mortice_merge::config::option_values::{self, boolean, number};
 
-const MEBI: u64 = 1 << 20;
-const GIBI: u64 = 1 << 30;
 const PLAN_CLASS: &str = "hoodie.clustering.plan.strategy.class";
 const EXECUTION_CLASS: &str = "hoodie.clustering.execution.strategy.class";
 const FILTER_MODE: &str = "hoodie.clustering.plan.partition.filter.mode";
@@ -66,11 +65,11 @@ impl ClusteringOptions {
     /// `InvalidArgument`, naming the option, for values that are not of its type; `Unsupported` for strategies that this release does
     /// not have.
     pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let small = number(options, "hoodie.clustering.plan.strategy.small.file.limit", 300 * MEBI)?;
-        let target = positive(options, "hoodie.clustering.plan.strategy.target.file.max.bytes", GIBI)?;
-        let of_group = number(options, "hoodie.clustering.plan.strategy.max.bytes.per.group", 2 * GIBI)?;
+        let small = number(options, "hoodie.clustering.plan.strategy.small.file.limit")?;
+        let target = number(options, "hoodie.clustering.plan.strategy.target.file.max.bytes")?;
+        let of_group = number(options, "hoodie.clustering.plan.strategy.max.bytes.per.group")?;
         let singles = "hoodie.clustering.plan.strategy.single.group.clustering.enabled";
-        let text = |name: &str| options.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
+        let text = |name: &str| option_values::text(options, name);
         let execution = text(EXECUTION_CLASS).unwrap_or(DEFAULT_EXECUTION);
         if !execution.ends_with(SORT_AND_SIZE) {
             let message = format!("unsupported {EXECUTION_CLASS}={execution} (supported: {DEFAULT_EXECUTION})");
@@ -80,9 +79,9 @@ impl ClusteringOptions {
             small_file_bytes: small,
             target_file_bytes: target,
             max_group_bytes: of_group,
-            max_groups: positive(options, "hoodie.clustering.plan.strategy.max.num.groups", 30)?,
-            base_file_bytes: number(options, "hoodie.parquet.max.file.size", 120 * MEBI)?,
-            single_slices: boolean(options, singles, true)?,
+            max_groups: number(options, "hoodie.clustering.plan.strategy.max.num.groups")?,
+            base_file_bytes: number(options, MAX_FILE_BYTES)?,
+            single_slices: boolean(options, singles)?,
             sort_columns: text(SORT_COLUMNS).map(str::to_owned),
             execution_class: execution.to_owned(),
             mode: partition_mode(options)?,
@@ -109,7 +108,7 @@ fn partition_mode(options: &BTreeMap<String, String>) -> Result<PartitionMode> {
     let strategy = class.rsplit('.').next().unwrap_or(class);
     let mode = match strategy {
         "" | "SparkSizeBasedClusteringPlanStrategy" | "JavaSizeBasedClusteringPlanStrategy" => {
-            options.get(FILTER_MODE).map_or("NONE", |mode| mode.trim())
+            option_values::word(options, FILTER_MODE)?
         }
         "SparkRecentDaysClusteringPlanStrategy" | "JavaRecentDaysClusteringPlanStrategy" => "RECENT_DAYS",
         "SparkSelectedPartitionsClusteringPlanStrategy" => "SELECTED_PARTITIONS",
@@ -127,8 +126,8 @@ fn partition_mode(options: &BTreeMap<String, String>) -> Result<PartitionMode> {
     match mode.to_ascii_uppercase().as_str() {
         "NONE" => Ok(PartitionMode::All),
         "RECENT_DAYS" => Ok(PartitionMode::RecentDays {
-            taken: number(options, "hoodie.clustering.plan.strategy.daybased.lookback.partitions", 2)?,
-            skipped: number(options, "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions", 0)?,
+            taken: number(options, "hoodie.clustering.plan.strategy.daybased.lookback.partitions")?,
+            skipped: number(options, "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions")?,
         }),
         "SELECTED_PARTITIONS" => Ok(PartitionMode::Between(bound(BEGIN)?, bound(END)?)),
         "DAY_ROLLING" => Ok(PartitionMode::DayRolling),

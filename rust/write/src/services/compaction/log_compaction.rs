@@ -8,7 +8,8 @@ use super::slices::{planned_groups_and_logs, slices_to_compact};
 use super::table_compaction::TableCompactions;
 use super::trigger::{Since, delta_commits};
 use crate::commit::WriteOperation;
-use mortice_base::error::{Error, Result};
+use crate::write::MAX_FILE_BYTES;
+use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::option_values;
 use mortice_table::file_group::{FileSlice, PartitionFiles};
@@ -16,9 +17,7 @@ use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{HoodieCompactionPlan, HoodieCompactionStrategy, OrderedMap};
 use mortice_table::timeline::{Action, Instant, MetadataPart};
 
-const THRESHOLD: (&str, u64) = ("hoodie.log.compaction.blocks.threshold", 5);
-/// The size that is expected of a base file, for the metrics of plans.
-const FILE_BYTES: (&str, u64) = ("hoodie.parquet.max.file.size", 120 << 20);
+const THRESHOLD: &str = "hoodie.log.compaction.blocks.threshold";
 /// How Hudi executes the plan.
 const EXECUTOR: &str = "org.apache.hudi.table.action.compact.LogCompactionExecutionHelper";
 
@@ -36,11 +35,10 @@ impl LogCompactionOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option.
     pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let threshold = option_values::number(options, THRESHOLD.0, THRESHOLD.1)?;
-        if threshold == 0 {
-            return Err(Error::invalid_argument(format!("option {} must be at least 1, got 0", THRESHOLD.0)));
-        }
-        Ok(Self { threshold, base_bytes: option_values::number(options, FILE_BYTES.0, FILE_BYTES.1)? })
+        Ok(Self {
+            threshold: option_values::number(options, THRESHOLD)?,
+            base_bytes: option_values::number(options, MAX_FILE_BYTES)?,
+        })
     }
 }
 

@@ -26,11 +26,11 @@ use mortice_table::timeline::metadata::HoodieCompactionOperation;
 const STRATEGY: &str = "hoodie.compaction.strategy";
 const DEFAULT: &str = "LogFileSizeBasedCompactionStrategy";
 const PACKAGE: &str = "org.apache.hudi.table.action.compact.strategy.";
-const TARGET_IO: (&str, u64) = ("hoodie.compaction.target.io", 500 * 1024);
+const TARGET_IO: &str = "hoodie.compaction.target.io";
 const LOG_BYTES: &str = "hoodie.compaction.logfile.size.threshold";
 const LOG_FILES: &str = "hoodie.compaction.logfile.num.threshold";
 const PATTERN: &str = "hoodie.compaction.partition.path.regex";
-const PARTITIONS: (&str, usize) = ("hoodie.compaction.daybased.target.partitions", 10);
+const PARTITIONS: &str = "hoodie.compaction.daybased.target.partitions";
 
 /// One rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,10 +85,10 @@ impl CompactionStrategy {
         Ok(Self {
             rules,
             pattern,
-            target_io: option_values::number(options, TARGET_IO.0, TARGET_IO.1)?,
-            log_bytes: option_values::number(options, LOG_BYTES, 0)?,
-            log_files: option_values::number(options, LOG_FILES, 0)?,
-            partitions: option_values::number(options, PARTITIONS.0, PARTITIONS.1)?,
+            target_io: option_values::number(options, TARGET_IO)?,
+            log_bytes: option_values::number(options, LOG_BYTES)?,
+            log_files: option_values::number(options, LOG_FILES)?,
+            partitions: option_values::number(options, PARTITIONS)?,
         })
     }
 
@@ -261,17 +261,17 @@ mod tests {
     #[test]
     fn slices_are_ordered_by_their_logs_and_bounded() {
         assert_eq!(chosen(&[]), ["2024/01/02", "day=2024/01/03", "2024/01/01"]);
-        assert_eq!(chosen(&[(TARGET_IO.0, "15")]), ["2024/01/02", "day=2024/01/03"]);
+        assert_eq!(chosen(&[(TARGET_IO, "15")]), ["2024/01/02", "day=2024/01/03"]);
         assert_eq!(chosen(&[(LOG_BYTES, "7")]), ["2024/01/02"]);
         let by_number = (STRATEGY, "org.apache.hudi.table.action.compact.strategy.LogFileNumBasedCompactionStrategy");
         assert_eq!(chosen(&[by_number, (LOG_FILES, "2")]), ["2024/01/01", "day=2024/01/03"]);
-        assert_eq!(chosen(&[(STRATEGY, "UnBoundedCompactionStrategy"), (TARGET_IO.0, "1")]).len(), 3);
+        assert_eq!(chosen(&[(STRATEGY, "UnBoundedCompactionStrategy"), (TARGET_IO, "1")]).len(), 3);
     }
 
     #[test]
     fn partitions_are_chosen_by_day() {
         let latest = (STRATEGY, "DayBasedCompactionStrategy");
-        assert_eq!(chosen(&[latest, (PARTITIONS.0, "2")]), ["day=2024/01/03", "2024/01/02"]);
+        assert_eq!(chosen(&[latest, (PARTITIONS, "2")]), ["day=2024/01/03", "2024/01/02"]);
         assert!(chosen(&[(STRATEGY, "BoundedPartitionAwareCompactionStrategy")]).is_empty());
         assert_eq!(chosen(&[(STRATEGY, "UnBoundedPartitionAwareCompactionStrategy")]).len(), 3);
     }
@@ -294,9 +294,9 @@ mod tests {
     #[test]
     fn the_latest_days_are_those_of_all_partitions_and_bounded() {
         let latest = (STRATEGY, "DayBasedCompactionStrategy");
-        assert_eq!(chosen(&[latest, (TARGET_IO.0, "15")]), ["day=2024/01/03", "2024/01/02"]);
-        assert_eq!(chosen(&[latest, (TARGET_IO.0, "5")]), ["day=2024/01/03"]);
-        let options = BTreeMap::from([latest, (PARTITIONS.0, "1")].map(|(one, two)| (one.to_owned(), two.to_owned())));
+        assert_eq!(chosen(&[latest, (TARGET_IO, "15")]), ["day=2024/01/03", "2024/01/02"]);
+        assert_eq!(chosen(&[latest, (TARGET_IO, "5")]), ["day=2024/01/03"]);
+        let options = BTreeMap::from([latest, (PARTITIONS, "1")].map(|(one, two)| (one.to_owned(), two.to_owned())));
         let strategy = CompactionStrategy::from_options(&options).unwrap();
         assert_eq!(strategy.chosen_partitions(vec!["2024/01/01", "2024/01/02"]).unwrap(), ["2024/01/02"]);
     }

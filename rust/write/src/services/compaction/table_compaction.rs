@@ -10,6 +10,7 @@ use super::trigger::{Trigger, TriggerNames};
 use crate::services::failed_writes::failed_writes;
 use crate::services::service_table::ServiceTable;
 use crate::writable_table::WritableTable;
+use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::option_values;
@@ -20,10 +21,8 @@ use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCompactionPlan;
 
 const COMMITS: &str = "hoodie.compact.inline.max.delta.commits";
-const SECONDS: (&str, u64) = ("hoodie.compact.inline.max.delta.seconds", 3600);
+const SECONDS: &str = "hoodie.compact.inline.max.delta.seconds";
 const STRATEGY: &str = "hoodie.compact.inline.trigger.strategy";
-/// The size that is expected of a new base file, for the metrics of plans.
-const FILE_BYTES: (&str, u64) = ("hoodie.parquet.max.file.size", 120 << 20);
 
 /// How a table is compacted.
 #[derive(Debug, Clone)]
@@ -34,16 +33,19 @@ pub struct CompactionOptions {
 }
 
 impl CompactionOptions {
-    /// By Hudi's options. `commits` is the number of delta commits after which a compaction is due, if options do not say it.
+    /// By Hudi's options. `commits` is the number of delta commits after which a compaction is due if options do not say it, in place of
+    /// the option's default.
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, naming the option.
-    pub fn from_options(options: &BTreeMap<String, String>, commits: u64) -> Result<Self> {
-        let names = TriggerNames { strategy: STRATEGY, commits: (COMMITS, commits), seconds: SECONDS };
+    pub fn from_options(options: &BTreeMap<String, String>, commits: Option<u64>) -> Result<Self> {
+        let names = TriggerNames { strategy: STRATEGY, commits: COMMITS, seconds: SECONDS };
+        let trigger = Trigger::from_options(options, names)?;
+        let commits = commits.filter(|_| !options.contains_key(COMMITS));
         Ok(Self {
-            trigger: Trigger::from_options(options, names)?,
+            trigger: commits.map_or(trigger, |commits| trigger.after(commits)),
             strategy: CompactionStrategy::from_options(options)?,
-            base_bytes: option_values::number(options, FILE_BYTES.0, FILE_BYTES.1)?,
+            base_bytes: option_values::number(options, MAX_FILE_BYTES)?,
         })
     }
 }

@@ -30,8 +30,8 @@ const STRATEGIES: [(&str, Strategy); 5] = [
 #[derive(Debug, Clone, Copy)]
 pub(in crate::services) struct TriggerNames {
     pub(in crate::services) strategy: &'static str,
-    pub(in crate::services) commits: (&'static str, u64),
-    pub(in crate::services) seconds: (&'static str, u64),
+    pub(in crate::services) commits: &'static str,
+    pub(in crate::services) seconds: &'static str,
 }
 
 /// When a compaction is due.
@@ -48,7 +48,7 @@ impl Trigger {
     /// # Errors
     /// `InvalidArgument`, naming the option, for an unknown strategy and for what is no number.
     pub(in crate::services) fn from_options(options: &BTreeMap<String, String>, names: TriggerNames) -> Result<Self> {
-        let given = options.get(names.strategy).map_or("NUM_COMMITS", |name| name.trim());
+        let given = option_values::word(options, names.strategy)?;
         let known = STRATEGIES.iter().find(|(name, _)| name.eq_ignore_ascii_case(given));
         let (_, strategy) = known.ok_or_else(|| {
             let all: Vec<&str> = STRATEGIES.iter().map(|(name, _)| *name).collect();
@@ -58,9 +58,14 @@ impl Trigger {
                 all.join(", ")
             ))
         })?;
-        let commits = option_values::number(options, names.commits.0, names.commits.1)?;
-        let seconds = option_values::number(options, names.seconds.0, names.seconds.1)?;
+        let commits = option_values::number(options, names.commits)?;
+        let seconds = option_values::number(options, names.seconds)?;
         Ok(Self { strategy: *strategy, commits, seconds })
+    }
+
+    /// The same, after another number of delta commits.
+    pub(super) const fn after(self, commits: u64) -> Self {
+        Self { commits, ..self }
     }
 
     /// Delta commits after which a compaction is due.

@@ -9,8 +9,8 @@ use mortice_merge::config::option_values;
 
 const TRIGGER: TriggerNames = TriggerNames {
     strategy: "hoodie.metadata.compact.trigger.strategy",
-    commits: ("hoodie.metadata.compact.max.delta.commits", 10),
-    seconds: ("hoodie.metadata.compact.max.delta.seconds", 7200),
+    commits: "hoodie.metadata.compact.max.delta.commits",
+    seconds: "hoodie.metadata.compact.max.delta.seconds",
 };
 const MAX_WHEN_PENDING: &str = "hoodie.metadata.max.deltacommits.when_pending";
 const FAIL: &str = "hoodie.metadata.write.fail.on.table.service.failures";
@@ -36,15 +36,15 @@ impl MetadataServiceOptions {
     /// another process is to run.
     pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
         for name in FLAGS_WITHOUT_SUPPORT {
-            if option_values::boolean(options, name, false)? {
+            if option_values::given_boolean(options, name)?.unwrap_or(false) {
                 return Err(Error::unsupported(format!("option {name}=true; leave it out")));
             }
         }
         Ok(Self {
             trigger: Trigger::from_options(options, TRIGGER)?,
-            max_when_pending: option_values::number(options, MAX_WHEN_PENDING, 1000)?,
+            max_when_pending: option_values::number(options, MAX_WHEN_PENDING)?,
             archival: ArchivalOptions::from_options(options)?,
-            fails_write: option_values::boolean(options, FAIL, true)?,
+            fails_write: option_values::boolean(options, FAIL)?,
         })
     }
 }

@@ -17,4 +17,5 @@ mod statistics;
 mod writer;
 
 pub use options::BaseFileOptions;
+pub(crate) use options::MAX_FILE_BYTES;
 pub use writer::{BaseFileTarget, BaseFileWriter, WrittenBaseFile};

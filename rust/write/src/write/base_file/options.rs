@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mortice_base::error::Result;
 use mortice_formats::avro_parquet::{ListStructure, ParquetCodec};
 use mortice_formats::bloom::{BloomOptions, BloomType};
-use mortice_merge::config::option_values::{boolean, number, positive};
+use mortice_merge::config::option_values::{boolean, given_boolean, number, word};
 
 /// Options of base files; the defaults are Hudi's.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,19 +26,14 @@ pub struct BaseFileOptions {
     pub lists: ListStructure,
 }
 
-const MEBI: usize = 1 << 20;
+/// The size at which a base file is full.
+pub(crate) const MAX_FILE_BYTES: &str = "hoodie.parquet.max.file.size";
 
+/// As without options.
+#[cfg(test)]
 impl Default for BaseFileOptions {
     fn default() -> Self {
-        Self {
-            codec: ParquetCodec::Gzip,
-            block_bytes: 120 * MEBI,
-            page_bytes: MEBI,
-            dictionary: true,
-            max_file_bytes: 132 * MEBI as u64,
-            bloom: Some(BloomOptions::default()),
-            lists: ListStructure::ThreeLevels,
-        }
+        Self::from_hudi_options(&BTreeMap::new()).unwrap()
     }
 }
 
@@ -48,30 +43,29 @@ impl BaseFileOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that are not of its type or make no file.
     pub fn from_hudi_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let default = Self::default();
-        let ratio: f64 = number(options, "hoodie.parquet.compression.ratio", 0.1)?;
-        let max_file = positive(options, "hoodie.parquet.max.file.size", 120 * MEBI)? as u64;
-        let bloom = BloomOptions::default();
+        Self::of_size(options, number(options, MAX_FILE_BYTES)?)
+    }
+
+    /// The same, for files of another size than the option's.
+    ///
+    /// # Errors
+    /// As for [`Self::from_hudi_options`].
+    pub fn of_size(options: &BTreeMap<String, String>, max_file: u64) -> Result<Self> {
+        let ratio: f64 = number(options, "hoodie.parquet.compression.ratio")?;
         let bloom = BloomOptions {
-            kind: match options.get("hoodie.bloom.index.filter.type") {
-                Some(name) => BloomType::parse(name.trim())?,
-                None => bloom.kind,
-            },
-            entries: number(options, "hoodie.index.bloom.num_entries", bloom.entries)?,
-            error_rate: number(options, "hoodie.index.bloom.fpp", bloom.error_rate)?,
-            max_entries: number(options, "hoodie.bloom.index.filter.dynamic.max.entries", bloom.max_entries)?,
+            kind: BloomType::parse(word(options, "hoodie.bloom.index.filter.type")?)?,
+            entries: number(options, "hoodie.index.bloom.num_entries")?,
+            error_rate: number(options, "hoodie.index.bloom.fpp")?,
+            max_entries: number(options, "hoodie.bloom.index.filter.dynamic.max.entries")?,
         };
         Ok(Self {
-            codec: match options.get("hoodie.parquet.compression.codec") {
-                Some(name) => ParquetCodec::parse(name.trim())?,
-                None => default.codec,
-            },
-            block_bytes: positive(options, "hoodie.parquet.block.size", default.block_bytes)?,
-            page_bytes: positive(options, "hoodie.parquet.page.size", default.page_bytes)?,
-            dictionary: boolean(options, "hoodie.parquet.dictionary.enabled", true)?,
+            codec: ParquetCodec::parse(word(options, "hoodie.parquet.compression.codec")?)?,
+            block_bytes: number(options, "hoodie.parquet.block.size")?,
+            page_bytes: number(options, "hoodie.parquet.page.size")?,
+            dictionary: boolean(options, "hoodie.parquet.dictionary.enabled")?,
             max_file_bytes: with_ratio(max_file, ratio),
-            bloom: boolean(options, "hoodie.parquet.bloom.filter.enabled", true)?.then_some(bloom),
-            lists: match boolean(options, "parquet.avro.write-old-list-structure", false)? {
+            bloom: boolean(options, "hoodie.parquet.bloom.filter.enabled")?.then_some(bloom),
+            lists: match given_boolean(options, "parquet.avro.write-old-list-structure")?.unwrap_or(false) {
                 true => ListStructure::TwoLevels,
                 false => ListStructure::ThreeLevels,
             },
@@ -96,7 +90,9 @@ mod tests {
 
     #[test]
     fn options_have_hudis_names_and_defaults() {
-        assert_eq!(parse(&[]).unwrap(), BaseFileOptions::default());
+        let default = parse(&[]).unwrap();
+        assert_eq!((default.codec, default.max_file_bytes), (ParquetCodec::Gzip, 132 << 20));
+        assert_eq!(default.bloom, Some(BloomOptions::default()));
         let options = parse(&[
             ("hoodie.parquet.compression.codec", "ZSTD"),
             ("hoodie.parquet.max.file.size", "1000"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mortice_base::error::{Error, Result};
 use mortice_formats::avro_parquet::ParquetCodec;
-use mortice_merge::config::option_values::positive;
+use mortice_merge::config::option_values::{number, word};
 
 /// The format of data blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +26,11 @@ pub struct AppendOptions {
     pub max_file_bytes: u64,
 }
 
+/// As without options.
+#[cfg(test)]
 impl Default for AppendOptions {
     fn default() -> Self {
-        Self { format: LogFormat::Avro, max_block_bytes: 256 << 20, max_file_bytes: 1 << 30 }
+        Self::from_hudi_options(&BTreeMap::new()).unwrap()
     }
 }
 
@@ -38,27 +40,20 @@ impl AppendOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that make no file; `Unsupported` for block formats that are not written.
     pub fn from_hudi_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let default = Self::default();
         let name = "hoodie.logfile.data.block.format";
-        let codec = || {
-            options
-                .get("hoodie.parquet.compression.codec")
-                .map_or(Ok(ParquetCodec::Gzip), |name| ParquetCodec::parse(name.trim()))
-        };
-        let format = match options.get(name).map(|format| format.trim().to_ascii_lowercase()).as_deref() {
-            None | Some("avro") => LogFormat::Avro,
-            Some("parquet") => LogFormat::Parquet(codec()?),
-            Some(other) => {
+        let format = match word(options, name)?.to_ascii_lowercase().as_str() {
+            "avro" => LogFormat::Avro,
+            "parquet" => LogFormat::Parquet(ParquetCodec::parse(word(options, "hoodie.parquet.compression.codec")?)?),
+            other => {
                 return Err(Error::unsupported(format!(
                     "option {name}={other} is not supported (supported: avro, parquet)"
                 )));
             }
         };
-        let file = usize::try_from(default.max_file_bytes).unwrap_or(usize::MAX);
         Ok(Self {
             format,
-            max_block_bytes: positive(options, "hoodie.logfile.data.block.max.size", default.max_block_bytes)?,
-            max_file_bytes: positive(options, "hoodie.logfile.max.size", file)? as u64,
+            max_block_bytes: number(options, "hoodie.logfile.data.block.max.size")?,
+            max_file_bytes: number(options, "hoodie.logfile.max.size")?,
         })
     }
 }
