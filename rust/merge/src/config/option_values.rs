@@ -10,8 +10,8 @@ use mortice_base::error::{Error, Result};
 /// The value of a number, or its default.
 ///
 /// # Errors
-/// `InvalidArgument`, naming the option, for what is no number or not within its limits; an internal error for an option without
-/// a default.
+/// `InvalidArgument`, naming the option, for what is no number or not within its limits; an internal error for an
+/// option without a default.
 pub fn number<T: FromStr>(options: &BTreeMap<String, String>, name: &str) -> Result<T> {
     let text = match options.get(name) {
         Some(text) => {
@@ -34,7 +34,8 @@ pub fn boolean(options: &BTreeMap<String, String>, name: &str) -> Result<bool> {
     }
 }
 
-/// The value of a boolean; none if the option is not given, for options whose default depends on the table or the operation.
+/// The value of a boolean; none if the option is not given, for options whose default depends on the table or the
+/// operation.
 ///
 /// # Errors
 /// `InvalidArgument`, naming the option, for other words.
