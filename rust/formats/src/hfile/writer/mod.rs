@@ -1,5 +1,5 @@
-//! Writing HFiles as Hudi 1.2 does (`HFileWriterImpl`): gzipped blocks without checksums under a root index of one
-//! level.
+//! Writing HFiles as Hudi 1.2 does (`HFileWriterImpl`): gzipped blocks with room for checksums, which are not computed,
+//! under a root index of one level.
 //!
 //! | file | job |
 //! |---|---|
