@@ -31,7 +31,7 @@ pub fn roll_back_failed_writes(
     policy: FailedWrites,
     heartbeat: HeartbeatOptions,
 ) -> Result<RolledBack> {
-    let is_finished = policy != FailedWrites::Never && finish_rollbacks(rollbacks, timeline)?;
+    let is_finished = policy != FailedWrites::Never && finish_rollbacks(rollbacks, timeline, policy)?;
     let mut instants = match is_finished {
         true => failed_writes(&**rollbacks.store, &rollbacks.timeline()?, policy, heartbeat)?,
         false => failed_writes(&**rollbacks.store, timeline, policy, heartbeat)?,
@@ -68,13 +68,17 @@ pub(super) fn failed_writes(
     Ok(failed)
 }
 
-/// Goes on with rollbacks that a writer began, also with those of completed instants. Those of a restore are the restore's. Returns
+/// Goes on with rollbacks that a writer began, also with those of completed instants; with several writers only if they have undone
+/// something. Those of a restore are the restore's. Returns
 /// whether there were any.
-fn finish_rollbacks(rollbacks: &Rollbacks<'_>, timeline: &Timeline) -> Result<bool> {
+fn finish_rollbacks(rollbacks: &Rollbacks<'_>, timeline: &Timeline, policy: FailedWrites) -> Result<bool> {
     if timeline.pending(Action::Restore).next().is_some() || timeline.pending(Action::Rollback).next().is_none() {
         return Ok(false);
     }
     rollbacks.forget_rollbacks_of_restores(timeline)?;
+    if policy == FailedWrites::Lazy {
+        rollbacks.give_up_unstarted()?;
+    }
     rollbacks.finish_pending().map(|_| true)
 }
 

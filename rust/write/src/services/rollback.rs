@@ -153,6 +153,8 @@ pub struct BegunRollback {
     pub rollback: RequestedTime,
     /// The instant that it undoes, which may be gone from the timeline already.
     pub target: Instant,
+    /// Whether it may have undone something: it is inflight.
+    pub is_started: bool,
 }
 
 /// What is left of an instant on the timeline.
@@ -283,6 +285,20 @@ impl Rollbacks<'_> {
         Ok(self.result(&planned, &done, started))
     }
 
+    /// Gives up rollbacks of completed instants that have undone nothing. The writer of such an instant, which was taken for dead, may have
+    /// completed it before the plan was there, and has reported that; nor has a rollback that a user asked for undone anything then.
+    ///
+    /// # Errors
+    /// As for [`Self::begun`].
+    pub(super) fn give_up_unstarted(&self) -> Result<()> {
+        for begun in self.all_begun(&self.timeline()?)? {
+            if begun.target.is_completed() && !begun.is_started {
+                self.timeline_writer().delete_instant(&begun.rollback, Action::Rollback)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Goes on with rollbacks that were begun, whether their instants are still on the timeline or not.
     ///
     /// # Errors
@@ -324,7 +340,8 @@ impl Rollbacks<'_> {
                 file_name: String::new(),
             };
             let target = timeline.writes_at(&time).next().cloned().unwrap_or(gone);
-            begun.push(BegunRollback { rollback: rollback.requested_time.clone(), target });
+            let is_started = rollback.state == InstantState::Inflight;
+            begun.push(BegunRollback { rollback: rollback.requested_time.clone(), target, is_started });
         }
         Ok(begun)
     }

@@ -68,7 +68,7 @@ fn roll_back(
 ) -> Result<UndoneInstant> {
     check_no_restore(&state.table.timeline)?;
     let (rollbacks, timeline) = (state.rollbacks(), &state.table.timeline);
-    if let Some(BegunRollback { rollback, target }) = rollbacks.begun(timeline, time)? {
+    if let Some(BegunRollback { rollback, target, .. }) = rollbacks.begun(timeline, time)? {
         // Its instant may be gone from the timeline already, and may have been completed before.
         let undone = preview(state, &target, UndoneFiles::OfInstant)?;
         if !is_dry_run {
