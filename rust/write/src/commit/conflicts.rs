@@ -104,7 +104,7 @@ impl ConflictCheck<'_> {
             if rollback.requested_time < *self.instant || is_earlier {
                 continue;
             }
-            if self.targets_of(rollback)?.iter().any(|target| *self.instant == target.as_str()) {
+            if self.writer.rollback_targets(rollback)?.iter().any(|target| *self.instant == target.as_str()) {
                 return Err(self.rolled_back(&rollback.to_string()));
             }
         }

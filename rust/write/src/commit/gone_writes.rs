@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use super::conflicts::ConflictCheck;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
-use mortice_table::timeline::metadata::{HoodieRollbackMetadata, HoodieRollbackPlan, TimelineMetadata};
 use mortice_table::timeline::{Action, Instant};
 
 impl ConflictCheck<'_> {
@@ -57,22 +56,9 @@ impl ConflictCheck<'_> {
         let mut targets = BTreeSet::new();
         for rollback in self.now.instants().iter().filter(|instant| instant.action == Action::Rollback) {
             if !was_completed(rollback) {
-                targets.extend(self.targets_of(rollback)?);
+                targets.extend(self.writer.rollback_targets(rollback)?);
             }
         }
         Ok(targets)
-    }
-
-    /// The requested times of the instants that a rollback undoes: by its plan, or by its result if the plan is gone.
-    pub(super) fn targets_of(&self, rollback: &Instant) -> Result<Vec<String>> {
-        let plan = self.writer.read_requested(&rollback.requested_time, Action::Rollback)?.unwrap_or_default();
-        if let Some(plan) = HoodieRollbackPlan::from_bytes(&plan)? {
-            return Ok(plan.instant_to_rollback.into_iter().map(|target| target.commit_time).collect());
-        }
-        if !rollback.is_completed() {
-            return Ok(Vec::new());
-        }
-        let result = self.writer.read(&rollback.file_name)?.unwrap_or_default();
-        Ok(HoodieRollbackMetadata::from_bytes(&result)?.unwrap_or_default().commits_rollback)
     }
 }

@@ -22,6 +22,7 @@
 //! | `completed_since` | what others have completed since a write began |
 //! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
 //! | `gone_writes` | the same, of writes that were archived, or are gone, since |
+//! | `undone_writes` | completed writes that had been rolled back before |
 //! | `validator` | checks of the table as a write would leave it |
 //! | `unique_name` | names of writers |
 //! | `writable_tables` | tables that are not written to |
@@ -46,6 +47,7 @@ mod request_instant;
 mod rolled_back_files;
 mod storage_lock;
 mod timeline_writer;
+mod undone_writes;
 mod unique_name;
 mod update_properties;
 mod validator;
@@ -68,6 +70,7 @@ pub use request_instant::{Timelines, request_instant};
 pub use rolled_back_files::{RolledBackFiles, RolledBackPartition};
 pub use storage_lock::{LockValidity, StorageLock};
 pub use timeline_writer::{CompletionOutcome, TimelineWriter};
+pub use undone_writes::UndoneWrite;
 pub use update_properties::update_properties;
 pub use validator::CommitValidator;
 pub use writable_tables::{check_version, check_writable};

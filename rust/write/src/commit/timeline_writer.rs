@@ -18,7 +18,7 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{CompletionTime, RequestedTime};
 use mortice_merge::config::{TableConfig, TimelineLayout};
 use mortice_storage::{FileStatus, FileStore, FolderEntry, PutOutcome};
-use mortice_table::timeline::metadata::TimelineMetadata;
+use mortice_table::timeline::metadata::{HoodieRollbackMetadata, HoodieRollbackPlan, TimelineMetadata};
 use mortice_table::timeline::{Action, Instant, InstantState, Timeline};
 
 /// Attempts to create a completed file after an answer was lost.
@@ -226,6 +226,22 @@ impl TimelineWriter {
     /// Those of the storage.
     pub fn read_requested(&self, time: &RequestedTime, action: Action) -> Result<Option<Bytes>> {
         self.read(&pending_name(time, action, InstantState::Requested))
+    }
+
+    /// The requested times of the instants that a rollback undoes: by its plan, or by its result if the plan is gone.
+    ///
+    /// # Errors
+    /// Those of the storage; `InvalidTable` for files that cannot be read.
+    pub fn rollback_targets(&self, rollback: &Instant) -> Result<Vec<String>> {
+        let plan = self.read_requested(&rollback.requested_time, Action::Rollback)?.unwrap_or_default();
+        if let Some(plan) = HoodieRollbackPlan::from_bytes(&plan)? {
+            return Ok(plan.instant_to_rollback.into_iter().map(|target| target.commit_time).collect());
+        }
+        if !rollback.is_completed() {
+            return Ok(Vec::new());
+        }
+        let result = self.read(&rollback.file_name)?.unwrap_or_default();
+        Ok(HoodieRollbackMetadata::from_bytes(&result)?.unwrap_or_default().commits_rollback)
     }
 
     /// Deletes the files of an instant: the completed one, then inflight, then requested, so that what is left after a failure is an

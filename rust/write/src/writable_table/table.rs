@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::location::TableLocation;
 use super::state::TableState;
-use crate::commit::{Clock, CommitValidator, Concurrency, HeldLock, TimelineWriter, check_version};
+use crate::commit::{Clock, CommitValidator, Concurrency, HeldLock, TimelineWriter, UndoneWrite, check_version};
 use crate::metadata_upkeep::{FoundMetadata, MetadataUpkeep};
 use mortice_base::error::Result;
 use mortice_merge::config::{ReadOptions, WriteOptions};
@@ -180,12 +180,15 @@ impl WritableTable {
     }
 
     /// The table with its metadata table. One that cannot be maintained is deleted, and the state has none: the next write builds it again.
-    /// Call it under the table's lock.
+    /// One that lacks only what had been rolled back before it was completed is sound, and that is taken off the timeline. Call it under the table's lock.
     ///
     /// # Errors
     /// As for [`MetadataUpkeep::find`] and [`MetadataUpkeep::drop_unusable`].
     pub fn sound_state(&self, table: Arc<OpenTable>) -> Result<TableState> {
-        let state = self.examined_state(table)?;
+        let mut state = self.examined_state(table)?;
+        if state.defect.is_some() && self.remove_undone(&state.table)? {
+            state = self.examined_state(self.reopen()?)?;
+        }
         if state.defect.is_none() {
             return Ok(state);
         }
@@ -193,8 +196,23 @@ impl WritableTable {
         Ok(self.state_with(self.reopen()?, None, state.defect))
     }
 
-    /// The same, of which nothing is deleted.
-    fn examined_state(&self, table: Arc<OpenTable>) -> Result<TableState> {
+    /// Takes completed writes off the timeline that had been rolled back before: the metadata table does not have them. Returns whether
+    /// there were any. Call it under the table's lock.
+    ///
+    /// # Errors
+    /// As for [`UndoneWrite::find`].
+    pub fn remove_undone(&self, table: &OpenTable) -> Result<bool> {
+        let files = self.timeline_writer(table);
+        let undone = UndoneWrite::find(&files, &table.timeline)?;
+        undone.iter().try_for_each(|undone| undone.remove(&files))?;
+        Ok(!undone.is_empty())
+    }
+
+    /// The table with its metadata table, of which nothing is deleted.
+    ///
+    /// # Errors
+    /// As for [`MetadataUpkeep::find`].
+    pub fn examined_state(&self, table: Arc<OpenTable>) -> Result<TableState> {
         match MetadataUpkeep::find(&self.store, &table, &self.options)? {
             FoundMetadata::Sound(metadata) => Ok(self.state_with(table, metadata.map(|metadata| *metadata), None)),
             FoundMetadata::Unusable(defect) => Ok(self.state_with(table, None, Some(defect.to_string()))),

@@ -6,3 +6,4 @@ mod service_tests;
 mod simulation;
 mod stalled_services;
 mod stopped_services;
+mod undone_instants;

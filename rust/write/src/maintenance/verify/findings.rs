@@ -9,6 +9,8 @@ pub enum FindingKind {
     WrongLength,
     /// A completed write has no metadata that can be read.
     UnreadableInstant,
+    /// A write was completed after it had been rolled back: its rows are not in the table.
+    UndoneInstant,
     /// The metadata table cannot be read.
     UnreadableMetadataTable,
     /// The metadata table lists a file that is not there.
@@ -53,6 +55,7 @@ impl FindingKind {
             Self::MissingFile => "missing_file",
             Self::WrongLength => "wrong_length",
             Self::UnreadableInstant => "unreadable_instant",
+            Self::UndoneInstant => "undone_instant",
             Self::UnreadableMetadataTable => "unreadable_metadata_table",
             Self::ListedNotStored => "listed_not_stored",
             Self::StoredNotListed => "stored_not_listed",

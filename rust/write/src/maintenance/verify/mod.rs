@@ -8,6 +8,7 @@
 //! | `contents` | whether files can be decoded |
 //! | `duplicate_buckets` | buckets of several file groups |
 //! | `uncommitted_files` | files that count as committed, and were not |
+//! | `undone_writes` | completed writes that had been rolled back before |
 //! | `metadata_storage` | the metadata table's own files and instants |
 //! | `replaced_groups` | replaced file groups that are live again |
 //! | `leftovers` | markers and heartbeats that nobody needs |
@@ -33,6 +34,7 @@ mod sorted_keys;
 mod stored_files;
 mod temporary_files;
 mod uncommitted_files;
+mod undone_writes;
 #[expect(clippy::module_inception, reason = "the module's main function has its name")]
 mod verify;
 

@@ -1,5 +1,6 @@
 //! Deletes what stopped writers left and nobody needs, in the table and in its metadata table: markers and heartbeats of instants that are
-//! not pending, files that no instant accounts for, and files that were not finished.
+//! not pending, files that no instant accounts for, files that were not finished, and the completed instants of writes that had been rolled
+//! back before.
 //!
 //! A file is deleted only if it is older than every pending instant, and was so by its modification time for some time: a writer creates
 //! its instant before its files, but the clocks of the two may differ. What else a verification finds is not repaired: the rows are
@@ -12,6 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::findings::{Finding, FindingKind};
 use super::stored_files::instant_of;
 use super::temporary_files::TemporaryFile;
+use super::undone_writes::{undone_findings, without_undone};
 use super::verify::{VerifiedFiles, files_and_timeline};
 use crate::commit::delete_heartbeat;
 use crate::metadata_upkeep::METADATA_ROOT;
@@ -21,6 +23,7 @@ use crate::write::Markers;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_storage::FileStatus;
+use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Instant;
 
 /// How old an orphan must be.
@@ -47,16 +50,32 @@ pub struct RepairResult {
 /// nothing is deleted then; those of the storage, after which it can be repeated.
 pub fn repair(location: &TableLocation, options: &BTreeMap<String, String>, is_dry_run: bool) -> Result<RepairResult> {
     let target = WritableTable::open(location, options, "repair")?;
-    let repaired = target.examined(is_dry_run, |state| repair_locked(state, is_dry_run));
+    let repaired = take_off_undone(&target, is_dry_run).and_then(|(table, undone)| match is_dry_run {
+        true => repair_locked(&target.examined_state(table)?, undone, true),
+        false => target.locked_state(|state| repair_locked(state, undone, false)),
+    });
     repaired.map_err(|error| error.in_file(location.uri()))
 }
 
-fn repair_locked(state: &TableState, is_dry_run: bool) -> Result<RepairResult> {
+/// Takes writes off the timeline that had been rolled back before they were completed: the metadata table lacks them, and is sound without
+/// them. Returns the table as it is then, and what was taken off, or would be.
+fn take_off_undone(target: &WritableTable, is_dry_run: bool) -> Result<(Arc<OpenTable>, Vec<Finding>)> {
+    let (without, undone) = without_undone(target.store(), target.latest())?;
+    let findings = undone_findings(&undone, &without);
+    if is_dry_run || undone.is_empty() {
+        return Ok((without, findings));
+    }
+    check_no_restore(&without.timeline)?;
+    target.locked(|table, _| target.remove_undone(&table)).map(drop)?;
+    Ok((target.reopen()?, findings))
+}
+
+fn repair_locked(state: &TableState, undone: Vec<Finding>, is_dry_run: bool) -> Result<RepairResult> {
     check_no_restore(&state.table.timeline)?;
     let files = VerifiedFiles::list(&state.store, &state.table)?;
     let report = files_and_timeline(&state.store, &state.table, &files)?;
     let is_defect = state.defect.is_some();
-    let mut result = RepairResult::default();
+    let mut result = RepairResult { repaired: undone, left: Vec::new() };
     if let Some(defect) = &state.defect {
         result.repaired.push(Finding::new(FindingKind::UnreadableMetadataTable, METADATA_ROOT, defect.as_str()));
     }
@@ -134,8 +153,8 @@ fn delete(state: &TableState, finding: &Finding) -> Result<()> {
         FindingKind::StaleMarkers => Markers::new(Arc::clone(&state.store), &instant()?).remove(),
         FindingKind::DeadHeartbeat if is_of_metadata => state.store.delete(&finding.path),
         FindingKind::DeadHeartbeat => delete_heartbeat(&*state.store, &instant()?),
-        // It was deleted when the table was opened, and is built again at the end.
-        FindingKind::UnreadableMetadataTable => Ok(()),
+        // It was deleted when the table was opened, and is built again at the end; a write that was undone is off the timeline already.
+        FindingKind::UnreadableMetadataTable | FindingKind::UndoneInstant => Ok(()),
         _ => Err(Error::internal("a finding that is not repaired").in_file(&finding.path)),
     }
 }

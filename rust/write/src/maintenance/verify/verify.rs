@@ -13,6 +13,7 @@ use super::replaced_groups::live_replaced_groups;
 use super::stored_files::{StoredFiles, compare_with_timeline, orphans};
 use super::temporary_files::{TemporaryFiles, findings_of, temporary_files};
 use super::uncommitted_files::uncommitted_files;
+use super::undone_writes::{undone_findings, without_undone};
 use crate::writable_table::TableLocation;
 use mortice_base::error::Result;
 use mortice_merge::config::{OnCorrupt, ReadOptions};
@@ -56,9 +57,10 @@ pub fn verify(location: &TableLocation, options: &VerifyOptions) -> Result<Verif
     let store = location.open_store()?;
     let spill_dir = options.spill_dir.clone();
     let read = ReadOptions { on_corrupt: OnCorrupt::Raise, spill_dir, ..ReadOptions::default() };
-    let table = location.open_table(read)?;
+    let (table, undone) = without_undone(&store, location.open_table(read)?)?;
     let files = VerifiedFiles::list(&store, &table)?;
     let mut report = files_and_timeline(&store, &table, &files)?;
+    report.findings.extend(undone_findings(&undone, &table));
     if options.contents {
         let (unreadable, rows) = unreadable_files(&table)?;
         report.findings.extend(unreadable);
