@@ -19,24 +19,20 @@ use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{FileMetaData, ParquetMetaData};
-use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use parquet::file::metadata::ParquetMetaData;
+use parquet::schema::types::{Type, TypePtr};
+
+use super::footer_schema::{group_like, renamed_group_like, repetition, with_root};
 
 type Result<T> = std::result::Result<T, ParquetError>;
 
 /// The metadata of a file, its lists of maps as the crate reads them.
 pub(super) fn readable(metadata: ParquetMetaData) -> Result<ParquetMetaData> {
-    let file = metadata.file_metadata();
-    let Some(root) = rebuilt(&file.schema_descr().root_schema_ptr())? else { return Ok(metadata) };
-    let file = FileMetaData::new(
-        file.version(),
-        file.num_rows(),
-        file.created_by().map(str::to_owned),
-        file.key_value_metadata().cloned(),
-        Arc::new(SchemaDescriptor::new(root)),
-        file.column_orders().cloned(),
-    );
-    Ok(ParquetMetaData::new(file, metadata.row_groups().to_vec()))
+    let rebuilt = rebuilt(&metadata.file_metadata().schema_descr().root_schema_ptr())?;
+    Ok(match rebuilt {
+        Some(root) => with_root(&metadata, root),
+        None => metadata,
+    })
 }
 
 /// A type without repeated maps in it; none where it has none.
@@ -54,34 +50,13 @@ fn rebuilt(kind: &TypePtr) -> Result<Option<TypePtr>> {
         is_changed |= is_element;
         fields.push(if is_element { list_of_element(&field)? } else { field });
     }
-    is_changed.then(|| with(kind, kind.name(), repetition(kind), fields)).transpose()
+    is_changed.then(|| group_like(kind, fields)).transpose()
 }
 
 fn list_of_element(map: &Type) -> Result<TypePtr> {
-    let element = with(map, "element", Some(Repetition::REQUIRED), map.get_fields().to_vec())?;
+    let element = renamed_group_like(map, "element", Some(Repetition::REQUIRED), map.get_fields().to_vec())?;
     let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED).with_fields(vec![element]);
     Ok(Arc::new(list.build()?))
-}
-
-/// A group like another, of that name, repetition and fields.
-fn with(like: &Type, name: &str, repetition: Option<Repetition>, fields: Vec<TypePtr>) -> Result<TypePtr> {
-    let info = like.get_basic_info();
-    let group = Type::group_type_builder(name)
-        .with_converted_type(info.converted_type())
-        .with_logical_type(info.logical_type_ref().cloned())
-        .with_id(info.has_id().then(|| info.id()))
-        .with_fields(fields);
-    // The root has none.
-    let group = match repetition {
-        Some(repetition) => group.with_repetition(repetition),
-        None => group,
-    };
-    Ok(Arc::new(group.build()?))
-}
-
-fn repetition(kind: &Type) -> Option<Repetition> {
-    let info = kind.get_basic_info();
-    info.has_repetition().then(|| info.repetition())
 }
 
 fn is_repeated_map(kind: &Type) -> bool {
@@ -96,6 +71,7 @@ fn is(kind: &Type, converted: ConvertedType, logical: &LogicalType) -> bool {
 #[cfg(test)]
 mod tests {
     use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
 
     use super::*;
 

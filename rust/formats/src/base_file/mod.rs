@@ -6,7 +6,9 @@
 //! | `batches` | an iterator of batches from a function that reads the next one |
 //! | `parquet` | parquet, streamed by row groups |
 //! | `pages` | the pages of Parquet column chunks, gzip inflated |
+//! | `footer_schema` | the schema in a Parquet footer, changed before the file is read |
 //! | `list_of_maps` | lists of maps, brought to a form that the parquet crate reads |
+//! | `mislabelled` | timestamps that a file declares under another type than the table has |
 //! | `orc` | ORC, streamed by stripes |
 //! | `hfile` | HFiles, streamed by data blocks |
 //! | `conform` | columns as a file has them, brought to the table's types |
@@ -18,8 +20,10 @@
 
 mod batches;
 mod conform;
+mod footer_schema;
 mod hfile;
 mod list_of_maps;
+mod mislabelled;
 mod open;
 mod orc;
 mod pages;
@@ -31,7 +35,6 @@ mod statistics;
 mod stitched;
 
 pub use batches::batches_until_end;
-pub use open::{open, open_parquet, open_source};
+pub use open::{open, open_parquet, open_source, read_as};
 pub use reader::{BaseBatches, BaseFile};
-pub use renamed::renamed;
 pub use stitched::{repeated, stitched};

@@ -6,7 +6,10 @@ use super::hfile::HFileBase;
 use super::orc::OrcBase;
 use super::parquet::ParquetFile;
 use super::reader::BaseFile;
+use super::renamed::renamed;
+use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::FieldNames;
 use mortice_storage::FileSource;
 
 /// Opens a base file by its name's extension; formats that this release does not read are refused by name.
@@ -40,4 +43,11 @@ pub fn open_source(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {
             Err(Error::unsupported(message).in_file(source.path()))
         }
     }
+}
+
+/// Returns the file as a table declares it: its columns have the table's names, and mislabelled timestamps the table's
+/// types. `names` are the names of the table's columns in the file.
+pub fn read_as(mut file: Box<dyn BaseFile>, table: &Schema, names: &FieldNames) -> Result<Box<dyn BaseFile>> {
+    file.correct_types(table, names)?;
+    Ok(renamed(file, names))
 }

@@ -21,13 +21,17 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaD
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::conform::{conformed, reading_type};
+use super::footer_schema::with_root;
 use super::list_of_maps;
+use super::mislabelled;
 use super::pages::ColumnPages;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use super::statistics::bounds;
 use crate::filter::{BoundFilter, ColumnBounds};
+use mortice_avro::Schema as AvroSchema;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::FieldNames;
 use mortice_storage::FileSource;
 
 /// The key under which Avro writers leave their schema.
@@ -154,6 +158,20 @@ impl BaseFile for ParquetFile {
 
     fn keep_row_groups(&mut self, kept: Range<usize>) {
         self.row_groups = Some(kept.collect());
+    }
+
+    fn correct_types(&mut self, table: &AvroSchema, names: &FieldNames) -> Result<()> {
+        let metadata = self.metadata.metadata();
+        let corrected = guarded(&self.bytes, || {
+            let root = metadata.file_metadata().schema_descr().root_schema_ptr();
+            let root = mislabelled::corrected(&root, table, names)?;
+            let corrected = |root| ArrowReaderMetadata::try_new(Arc::new(with_root(metadata, root)), options());
+            root.map(corrected).transpose()
+        })?;
+        if let Some(corrected) = corrected {
+            self.metadata = corrected;
+        }
+        Ok(())
     }
 
     fn avro_schema(&self) -> Option<String> {

@@ -6,7 +6,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, SchemaRef};
 
 use crate::filter::{BoundFilter, ColumnBounds};
+use mortice_avro::Schema;
 use mortice_base::error::Result;
+use mortice_base::names::FieldNames;
 
 /// Record batches of a base file, in the file's order.
 pub type BaseBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -22,6 +24,12 @@ pub trait BaseFile: Send {
     /// The value of a key that the writer left in the file's footer, if the format has such values.
     fn footer_value(&self, _: &str) -> Option<String> {
         None
+    }
+
+    /// Gives mislabelled timestamps the types of the table's schema (`mislabelled`). `names` are the names of the
+    /// table's columns in the file.
+    fn correct_types(&mut self, _table: &Schema, _names: &FieldNames) -> Result<()> {
+        Ok(())
     }
 
     /// Whether the file has a column of its own under that name.

@@ -14,8 +14,7 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::FieldNames;
 
 /// The file with its columns under the table's names.
-#[must_use]
-pub fn renamed(file: Box<dyn BaseFile>, names: &FieldNames) -> Box<dyn BaseFile> {
+pub(super) fn renamed(file: Box<dyn BaseFile>, names: &FieldNames) -> Box<dyn BaseFile> {
     if names.is_identity() { file } else { Box::new(RenamedFile { file, names: names.clone() }) }
 }
 

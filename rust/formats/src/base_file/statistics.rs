@@ -92,8 +92,10 @@ fn keeps_order(file: &DataType, table: &DataType) -> bool {
         | (Date32, Date32)
         | (Utf8 | Binary, Utf8 | Binary)
         | (FixedSizeBinary(_), Binary)
+        | (Timestamp(TimeUnit::Millisecond, _), Timestamp(TimeUnit::Millisecond, _))
         | (Timestamp(TimeUnit::Millisecond | TimeUnit::Microsecond, _), Timestamp(TimeUnit::Microsecond, _)) => true,
         (Decimal128(_, scale), Decimal128(_, to_scale)) => to_scale >= scale,
+        (FixedSizeBinary(size), FixedSizeBinary(to_size)) => size == to_size,
         _ => false,
     }
 }

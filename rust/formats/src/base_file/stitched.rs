@@ -23,8 +23,9 @@ use super::batches::batches_until_end;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::filter::BoundFilter;
+use mortice_avro::Schema as AvroSchema;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::meta_columns;
+use mortice_base::names::{FieldNames, meta_columns};
 
 /// The skeleton and its source, as one file. `path_values` are those of the partition columns.
 /// [`mortice_base::ErrorKind::InvalidTable`] where they do not have the same number of rows: the source was changed
@@ -98,6 +99,10 @@ impl BaseFile for Stitched {
 
     fn avro_schema(&self) -> Option<String> {
         self.source.avro_schema()
+    }
+
+    fn correct_types(&mut self, table: &AvroSchema, names: &FieldNames) -> Result<()> {
+        self.source.correct_types(table, names)
     }
 
     fn has_column(&self, name: &str) -> bool {

@@ -61,7 +61,7 @@ pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block, wanted: &KeyFilter
     match kind {
         BlockType::ParquetData => {
             let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
-            let all = parquet_data::records(file, &block.content, &types)?;
+            let all = parquet_data::records(file, &block.content, &types, &schema)?;
             only_wanted(all, key, wanted)
         }
         _ => {

@@ -53,7 +53,7 @@ impl RecordBatches {
                 file,
                 &block.content,
                 &types,
-                FieldNames::identity(),
+                (&schema, FieldNames::identity()),
                 rows,
             )?))
         } else {

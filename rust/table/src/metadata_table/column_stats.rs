@@ -40,7 +40,7 @@ pub struct DataSkipping<'a> {
     pub types: &'a Schema,
     /// The predicate on rows.
     pub filter: &'a Filter,
-    /// Columns whose values do not come from files.
+    /// Columns whose values do not come from files, or whose statistics are not used.
     pub not_of_files: &'a [String],
     /// Whether slices with logs can be skipped.
     pub over_logs: bool,

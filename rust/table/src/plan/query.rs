@@ -17,7 +17,7 @@ use crate::read::{has_column, newest_schema};
 use crate::schema::SchemaEvolution;
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{DeleteOutput, PathColumns, Query, splits};
-use mortice_avro::{self as avro, ArrowMapping};
+use mortice_avro::{self as avro, ArrowMapping, Type};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_merge::config::TimelineLayout;
@@ -167,8 +167,13 @@ impl OpenTable {
         // If columns were renamed, the statistics of a name may be those of another column; marked deletes have columns
         // of their own.
         let is_of_files = range.is_none() && evolution.is_none() && !form.with_deletes;
-        let column_stats =
-            if is_of_files { self.by_column_stats(&mut slices, &types, options, &path_columns.taken) } else { None };
+        let column_stats = if is_of_files {
+            let not_of_files: Vec<String> =
+                path_columns.taken.iter().cloned().chain(columns_in_millis(&schema)).collect();
+            self.by_column_stats(&mut slices, &types, options, &not_of_files)
+        } else {
+            None
+        };
         let slices_pruned = found_slices.saturating_sub(slices.len());
         let query = Arc::new(Query {
             uri: self.uri.clone(),
@@ -206,4 +211,11 @@ impl OpenTable {
             slices_pruned,
         })
     }
+}
+
+/// Returns the columns of milliseconds. Their column statistics are not used: those of a mislabelled file are said to
+/// be microseconds, which they are not (`base_file::read_as`).
+fn columns_in_millis(schema: &avro::Schema) -> impl Iterator<Item = String> {
+    let is_in_millis = |ty: &Type| matches!(ty.non_null(), Type::TimestampMillis | Type::LocalTimestampMillis);
+    schema.fields().iter().filter(move |field| is_in_millis(&field.ty)).map(|field| field.name.clone())
 }

@@ -9,7 +9,7 @@ use arrow_select::filter::filter;
 
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::{LogFileName, RequestedTime, meta_columns};
+use mortice_base::names::{FieldNames, LogFileName, RequestedTime, meta_columns};
 use mortice_formats::base_file;
 use mortice_formats::log::{BlockKind, BlockType, LogFile};
 use mortice_merge::keys::{FieldPath, RecordKey};
@@ -38,6 +38,8 @@ pub struct WrittenRows {
 /// Reads the keys of file groups of a table.
 pub(super) struct StoredKeys<'a> {
     table: &'a OpenTable,
+    /// The table's schema, if keys are computed.
+    schema: Option<avro::Schema>,
     key: RecordKey,
     columns: SchemaRef,
 }
@@ -48,10 +50,12 @@ impl<'a> StoredKeys<'a> {
         let config = &table.config;
         if config.populate_meta_fields {
             let column = Field::new(meta_columns::RECORD_KEY, DataType::Utf8, true);
-            return Ok(Self { table, key: RecordKey::Stored, columns: Arc::new(Schema::new(vec![column])) });
+            let columns = Arc::new(Schema::new(vec![column]));
+            return Ok(Self { table, schema: None, key: RecordKey::Stored, columns });
         }
         let key = RecordKey::new(Some(&config.record_key_fields))?;
-        let types = avro::arrow_schema(&table.schema_at(None)?.0.files, avro::ArrowMapping::Table)?;
+        let schema = table.schema_at(None)?.0.files;
+        let types = avro::arrow_schema(&schema, avro::ArrowMapping::Table)?;
         let mut columns: Vec<Arc<Field>> = Vec::new();
         for name in &config.record_key_fields {
             let path = FieldPath::new(name);
@@ -62,7 +66,15 @@ impl<'a> StoredKeys<'a> {
                 columns.push(Arc::clone(field));
             }
         }
-        Ok(Self { table, key, columns: Arc::new(Schema::new(columns)) })
+        Ok(Self { table, schema: Some(schema), key, columns: Arc::new(Schema::new(columns)) })
+    }
+
+    fn base_file(&self, file: Arc<dyn FileSource>) -> Result<Box<dyn base_file::BaseFile>> {
+        let file = base_file::open(file)?;
+        match &self.schema {
+            Some(schema) => base_file::read_as(file, schema, FieldNames::identity()),
+            None => Ok(file),
+        }
     }
 
     /// Opens the base file of a slice.
@@ -70,7 +82,7 @@ impl<'a> StoredKeys<'a> {
         let Some(base) = &slice.base_file else { return Ok(None) };
         let BaseFile { path, len, etag, .. } = base;
         let known = KnownFile { len: *len, etag: etag.clone(), may_have_grown: false };
-        base_file::open(self.table.storage.open_known(path, &known)?).map(Some)
+        self.base_file(self.table.storage.open_known(path, &known)?).map(Some)
     }
 
     /// Calls `each` with the keys of a base file, batch by batch, and the number of the first row of each.
@@ -122,7 +134,7 @@ impl<'a> StoredKeys<'a> {
         if is_log {
             return self.read_log(file, Some(&rows.instant), each);
         }
-        let file = base_file::open(file)?;
+        let file = self.base_file(file)?;
         if self.key != RecordKey::Stored {
             return self.read(file, each);
         }

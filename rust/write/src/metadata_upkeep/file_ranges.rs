@@ -9,12 +9,15 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Schema, TimeUnit};
 
 use crate::write::{ColumnRange, ColumnValue};
+use mortice_avro as avro;
 use mortice_base::error::Result;
+use mortice_base::names::FieldNames;
 use mortice_formats::base_file::{self, BaseFile};
 use mortice_formats::filter::ColumnBounds;
 use mortice_storage::Storage;
 
-/// The ranges of those top-level columns that the file has.
+/// The ranges of those top-level columns that the file has. `table` is the table's schema, `types` are its types in the
+/// units of files.
 ///
 /// # Errors
 /// What opening the file may fail with.
@@ -22,9 +25,9 @@ pub(super) fn ranges_of_base_file<'a>(
     place: &dyn Storage,
     path: &str,
     columns: impl Iterator<Item = &'a str>,
-    types: &Schema,
+    (table, types): (&avro::Schema, &Schema),
 ) -> Result<Vec<ColumnRange>> {
-    let file = base_file::open(place.open(path)?)?;
+    let file = base_file::read_as(base_file::open(place.open(path)?)?, table, FieldNames::identity())?;
     let known = columns.filter(|column| file.has_column(column));
     Ok(known.filter_map(|column| range(file.as_ref(), column, types)).collect())
 }

@@ -134,11 +134,13 @@ impl TableListing {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        let types = avro::arrow_schema(&table.schema_at(None)?.0.files, avro::ArrowMapping::Table)?;
+        let schema = table.schema_at(None)?.0.files;
+        // Bounds are stored in the unit of the column.
+        let types = avro::arrow_schema(&schema, avro::ArrowMapping::File)?;
         let place: &Arc<dyn Storage> = &table.storage;
         let measure = |(_, _, path): &(&str, &str, String)| {
             let names = columns.columns.iter().map(|(column, _)| column.as_str());
-            let ranges = ranges_of_base_file(place.as_ref(), path, names, &types)?;
+            let ranges = ranges_of_base_file(place.as_ref(), path, names, (&schema, &types))?;
             progress::advance(1);
             Ok(ranges)
         };

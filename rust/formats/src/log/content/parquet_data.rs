@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 
 use crate::base_file::{self, BaseBatches, BaseFile};
+use mortice_avro::Schema;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::FieldNames;
 use mortice_storage::{FileSource, SectionSource};
@@ -18,17 +19,17 @@ pub fn record_count(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<
     Ok(open(file, content)?.map_or(0, |file| file.row_count()))
 }
 
-/// Returns the records in batches of at most `batch_rows`, with the columns and types of `wanted`; `names` are the
-/// column names in the block.
+/// Returns the records in batches of at most `batch_rows`, with the columns and types of `wanted`. `table` is the
+/// schema that declares them; `names` are the column names in the block.
 pub fn batches(
     file: &Arc<dyn FileSource>,
     content: &Range<u64>,
     wanted: &SchemaRef,
-    names: &FieldNames,
+    (table, names): (&Schema, &FieldNames),
     batch_rows: usize,
 ) -> Result<BaseBatches> {
     let Some(file) = open(file, content)? else { return Ok(Box::new(std::iter::empty())) };
-    let file = base_file::renamed(file, names);
+    let file = base_file::read_as(file, table, names).map_err(as_log_error)?;
     let rows = file.row_count();
     let batches = file.batches(wanted, batch_rows).map_err(as_log_error)?;
     let mut read = 0_u64;
@@ -48,8 +49,14 @@ pub fn batches(
 }
 
 /// Returns all records as one batch.
-pub fn records(file: &Arc<dyn FileSource>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
-    let all = batches(file, content, wanted, FieldNames::identity(), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
+pub fn records(
+    file: &Arc<dyn FileSource>,
+    content: &Range<u64>,
+    wanted: &SchemaRef,
+    table: &Schema,
+) -> Result<RecordBatch> {
+    let all =
+        batches(file, content, wanted, (table, FieldNames::identity()), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
     concat_batches(wanted, &all)
         .map_err(|error| Error::corrupt("batches of a parquet block cannot be concatenated").caused_by(error))
 }

@@ -13,6 +13,7 @@ use super::row_range::RowRange;
 use crate::file_group;
 use crate::read::logs::log_blocks::{known_base, open_planned};
 use crate::split::{Query, Split};
+use mortice_avro::Schema;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::base_file::{self, BaseBatches, BaseFile};
@@ -36,6 +37,7 @@ impl ReadThreads {
 /// The base file of a split, if it has one, and the rows of the split.
 pub(in crate::read) struct SplitBase {
     split: Split,
+    table: Schema,
     storage: Arc<dyn Storage>,
     segments: BaseSegments,
     /// The open file, without pruning, for the next read.
@@ -43,12 +45,16 @@ pub(in crate::read) struct SplitBase {
 }
 
 impl SplitBase {
-    /// Returns `None` if the split is a part without rows.
-    pub(in crate::read) fn open(split: &Split, storage: &Arc<dyn Storage>) -> Result<Option<Self>> {
-        let segments = BaseSegments::from_part(split.part, || opened(split, storage.as_ref()))?;
-        let base =
-            |segments| Self { split: split.clone(), storage: Arc::clone(storage), segments, next: Mutex::new(None) };
-        Ok(segments.map(base))
+    /// Returns `None` if the split is a part without rows. `table` is the schema of the query.
+    pub(in crate::read) fn open(split: &Split, table: &Schema, storage: &Arc<dyn Storage>) -> Result<Option<Self>> {
+        let segments = BaseSegments::from_part(split.part, || opened(split, table, storage.as_ref()))?;
+        Ok(segments.map(|segments| Self {
+            split: split.clone(),
+            table: table.clone(),
+            storage: Arc::clone(storage),
+            segments,
+            next: Mutex::new(None),
+        }))
     }
 
     /// Opens the base file, if there is one. Its footer is read once, if the format allows it.
@@ -56,7 +62,7 @@ impl SplitBase {
         let mut next = self.next();
         let file = match next.take() {
             Some(file) => Some(file),
-            None => opened(&self.split, self.storage.as_ref())?,
+            None => opened(&self.split, &self.table, self.storage.as_ref())?,
         };
         *next = file.as_ref().and_then(|file| file.again());
         Ok(file)
@@ -188,10 +194,11 @@ fn none() -> BaseBatches {
     Box::new(std::iter::empty())
 }
 
-fn opened(split: &Split, storage: &dyn Storage) -> Result<Option<Box<dyn BaseFile>>> {
+fn opened(split: &Split, table: &Schema, storage: &dyn Storage) -> Result<Option<Box<dyn BaseFile>>> {
     let Some(base) = &split.slice.base_file else { return Ok(None) };
-    let file = open_file(base, storage, &split.query).map_err(|error| error.at_instant(&base.instant))?;
-    Ok(Some(base_file::renamed(file, split.query.names_at(&base.instant))))
+    let file = open_file(base, storage, &split.query);
+    let file = file.and_then(|file| base_file::read_as(file, table, split.query.names_at(&base.instant)));
+    file.map(Some).map_err(|error| error.at_instant(&base.instant))
 }
 
 /// Opens a base file; a skeleton file together with its source file.

@@ -247,7 +247,8 @@ impl<'a> LogLoader<'a> {
         location: &BlockLocation,
         loading: &mut LoadState<'_>,
     ) -> Result<usize> {
-        let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.projected));
+        let schema = (self.table, self.names(found));
+        let block = ParquetBlock::new(Arc::clone(file), found, schema, Arc::clone(self.projected));
         let mut read = 0;
         let missing = if found.block.is_partial() { Some(self.missing(&self.writer(found)?)) } else { None };
         let own_keys = self.keys.with_operation_of(&self.writer(found)?);

@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use crate::read::memory::SliceMemory;
+use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::FieldNames;
 use mortice_formats::log::content::parquet_data;
@@ -75,25 +76,27 @@ impl BlockLocation {
 pub(in crate::read) struct ParquetBlock {
     file: Arc<dyn FileSource>,
     content: Range<u64>,
+    table: Schema,
     names: FieldNames,
     projected: SchemaRef,
     decoded: Option<Vec<RecordBatch>>,
 }
 
 impl ParquetBlock {
-    /// `names` are the column names in the block.
+    /// `table` is the schema of the query, `names` are the column names in the block.
     pub(in crate::read) fn new(
         file: Arc<dyn FileSource>,
         found: &BlockRef,
-        names: &FieldNames,
+        (table, names): (&Schema, &FieldNames),
         projected: SchemaRef,
     ) -> Self {
-        Self { file, content: found.block.content.clone(), names: names.clone(), projected, decoded: None }
+        let content = found.block.content.clone();
+        Self { file, content, table: table.clone(), names: names.clone(), projected, decoded: None }
     }
 
     /// Returns batches of the columns `wanted`, with the same boundaries in each read of the block.
     pub(in crate::read) fn batches(&self, wanted: &SchemaRef) -> Result<mortice_formats::base_file::BaseBatches> {
-        parquet_data::batches(&self.file, &self.content, wanted, &self.names, PARQUET_ROWS)
+        parquet_data::batches(&self.file, &self.content, wanted, (&self.table, &self.names), PARQUET_ROWS)
     }
 
     /// Returns the projected columns of a batch.

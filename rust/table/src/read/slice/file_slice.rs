@@ -163,9 +163,9 @@ impl Reading {
         report: &SharedReport,
     ) -> Result<Option<Self>> {
         let query = &split.query;
-        let Some(base) = SplitBase::open(split, storage)? else { return Ok(None) };
-        let base = Arc::new(base);
         let table = avro::Schema::parse(&query.schema)?;
+        let Some(base) = SplitBase::open(split, &table, storage)? else { return Ok(None) };
+        let base = Arc::new(base);
         let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
         let mut path_values = PathValues::from_path(query, &split.slice.partition)?;
         let constants = path_values.take_constants(&types)?;
