@@ -27,6 +27,36 @@ impl Default for BloomOptions {
     }
 }
 
+impl BloomOptions {
+    /// Refuses numbers that make no filter.
+    ///
+    /// # Errors
+    /// `InvalidArgument`.
+    pub fn check(&self) -> Result<()> {
+        self.size().map(drop)
+    }
+
+    /// Bits of a row, and hashes of a key.
+    fn size(&self) -> Result<(u32, u32)> {
+        let Self { entries, error_rate, .. } = *self;
+        if entries == 0 || !(error_rate > 0.0 && error_rate < 1.0) {
+            let message = format!(
+                "Bloom filter of {entries} entries with a false positive rate of {error_rate}: there must be at least 1 entry, and the rate must be above 0 and below 1"
+            );
+            return Err(Error::invalid_argument(message));
+        }
+        let log2 = std::f64::consts::LN_2;
+        let bits = (f64::from(entries) * (-error_rate.ln() / (log2 * log2))).ceil();
+        if bits > f64::from(i32::MAX) {
+            return Err(Error::invalid_argument(format!(
+                "Bloom filter of {entries} entries would have {bits} bits; Hudi counts them in an int: set fewer entries"
+            )));
+        }
+        let count = (log2 * bits / f64::from(entries)).ceil();
+        Ok((bits as u32, count as u32))
+    }
+}
+
 /// A filter that keys are added to.
 #[derive(Debug, Clone)]
 pub struct BloomBuilder {
@@ -46,22 +76,9 @@ impl BloomBuilder {
     /// # Errors
     /// `InvalidArgument` for numbers that make no filter.
     pub fn new(options: &BloomOptions) -> Result<Self> {
-        let BloomOptions { kind, entries, error_rate, max_entries } = *options;
-        if entries == 0 || !(error_rate > 0.0 && error_rate < 1.0) {
-            let message = format!(
-                "Bloom filter of {entries} entries with a false positive rate of {error_rate}: there must be at least 1 entry, and the rate must be above 0 and below 1"
-            );
-            return Err(Error::invalid_argument(message));
-        }
-        let log2 = std::f64::consts::LN_2;
-        let bits = (f64::from(entries) * (-error_rate.ln() / (log2 * log2))).ceil();
-        if bits > f64::from(i32::MAX) {
-            return Err(Error::invalid_argument(format!(
-                "Bloom filter of {entries} entries would have {bits} bits; Hudi counts them in an int: set fewer entries"
-            )));
-        }
-        let count = (log2 * bits / f64::from(entries)).ceil();
-        let hashing = Hashing { kind: HashKind::Murmur, count: count as u32, bits: bits as u32 };
+        let BloomOptions { kind, entries, max_entries, .. } = *options;
+        let (bits, count) = options.size()?;
+        let hashing = Hashing { kind: HashKind::Murmur, count, bits };
         let counts = if kind == BloomType::Simple { [0; 2] } else { [entries, 0] };
         let filter = BloomFilter { kind, hashing, counts, rows: vec![Bits::new(hashing.bits)] };
         Ok(Self { filter, max_entries, turn: None, scratch: Default::default() })

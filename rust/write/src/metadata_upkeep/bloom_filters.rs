@@ -8,8 +8,16 @@ use super::records::PartitionRecords;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_formats::bloom::{BloomBuilder, BloomOptions};
+use mortice_merge::config::TableConfig;
 use mortice_storage::Storage;
 use mortice_table::metadata_table::bloom_filter_key;
+
+const PARTITION: &str = "bloom_filters";
+
+/// Whether commits to a table need the Bloom filters of files, which are large.
+pub(crate) fn keeps_blooms(table: &TableConfig) -> bool {
+    table.metadata_partitions.iter().any(|partition| partition == PARTITION)
+}
 
 /// The records of a commit's base files. Of a file whose footer has no filter, one is built from its keys.
 pub(super) fn of_commit(

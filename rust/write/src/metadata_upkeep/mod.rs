@@ -73,6 +73,7 @@ mod upkeep;
 mod wanted_partitions;
 
 pub use base_hfile::BaseHFile;
+pub(crate) use bloom_filters::keeps_blooms;
 pub use commit_update::CommitUpdate;
 pub use defects::{FoundMetadata, check_writes};
 pub use indexed_columns::is_record_index_partitioned;

@@ -5,13 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::keyed_rows::{KeyedRows, RowPlace};
+use super::sorter::Sorter;
 use crate::index::new_group_prefix;
+use crate::metadata_upkeep::keeps_blooms;
 use crate::rows::WriteSchema;
 use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_storage::{FileStore, check_cancelled};
 use mortice_table::plan::OpenTable;
+
+/// Partitions whose files are open at the same time, of each thread: an open file takes memory and a file descriptor.
+const OPEN_FILES: usize = 100;
+/// Bytes of rows of other partitions that are sorted at a time.
+const RUN_BYTES: usize = 32 << 20;
 
 /// What the threads of a bulk insert have in common.
 pub(in crate::client) struct BulkTarget<'a> {
@@ -30,17 +37,21 @@ pub(in crate::client) struct BulkTarget<'a> {
 }
 
 /// Writes rows to new file groups: a series of them for each partition and, by a user-defined partitioner, each output.
+///
+/// Rows of so many partitions that their files cannot be open together are sorted, and written once the others are.
 pub(in crate::client) struct PartitionWriters<'a> {
     target: &'a BulkTarget<'a>,
     handles: HashMap<RowPlace, CreateHandle>,
     /// Whether rows come sorted by partition, so that one partition has open files.
     is_sorted: bool,
+    /// Rows that wait until the files of other partitions are complete.
+    others: Option<Sorter>,
     statuses: Vec<WriteStatus>,
 }
 
 impl<'a> PartitionWriters<'a> {
     pub(in crate::client) fn new(target: &'a BulkTarget<'a>, is_sorted: bool) -> Self {
-        Self { target, handles: HashMap::new(), is_sorted, statuses: Vec::new() }
+        Self { target, handles: HashMap::new(), is_sorted, others: None, statuses: Vec::new() }
     }
 
     /// Writes rows of any partitions.
@@ -50,8 +61,14 @@ impl<'a> PartitionWriters<'a> {
     pub(in crate::client) fn insert(&mut self, rows: KeyedRows) -> Result<()> {
         for (place, rows) in rows.by_place()? {
             check_cancelled()?;
-            if self.is_sorted && !self.handles.contains_key(&place) {
-                self.close()?;
+            if !self.handles.contains_key(&place) {
+                if self.is_sorted {
+                    self.close()?;
+                } else if self.handles.len() >= OPEN_FILES && rows.outputs.is_none() {
+                    let others = || Sorter::new(&self.target.schema.types, RUN_BYTES);
+                    self.others.get_or_insert_with(others).add(rows)?;
+                    continue;
+                }
             }
             let has_meta = self.target.table.config.populate_meta_fields;
             let handle = match self.handles.entry(place) {
@@ -76,14 +93,26 @@ impl<'a> PartitionWriters<'a> {
     /// Those of the store.
     pub(in crate::client) fn finish(mut self) -> Result<Vec<WriteStatus>> {
         self.close()?;
+        if let Some(others) = self.others.take() {
+            self.is_sorted = true;
+            for rows in others.finish()? {
+                self.insert(rows?)?;
+            }
+            self.close()?;
+        }
         Ok(self.statuses)
     }
 
     fn close(&mut self) -> Result<()> {
         let mut handles: Vec<(RowPlace, CreateHandle)> = self.handles.drain().collect();
         handles.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let keeps_blooms = keeps_blooms(&self.target.table.config);
         for (_, handle) in handles {
-            self.statuses.extend(handle.finish()?);
+            let mut statuses = handle.finish()?;
+            for file in statuses.iter_mut().filter_map(|status| status.file.as_mut()).filter(|_| !keeps_blooms) {
+                file.bloom = None;
+            }
+            self.statuses.extend(statuses);
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::client::profile::{TaskProfile, profile};
 use crate::client::write::place_inserts;
 use crate::commit::WriteOperation;
 use crate::index::IndexOptions;
+use crate::metadata_upkeep::keeps_blooms;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::{at, number_of};
 use mortice_merge::config::TableConfig;
@@ -22,7 +23,6 @@ const PARTITION_BYTES: u64 = 64 << 20;
 /// Partitions for each task that runs at once: those that are done early leave the others more of the cores.
 const PARTITIONS_PER_CORE: u32 = 2;
 /// A partition of the metadata table that holds the Bloom filters of base files.
-const BLOOM_FILTERS: &str = "bloom_filters";
 
 /// The tasks of a write.
 pub(super) struct Assigned {
@@ -241,11 +241,6 @@ pub(super) fn other_rows(what: String) -> Error {
     Error::invalid_argument(format!(
         "{what}: the data frame has other rows whenever they are computed; write it to files, or checkpoint it, and write those rows"
     ))
-}
-
-/// Whether the commit needs the Bloom filters of files.
-pub(super) fn keeps_blooms(table: &TableConfig) -> bool {
-    table.metadata_partitions.iter().any(|partition| partition == BLOOM_FILTERS)
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::assigned::keeps_blooms;
 use super::driver::mark_of;
 use super::packing::{bin_count, bins_of};
 use super::reports::ReadReport;
 use super::specs::{CompactSpec, LogCompactSpec, StageSpec};
 use super::state::WriteState;
 use crate::maintenance::compaction::{Compaction, log_slices_of, opened, pending, schedule, slices_of};
+use crate::metadata_upkeep::keeps_blooms;
 use crate::rows::WriteSchema;
 use crate::transaction::{CommitExtra, Committed, Transaction, begin_service};
 use crate::writable_table::{TableLocation, WritableTable};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
-use super::assigned::{Assigned, assign_reports, keeps_blooms};
+use super::assigned::{Assigned, assign_reports};
 use super::next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 use super::packing::{bin_count, bins_of};
 use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, WrittenReport};
@@ -193,7 +193,7 @@ impl DistributedWrite {
         let transaction = self.transaction.as_mut().ok_or_else(|| Error::internal("a write that has not begun"))?;
         transaction.inflight_without_profile()?;
         mark_of(transaction).open()?;
-        let spec = InsertSpec { user_metadata: BTreeMap::new(), keeps_blooms: keeps_blooms(&self.table.config) };
+        let spec = InsertSpec { user_metadata: BTreeMap::new() };
         let stage = self.state(PinnedTable::new(&self.table)).to_bytes(StageSpec::Insert(spec))?;
         self.phase = Phase::Inserting;
         Ok(NextStep::Insert { stage })

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU32;
 use super::closing_store::ClosingStore;
 use super::reports::{ReadReport, WrittenReport};
 use super::slots::RowSum;
-use super::specs::InsertSpec;
 use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use crate::client::bulk_insert::{BulkTarget, KeyedRows, PartitionWriters, outputs_of};
@@ -28,7 +27,6 @@ pub(super) struct InsertStage {
     write: OpenWrite,
     store: Arc<dyn FileStore>,
     base: BaseFileOptions,
-    keeps_blooms: bool,
     input: Input,
     attempt: TaskAttempt,
 }
@@ -38,11 +36,11 @@ impl InsertStage {
     ///
     /// # Errors
     /// Those of opening the storage; `InvalidArgument` for options of files.
-    pub(super) fn new(write: OpenWrite, spec: &InsertSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
+    pub(super) fn new(write: OpenWrite, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
         let base = BaseFileOptions::from_hudi_options(&write.options)?;
-        Ok(Self { write, store, base, keeps_blooms: spec.keeps_blooms, input, attempt })
+        Ok(Self { write, store, base, input, attempt })
     }
 
     /// Writes all rows. Returns their number and the files.
@@ -85,12 +83,7 @@ impl InsertStage {
 
 impl StageStep for InsertStage {
     fn step(&mut self, output: &mut Output) -> Result<bool> {
-        let (rows, mut statuses) = self.write_rows()?;
-        if !self.keeps_blooms {
-            for file in statuses.iter_mut().filter_map(|status| status.file.as_mut()) {
-                file.bloom = None;
-            }
-        }
+        let (rows, statuses) = self.write_rows()?;
         // The rows do not go to another process, so that none can be lost on the way.
         let rows = RowSum { rows, hash: 0 };
         let report = WrittenReport { task: self.attempt.partition, rows, statuses };

@@ -37,7 +37,7 @@ pub fn run_stage(stage: &[u8], task: TaskAttempt, input: Input) -> Result<StageB
         StageSpec::ReadRows(spec) => StageBatches::new(RowsStage::new(write, spec, task, input)),
         StageSpec::Move(_) => StageBatches::new(MoveStage::new(write, task, input)),
         StageSpec::Route(spec) => StageBatches::new(RouteStage::new(write, spec, task, input)),
-        StageSpec::Insert(spec) => StageBatches::new(InsertStage::new(write, &spec, task, input)?),
+        StageSpec::Insert(_) => StageBatches::new(InsertStage::new(write, task, input)?),
         StageSpec::LogCompact(spec) => StageBatches::new(LogCompactStage::new(write, spec, task, input)?),
         StageSpec::Compact(spec) => StageBatches::new(CompactStage::new(write, spec, task, input)?),
         StageSpec::Write(spec) => StageBatches::new(WriteStage::new(write, spec, task, input)?),

@@ -130,8 +130,6 @@ pub(super) struct WriteSpec {
 pub(super) struct InsertSpec {
     /// Metadata of the user's own for the commit.
     pub(super) user_metadata: BTreeMap<String, String>,
-    /// Whether the commit needs the Bloom filters of files, which are large.
-    pub(super) keeps_blooms: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

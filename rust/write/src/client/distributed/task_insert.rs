@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 
-use super::assigned::keeps_blooms;
 use super::driver::{check_options, check_tasks, mark_of};
 use super::reports::ReadReport;
 use super::specs::{InsertSpec, StageSpec};
@@ -160,7 +159,7 @@ impl TaskInsert<'_> {
             updated: Vec::new(),
         };
         let user_metadata = self.user_metadata.clone();
-        state.to_bytes(StageSpec::Insert(InsertSpec { user_metadata, keeps_blooms: keeps_blooms(&table.config) }))
+        state.to_bytes(StageSpec::Insert(InsertSpec { user_metadata }))
     }
 }
 
