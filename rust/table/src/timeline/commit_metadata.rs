@@ -47,6 +47,8 @@ pub struct WriteStat {
     pub log_files: Option<Vec<String>>,
     /// The file size after the write, in bytes.
     pub file_size_in_bytes: Option<i64>,
+    /// For logs: the offset of the first block that was written.
+    pub log_offset: Option<i64>,
     /// Rows written.
     pub num_writes: Option<i64>,
     /// Rows inserted.
@@ -175,6 +177,7 @@ fn write_stat(stat: MetadataValue<'_>) -> Result<WriteStat> {
         base_file: text("baseFile")?,
         log_files: stat.field("logFiles")?.map(strings).transpose()?,
         file_size_in_bytes: long("fileSizeInBytes")?,
+        log_offset: long("logOffset")?,
         num_writes: long("numWrites")?,
         num_inserts: long("numInserts")?,
         num_update_writes: long("numUpdateWrites")?,

@@ -23,6 +23,7 @@
 //! | `savepoint` | the files that a savepoint keeps |
 //! | `removed_since` | files that cleans and rollbacks have removed since a timeline was listed |
 //! | `instant_filter` | selection of log blocks by instant |
+//! | `written_ranges` | the bytes of logs that completed writes wrote |
 
 mod archive_files;
 mod archived;
@@ -53,6 +54,7 @@ mod time_travel;
 #[expect(clippy::module_inception, reason = "the module's main type has its name")]
 mod timeline;
 mod writes_in_range;
+mod written_ranges;
 
 pub use archive_files::{HistoryFile, history_batches, history_files, manifest_files};
 pub use commit_metadata::{CommitMetadata, MetadataPart, WriteStat};
@@ -64,6 +66,7 @@ pub use range::{TimelineRange, WriteVisitor};
 pub use removed_since::RemovedFiles;
 pub use service_plans::CompactionOperation;
 pub use timeline::{CompletionStatus, Timeline};
+pub use written_ranges::{WrittenRange, WrittenRanges};
 
 #[cfg(any(test, feature = "testing"))]
 pub use memory_storage::MemoryStorage;
