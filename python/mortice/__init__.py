@@ -15,6 +15,7 @@ from types import ModuleType
 from mortice import _mortice, queries
 from mortice.commit import Commit, FileGroupStats, RowError
 from mortice.create_table import create_table
+from mortice.damage import DamagedFileWarning
 from mortice.errors import (
     CorruptLogError,
     FileChangedError,
@@ -51,6 +52,7 @@ __version__ = _mortice.__version__
 __all__ = [
     "Commit",
     "CorruptLogError",
+    "DamagedFileWarning",
     "DataFile",
     "FileChangedError",
     "FileCleanedError",

@@ -162,8 +162,9 @@ class CorruptLogError(MorticeError):
     """A log file is damaged.
 
     `mortice log --verify FILE` lists the damage. With `on_corrupt="skip"`, the default, corrupt blocks are skipped as
-    Hudi does; damage within an intact block is always an error. Restore the file, or roll back its commit
-    (`Table.rollback`), if it is the latest one.
+    Hudi does; damage within an intact block is always an error. If a completed write wrote the bytes, queries warn, and
+    writes and services that merge logs raise this error and change nothing, unless `on_damage` says otherwise. Restore
+    the file, or roll back its commit (`Table.rollback`), if it is the latest one.
     """
 
     default_code = "MORTICE-CORRUPT-LOG"

@@ -4,6 +4,7 @@
     rows, batch_bytes     rows, and bytes of their Arrow batches
     file_bytes     bytes of the files of the splits, for a part of a file slice its share
     files, base_rows, records_read, records_won, row_groups_pruned, corrupt    as in `Scan.report`
+    damaged        log files that have lost bytes of a completed write
     list_requests, open_requests, read_requests    storage requests of the read: directories listed, files opened, byte
                    ranges fetched (not of memory-mapped files); those of planning are in `Table.storage_requests`
     open_ms        creating the reader of a split, before files are opened
@@ -72,6 +73,7 @@ class Meter:
             "file_bytes": file_bytes,
             **{name: int(report.get(name, 0)) for name in _REPORTED},
             "corrupt": len(report.get("corrupt") or []),
+            "damaged": len(report.get("damaged") or []),
             **{f"{phase}_ms": round(ns / _NS_IN_MS) for phase, ns in self._ns.items()},
         }
 

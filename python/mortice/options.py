@@ -68,6 +68,13 @@ def checked_on_corrupt(on_corrupt: object) -> str:
     return _one_of("on_corrupt", on_corrupt, ("skip", "raise"), known="'skip' or 'raise'")
 
 
+def checked_on_damage(on_damage: object) -> str | None:
+    """Returns what happens at a damaged log file: `warn`, `raise`, `ignore`; None for the default of each operation."""
+    if on_damage is None:
+        return None
+    return _one_of("on_damage", on_damage, ("warn", "raise", "ignore"), known="'warn', 'raise' or 'ignore'")
+
+
 def checked_holes(holes: object) -> str:
     """Returns the policy for pending commits in a range, as Hudi's constant: `fail` or `block`, in any case."""
     name = checked_name("holes", holes).upper()

@@ -28,6 +28,7 @@ from mortice.options import (
     checked_columns,
     checked_count,
     checked_on_corrupt,
+    checked_on_damage,
     checked_optional_count,
     checked_seconds,
     checked_semantics,
@@ -61,6 +62,10 @@ class Table(TableWrites, TableServices):
             Mapped files do not count.
         spill_dir: The directory for spilled data. Default: the system's directory for temporary files.
         on_corrupt: `"skip"` skips corrupt log blocks, as Hudi does; `"raise"` raises an error.
+        on_damage: What happens if a log file has lost bytes that a completed write wrote: it is shorter than the write
+            recorded, or a block of it is corrupt. `"warn"` reads the rest and warns (`DamagedFileWarning`), `"raise"`
+            raises `CorruptLogError`, `"ignore"` reads the rest. Default: queries warn; writes and services that merge
+            logs raise before they change anything.
         threads: Threads of a read, at most. Default: one for each core.
         batch_rows: Rows in a batch, at most.
         optimized_log_scan: True merges log blocks instant by instant, as Hudi 1.2 does; False block by block, as Hudi
@@ -97,6 +102,7 @@ class Table(TableWrites, TableServices):
         memory_limit: int | None = None,
         spill_dir: str | os.PathLike[str] | None = None,
         on_corrupt: str = DEFAULT_ON_CORRUPT,
+        on_damage: str | None = None,
         threads: int | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         optimized_log_scan: bool = True,
@@ -114,6 +120,7 @@ class Table(TableWrites, TableServices):
             "mmap": checked_bool("mmap", mmap),
             "semantics": checked_semantics(semantics),
             "on_corrupt": checked_on_corrupt(on_corrupt),
+            "on_damage": checked_on_damage(on_damage),
             "batch_rows": checked_count("batch_rows", batch_rows),
             "optimized_log_scan": checked_bool("optimized_log_scan", optimized_log_scan),
             "threads": checked_optional_count("threads", threads),

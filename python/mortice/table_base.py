@@ -7,6 +7,9 @@ from typing import Any
 
 __all__ = ["TableBase"]
 
+ON_DAMAGE = "mortice.on_damage"
+"""The option of writes and services for damaged log files: `raise`, the default, `warn` or `ignore`."""
+
 
 class TableBase:
     """A table, which a subclass opens."""
@@ -18,6 +21,13 @@ class TableBase:
     def uri(self) -> str:
         """The table's base path."""
         raise NotImplementedError
+
+    def _with_damage(self, options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Returns options of a write or a service with what happens at a damaged log file, if the table has one."""
+        on_damage = self._arguments.get("on_damage")
+        if on_damage is None or not isinstance(options, (Mapping, type(None))):
+            return options
+        return {ON_DAMAGE: on_damage, **(options or {})}
 
     def refresh(self) -> None:
         """Opens the table again, in the state that it has now."""

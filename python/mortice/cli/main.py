@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
+from typing import TextIO
 
 import mortice
 from mortice.cli.arguments import (
@@ -32,6 +34,7 @@ from mortice.cli.recovery import run_restore, run_rollback, run_savepoint
 from mortice.cli.table import run_slices, run_timeline
 from mortice.cli.verify_table import run_repair, run_verify
 from mortice.cli.write import OPERATIONS, run_create, run_write
+from mortice.damage import DamagedFileWarning
 from mortice.errors import InvalidArgumentError, MorticeError
 
 LOCK = "those of the lock of a table with several writers"
@@ -65,7 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = parsed.run
     try:
-        status = run(parsed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", DamagedFileWarning)
+            warnings.showwarning = _show_warning
+            status = run(parsed)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -78,6 +84,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error, 2)
     except MorticeError as error:
         return _failed(error, 1)
+
+
+def _show_warning(  # noqa: PLR0917 (as Python calls it)
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Prints a warning of a damaged file as errors are printed, others as Python does."""
+    if issubclass(category, DamagedFileWarning):
+        print(f"mortice: warning: {message}", file=sys.stderr)
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end="")
 
 
 def _failed(error: MorticeError, status: int) -> int:

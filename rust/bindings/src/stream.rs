@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::{ArrowError, SchemaRef};
+use mortice::DamagedFile;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
@@ -54,7 +55,8 @@ impl Stream {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
-        let batch = released(py, || self.0.lock().next().transpose())?;
+        let (batch, damaged) = released(py, || self.0.lock().next_with_damage())?;
+        damaged.iter().try_for_each(|file| warn_of_damage(py, file))?;
         Ok(batch.map(ArrowBatch))
     }
 
@@ -82,6 +84,15 @@ impl Stream {
             Ok(place)
         });
         dict.set_item("corrupt", corrupt.collect::<PyResult<Vec<_>>>()?)?;
+        let damaged = report.damaged.iter().map(|one| -> PyResult<Bound<'py, PyDict>> {
+            let place = PyDict::new(py);
+            place.set_item("file", &one.file)?;
+            place.set_item("offset", one.offset)?;
+            place.set_item("instant", one.instant.as_str())?;
+            place.set_item("reason", &one.reason)?;
+            Ok(place)
+        });
+        dict.set_item("damaged", damaged.collect::<PyResult<Vec<_>>>()?)?;
         for (name, count) in [
             ("rolled_back", report.rolled_back),
             ("uncommitted", report.uncommitted),
@@ -117,9 +128,26 @@ impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.stream.lock().next()?;
-        Some(next.map_err(|error| ArrowError::ExternalError(Box::new(error))))
+        let next = self.stream.lock().next_with_damage();
+        let (batch, damaged) = match next {
+            Ok(next) => next,
+            Err(error) => return Some(Err(ArrowError::ExternalError(Box::new(error)))),
+        };
+        if !damaged.is_empty() {
+            // The consumer may have released the GIL, and cannot be called from here otherwise.
+            let warn = |py: Python<'_>| damaged.iter().try_for_each(|file| warn_of_damage(py, file));
+            if let Some(Err(raised)) = Python::try_attach(warn) {
+                return Some(Err(ArrowError::ExternalError(Box::new(raised))));
+            }
+        }
+        batch.map(Ok)
     }
+}
+
+/// Warns of a damaged file. A warning that the application turned into an error is returned.
+fn warn_of_damage(py: Python<'_>, file: &DamagedFile) -> PyResult<()> {
+    let warn = py.import("mortice.damage")?.getattr("warn_of_damage")?;
+    warn.call1((&file.reason, &file.file, file.offset, file.instant.as_str())).map(drop)
 }
 
 impl RecordBatchReader for Reader {

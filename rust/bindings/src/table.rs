@@ -6,8 +6,8 @@ use mortice::names::RequestedTime;
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
     CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, IncrementalRows, LogScan, MergeSemantics,
-    OnCorrupt, QueryKind, QueryOptions, ReadOptions, RequestCounts, SkippedWrites, SnapshotRows, StartPosition,
-    Table as CoreTable,
+    OnCorrupt, OnDamage, QueryKind, QueryOptions, ReadOptions, RequestCounts, SkippedWrites, SnapshotRows,
+    StartPosition, Table as CoreTable,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -39,7 +39,7 @@ impl Table {
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, mmap, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, use_metadata, use_column_stats, use_record_index, record_positions, memory_limit, spill_dir, spill_compressed))]
+    #[pyo3(signature = (uri, storage_options, *, mmap, semantics, on_corrupt, on_damage, batch_rows, optimized_log_scan, threads, prune, use_metadata, use_column_stats, use_record_index, record_positions, memory_limit, spill_dir, spill_compressed))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -48,6 +48,7 @@ impl Table {
         mmap: bool,
         semantics: &str,
         on_corrupt: &str,
+        on_damage: Option<&str>,
         batch_rows: usize,
         optimized_log_scan: bool,
         threads: Option<usize>,
@@ -63,10 +64,12 @@ impl Table {
         let options = (|| {
             let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
             let (semantics, on_corrupt) = (MergeSemantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
+            let on_damage = on_damage.map(OnDamage::parse).transpose()?.unwrap_or_default();
             let memory_limit = memory_limit.unwrap_or(ReadOptions::default().memory_limit);
             ReadOptions {
                 semantics,
                 on_corrupt,
+                on_damage,
                 batch_rows,
                 log_scan,
                 threads,

@@ -185,6 +185,14 @@ _MERGING = (
         argument="on_corrupt",
     ),
     Option(
+        names.ON_DAMAGE,
+        "warn, raise, ignore",
+        "warn",
+        "What to do with a log file that has lost bytes of a completed write: read the rest, with a warning in the log "
+        "of the executor or without, or raise an error.",
+        argument="on_damage",
+    ),
+    Option(
         names.SCHEMA_ON_READ,
         _BOOL,
         "true",

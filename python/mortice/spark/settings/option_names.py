@@ -41,6 +41,7 @@ SPLIT_BYTES = "mortice.split.bytes"
 BATCH_ROWS = "mortice.batch.rows"
 THREADS = "mortice.threads"
 ON_CORRUPT = "mortice.on.corrupt"
+ON_DAMAGE = "mortice.on.damage"
 COLUMN_STATS = "mortice.column.stats"
 RECORD_INDEX = "mortice.record.index"
 MMAP = "mortice.mmap"
@@ -59,6 +60,7 @@ SYNONYMS = {
     "mortice.filters": FILTERS,
     "mortice.emit_deletes": EMIT_DELETES,
     "mortice.on_corrupt": ON_CORRUPT,
+    "mortice.on_damage": ON_DAMAGE,
     "mortice.start": START,
     "mortice.start.inclusive": START_INCLUSIVE,
     "mortice.max.instants": "maxinstantspertrigger",
@@ -80,7 +82,7 @@ TAKEN = frozenset(
         *(QUERY_TYPE, AS_OF, BEGIN, END, MERGE_TYPE, INCREMENTAL_FORMAT, INCREMENTAL_VERSION, HOLES),
         *(SKIP_COMPACT, SKIP_CLUSTER, FULL_SCAN, SCHEMA_AT_END, SCHEMA_ON_READ),
         *(LOG_SCAN, MEMORY_LIMIT, SPILL_FOLDER, SPILL_COMPRESSED, DATA_SKIPPING, METADATA, RECORD_POSITIONS),
-        *(CHANGELOG, EMIT_DELETES, SEMANTICS, MERGER, SPLIT_BYTES, BATCH_ROWS, THREADS, ON_CORRUPT),
+        *(CHANGELOG, EMIT_DELETES, SEMANTICS, MERGER, SPLIT_BYTES, BATCH_ROWS, THREADS, ON_CORRUPT, ON_DAMAGE),
         *(COLUMN_STATS, RECORD_INDEX, MMAP, ZIP_CACHE, GC_FREEZE),
         *STREAMING,
     }

@@ -50,6 +50,7 @@ from mortice.spark.settings.option_names import (
     METADATA,
     MMAP,
     ON_CORRUPT,
+    ON_DAMAGE,
     QUERY_TYPE,
     RECORD_INDEX,
     RECORD_POSITIONS,
@@ -329,7 +330,7 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
         # One thread: Spark gives a task one core and forks its workers.
         "threads": parse_count(THREADS, rest.pop(THREADS, 1)),
     }
-    for name, argument in ((SEMANTICS, "semantics"), (ON_CORRUPT, "on_corrupt")):
+    for name, argument in ((SEMANTICS, "semantics"), (ON_CORRUPT, "on_corrupt"), (ON_DAMAGE, "on_damage")):
         if name in rest:
             arguments[argument] = rest.pop(name)
     if MEMORY_LIMIT in rest:

@@ -31,7 +31,7 @@ mod write_options;
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
 pub use properties::Properties;
 pub use properties_file::PropertiesFile;
-pub use read_options::{LogScan, MergeSemantics, OnCorrupt, ReadOptions};
+pub use read_options::{LogScan, MergeSemantics, OnCorrupt, OnDamage, ReadOptions};
 pub use table_config::{CdcMode, STORES_OPERATIONS, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{

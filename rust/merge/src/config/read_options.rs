@@ -25,6 +25,36 @@ impl OnCorrupt {
     }
 }
 
+/// What to do about a damaged log file: one that is shorter than a completed write recorded, or has a corrupt block
+/// among the bytes that a completed write wrote. Hudi skips both, as it cannot tell them from an interrupted write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum OnDamage {
+    /// Read the rest of the file, and report it.
+    #[default]
+    Warn,
+    /// Fail. Also compares lengths with the metadata of commits if no metadata table lists the files.
+    Raise,
+    /// Read the rest of the file.
+    Ignore,
+}
+
+impl OnDamage {
+    /// `warn`, `raise` or `ignore`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for other text.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "warn" => Ok(Self::Warn),
+            "raise" => Ok(Self::Raise),
+            "ignore" => Ok(Self::Ignore),
+            other => Err(Error::invalid_argument(format!(
+                "on_damage must be \"warn\", \"raise\" or \"ignore\", got {other:?}"
+            ))),
+        }
+    }
+}
+
 /// Whose rules a read follows. The two differ on late records and deletes, and on rollbacks seen from the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum MergeSemantics {
@@ -79,6 +109,8 @@ pub struct ReadOptions {
     pub semantics: MergeSemantics,
     /// Corrupt blocks.
     pub on_corrupt: OnCorrupt,
+    /// Damaged log files.
+    pub on_damage: OnDamage,
     /// The most rows in a batch; at least 1.
     pub batch_rows: usize,
     /// How log blocks are put in order.
@@ -126,6 +158,7 @@ impl Default for ReadOptions {
         Self {
             semantics: MergeSemantics::default(),
             on_corrupt: OnCorrupt::default(),
+            on_damage: OnDamage::default(),
             batch_rows: BATCH_ROWS,
             log_scan: LogScan::default(),
             threads: None,

@@ -7,13 +7,14 @@ use super::columns::marking;
 use super::open_table::OpenTable;
 use super::path_columns::RowKind;
 use crate::file_group::FileSlice;
-use crate::read::{ChangedRows, LogContents, SharedReport, SplitReader, log_contents};
+use crate::read::{ChangedRows, LogCheck, LogContents, SharedReport, SplitReader, check_logs, log_contents};
 use crate::split::{DeleteOutput, Query, Split};
+use crate::timeline::WrittenRanges;
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::filter::Filter;
-use mortice_merge::config::TimelineLayout;
+use mortice_merge::config::{OnDamage, TimelineLayout};
 
 impl OpenTable {
     /// Reads all rows of the base file of a slice, unmerged, with the columns of `schema`, meta columns included.
@@ -71,7 +72,42 @@ impl OpenTable {
     /// Those of reading the log files.
     pub fn log_contents(&self, slice: &FileSlice, latest: &RequestedTime) -> Result<LogContents> {
         let schema = avro::Schema::record("unread", Vec::new());
-        log_contents(&self.log_split(slice, &schema, latest)?, self.storage.as_ref())
+        log_contents(&self.log_split(slice, &schema, latest)?, &self.storage)
+    }
+
+    /// Returns true if [`Self::check_logs`] has anything to do.
+    #[must_use]
+    pub fn checks_logs(&self) -> bool {
+        self.options.on_damage == OnDamage::Raise
+    }
+
+    /// Makes sure that the logs of slices have what completed writes wrote to them, unless the options go on without.
+    /// Services check that before they plan, so that a plan that cannot be executed does not stay on the timeline.
+    ///
+    /// Args:
+    ///     slices: The slices.
+    ///     check: What is checked. On remote storage, blocks are left to the merge, which fetches them anyway.
+    ///
+    /// # Errors
+    /// `CorruptLog`, with file, offset and instant; those of reading the logs.
+    pub fn check_logs(&self, slices: &[FileSlice], check: LogCheck) -> Result<()> {
+        if !self.checks_logs() || slices.iter().all(|slice| slice.log_files.is_empty()) {
+            return Ok(());
+        }
+        let check = if self.storage.is_remote() { LogCheck::Lengths } else { check };
+        let schema = avro::Schema::record("unread", Vec::new());
+        let query = Query {
+            // Plans of services name files that were listed from storage.
+            checks_lengths: true,
+            ..self.query_of(&schema)?
+        };
+        let query = Arc::new(query);
+        let split = |slice: &FileSlice| {
+            let slice = FileSlice { base_file: None, ..slice.clone() };
+            Split { query: Arc::clone(&query), slice, change: None, part: None, merger: None }
+        };
+        let splits: Vec<Split> = slices.iter().map(split).collect();
+        check_logs(&splits, check, (&self.storage, WrittenRanges::new(self.timeline.clone())))
     }
 
     fn log_split(&self, slice: &FileSlice, schema: &avro::Schema, latest: &RequestedTime) -> Result<Split> {
@@ -111,6 +147,8 @@ impl OpenTable {
             changelog: false,
             deletes: DeleteOutput::LeftOut,
             rewrites_deletes: false,
+            // Services compare them for all slices at once, before they read one: `check_logs`.
+            checks_lengths: false,
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants: self.timeline.instant_filter(self.timeline.latest_visible()),
             range: None,

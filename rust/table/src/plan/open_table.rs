@@ -91,6 +91,16 @@ impl OpenTable {
         Ok(Self { uri, storage_options, storage, config, merge, timeline, options, metadata, known_schema })
     }
 
+    /// The table with other options of reading, in the state that it has. Nothing is read.
+    ///
+    /// # Errors
+    /// As for the merge configuration in [`OpenTable::open`].
+    pub fn with_read_options(&self, options: ReadOptions) -> Result<Self> {
+        let (storage, timeline) = (Arc::clone(&self.storage), self.timeline.clone());
+        let place = (self.uri.as_str(), &self.storage_options);
+        Self::from_parts(storage, place, options, self.config.clone(), timeline)
+    }
+
     /// The table with an instant in a state that it has reached since it was opened. Nothing is read.
     ///
     /// # Errors

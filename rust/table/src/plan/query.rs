@@ -188,6 +188,7 @@ impl OpenTable {
             changelog: range.is_some() && !form.merged,
             deletes,
             rewrites_deletes: false,
+            checks_lengths: self.checks_lengths(),
             commits_by_block: commits_by_block || self.config.layout() == TimelineLayout::V1,
             instants,
             range,

@@ -1,5 +1,7 @@
 //! What the valid log blocks of a slice are, without their records: for log compaction.
 
+use std::sync::Arc;
+
 use super::logs::log_blocks::scan;
 use super::report::SharedReport;
 use crate::split::Split;
@@ -22,7 +24,7 @@ pub struct LogContents {
 ///
 /// # Errors
 /// Those of reading the log files.
-pub fn log_contents(split: &Split, storage: &dyn Storage) -> Result<LogContents> {
+pub fn log_contents(split: &Split, storage: &Arc<dyn Storage>) -> Result<LogContents> {
     let found = scan(split, storage, &SharedReport::default())?;
     let mut contents = LogContents { blocks: found.blocks.len() as u64, ..LogContents::default() };
     for one in &found.blocks {

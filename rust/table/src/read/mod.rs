@@ -10,6 +10,7 @@
 //! | `rows/` | rows merged without a table |
 //! | `stream/` | reads one or several splits with threads |
 //! | `file_schema` | the schema in files, if commits have none |
+//! | `log_check` | whether logs have what completed writes wrote |
 //! | `log_contents` | the log blocks of a slice, without their records |
 //! | `memory` | the memory limit of a merge, and spilling |
 //! | `reader_threads` | the threads of a stream |
@@ -21,6 +22,7 @@ mod base;
 mod changes;
 mod columns;
 mod file_schema;
+mod log_check;
 mod log_contents;
 mod logs;
 mod memory;
@@ -32,8 +34,9 @@ mod stream;
 
 pub use changes::changed_rows::{ChangedRows, RowsChanged};
 pub use file_schema::{has_column, newest_schema};
+pub use log_check::{LogCheck, check_logs, damage_of_log};
 pub use log_contents::{LogContents, log_contents};
-pub use report::{CorruptRange, ReadReport, SharedReport};
+pub use report::{CorruptRange, DamagedFile, ReadReport, SharedReport};
 pub use rows::rows_merge::{RowsMerge, RowsMergeOptions};
 pub use stream::pool::Stream;
 pub use stream::split_reader::SplitReader;

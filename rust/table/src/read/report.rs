@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::timeline::WrittenRanges;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
 use mortice_storage::{RequestCounters, RequestCounts};
 
 /// A skipped range of a log file.
@@ -16,6 +19,19 @@ pub struct CorruptRange {
     pub reason: String,
 }
 
+/// A log file that has lost bytes of a completed write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedFile {
+    /// The log file.
+    pub file: String,
+    /// The offset of the first byte that is missing or cannot be read.
+    pub offset: u64,
+    /// The write.
+    pub instant: RequestedTime,
+    /// What the write recorded, and what the file has.
+    pub reason: String,
+}
+
 /// Statistics of a read of one or several splits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadReport {
@@ -25,6 +41,8 @@ pub struct ReadReport {
     pub blocks: BTreeMap<String, u64>,
     /// Corrupt ranges.
     pub corrupt: Vec<CorruptRange>,
+    /// Damaged files, each once.
+    pub damaged: Vec<DamagedFile>,
     /// Blocks removed by rollbacks.
     pub rolled_back: u64,
     /// Blocks of instants that are not completed.
@@ -56,10 +74,18 @@ pub struct ReadReport {
 }
 
 /// A report that several readers update.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct SharedReport {
     report: Arc<Mutex<ReadReport>>,
     requests: Arc<RequestCounters>,
+    /// What the table's writes recorded, once a read has found a log that looks damaged.
+    written: Arc<Mutex<Option<Arc<WrittenRanges>>>>,
+}
+
+impl std::fmt::Debug for SharedReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedReport").field("report", &self.report).finish_non_exhaustive()
+    }
 }
 
 impl SharedReport {
@@ -67,6 +93,18 @@ impl SharedReport {
     pub fn edit(&self) -> MutexGuard<'_, ReadReport> {
         // The counts are valid even after a panic of another thread.
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what the table's writes recorded, which `load` reads once for all readers of this report. All of them
+    /// read one table.
+    pub(super) fn written_ranges(&self, load: impl FnOnce() -> Result<WrittenRanges>) -> Result<Arc<WrittenRanges>> {
+        let mut known = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(written) = &*known {
+            return Ok(Arc::clone(written));
+        }
+        let written = Arc::new(load()?);
+        *known = Some(Arc::clone(&written));
+        Ok(written)
     }
 
     /// Limits the fetched bytes to their share of a memory limit, for the given number of concurrent readers.

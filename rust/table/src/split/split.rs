@@ -60,6 +60,10 @@ pub struct Query {
     /// deletes, null for a delete that has none, and an error where the column cannot hold them.
     #[serde(default)]
     pub rewrites_deletes: bool,
+    /// Whether the lengths of log files are compared with the metadata of commits: damage is an error, and the files
+    /// were listed from storage, which does not know what their lengths should be.
+    #[serde(default)]
+    pub checks_lengths: bool,
     /// Whether log files may have uncommitted blocks, which the instant of the block identifies (up to table version
     /// 7).
     pub commits_by_block: bool,

@@ -25,7 +25,7 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 
 /// The number of the format. It changes with every change that another release cannot read or would read differently.
-const FORM: u32 = 12;
+const FORM: u32 = 13;
 
 #[derive(Deserialize)]
 struct FormNumber {

@@ -14,7 +14,8 @@ use mortice_base::error::{Error, Result};
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
 
 /// Options that Hudi does not have.
-const OWN_OPTIONS: [&str; 2] = ["mortice.metadata.drop_unsupported", "mortice.metadata.rebuild_unusable"];
+const OWN_OPTIONS: [&str; 3] =
+    ["mortice.metadata.drop_unsupported", "mortice.metadata.rebuild_unusable", "mortice.on_damage"];
 
 /// The options of a write: each is known, and agrees with the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

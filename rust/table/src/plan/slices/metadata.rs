@@ -20,7 +20,7 @@ use crate::timeline::Timeline;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::filter::{Filter, Literal, Operator, Term};
-use mortice_merge::config::{MergeSemantics, OnCorrupt, ReadOptions};
+use mortice_merge::config::{MergeSemantics, OnCorrupt, OnDamage, ReadOptions};
 use mortice_storage::{Storage, StorageOptions, SubfolderStorage, parallel};
 
 /// The folder of the metadata table, relative to the table.
@@ -73,7 +73,16 @@ pub(in crate::plan) fn options_of(options: &ReadOptions) -> ReadOptions {
     // Readers of tables skip corrupt blocks. Here such a block may contain the list of files, and storage can be listed
     // instead.
     let on_corrupt = OnCorrupt::Raise;
-    ReadOptions { semantics: MergeSemantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() }
+    // Damage is an error by that, too; lengths are compared only of files that look incomplete.
+    let on_damage = OnDamage::Warn;
+    ReadOptions {
+        semantics: MergeSemantics::V1x,
+        prune: true,
+        metadata: false,
+        on_corrupt,
+        on_damage,
+        ..options.clone()
+    }
 }
 
 /// The metadata table that is opened as a table, as of the timeline of the table that it belongs to.

@@ -16,6 +16,7 @@ use crate::plan::scan::Scan;
 use crate::split::PathColumns;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
+use mortice_merge::config::OnDamage;
 use mortice_storage::parallel;
 
 /// An instant for a file group, by partition and file id.
@@ -117,6 +118,13 @@ impl OpenTable {
 }
 
 impl OpenTable {
+    /// Returns true if reads have to compare lengths of logs with the metadata of commits.
+    pub(in crate::plan) fn checks_lengths(&self) -> bool {
+        let lists_files = self.config.metadata_partitions.iter().any(|partition| partition == FILES);
+        let is_listed = self.options.metadata && lists_files && self.metadata.get().is_some_and(Result::is_ok);
+        self.options.on_damage == OnDamage::Raise && !is_listed
+    }
+
     /// The metadata table, if it has this partition, complete.
     ///
     /// # Errors

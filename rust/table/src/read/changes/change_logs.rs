@@ -19,7 +19,8 @@ use bytes::Bytes;
 use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::image_text::ImageFormat;
 use crate::file_group::LogFile;
-use crate::read::logs::log_blocks::{note, open_log};
+use crate::read::logs::damage::SeenLog;
+use crate::read::logs::log_blocks::{LogFrames, note};
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
@@ -28,9 +29,9 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
 use mortice_formats::filter::{Filter, Literal, Operator, Term};
 use mortice_formats::log::content::avro_data;
-use mortice_formats::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
+use mortice_formats::log::{Block, BlockKind, BlockType, HeaderKey};
 use mortice_merge::config::CdcMode;
-use mortice_storage::{self as storage, FileSource, PrefixSource, Storage};
+use mortice_storage::{self as storage, FileSource, Storage};
 
 const RECORD_KEY: &str = "record_key";
 /// The string of an image if the record has no value.
@@ -126,17 +127,18 @@ impl ChangeLogs {
 
     /// Finds the blocks of a file.
     fn frame(&mut self, file: &LogFile) -> Result<()> {
-        let source: Arc<dyn FileSource> =
-            Arc::new(PrefixSource::new(open_log(self.storage.as_ref(), file, &self.query)?, file.len)?);
+        let LogFrames { source, blocks } = LogFrames::open(self.storage.as_ref(), file, &self.query)?;
         self.report.edit().files += 1;
-        for block in ForwardScan::new(Arc::clone(&source)) {
+        let mut seen = SeenLog::new(source.path(), source.len());
+        for block in blocks {
             let block = block?;
+            seen.note(&block);
             note(&block, source.path(), self.query.options.on_corrupt, &self.report)?;
             if matches!(block.kind, BlockKind::Sound(BlockType::CdcData)) && !block.content.is_empty() {
                 self.blocks.push_back((Arc::clone(&source), block));
             }
         }
-        Ok(())
+        seen.check(file, &self.query, &self.storage, &self.report)
     }
 
     fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<ChangeBatch> {

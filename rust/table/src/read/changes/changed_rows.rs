@@ -64,7 +64,7 @@ impl ChangedRows {
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
         let storage = storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?;
-        let blocks = scan(logs, storage.as_ref(), report)?;
+        let blocks = scan(logs, &storage, report)?;
         if blocks.blocks.is_empty() {
             return Ok(None);
         }

@@ -1,7 +1,9 @@
 //! The valid blocks of a file slice: frames all log files, reports damage, and applies the rules of the scan.
 
+use std::iter::Peekable;
 use std::sync::Arc;
 
+use super::damage::SeenLog;
 use crate::file_group::{BaseFile, LogFile};
 use crate::read::report::{CorruptRange, SharedReport};
 use crate::split::{Query, Split};
@@ -18,7 +20,10 @@ pub(in crate::read) struct LogBlocks {
 }
 
 /// Frames all log files of a split. The contents of blocks are not read.
-pub(in crate::read) fn scan(split: &Split, storage: &dyn Storage, report: &SharedReport) -> Result<LogBlocks> {
+///
+/// # Errors
+/// Those of reading the files, of [`SeenLog::check`], and of blocks that cannot be skipped.
+pub(in crate::read) fn scan(split: &Split, storage: &Arc<dyn Storage>, report: &SharedReport) -> Result<LogBlocks> {
     let instants = &split.query.instants;
     let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
     let mut rules = match (split.query.options.semantics, split.query.options.log_scan) {
@@ -34,15 +39,24 @@ pub(in crate::read) fn scan(split: &Split, storage: &dyn Storage, report: &Share
     rules.range = split.query.range.as_ref().map(|range| &range.blocks);
     let mut files: Vec<Arc<dyn FileSource>> = Vec::new();
     let mut valid = ValidBlocks::new(rules);
-    'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
-        let source: Arc<dyn FileSource> = Arc::new(PrefixSource::new(open_log(storage, log, &split.query)?, log.len)?);
+    for (ordinal, log) in split.slice.log_files.iter().enumerate() {
+        let frames = LogFrames::open(storage.as_ref(), log, &split.query)?;
+        let source = Arc::clone(&frames.source);
+        let mut seen = SeenLog::new(source.path(), source.len());
+        let mut control = ScanControl::GoesOn;
         files.push(Arc::clone(&source));
-        for block in ForwardScan::new(Arc::clone(&source)) {
+        for block in frames.blocks {
             let block = block?;
             note(&block, source.path(), split.query.options.on_corrupt, report)?;
-            if valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))? == ScanControl::Ended {
-                break 'files;
+            seen.note(&block);
+            control = valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))?;
+            if control == ScanControl::Ended {
+                break;
             }
+        }
+        seen.check(log, &split.query, storage, report)?;
+        if control == ScanControl::Ended {
+            break;
         }
     }
     let mut edited = report.edit();
@@ -53,8 +67,43 @@ pub(in crate::read) fn scan(split: &Split, storage: &dyn Storage, report: &Share
     Ok(LogBlocks { files, blocks: valid.finish()? })
 }
 
-pub(in crate::read) fn open_log(storage: &dyn Storage, log: &LogFile, query: &Query) -> Result<Arc<dyn FileSource>> {
-    open_planned(storage, &log.path, &known_log(log), query).map_err(|error| match LogFileName::parse(&log.name) {
+/// The frames of an open log file.
+pub(in crate::read) struct LogFrames {
+    pub(in crate::read) source: Arc<dyn FileSource>,
+    pub(in crate::read) blocks: Peekable<ForwardScan>,
+}
+
+impl LogFrames {
+    /// Opens a log, up to the length that was planned. The file may be shorter: [`SeenLog::check`] decides whether that
+    /// is an error.
+    ///
+    /// # Errors
+    /// Those of opening the file.
+    pub(in crate::read) fn open(storage: &dyn Storage, log: &LogFile, query: &Query) -> Result<Self> {
+        let mut frames = Self::within(storage, log, log.len, query)?;
+        // Stores report the length of an object with its first bytes.
+        let is_changed = matches!(frames.blocks.peek(), Some(Err(error)) if error.kind() == ErrorKind::FileChanged);
+        if is_changed && log.etag.is_none() {
+            let len = storage.len_of(&log.path)?;
+            if len < log.len {
+                frames = Self::within(storage, log, len, query)?;
+            }
+        }
+        Ok(frames)
+    }
+
+    fn within(storage: &dyn Storage, log: &LogFile, len: u64, query: &Query) -> Result<Self> {
+        let opened = open_log(storage, log, len, query)?;
+        let len = len.min(opened.len());
+        let source: Arc<dyn FileSource> = Arc::new(PrefixSource::new(opened, len)?);
+        let blocks = ForwardScan::new(Arc::clone(&source)).peekable();
+        Ok(Self { source, blocks })
+    }
+}
+
+fn open_log(storage: &dyn Storage, log: &LogFile, len: u64, query: &Query) -> Result<Arc<dyn FileSource>> {
+    let known = KnownFile { len, ..known_log(log) };
+    open_planned(storage, &log.path, &known, query).map_err(|error| match LogFileName::parse(&log.name) {
         Some(name) => error.at_instant(name.instant),
         None => error,
     })

@@ -3,12 +3,14 @@
 //! | file | contents |
 //! |---|---|
 //! | `log_blocks` | the valid blocks of a slice |
+//! | `damage` | whether a log has lost bytes of a completed write |
 //! | `log_source` | the location of the rows of each block |
 //! | `log_records` | fetches winning rows |
 //! | `log_loader` | loads the keys of blocks into the merge |
 //! | `deleted_rows` | deleted keys as rows |
 //! | `unmerged` | streams log rows without merging |
 
+pub(in crate::read) mod damage;
 pub(in crate::read) mod deleted_rows;
 pub(in crate::read) mod log_blocks;
 pub(in crate::read) mod log_loader;

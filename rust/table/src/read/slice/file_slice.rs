@@ -170,7 +170,7 @@ impl Reading {
         let mut path_values = PathValues::from_path(query, &split.slice.partition)?;
         let constants = path_values.take_constants(&types)?;
         let Some(rows) = RowQuery::new(query, &constants)? else { return Ok(None) };
-        let blocks = scan(split, storage.as_ref(), report)?;
+        let blocks = scan(split, storage, report)?;
         let (projection, merge) = if blocks.blocks.is_empty() {
             (Projection::new(&types, &rows.columns, &rows.filter, &RowRange::columns(query), &[])?, None)
         } else {

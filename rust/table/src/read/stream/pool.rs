@@ -16,7 +16,7 @@ use arrow_schema::SchemaRef;
 use super::ahead::WaitingBytes;
 use super::split_reader::SplitReader;
 use crate::read::reader_threads::{self, ReaderThreads};
-use crate::read::report::{ReadReport, SharedReport};
+use crate::read::report::{DamagedFile, ReadReport, SharedReport};
 use crate::split::Split;
 use mortice_base::error::{Error, ErrorKind, Result};
 
@@ -31,6 +31,8 @@ pub struct Stream {
     threads: usize,
     /// Rows to skip, for a reader that continues where another one stopped.
     skip: u64,
+    /// The number of damaged files that the consumer knows.
+    reported: usize,
     state: State,
 }
 
@@ -52,7 +54,7 @@ impl Stream {
         if let Some(split) = splits.first() {
             report.limit_fetched(split.query.options.memory_limit, threads.min(splits.len()));
         }
-        Self { schema, report, splits: splits.into(), threads, skip: 0, state: State::Idle }
+        Self { schema, report, splits: splits.into(), threads, skip: 0, reported: 0, state: State::Idle }
     }
 
     /// Returns the batches of one split, without its first `start_row` rows. It is read in the caller's thread.
@@ -80,6 +82,17 @@ impl Stream {
     #[must_use]
     pub fn report(&self) -> ReadReport {
         self.report.snapshot()
+    }
+
+    /// Returns the next batch, and the damaged files that were found since the last call.
+    ///
+    /// # Errors
+    /// Those of reading the splits.
+    pub fn next_with_damage(&mut self) -> Result<(Option<RecordBatch>, Vec<DamagedFile>)> {
+        let batch = self.next().transpose()?;
+        let damaged = self.report.edit().damaged.get(self.reported..).unwrap_or_default().to_vec();
+        self.reported = self.reported.saturating_add(damaged.len());
+        Ok((batch, damaged))
     }
 
     /// Stops reading and joins the threads.

@@ -1,0 +1,156 @@
+//! Whether a log file that looks incomplete has lost bytes of a completed write.
+//!
+//! A corrupt block, or a file that ends early, may be what an interrupted write has left: Hudi skips both. The metadata
+//! of completed writes tells them apart, as it records which bytes of a log each of them wrote. It is read only for
+//! files that look incomplete, so that reading a sound table costs nothing.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::file_group::LogFile;
+use crate::read::report::{DamagedFile, SharedReport};
+use crate::split::Query;
+use crate::timeline::{Timeline, WrittenRange, WrittenRanges};
+use mortice_base::error::{Error, Result};
+use mortice_formats::log::{Block, BlockKind};
+use mortice_merge::config::{OnCorrupt, OnDamage, TableConfig};
+use mortice_storage::Storage;
+
+/// What a scan has seen of a log file.
+#[derive(Debug, Default)]
+pub(in crate::read) struct SeenLog {
+    /// The full path, for messages.
+    path: String,
+    /// The length of the file, at most the planned one.
+    len: u64,
+    corrupt: Vec<CorruptBytes>,
+}
+
+/// Bytes that are not a block.
+#[derive(Debug)]
+struct CorruptBytes {
+    bytes: Range<u64>,
+    reason: String,
+}
+
+impl SeenLog {
+    pub(in crate::read) fn new(path: &str, len: u64) -> Self {
+        Self { path: path.to_owned(), len, corrupt: Vec::new() }
+    }
+
+    /// Remembers a block if it is corrupt.
+    pub(in crate::read) fn note(&mut self, block: &Block) {
+        if let BlockKind::Corrupt(damage) = &block.kind {
+            self.corrupt.push(CorruptBytes { bytes: block.offset..block.end, reason: damage.reason.clone() });
+        }
+    }
+
+    /// Reports a log that has lost bytes of a completed write, or returns an error, as the options say.
+    ///
+    /// # Errors
+    /// `CorruptLog` for a damaged file; `InvalidTable` for a file that is shorter than it was planned, although no
+    /// write recorded its length; those of reading the timeline.
+    pub(in crate::read) fn check(
+        &self,
+        log: &LogFile,
+        query: &Query,
+        storage: &Arc<dyn Storage>,
+        report: &SharedReport,
+    ) -> Result<()> {
+        let options = &query.options;
+        let looks_damaged = self.len < log.len || self.len == 0 || !self.corrupt.is_empty();
+        if options.on_damage == OnDamage::Ignore || !(looks_damaged || query.checks_lengths) {
+            return Ok(());
+        }
+        let load = || {
+            let config = TableConfig::load(storage.as_ref())?;
+            Ok(WrittenRanges::new(Timeline::load(storage, &config)?))
+        };
+        let mut written = report.written_ranges(load)?.of_log(&log.path)?;
+        written.retain(|range| query.instants.is_committed(&range.instant));
+        let Some(damage) = self.damage(&written) else { return self.check_planned(log) };
+        if options.on_damage == OnDamage::Raise || options.on_corrupt == OnCorrupt::Raise {
+            return Err(raised(&damage));
+        }
+        let mut report = report.edit();
+        if report.damaged.iter().all(|known| known.file != damage.file) {
+            report.damaged.push(damage);
+        }
+        Ok(())
+    }
+
+    /// Returns what the file has lost, if it has lost anything.
+    pub(in crate::read) fn damage(&self, written: &[WrittenRange]) -> Option<DamagedFile> {
+        let damaged = |offset: u64, range: &WrittenRange, what: String| {
+            let Range { start, end } = range.bytes;
+            let reason = format!("the completed instant {} wrote the bytes {start} to {end}, {what}", range.instant);
+            DamagedFile { file: self.path.clone(), offset, instant: range.instant.clone(), reason }
+        };
+        if let Some(range) = written.iter().find(|range| range.bytes.end > self.len) {
+            return Some(damaged(self.len, range, format!("and the file has {} bytes", self.len)));
+        }
+        self.corrupt.iter().find_map(|corrupt| {
+            let overlaps =
+                |range: &&WrittenRange| range.bytes.start < corrupt.bytes.end && corrupt.bytes.start < range.bytes.end;
+            let range = written.iter().find(overlaps)?;
+            Some(damaged(corrupt.bytes.start, range, format!("and a block is corrupt: {}", corrupt.reason)))
+        })
+    }
+
+    /// No write recorded the length that a listing had.
+    fn check_planned(&self, log: &LogFile) -> Result<()> {
+        if self.len >= log.len {
+            return Ok(());
+        }
+        let message = format!(
+            "the file had {} bytes when the query was planned, now {}; plan the query again",
+            log.len, self.len
+        );
+        Err(Error::invalid_table(message).in_file(&self.path))
+    }
+}
+
+fn raised(damage: &DamagedFile) -> Error {
+    let message = format!(
+        "the log file is damaged: {}; restore the file from a copy, or use on_damage=\"warn\" to go on without what is lost",
+        damage.reason
+    );
+    Error::corrupt(message).at_offset(damage.offset).in_file(&damage.file).at_instant(&damage.instant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(instant: &str, bytes: Range<u64>) -> WrittenRange {
+        WrittenRange { instant: instant.into(), bytes }
+    }
+
+    fn seen(len: u64, corrupt: &[(u64, u64)]) -> SeenLog {
+        let corrupt = corrupt.iter().map(|(start, end)| CorruptBytes { bytes: *start..*end, reason: "cut".into() });
+        SeenLog { path: "/t/log".into(), len, corrupt: corrupt.collect() }
+    }
+
+    fn found(seen: &SeenLog, written: &[WrittenRange]) -> Option<(u64, String)> {
+        seen.damage(written).map(|damage| (damage.offset, damage.instant.to_string()))
+    }
+
+    #[test]
+    fn what_no_completed_write_wrote_is_not_damage() {
+        let written = [range("1", 0..10), range("3", 20..30)];
+        assert_eq!(found(&seen(30, &[]), &written), None);
+        // A rollback may append a block; a stopped writer may leave a part of one, at the end or between others.
+        assert_eq!(found(&seen(45, &[(10, 20), (30, 45)]), &written), None);
+        assert_eq!(found(&seen(0, &[]), &[]), None);
+    }
+
+    #[test]
+    fn lost_and_corrupt_bytes_of_completed_writes_are_damage() {
+        let written = [range("1", 0..10), range("3", 20..30)];
+        assert_eq!(found(&seen(20, &[]), &written), Some((20, "3".into())), "at the border of a block");
+        assert_eq!(found(&seen(25, &[(20, 25)]), &written), Some((25, "3".into())));
+        assert_eq!(found(&seen(0, &[]), &written), Some((0, "1".into())));
+        assert_eq!(found(&seen(30, &[(5, 30)]), &written), Some((5, "1".into())));
+        assert_eq!(found(&seen(60, &[(15, 60)]), &written), Some((15, "3".into())), "the next magic is destroyed");
+    }
+}
