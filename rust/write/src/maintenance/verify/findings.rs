@@ -21,6 +21,8 @@ pub enum FindingKind {
     ListedLength,
     /// A base file or log file cannot be decoded.
     UnreadableFile,
+    /// A log file has a corrupt block among the bytes that a completed write wrote.
+    DamagedLog,
     /// A record key is in two file groups, or twice in one.
     DuplicateKey,
     /// A bucket has several file groups.
@@ -61,6 +63,7 @@ impl FindingKind {
             Self::StoredNotListed => "stored_not_listed",
             Self::ListedLength => "listed_length",
             Self::UnreadableFile => "unreadable_file",
+            Self::DamagedLog => "damaged_log",
             Self::DuplicateKey => "duplicate_key",
             Self::DuplicateBucket => "duplicate_bucket",
             Self::IndexMissingKey => "index_missing_key",

@@ -6,6 +6,7 @@
 //! | `stored_files` | the files of the table, and what the timeline says of them |
 //! | `metadata_files` | the metadata table's list of files, compared with the storage |
 //! | `contents` | whether files can be decoded |
+//! | `damaged_logs` | logs that have lost bytes of completed writes |
 //! | `duplicate_buckets` | buckets of several file groups |
 //! | `uncommitted_files` | files that count as committed, and were not |
 //! | `undone_writes` | completed writes that had been rolled back before |
@@ -20,6 +21,7 @@
 //! | `repair` | deletes what stopped writers left |
 
 mod contents;
+mod damaged_logs;
 mod duplicate_buckets;
 mod file_group_numbers;
 mod findings;

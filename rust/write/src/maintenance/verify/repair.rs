@@ -73,7 +73,7 @@ fn take_off_undone(target: &WritableTable, is_dry_run: bool) -> Result<(Arc<Open
 fn repair_locked(state: &TableState, undone: Vec<Finding>, is_dry_run: bool) -> Result<RepairResult> {
     check_no_restore(&state.table.timeline)?;
     let files = VerifiedFiles::list(&state.store, &state.table)?;
-    let report = files_and_timeline(&state.store, &state.table, &files)?;
+    let (report, _) = files_and_timeline(&state.store, &state.table, &files)?;
     let is_defect = state.defect.is_some();
     let mut result = RepairResult { repaired: undone, left: Vec::new() };
     if let Some(defect) = &state.defect {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::contents::unreadable_files;
+use super::damaged_logs::damaged_logs;
 use super::duplicate_buckets::duplicate_buckets;
 use super::findings::Finding;
 use super::key_findings::key_findings;
@@ -10,13 +11,13 @@ use super::leftovers::leftovers;
 use super::metadata_files::{compare_with_metadata_table, has_metadata_table};
 use super::metadata_storage::MetadataStorage;
 use super::replaced_groups::live_replaced_groups;
-use super::stored_files::{StoredFiles, compare_with_timeline, orphans};
+use super::stored_files::{StoredFiles, WrittenFiles, compare_with_timeline, orphans};
 use super::temporary_files::{TemporaryFiles, findings_of, temporary_files};
 use super::uncommitted_files::uncommitted_files;
 use super::undone_writes::{undone_findings, without_undone};
 use crate::writable_table::TableLocation;
 use mortice_base::error::Result;
-use mortice_merge::config::{OnCorrupt, ReadOptions};
+use mortice_merge::config::{OnDamage, ReadOptions};
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 
@@ -56,11 +57,13 @@ pub struct VerifyReport {
 pub fn verify(location: &TableLocation, options: &VerifyOptions) -> Result<VerifyReport> {
     let store = location.open_store()?;
     let spill_dir = options.spill_dir.clone();
-    let read = ReadOptions { on_corrupt: OnCorrupt::Raise, spill_dir, ..ReadOptions::default() };
+    // What interrupted writes have left is not wrong; damage is a finding of its own.
+    let read = ReadOptions { on_damage: OnDamage::Ignore, spill_dir, ..ReadOptions::default() };
     let (table, undone) = without_undone(&store, location.open_table(read)?)?;
     let files = VerifiedFiles::list(&store, &table)?;
-    let mut report = files_and_timeline(&store, &table, &files)?;
+    let (mut report, written) = files_and_timeline(&store, &table, &files)?;
     report.findings.extend(undone_findings(&undone, &table));
+    report.findings.extend(damaged_logs(&table, &files.stored, &written, options.contents)?);
     if options.contents {
         let (unreadable, rows) = unreadable_files(&table)?;
         report.findings.extend(unreadable);
@@ -100,9 +103,9 @@ pub(super) fn files_and_timeline(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
     files: &VerifiedFiles,
-) -> Result<VerifyReport> {
+) -> Result<(VerifyReport, WrittenFiles)> {
     let VerifiedFiles { stored, metadata, temporary } = files;
-    let written = compare_with_timeline(table, stored)?;
+    let mut written = compare_with_timeline(table, stored)?;
     let mut report = VerifyReport::default();
     for (.., status) in stored.data_files() {
         report.files = report.files.saturating_add(1);
@@ -120,7 +123,7 @@ pub(super) fn files_and_timeline(
     }
     report.findings.extend(leftovers(store, &table.timeline, metadata.as_ref())?);
     report.findings.extend(findings_of(temporary));
-    report.findings.extend(written.findings);
+    report.findings.append(&mut written.findings);
     report.pending = table.timeline.pending_writes().map(ToString::to_string).collect();
-    Ok(report)
+    Ok((report, written))
 }
