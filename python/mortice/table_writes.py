@@ -138,7 +138,9 @@ class TableWrites(TableBase):
         Raises as `upsert`; `UnsupportedError` while a compaction or clustering of such a partition is pending.
         """
         with validated(self._validators, self.preview) as check:
-            return self._show(writes.delete_partitions(self.uri, self._storage_options, partitions, options, check))
+            return self._show(
+                writes.delete_partitions(self.uri, self._storage_options, partitions, self._with_damage(options), check)
+            )
 
     def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the rows that filters select, as one commit.
@@ -155,7 +157,9 @@ class TableWrites(TableBase):
         Raises as `upsert`.
         """
         with validated(self._validators, self.preview) as check:
-            return self._show(writes.delete_where(self.uri, self._storage_options, filters, options, check))
+            return self._show(
+                writes.delete_where(self.uri, self._storage_options, filters, self._with_damage(options), check)
+            )
 
     def soft_delete(self, rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
         """Sets all columns of rows to null but those of the record key, the partition path and the ordering value.
@@ -216,7 +220,7 @@ class TableWrites(TableBase):
         keys are generated; `WriteConflictError` if another writer commits between the read and the write.
         """
         clauses = clauses_of(on, when_matched_update, when_not_matched)
-        delete, given = normal_form(when_matched_delete), writes.checked_options(options)
+        delete, given = normal_form(when_matched_delete), writes.checked_options(self._with_damage(options))
         rows = pa.table(data)
         self.refresh()
         with validated(self._validators, self.preview) as check:
@@ -225,7 +229,9 @@ class TableWrites(TableBase):
 
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
         with validated(self._validators, self.preview) as check:
-            return self._show(writes.write(self.uri, self._storage_options, operation, data, options, check))
+            return self._show(
+                writes.write(self.uri, self._storage_options, operation, data, self._with_damage(options), check)
+            )
 
     def _show(self, commit: Commit) -> Commit:
         self.refresh()

@@ -40,7 +40,9 @@ class TableServices(TableBase):
 
         Raises as `upsert`.
         """
-        done = compaction.compact(self.uri, self._storage_options, options, schedule=schedule, run=run)
+        done = compaction.compact(
+            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
+        )
         self.refresh()
         return done
 
@@ -48,7 +50,9 @@ class TableServices(TableBase):
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[compaction.PlannedCompaction]:
         """Returns the compactions that `compact` would execute, with files and bytes."""
-        return compaction.plan_compact(self.uri, self._storage_options, options, schedule=schedule, run=run)
+        return compaction.plan_compact(
+            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
+        )
 
     def log_compact(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
@@ -70,7 +74,9 @@ class TableServices(TableBase):
         Raises as `upsert`; `UnsupportedError` for a table without meta columns, and for a plan with logs of partial
         updates.
         """
-        done = compaction.log_compact(self.uri, self._storage_options, options, schedule=schedule, run=run)
+        done = compaction.log_compact(
+            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
+        )
         self.refresh()
         return done
 
@@ -78,7 +84,9 @@ class TableServices(TableBase):
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[compaction.PlannedCompaction]:
         """Returns the log compactions that `log_compact` would execute, with files and bytes."""
-        return compaction.plan_log_compact(self.uri, self._storage_options, options, schedule=schedule, run=run)
+        return compaction.plan_log_compact(
+            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
+        )
 
     def cluster(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
@@ -95,7 +103,9 @@ class TableServices(TableBase):
 
         Raises as `upsert`. A plan whose execution fails stays pending.
         """
-        done = clustering.cluster(self.uri, self._storage_options, options, schedule=schedule, run=run)
+        done = clustering.cluster(
+            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
+        )
         self.refresh()
         return done
 
@@ -103,7 +113,9 @@ class TableServices(TableBase):
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[clustering.ClusteringGroup]:
         """Returns the groups of files that `cluster` would rewrite: those of pending plans, and of a new one."""
-        return clustering.plan_cluster(self.uri, self._storage_options, options, schedule=schedule, run=run)
+        return clustering.plan_cluster(
+            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
+        )
 
     def clean(self, options: Mapping[str, Any] | None = None) -> cleaning.CleanResult:
         """Deletes files that only queries of older commits read, and those of replaced file groups.
@@ -276,7 +288,13 @@ class TableServices(TableBase):
             UnsupportedError: The table cannot have an index; up to table version 7, a write is pending.
         """
         built = metadata_table.build_metadata(
-            self.uri, self._storage_options, options, add=add, drop=drop, rebuild=rebuild, dry_run=False
+            self.uri,
+            self._storage_options,
+            self._with_damage(options),
+            add=add,
+            drop=drop,
+            rebuild=rebuild,
+            dry_run=False,
         )
         self.refresh()
         return built
@@ -298,7 +316,13 @@ class TableServices(TableBase):
             rebuild: True deletes it before.
         """
         return metadata_table.build_metadata(
-            self.uri, self._storage_options, options, add=add, drop=drop, rebuild=rebuild, dry_run=True
+            self.uri,
+            self._storage_options,
+            self._with_damage(options),
+            add=add,
+            drop=drop,
+            rebuild=rebuild,
+            dry_run=True,
         )
 
     def delete_metadata(self, options: Mapping[str, Any] | None = None) -> metadata_table.MetadataResult:
@@ -369,7 +393,9 @@ class TableServices(TableBase):
         checked_bool("merge_buckets", merge_buckets)
         if dry_run:
             return self.plan_repair(options)
-        done = verification.repair(self.uri, self._storage_options, options, dry_run=False, merge_buckets=merge_buckets)
+        done = verification.repair(
+            self.uri, self._storage_options, self._with_damage(options), dry_run=False, merge_buckets=merge_buckets
+        )
         self.refresh()
         return done
 

@@ -27,12 +27,12 @@ use crate::rows::{DuplicatePolicy, effective_operation};
 use crate::rows::{Preparation, Prepared, sorted, taken};
 use crate::rows::{WriteInput, read_input, row_memory};
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
-use crate::writable_table::{TableLocation, WritableTable};
+use crate::writable_table::{TableLocation, WritableTable, read_options};
 use crate::write::{WriteStatus, WriteToken};
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{ReadOptions, is_commit_metadata};
+use mortice_merge::config::is_commit_metadata;
 use mortice_merge::spill::RowBatches;
 use mortice_table::plan::OpenTable;
 
@@ -74,7 +74,7 @@ pub(super) fn opened(
     options: &BTreeMap<String, String>,
     operation: WriteOperation,
 ) -> Result<WritableTable> {
-    let table = location.open_table(ReadOptions::default())?;
+    let table = location.open_table(read_options(options)?)?;
     check_writable(&table.config).map_err(|error| error.in_file(location.uri()))?;
     WritableTable::of_table(location, table, options, &operation.name().to_ascii_lowercase())
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::metadata_upkeep::{FoundMetadata, METADATA_ROOT, MetadataUpkeep, PlannedPartitions};
 use crate::transaction::change_metadata;
-use crate::writable_table::{TableLocation, WritableTable};
+use crate::writable_table::{TableLocation, WritableTable, read_options};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::ReadOptions;
 use mortice_storage::FileStore;
@@ -97,7 +97,7 @@ fn opened(
     let mut options = options.clone();
     options.insert(ENABLE.to_owned(), (!request.deletes).to_string());
     // The metadata table may be damaged.
-    let table = location.open_table(ReadOptions { metadata: false, ..ReadOptions::default() })?;
+    let table = location.open_table(ReadOptions { metadata: false, ..read_options(&options)? })?;
     let target = WritableTable::of_table(location, table, &options, "metadata")?;
     // Hudi has no option for one of the indexes.
     let values = MetadataUpkeep::index_options(target.options(), &request.added, &request.dropped)?;

@@ -12,4 +12,4 @@ mod table;
 
 pub use location::TableLocation;
 pub use state::TableState;
-pub use table::WritableTable;
+pub use table::{WritableTable, read_options};

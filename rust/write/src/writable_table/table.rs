@@ -8,10 +8,23 @@ use super::state::TableState;
 use crate::commit::{Clock, CommitValidator, Concurrency, HeldLock, TimelineWriter, UndoneWrite, check_version};
 use crate::metadata_upkeep::{FoundMetadata, MetadataUpkeep};
 use mortice_base::error::Result;
-use mortice_merge::config::{ReadOptions, WriteOptions};
+use mortice_merge::config::{OnDamage, ReadOptions, WriteOptions};
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Instant;
+
+/// What to do about damaged log files that a write or a service reads, as in [`OnDamage::parse`].
+const ON_DAMAGE: &str = "mortice.on_damage";
+
+/// The options by which writes and services read a table. Rows that a damaged log has lost would be lost for good where
+/// files are merged and rewritten, so such a log is an error unless an option says otherwise.
+///
+/// # Errors
+/// `InvalidArgument` for a value that the option does not have.
+pub fn read_options(options: &BTreeMap<String, String>) -> Result<ReadOptions> {
+    let given = options.get(ON_DAMAGE).map(|value| OnDamage::parse(value)).transpose()?;
+    Ok(ReadOptions { on_damage: given.unwrap_or(OnDamage::Raise), ..ReadOptions::default() })
+}
 
 /// A table that is being changed. A write, and the services after it, work on one.
 ///
@@ -42,7 +55,7 @@ impl WritableTable {
     /// `Unsupported` for versions of tables that are not written to; `InvalidArgument` and `Unsupported` for options, by name; those of
     /// the storage.
     pub fn open(location: &TableLocation, options: &BTreeMap<String, String>, operation: &str) -> Result<Self> {
-        Self::of_table(location, location.open_table(ReadOptions::default())?, options, operation)
+        Self::of_table(location, location.open_table(read_options(options)?)?, options, operation)
     }
 
     /// The same, of a table that was opened before. Others may have changed it since.
@@ -135,7 +148,7 @@ impl WritableTable {
     /// # Errors
     /// As for [`OpenTable::open`].
     pub fn reopen(&self) -> Result<Arc<OpenTable>> {
-        let table = self.location.open_table(ReadOptions::default())?;
+        let table = self.location.open_table(read_options(&self.options)?)?;
         Ok(self.remember(table))
     }
 

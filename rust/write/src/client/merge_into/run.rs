@@ -12,9 +12,10 @@ use crate::client::write::write_rows;
 use crate::commit::WriteOperation;
 use crate::rows::WriteInput;
 use crate::transaction::WriteResult;
-use crate::writable_table::{TableLocation, WritableTable};
+use crate::writable_table::{TableLocation, WritableTable, read_options};
 use mortice_base::error::Result;
 use mortice_formats::filter::Filter;
+use mortice_merge::config::ReadOptions;
 use mortice_table::plan::OpenTable;
 
 /// Merges rows into a table, in the state in which it was opened, as one commit.
@@ -30,6 +31,8 @@ pub fn merge_into(
     delete: Option<&Filter>,
     input: WriteInput<'_>,
 ) -> Result<WriteResult> {
+    let read = ReadOptions { on_damage: read_options(input.options)?.on_damage, ..table.options.clone() };
+    let table = &Arc::new(table.with_read_options(read)?);
     let names: Vec<String> = input.schema.fields().iter().map(|field| field.name().clone()).collect();
     let (options, validator) = (input.options, input.validator.clone());
     let plan = MergePlan::new(table, &names, clauses, options)?;

@@ -22,6 +22,7 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
+use mortice_table::read::LogCheck;
 use mortice_table::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
 
 /// What is to be done.
@@ -170,7 +171,12 @@ fn plan_of_table(
     }
     let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok()).unwrap_or_default();
     let options = ClusteringOptions::from_options(target.options())?;
-    plan_clustering(target.store().as_ref(), &table.timeline, live, &options, hour)
+    let plan = plan_clustering(target.store().as_ref(), &table.timeline, live.clone(), &options, hour)?;
+    if let Some(plan) = plan.as_ref().filter(|_| table.checks_logs()) {
+        let planned = planned_clustering(&plan.to_avro()?, &live, instant)?;
+        planned.groups.iter().try_for_each(|group| table.check_logs(&group.slices, LogCheck::Blocks))?;
+    }
+    Ok(plan)
 }
 
 /// Executes all plans that are pending, in the order of their times, but for those that others execute.

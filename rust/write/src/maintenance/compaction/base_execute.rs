@@ -7,13 +7,17 @@ use crate::transaction::Transaction;
 use crate::write::{AppendOptions, BaseFileOptions, CompactHandle, CompactTarget};
 use mortice_base::error::Result;
 use mortice_table::file_group::FileSlice;
+use mortice_table::read::LogCheck;
 
 /// The slices of a compaction that has begun.
 ///
 /// # Errors
-/// As for [`TableCompactions::slices`].
+/// As for [`TableCompactions::slices`] and [`OpenTable::check_logs`](mortice_table::plan::OpenTable::check_logs).
 pub(crate) fn slices_of(transaction: &Transaction) -> Result<Vec<FileSlice>> {
-    TableCompactions::new(transaction.store(), transaction.table()).slices(transaction.instant())
+    let table = transaction.table();
+    let slices = TableCompactions::new(transaction.store(), table).slices(transaction.instant())?;
+    table.check_logs(&slices, LogCheck::Lengths)?;
+    Ok(slices)
 }
 
 /// Writes the new base files.

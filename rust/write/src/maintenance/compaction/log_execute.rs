@@ -10,15 +10,18 @@ use mortice_base::error::{Error, Result};
 use mortice_merge::config::TimelineLayout;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::WriteView;
+use mortice_table::read::LogCheck;
 
 /// The slices of a log compaction that has begun, with the names of their new log files.
 ///
 /// # Errors
-/// As for [`LogCompactHandle::check`] and [`TableCompactions::log_slices`].
+/// As for [`LogCompactHandle::check`], [`TableCompactions::log_slices`] and
+/// [`OpenTable::check_logs`](mortice_table::plan::OpenTable::check_logs).
 pub(crate) fn log_slices_of(transaction: &Transaction) -> Result<Vec<(FileSlice, LogNaming)>> {
     let table = transaction.table();
     LogCompactHandle::check(table)?;
     let slices = TableCompactions::new(transaction.store(), table).log_slices(transaction.instant())?;
+    table.check_logs(&slices, LogCheck::Lengths)?;
     // Up to table version 7 the names of new log files follow those of all that the slice has by now.
     let partitions = slices.iter().map(|slice| slice.partition.clone()).collect();
     let view = match table.config.layout() {

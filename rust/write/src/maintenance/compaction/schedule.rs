@@ -9,6 +9,7 @@ use crate::writable_table::WritableTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::OpenTable;
+use mortice_table::read::LogCheck;
 use mortice_table::timeline::metadata::{HoodieCompactionPlan, TimelineMetadata};
 
 /// Plans a compaction, if one is due, and returns its requested time.
@@ -56,7 +57,7 @@ pub(crate) fn check_merge(table: &OpenTable) -> Result<()> {
 /// The plan of a compaction at `instant`; none if none is due.
 ///
 /// # Errors
-/// As for [`check_merge`] and [`TableCompactions::plan`].
+/// As for [`check_merge`], [`TableCompactions::plan`] and [`OpenTable::check_logs`].
 pub(super) fn plan_if_due(
     compactions: &TableCompactions,
     options: &CompactionOptions,
@@ -67,13 +68,15 @@ pub(super) fn plan_if_due(
         return Ok(None);
     }
     check_merge(table)?;
-    compactions.plan(options, &table.files_of_partitions(None)?, instant)
+    let plan = compactions.plan(options, &table.files_of_partitions(None)?, instant)?;
+    check_planned_logs(compactions, table, plan.as_ref(), LogCheck::Blocks)?;
+    Ok(plan)
 }
 
 /// The plan of a log compaction at `instant`; none if none is due.
 ///
 /// # Errors
-/// As for [`check_merge`] and [`TableCompactions::log_plan`].
+/// As for [`check_merge`], [`TableCompactions::log_plan`] and [`OpenTable::check_logs`].
 pub(super) fn log_plan_if_due(
     compactions: &TableCompactions,
     options: &LogCompactionOptions,
@@ -84,5 +87,21 @@ pub(super) fn log_plan_if_due(
         return Ok(None);
     }
     check_merge(table)?;
-    compactions.log_plan(table, options, &table.files_of_partitions(None)?, instant)
+    let plan = compactions.log_plan(table, options, &table.files_of_partitions(None)?, instant)?;
+    // The plan has read the blocks.
+    check_planned_logs(compactions, table, plan.as_ref(), LogCheck::Lengths)?;
+    Ok(plan)
+}
+
+/// Refuses damaged logs before the plan is on the timeline, where it would stay.
+fn check_planned_logs(
+    compactions: &TableCompactions,
+    table: &OpenTable,
+    plan: Option<&HoodieCompactionPlan>,
+    check: LogCheck,
+) -> Result<()> {
+    match plan.filter(|_| table.checks_logs()) {
+        Some(plan) => table.check_logs(&compactions.slices_of_plan(plan)?, check),
+        None => Ok(()),
+    }
 }
