@@ -16,7 +16,7 @@
 //! | bytes | decimal | the reader's scale |
 //! | decimal | string | plain digits |
 //! | string, int, long, float, double | decimal | by text, HALF_UP |
-//! | timestamp-micros | timestamp-millis | **the number as it is**: files written so are mislabelled (`HoodieSchemaRepair`) |
+//! | timestamp-micros, local or not | timestamp-millis, local or not | **the number as it is**: files written so are mislabelled (`HoodieSchemaRepair`) |
 //! | timestamp-millis | timestamp-micros | × 1000 |
 //! | long | any logical long | the number as it is; and back |
 
@@ -88,6 +88,8 @@ fn factor_between(writer: &Type, reader: &Type) -> Option<i64> {
     use Type::{LocalTimestampMicros, LocalTimestampMillis, TimestampMicros, TimestampMillis};
     match (writer, reader) {
         (TimestampMillis, TimestampMicros) | (LocalTimestampMillis, LocalTimestampMicros) => Some(1000),
+        // Hudi corrects the unit also between an instant and a local time.
+        (TimestampMicros | LocalTimestampMicros, TimestampMillis | LocalTimestampMillis) => Some(1),
         // An instant is no wall clock; nothing says what would be meant.
         (TimestampMillis | TimestampMicros, LocalTimestampMillis | LocalTimestampMicros)
         | (LocalTimestampMillis | LocalTimestampMicros, TimestampMillis | TimestampMicros) => None,

@@ -331,6 +331,9 @@ mod tests {
             (r#""boolean""#, &[0], r#""string""#),
             (r#""int""#, &[0], r#""boolean""#),
             (MICROS, &[0], LOCAL_MICROS),
+            (LOCAL_MICROS, &[0], MICROS),
+            (MILLIS, &[0], LOCAL_MILLIS),
+            (LOCAL_MILLIS, &[0], MICROS),
             (r#"{"type":"fixed","name":"a","size":1}"#, &[0], r#"{"type":"fixed","name":"a","size":2}"#),
             (r#"["int","string"]"#, &[0, 0], r#"["int","string","null"]"#),
             (r#"{"type":"array","items":"int"}"#, &[0], r#"{"type":"map","values":"int"}"#),
@@ -402,6 +405,8 @@ mod tests {
         // Written as micros, read as millis: the number itself is milliseconds.
         assert_eq!(becomes(MICROS, &[2], MILLIS), "1000 µs UTC");
         assert_eq!(becomes(LOCAL_MICROS, &[2], LOCAL_MILLIS), "1000 µs local");
+        assert_eq!(becomes(MICROS, &[2], LOCAL_MILLIS), "1000 µs local");
+        assert_eq!(becomes(LOCAL_MICROS, &[2], MILLIS), "1000 µs UTC");
         assert_eq!(becomes(r#""long""#, &[2], MILLIS), "1000 µs UTC");
         assert_eq!(becomes(r#""long""#, &[2], LOCAL_MICROS), "1 µs local");
         let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];

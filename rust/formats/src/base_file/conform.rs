@@ -7,14 +7,17 @@
 //! | map with any names of children | map of `key` and `value` |
 //! | fixed bytes | binary; list of numbers where the table has a VECTOR |
 //! | int | long, float, double |
-//! | long | float, double |
+//! | long | float, double; int, if every value fits |
+//! | unsigned int | int or long that has all its values |
 //! | float | double, through its shortest decimal text, as Hudi widens floats |
 //! | int, long, float, double, date, decimal | string, as Java writes it |
 //! | decimal | decimal of at least its whole digits and scale |
 //! | int, long, float, double, string | decimal, rounded HALF_UP, floats by their strings; null where it does not fit, as in Spark |
 //! | string | date; null if it is not a date, as in Spark |
+//! | date | timestamp: its midnight |
 //! | time of day | its milliseconds (int) or microseconds (long) |
 //! | timestamp of another unit | microseconds, if none is lost |
+//! | nulls of any type | nulls |
 //!
 //! Anything else is refused by name: a narrowing would change values.
 
@@ -22,7 +25,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float32Type, Float64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    Date32Type, Float32Type, Float64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
 };
 use arrow_array::{
     Array, ArrayRef, ListArray, MapArray, PrimitiveArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
@@ -32,6 +35,8 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
 
 use mortice_avro::{self as avro, HUDI_TYPE, LogicalRecord, TYPED_VALUE, VectorShape, are_vectors, shredded_variant};
 use mortice_base::error::{Error, Result};
+
+const MICROS_OF_A_DAY: i64 = 86_400_000_000;
 
 /// The type to read a column as, so that conforming it loses nothing: INT96 times, which would overflow in nanoseconds,
 /// are read in microseconds.
@@ -149,20 +154,38 @@ pub(super) fn conform(array: &ArrayRef, wanted: &DataType, column: &str) -> Resu
             DataType::Decimal128(precision, scale),
         ) => avro::decimals_of(array, *precision, *scale),
         (DataType::Utf8, DataType::Date32) => Ok(avro::dates_of_strings(array.as_string())),
-        (from, to) if is_widening(from, to) => {
-            let options = CastOptions { safe: false, ..Default::default() };
-            cast_with_options(array, wanted, &options).map_err(|error| misfit(from, wanted, column).caused_by(error))
+        (DataType::Date32, DataType::Timestamp(TimeUnit::Microsecond, zone)) => {
+            let midnights: PrimitiveArray<TimestampMicrosecondType> = array
+                .as_primitive::<Date32Type>()
+                .try_unary(|days| i64::from(days).checked_mul(MICROS_OF_A_DAY).ok_or(()))
+                .map_err(|()| misfit(array.data_type(), wanted, column))?;
+            Ok(Arc::new(midnights.with_timezone_opt(zone.clone())))
         }
+        (from, to) if is_widening(from, to) || (from, to) == (&DataType::Int64, &DataType::Int32) => {
+            cast(array, wanted, column)
+        }
+        _ if array.null_count() == array.len() => Ok(new_null_array(wanted, array.len())),
         (from, _) => Err(misfit(from, wanted, column)),
     }
 }
 
+/// Casts all values exactly, or fails.
+fn cast(array: &ArrayRef, wanted: &DataType, column: &str) -> Result<ArrayRef> {
+    let options = CastOptions { safe: false, ..Default::default() };
+    cast_with_options(array, wanted, &options)
+        .map_err(|error| misfit(array.data_type(), wanted, column).caused_by(error))
+}
+
 fn is_widening(from: &DataType, to: &DataType) -> bool {
-    use DataType::{Binary, Decimal128, FixedSizeBinary, Float32, Float64, Int8, Int16, Int32, Int64, Utf8};
+    use DataType::{
+        Binary, Decimal128, FixedSizeBinary, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Utf8,
+    };
     match (from, to) {
         (Int8 | Int16, Int32 | Int64 | Float32 | Float64)
         | (Int32, Int64 | Float32 | Float64)
-        | (Int64, Float32 | Float64) => true,
+        | (Int64, Float32 | Float64)
+        | (UInt8 | UInt16, Int32 | Int64)
+        | (UInt32, Int64) => true,
         // The table's schema has numbers for times of day, which Spark does not have.
         (DataType::Time32(TimeUnit::Millisecond), Int32) | (DataType::Time64(TimeUnit::Microsecond), Int64) => true,
         (FixedSizeBinary(_) | Utf8, Binary) | (Binary, Utf8) | (DataType::Null, _) => true,
@@ -238,7 +261,10 @@ fn unshaped(column: &str, error: arrow_schema::ArrowError) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{Int32Array, Int64Array, Time32MillisecondArray, Time64MicrosecondArray};
+    use arrow_array::{
+        Date32Array, Int32Array, Int64Array, Time32MillisecondArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+        UInt32Array,
+    };
 
     use super::*;
 
@@ -252,5 +278,31 @@ mod tests {
         let read = conform(&micros, &DataType::Int64, "x").unwrap();
         assert_eq!(read.as_ref(), &Int64Array::from(vec![Some(5), None]) as &dyn Array);
         assert!(conform(&micros, &DataType::Int32, "x").is_err());
+        let nulls = conform(&new_null_array(micros.data_type(), 2), &DataType::Int32, "x").unwrap();
+        assert_eq!(nulls.as_ref(), &Int32Array::from(vec![None::<i32>; 2]) as &dyn Array);
+    }
+    #[test]
+    fn longs_are_ints_if_every_value_fits() {
+        let longs = |last: i64| -> ArrayRef { Arc::new(Int64Array::from(vec![Some(-1), None, Some(last)])) };
+        let read = conform(&longs(i64::from(i32::MAX)), &DataType::Int32, "x").unwrap();
+        assert_eq!(read.as_ref(), &Int32Array::from(vec![Some(-1), None, Some(i32::MAX)]) as &dyn Array);
+        let error = conform(&longs(i64::from(i32::MAX) + 1), &DataType::Int32, "x").unwrap_err();
+        assert!(error.to_string().contains("column x: cannot convert type Int64"), "{error}");
+    }
+
+    #[test]
+    fn unsigned_numbers_are_longs_and_dates_midnights() {
+        let unsigned: ArrayRef = Arc::new(UInt32Array::from(vec![u32::MAX]));
+        let read = conform(&unsigned, &DataType::Int64, "x").unwrap();
+        assert_eq!(read.as_ref(), &Int64Array::from(vec![i64::from(u32::MAX)]) as &dyn Array);
+        assert!(conform(&unsigned, &DataType::Int32, "x").is_err());
+        let dates: ArrayRef = Arc::new(Date32Array::from(vec![Some(-1), None]));
+        for zone in [None, Some("UTC".into())] {
+            let read = conform(&dates, &DataType::Timestamp(TimeUnit::Microsecond, zone.clone()), "x").unwrap();
+            let midnights = TimestampMicrosecondArray::from(vec![Some(-86_400_000_000), None]).with_timezone_opt(zone);
+            assert_eq!(read.as_ref(), &midnights as &dyn Array);
+        }
+        let late: ArrayRef = Arc::new(Date32Array::from(vec![i32::MAX]));
+        assert!(conform(&late, &DataType::Timestamp(TimeUnit::Microsecond, None), "x").is_err());
     }
 }
