@@ -10,6 +10,7 @@
 //! | `list_of_maps` | lists of maps, brought to a form that the parquet crate reads |
 //! | `mislabelled` | timestamps that a file declares under another type than the table has |
 //! | `orc` | ORC, streamed by stripes |
+//! | `orc_longs` | longs of an ORC file that are local timestamps in the table |
 //! | `hfile` | HFiles, streamed by data blocks |
 //! | `conform` | columns as a file has them, brought to the table's types |
 //! | `statistics` | what a footer says of a column's values |
@@ -26,6 +27,7 @@ mod list_of_maps;
 mod mislabelled;
 mod open;
 mod orc;
+mod orc_longs;
 mod pages;
 mod parquet;
 mod reader;

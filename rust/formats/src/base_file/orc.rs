@@ -10,11 +10,14 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, SchemaRef};
 
 use super::conform::{conform, conformed};
+use super::orc_longs::OrcLongs;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::filter::{BoundFilter, ColumnBounds};
 use crate::orc::{ColumnStatistics, OrcFile, StatisticsRange};
+use mortice_avro::Schema;
 use mortice_base::error::Result;
+use mortice_base::names::FieldNames;
 use mortice_storage::FileSource;
 
 /// The name under which Hudi's writer leaves the Avro schema (`HoodieOrcConfig.AVRO_SCHEMA_METADATA_KEY`).
@@ -26,12 +29,14 @@ pub(super) struct OrcBase {
     path: String,
     /// Rows to read, in order; all of them where none were left out.
     kept: Option<Vec<Range<u64>>>,
+    /// How longs are read, if some are timestamps.
+    longs: Option<OrcLongs>,
 }
 
 impl OrcBase {
     pub(super) fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let path = source.path().to_owned();
-        Ok(Self { file: OrcFile::open(source)?, path, kept: None })
+        Ok(Self { file: OrcFile::open(source)?, path, kept: None, longs: None })
     }
 
     /// The bounds of a wanted column in each stripe.
@@ -108,6 +113,11 @@ impl BaseFile for OrcBase {
         self.file.metadata(AVRO_SCHEMA).and_then(|text| String::from_utf8(text.to_vec()).ok())
     }
 
+    fn correct_types(&mut self, table: &Schema, names: &FieldNames) -> Result<()> {
+        self.longs = OrcLongs::new(table, names);
+        Ok(())
+    }
+
     fn has_column(&self, name: &str) -> bool {
         self.file.schema().fields().find(name).is_some()
     }
@@ -152,10 +162,14 @@ impl BaseFile for OrcBase {
         let with_rows = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let stripes = stripes.iter().enumerate().filter(|(_, stripe)| with_rows(stripe)).map(|(at, _)| at).collect();
         let rows = self.file.rows(&|name| wanted.fields().find(name).is_some(), stripes, batch_rows);
-        let (wanted, path) = (Arc::clone(wanted), self.path);
+        let (wanted, path, longs) = (Arc::clone(wanted), self.path, self.longs);
         let batches = rows.flat_map(move |step| {
             let of_batch = |(batch, rows): (RecordBatch, Range<u64>)| {
-                let batch = conformed(&batch, &wanted).map_err(|error| error.in_file(&path))?;
+                let batch = match &longs {
+                    Some(longs) => longs.as_timestamps(&batch),
+                    None => Ok(batch),
+                };
+                let batch = batch.and_then(|batch| conformed(&batch, &wanted)).map_err(|error| error.in_file(&path))?;
                 Ok(row_ranges::slices(&batch, &rows, &kept))
             };
             match step.and_then(of_batch) {
