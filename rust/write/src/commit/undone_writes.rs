@@ -44,7 +44,7 @@ impl UndoneWrite {
                 let is_target = |write: &&Instant| {
                     write.requested_time == target.as_str() && write.requested_time < rollback.requested_time
                 };
-                if let Some(at) = writes.iter().position(|write| is_target(write)) {
+                if let Some(at) = writes.iter().position(is_target) {
                     found.push(Self { write: writes.remove(at).clone(), rollback: rollback.clone() });
                 }
             }

@@ -22,8 +22,6 @@ use mortice_table::timeline::metadata::HoodieCommitMetadata;
 const PARTITION_BYTES: u64 = 64 << 20;
 /// Partitions for each task that runs at once: those that are done early leave the others more of the cores.
 const PARTITIONS_PER_CORE: u32 = 2;
-/// A partition of the metadata table that holds the Bloom filters of base files.
-
 /// The tasks of a write.
 pub(super) struct Assigned {
     plan: TaskPlan,
