@@ -275,8 +275,8 @@ mod tests {
     fn other_formats_are_refused_by_number_and_other_bytes_at_all() {
         for (bytes, says) in [
             (r#"{"form":9,"split":[]}"#, "format 9"),
-            (r#"{"form":11}"#, "format 11"),
-            (r#"{"form":12}"#, "\"query\""),
+            (r#"{"form":12}"#, "format 12"),
+            (r#"{"form":13}"#, "\"query\""),
             (r"[9,{}]", "not a split"),
             ("", "not a split"),
         ] {
