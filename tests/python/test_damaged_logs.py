@@ -174,3 +174,18 @@ def test_the_argument_is_checked(tmp_path):
         mortice.Table(table.uri, on_damage="skip")
     with pytest.raises(mortice.InvalidArgumentError, match="on_damage must be"):
         table.compact({"mortice.on_damage": "skip"})
+
+
+@pytest.mark.parametrize("length", [0, 100, -200])
+@pytest.mark.parametrize("metadata", [True, False], ids=["listed", "unlisted"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_error_of_a_base_file_has_the_length_that_its_write_recorded(tmp_path, version, metadata, length):
+    table = table_with_logs(tmp_path / "t", version, metadata=metadata)
+    (base,) = (path for path in tmp_path.rglob("*.parquet") if ".hoodie/" not in str(path))
+    content = base.read_bytes()
+    base.write_bytes(content[:length])
+    message = f"wrote {len(content)} bytes, and the file has {len(content[:length])}"
+    with pytest.raises(mortice.InvalidTableError, match=message) as raised:
+        read(table)
+    assert raised.value.path == str(base)
+    assert raised.value.instant == table.timeline[0].requested_time

@@ -23,7 +23,7 @@
 //! | `savepoint` | the files that a savepoint keeps |
 //! | `removed_since` | files that cleans and rollbacks have removed since a timeline was listed |
 //! | `instant_filter` | selection of log blocks by instant |
-//! | `written_ranges` | the bytes of logs that completed writes wrote |
+//! | `written_ranges` | the bytes of files that completed writes wrote |
 
 mod archive_files;
 mod archived;

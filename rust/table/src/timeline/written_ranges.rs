@@ -1,4 +1,4 @@
-//! The byte ranges of log files that completed writes have recorded. A reader compares them with what it finds: bytes
+//! The byte ranges of files that completed writes have recorded. A reader compares them with what it finds: bytes
 //! that a completed write wrote must be there and be readable; others may be the rest of an interrupted write.
 //!
 //! Up to table version 7 several writes append to one log, each from its `logOffset`; `fileSizeInBytes` is the length
@@ -16,7 +16,7 @@ use mortice_base::error::{ErrorKind, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_merge::config::TimelineLayout;
 
-/// Bytes of a log file that a completed write wrote.
+/// Bytes of a file that a completed write wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenRange {
     /// The write.
@@ -25,13 +25,13 @@ pub struct WrittenRange {
     pub bytes: Range<u64>,
 }
 
-/// The ranges of the logs of one write, by path.
+/// The ranges of the files of one write, by path.
 type RangesOfWrite = HashMap<String, Range<u64>>;
 
 /// The ranges of all archived writes.
 type ArchivedRanges = Arc<Vec<(RequestedTime, RangesOfWrite)>>;
 
-/// What completed writes wrote to logs. The metadata of a write is read when it is needed, and once.
+/// What completed writes wrote to files. The metadata of a write is read when it is needed, and once.
 pub struct WrittenRanges {
     timeline: Timeline,
     read: Mutex<HashMap<RequestedTime, Arc<RangesOfWrite>>>,
@@ -86,6 +86,18 @@ impl WrittenRanges {
         Ok(found)
     }
 
+    /// Returns what the write of an instant wrote to a base file, given its path relative to the table.
+    ///
+    /// # Errors
+    /// As for [`WrittenRanges::of_log`].
+    pub fn of_base_file(&self, path: &str, instant: &RequestedTime) -> Result<Option<WrittenRange>> {
+        let mut found = Vec::new();
+        for write in self.timeline.writes_at(instant).filter(|write| write.is_completed()) {
+            self.add(write, path, &mut found)?;
+        }
+        Ok(found.pop())
+    }
+
     fn add(&self, write: &Instant, path: &str, found: &mut Vec<WrittenRange>) -> Result<()> {
         let ranges = self.ranges_of(write)?;
         found.extend(
@@ -104,7 +116,7 @@ impl WrittenRanges {
             Err(error) if is_unreadable(error.kind()) => CommitMetadata::default(),
             Err(error) => return Err(error),
         };
-        let ranges = Arc::new(ranges_of_logs(metadata));
+        let ranges = Arc::new(ranges_of_files(metadata));
         known().insert(write.requested_time.clone(), Arc::clone(&ranges));
         Ok(ranges)
     }
@@ -118,7 +130,7 @@ impl WrittenRanges {
         let mut archived = Vec::new();
         let all = TimelineRange { begin: None, end: None };
         let visited = self.timeline.visit_archived_writes_in(&all, &mut |write, metadata| {
-            archived.push((write.requested_time.clone(), ranges_of_logs(metadata)));
+            archived.push((write.requested_time.clone(), ranges_of_files(metadata)));
             Ok(())
         });
         match visited {
@@ -136,13 +148,13 @@ fn is_unreadable(kind: ErrorKind) -> bool {
 }
 
 /// A writer that rolled a log over has a statistic for each file, one that appended twice may have two for one file.
-fn ranges_of_logs(metadata: CommitMetadata) -> RangesOfWrite {
+fn ranges_of_files(metadata: CommitMetadata) -> RangesOfWrite {
     let mut ranges = RangesOfWrite::new();
     for stat in metadata.write_stats.into_values().flatten() {
-        let log = stat.path.clone().filter(|path| path.contains(".log.")).zip(stat.written_bytes());
+        let file = stat.path.clone().zip(stat.written_bytes());
         let change_logs = stat.cdc_stats.into_iter().flatten();
         let change_logs = change_logs.filter_map(|(path, len)| Some((path, 0..u64::try_from(len).ok()?)));
-        for (path, bytes) in log.into_iter().chain(change_logs) {
+        for (path, bytes) in file.into_iter().chain(change_logs) {
             let known = ranges.entry(path).or_insert_with(|| bytes.clone());
             *known = known.start.min(bytes.start)..known.end.max(bytes.end);
         }

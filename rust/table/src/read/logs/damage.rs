@@ -1,4 +1,4 @@
-//! Whether a log file that looks incomplete has lost bytes of a completed write.
+//! Whether a file that looks incomplete has lost bytes of a completed write.
 //!
 //! A corrupt block, or a file that ends early, may be what an interrupted write has left: Hudi skips both. The metadata
 //! of completed writes tells them apart, as it records which bytes of a log each of them wrote. It is read only for
@@ -7,11 +7,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::file_group::LogFile;
+use crate::file_group::{BaseFile, LogFile};
 use crate::read::report::{DamagedFile, SharedReport};
 use crate::split::Query;
 use crate::timeline::{Timeline, WrittenRange, WrittenRanges};
-use mortice_base::error::{Error, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_formats::log::{Block, BlockKind};
 use mortice_merge::config::{OnCorrupt, OnDamage, TableConfig};
 use mortice_storage::Storage;
@@ -62,11 +62,7 @@ impl SeenLog {
         if options.on_damage == OnDamage::Ignore || !(looks_damaged || query.checks_lengths) {
             return Ok(());
         }
-        let load = || {
-            let config = TableConfig::load(storage.as_ref())?;
-            Ok(WrittenRanges::new(Timeline::load(storage, &config)?))
-        };
-        let mut written = report.written_ranges(load)?.of_log(&log.path)?;
+        let mut written = report.written_ranges(|| written_ranges(storage))?.of_log(&log.path)?;
         written.retain(|range| query.instants.is_committed(&range.instant));
         let Some(damage) = self.damage(&written) else { return self.check_planned(log) };
         if options.on_damage == OnDamage::Raise || options.on_corrupt == OnCorrupt::Raise {
@@ -107,6 +103,45 @@ impl SeenLog {
             log.len, self.len
         );
         Err(Error::invalid_table(message).in_file(&self.path))
+    }
+}
+
+/// Reads the timeline of the table in a storage.
+fn written_ranges(storage: &Arc<dyn Storage>) -> Result<WrittenRanges> {
+    let config = TableConfig::load(storage.as_ref())?;
+    Ok(WrittenRanges::new(Timeline::load(storage, &config)?))
+}
+
+/// Adds the length that a write recorded to an error of reading a base file, if the file has another length.
+pub(in crate::read) fn with_recorded_length(
+    error: Error,
+    base: &BaseFile,
+    storage: &Arc<dyn Storage>,
+    report: &SharedReport,
+) -> Error {
+    let is_of_base = error.location().path.as_ref().is_some_and(|path| path.ends_with(&base.name));
+    if !is_of_base || !matches!(error.kind(), ErrorKind::InvalidTable | ErrorKind::CorruptLog | ErrorKind::Io) {
+        return error;
+    }
+    // The error is that of the file, also if its write is not known.
+    let written = report.written_ranges(|| written_ranges(storage));
+    let Ok(Some(range)) = written.and_then(|written| written.of_base_file(&base.path, &base.instant)) else {
+        return error;
+    };
+    let (expected, Ok(len)) = (range.bytes.end, storage.len_of(&base.path)) else { return error };
+    if len == expected {
+        return error;
+    }
+    let location = error.location().clone();
+    let message = format!(
+        "{}; the completed instant {} wrote {expected} bytes, and the file has {len}: restore it from a copy",
+        error.text(),
+        range.instant
+    );
+    let longer = Error::new(error.kind(), message).in_file(storage.full_path(&base.path)).at_instant(&range.instant);
+    match location.offset {
+        Some(offset) => longer.at_offset(offset),
+        None => longer,
     }
 }
 

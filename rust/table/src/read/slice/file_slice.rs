@@ -18,11 +18,12 @@ use crate::read::base::split_base::{ReadThreads, SplitBase};
 use crate::read::columns::constant_columns::{ConstantColumns, RowQuery};
 use crate::read::columns::path_values::PathValues;
 use crate::read::columns::projection::{Projection, select};
+use crate::read::logs::damage::with_recorded_length;
 use crate::read::logs::log_blocks::scan;
 use crate::read::report::SharedReport;
 use crate::split::Split;
 use mortice_avro::{self as avro, ArrowMapping};
-use mortice_base::error::Result;
+use mortice_base::error::{Error, Result};
 use mortice_formats::base_file::BaseBatches;
 use mortice_storage::{self as storage, FileSource, Storage};
 
@@ -134,6 +135,16 @@ impl SliceReader {
         reading.next_batch()
     }
 
+    /// A base file that was cut has an error of its format: what its write recorded says more.
+    fn explained(&self, error: Error) -> Error {
+        let query = &self.split.query;
+        let Some(base) = &self.split.slice.base_file else { return error };
+        match storage::open_counted(&query.uri, &query.storage, query.options.mmap, self.report.requests()) {
+            Ok(storage) => with_recorded_length(error, base, &storage, &self.report),
+            Err(_) => error,
+        }
+    }
+
     fn open(&self, storage: &Arc<dyn Storage>) -> Result<Option<Reading>> {
         // A quarter of the memory is for batches that wait for the consumer.
         let threads = ReadThreads { count: self.threads, bytes: self.memory_limit / 4 };
@@ -145,7 +156,7 @@ impl Iterator for SliceReader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let step = self.step().transpose();
+        let step = self.step().map_err(|error| self.explained(error)).transpose();
         if !matches!(step, Some(Ok(_))) {
             self.state = State::Done;
         }
