@@ -25,6 +25,7 @@ __all__ = [
     "LogFile",
     "LogWriter",
     "MergePlan",
+    "MergedBuckets",
     "MetadataResult",
     "PlannedCompaction",
     "PlannedSlice",
@@ -809,6 +810,13 @@ class VerifyResult:
     rows: int | None
 
 @final
+class MergedBuckets:
+    """Buckets with several file groups that got one again, or would, and the commit."""
+
+    buckets: list[Finding]
+    commit: WrittenCommit | None
+
+@final
 class RepairResult:
     """What was repaired, and what is wrong besides."""
 
@@ -835,8 +843,10 @@ def verify(
 ) -> VerifyResult:
     """Verifies a table: contents, keys within partitions or the table. Keys are sorted in files of `spill_dir`."""
 
-def merge_buckets(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str]) -> WrittenCommit | None:
-    """Makes one file group of those of each bucket that has several; None if no bucket has."""
+def merge_buckets(
+    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
+) -> MergedBuckets:
+    """Makes one file group of those of each bucket that has several."""
 
 def repair(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool) -> RepairResult:
     """Repairs a table."""

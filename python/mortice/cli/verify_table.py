@@ -39,7 +39,7 @@ def run_repair(arguments: argparse.Namespace) -> int:
             print(f"file groups of buckets were merged by commit {done.merged.instant}")
         _print_findings(done.repaired)
         size = sum(one.bytes or 0 for one in done.repaired)
-        print(f"{len(done.repaired)} {'would be deleted' if arguments.dry_run else 'deleted'}, {size} bytes")
+        print(f"{len(done.repaired)} {'would be repaired' if arguments.dry_run else 'repaired'}, {size} bytes")
         if done.left:
             print(f"not repaired: {len(done.left)}")
             _print_findings(done.left)

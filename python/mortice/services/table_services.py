@@ -392,13 +392,18 @@ class TableServices(TableBase):
         """
         checked_bool("merge_buckets", merge_buckets)
         if dry_run:
-            return self.plan_repair(options)
+            return self.plan_repair(options, merge_buckets=merge_buckets)
         done = verification.repair(
             self.uri, self._storage_options, self._with_damage(options), dry_run=False, merge_buckets=merge_buckets
         )
         self.refresh()
         return done
 
-    def plan_repair(self, options: Mapping[str, Any] | None = None) -> verification.RepairResult:
-        """Returns what `repair` would delete, and what would stay."""
-        return verification.repair(self.uri, self._storage_options, options, dry_run=True)
+    def plan_repair(
+        self, options: Mapping[str, Any] | None = None, *, merge_buckets: bool = False
+    ) -> verification.RepairResult:
+        """Returns what `repair` would delete and merge, and what would stay."""
+        checked_bool("merge_buckets", merge_buckets)
+        return verification.repair(
+            self.uri, self._storage_options, self._with_damage(options), dry_run=True, merge_buckets=merge_buckets
+        )

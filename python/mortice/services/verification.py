@@ -58,10 +58,10 @@ class RepairResult:
     """What was repaired, or would be, and what is wrong besides.
 
     Attributes:
-        repaired: What was deleted, or would be.
+        repaired: What was deleted or merged, or would be.
         left: What is wrong besides, and stays.
-        merged: The commit that made one file group of those of each bucket; None if there was nothing to merge, or it
-            was not asked for.
+        merged: The commit that made one file group of those of each bucket; None if there was nothing to merge, it
+            was not asked for, or nothing was changed.
     """
 
     repaired: list[Finding]
@@ -117,12 +117,15 @@ def repair(
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
-    merged = None
-    if merge_buckets and not dry_run:
-        merged = _mortice.merge_buckets(uri, storage_options, checked_options(options))
+    buckets: list[Finding] = []
+    commit = None
+    if merge_buckets:
+        merged = _mortice.merge_buckets(uri, storage_options, checked_options(options), dry_run)
+        buckets = _findings(merged.buckets)
+        commit = None if merged.commit is None else commit_of(merged.commit, stacklevel=4)
     done = _mortice.repair(uri, storage_options, checked_options(options), dry_run)
-    commit = None if merged is None else commit_of(merged, stacklevel=4)
-    return RepairResult(_findings(done.repaired), _findings(done.left), commit)
+    left = [one for one in _findings(done.left) if one not in buckets]
+    return RepairResult(buckets + _findings(done.repaired), left, commit)
 
 
 def _findings(found: list[_mortice.Finding]) -> list[Finding]:

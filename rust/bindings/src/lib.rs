@@ -112,6 +112,7 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<restore::RollbackResult>()?;
     module.add_class::<restore::SavepointResult>()?;
     module.add_class::<verify::Finding>()?;
+    module.add_class::<verify::MergedBuckets>()?;
     module.add_class::<verify::RepairResult>()?;
     module.add_class::<verify::VerifyResult>()?;
     module.add_class::<write::LeftOutRow>()?;

@@ -80,6 +80,13 @@ pub(crate) fn repair(
     })
 }
 
+/// Buckets with several file groups that got one again, or would.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+pub(crate) struct MergedBuckets {
+    buckets: Vec<Finding>,
+    commit: Option<WrittenCommit>,
+}
+
 /// Makes one file group of those of each bucket that has several.
 #[pyfunction]
 pub(crate) fn merge_buckets(
@@ -87,9 +94,11 @@ pub(crate) fn merge_buckets(
     uri: &str,
     storage_options: StorageArgument,
     options: BTreeMap<String, String>,
-) -> PyResult<Option<WrittenCommit>> {
+    dry_run: bool,
+) -> PyResult<MergedBuckets> {
     at_location(py, uri, &storage_options, |location| {
-        Ok(maintenance::merge_buckets(location, &options)?.map(commit_of_write))
+        let maintenance::MergedBuckets { buckets, write } = maintenance::merge_buckets(location, &options, dry_run)?;
+        Ok(MergedBuckets { buckets: findings(buckets), commit: write.map(commit_of_write) })
     })
 }
 

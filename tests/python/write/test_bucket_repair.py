@@ -35,6 +35,10 @@ def with_shared_bucket(path, version, table_type, **arguments):
     return table, first.instant, second.instant
 
 
+def kinds(findings):
+    return [one.kind for one in findings]
+
+
 def groups(table, partition):
     return [one.file_id for one in table.file_slices() if one.partition == partition]
 
@@ -47,7 +51,13 @@ def test_file_groups_of_a_bucket_become_one(tmp_path, version, table_type, optio
     with pytest.raises(InvalidTableError, match="bucket 0"):
         table.upsert(rows(("a", "x", 9, 9.0)), BUCKETS | options)
     assert table.repair(options).merged is None
-    merged = table.repair(options, merge_buckets=True).merged
+    planned = table.plan_repair(options, merge_buckets=True)
+    assert (kinds(planned.repaired), planned.left, planned.merged) == (["duplicate_bucket"], [], None)
+    assert kinds(table.plan_repair(options).left) == ["duplicate_bucket"]
+    assert len(groups(table, "x")) == 2
+    done = table.repair(options, merge_buckets=True)
+    assert (done.repaired, done.left) == (planned.repaired, planned.left)
+    merged = done.merged
     assert merged.operation == "INSERT_OVERWRITE"
     assert len(groups(table, "x")) == 1
     assert groups(table, "x")[0].startswith("00000000-")

@@ -18,7 +18,7 @@ mod inline_services;
 mod recovery;
 mod verify;
 
-pub use bucket_merge::merge_buckets;
+pub use bucket_merge::{MergedBuckets, merge_buckets};
 pub use build_metadata::{BuiltMetadata, MetadataRequest, build_metadata, planned_metadata};
 pub use clustering::{ClusterResult, ClusteringSteps, cluster, clustering_preview};
 pub use compaction::{

@@ -7,6 +7,7 @@ use super::one_row_each::OneRowEach;
 use super::shared_buckets::{SharedBucket, shared_buckets};
 use crate::commit::{WriteOperation, check_writable};
 use crate::index::new_bucket_prefix;
+use crate::maintenance::verify::Finding;
 use crate::rows::{WriteSchema, row_memory};
 use crate::services::check_no_restore;
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
@@ -18,24 +19,44 @@ use mortice_storage::check_cancelled;
 /// Bytes of rows that wait for their row group to be complete.
 const OPEN_BYTES: usize = 128 << 20;
 
-/// Makes one file group of those of each bucket that has several. None if no bucket has.
+/// Buckets with several file groups that got one again, or would.
+#[derive(Debug, Default)]
+pub struct MergedBuckets {
+    /// Each bucket, as a verification reports it.
+    pub buckets: Vec<Finding>,
+    /// The write; none if no bucket has several file groups, or nothing was changed.
+    pub write: Option<WriteResult>,
+}
+
+/// Makes one file group of those of each bucket that has several.
+///
+/// Args:
+///     location: Where the table is.
+///     options: Options by Hudi's names.
+///     is_dry_run: Only find out which buckets would be merged.
 ///
 /// # Errors
 /// `InvalidArgument` for a table without a bucket index; `Unsupported`, by name, for tables that are not written and for merge modes
 /// that writes do not have; as for [`Transaction::begin`] and [`Transaction::commit`].
-pub fn merge_buckets(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Option<WriteResult>> {
+pub fn merge_buckets(
+    location: &TableLocation,
+    options: &BTreeMap<String, String>,
+    is_dry_run: bool,
+) -> Result<MergedBuckets> {
     let target = Arc::new(WritableTable::open(location, options, "repair")?);
     let table = target.latest();
     check_writable(&table.config).map_err(|error| error.in_file(target.uri()))?;
     check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;
-    if shared_buckets(&table)?.is_empty() {
-        return Ok(None);
+    let buckets: Vec<Finding> = shared_buckets(&table)?.iter().map(SharedBucket::finding).collect();
+    if buckets.is_empty() || is_dry_run {
+        return Ok(MergedBuckets { buckets, write: None });
     }
     let mut transaction = Transaction::begin(&target, WriteOperation::InsertOverwrite)?;
     let merged = merge_in(&mut transaction, target.options());
     let (transaction, (statuses, extra)) = transaction.or_abort(merged)?;
     let committed = transaction.commit(statuses, &extra)?;
-    Ok(Some(WriteResult { warnings: target.warnings().to_vec(), ..WriteResult::new(committed) }))
+    let write = WriteResult { warnings: target.warnings().to_vec(), ..WriteResult::new(committed) };
+    Ok(MergedBuckets { buckets, write: Some(write) })
 }
 
 fn merge_in(

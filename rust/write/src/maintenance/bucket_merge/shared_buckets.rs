@@ -1,6 +1,7 @@
 //! The buckets that have several file groups.
 
 use crate::index;
+use crate::maintenance::verify::{Finding, duplicate_bucket};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
 use mortice_table::file_group::FileSlice;
@@ -11,6 +12,13 @@ pub(super) struct SharedBucket {
     pub(super) partition: String,
     pub(super) bucket: u32,
     pub(super) slices: Vec<FileSlice>,
+}
+
+impl SharedBucket {
+    /// As a verification reports it.
+    pub(super) fn finding(&self) -> Finding {
+        duplicate_bucket(&self.partition, self.bucket, self.slices.iter().map(|slice| slice.file_id.as_str()))
+    }
 }
 
 /// The buckets with more than one file group.

@@ -22,14 +22,25 @@ fn among(slices: &[FileSlice]) -> Vec<Finding> {
     if !are_buckets(&file_ids) {
         return Vec::new();
     }
-    let finding = |((partition, bucket), groups): ((&str, u32), Vec<&FileSlice>)| {
-        let mut file_ids: Vec<&str> = groups.iter().map(|group| group.file_id.as_str()).collect();
-        file_ids.sort_unstable();
-        let first = file_ids.first().copied().unwrap_or_default();
-        let message = format!("bucket {bucket} has {} file groups: {}", file_ids.len(), file_ids.join(", "));
-        Finding::new(FindingKind::DuplicateBucket, joined(partition, first), message)
-    };
-    shared_buckets(slices).into_iter().map(finding).collect()
+    let buckets = shared_buckets(slices).into_iter();
+    buckets
+        .map(|((partition, bucket), groups)| {
+            duplicate_bucket(partition, bucket, groups.iter().map(|group| group.file_id.as_str()))
+        })
+        .collect()
+}
+
+/// The finding of a bucket with these file groups.
+pub(in crate::maintenance) fn duplicate_bucket<'a>(
+    partition: &str,
+    bucket: u32,
+    file_ids: impl Iterator<Item = &'a str>,
+) -> Finding {
+    let mut file_ids: Vec<&str> = file_ids.collect();
+    file_ids.sort_unstable();
+    let first = file_ids.first().copied().unwrap_or_default();
+    let message = format!("bucket {bucket} has {} file groups: {}", file_ids.len(), file_ids.join(", "));
+    Finding::new(FindingKind::DuplicateBucket, joined(partition, first), message)
 }
 
 #[cfg(test)]

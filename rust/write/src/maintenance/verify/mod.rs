@@ -40,6 +40,7 @@ mod undone_writes;
 #[expect(clippy::module_inception, reason = "the module's main function has its name")]
 mod verify;
 
+pub(super) use duplicate_buckets::duplicate_bucket;
 pub use findings::{Finding, FindingKind};
 pub use repair::{RepairResult, repair};
 pub use verify::{VerifyOptions, VerifyReport, verify};
