@@ -167,6 +167,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "log",
             "timeline",
             "file_group",
+            "metadata_table",
             "write",
             "commit",
             "metadata_upkeep",

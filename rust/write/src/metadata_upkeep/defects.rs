@@ -85,14 +85,6 @@ impl MetadataUpkeep {
     }
 }
 
-/// Makes sure that the metadata table with a timeline has all completed writes of the active timeline of its table.
-///
-/// # Errors
-/// `InvalidTable`, with the write that is missing.
-pub fn check_writes(metadata: &Timeline, table: &Timeline) -> Result<()> {
-    check_complete(table, metadata)
-}
-
 /// Makes sure that a metadata table has what a write of the table builds upon.
 ///
 /// # Errors

@@ -75,7 +75,7 @@ mod wanted_partitions;
 pub use base_hfile::BaseHFile;
 pub(crate) use bloom_filters::keeps_blooms;
 pub use commit_update::CommitUpdate;
-pub use defects::{FoundMetadata, check_writes};
+pub use defects::FoundMetadata;
 pub use indexed_columns::is_record_index_partitioned;
 pub use leftovers::MetadataLeftovers;
 pub use metadata_folder::{ROOT as METADATA_ROOT, is_defect};

@@ -6,7 +6,7 @@ use super::chooser::instants_to_archive;
 use super::options::{ArchivalOptions, KeepCommits};
 use super::replaced::first_with_files;
 use super::{archive_log, compact_history, limits, lsm_history};
-use crate::metadata_upkeep::{check_writes, is_defect};
+use crate::metadata_upkeep::is_defect;
 use crate::services::cleaning::{CleaningOptions, earliest_to_retain};
 use crate::services::compaction::last_completed_compaction;
 use crate::services::needed_by_pending::first_needed;
@@ -17,6 +17,7 @@ use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_base::progress;
 use mortice_merge::config::TimelineLayout;
+use mortice_table::metadata_table::check_complete;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, Instant};
 
@@ -108,7 +109,7 @@ impl<'a> Archival<'a> {
             // Hudi builds the metadata table's view of archived instants from its base files.
             let opened = ServiceTable::open_metadata(self.target.store());
             let complete =
-                |metadata: ServiceTable| check_writes(&metadata.timeline, &table.timeline).map(|()| metadata);
+                |metadata: ServiceTable| check_complete(&table.timeline, &metadata.timeline).map(|()| metadata);
             let metadata = match opened.and_then(complete) {
                 // A write that it lacks would not be looked for any more. The next write builds it again.
                 Err(error) if is_defect(&error) => return Ok(None),
