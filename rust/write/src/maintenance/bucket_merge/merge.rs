@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::one_row_each::OneRowEach;
 use super::shared_buckets::{SharedBucket, shared_buckets};
-use crate::commit::{WriteOperation, check_writable};
+use crate::commit::WriteOperation;
 use crate::index::new_bucket_prefix;
+use crate::maintenance::opened::opened_for_service;
 use crate::maintenance::verify::Finding;
 use crate::rows::{WriteSchema, row_memory};
-use crate::services::check_no_restore;
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
-use crate::writable_table::{TableLocation, WritableTable};
+use crate::writable_table::TableLocation;
 use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
 use mortice_base::error::{Error, Result};
 use mortice_storage::check_cancelled;
@@ -43,11 +43,8 @@ pub fn merge_buckets(
     options: &BTreeMap<String, String>,
     is_dry_run: bool,
 ) -> Result<MergedBuckets> {
-    let target = Arc::new(WritableTable::open(location, options, "repair")?);
-    let table = target.latest();
-    check_writable(&table.config).map_err(|error| error.in_file(target.uri()))?;
-    check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;
-    let buckets: Vec<Finding> = shared_buckets(&table)?.iter().map(SharedBucket::finding).collect();
+    let target = Arc::new(opened_for_service(location, options, "repair")?);
+    let buckets: Vec<Finding> = shared_buckets(&target.latest())?.iter().map(SharedBucket::finding).collect();
     if buckets.is_empty() || is_dry_run {
         return Ok(MergedBuckets { buckets, write: None });
     }

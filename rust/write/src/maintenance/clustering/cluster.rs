@@ -8,12 +8,12 @@ use bytes::Bytes;
 
 use super::row_order::{RowLayout, RowOrder};
 use super::run::{ClusteringRun, replaced_groups};
-use crate::commit::check_writable;
 use crate::commit::{Clock, TimelineWriter, WriteOperation};
 use crate::index::{IndexOptions, check_layout};
 use crate::maintenance::compaction::check_merge;
+use crate::maintenance::opened::opened_for_service;
 use crate::rows::WriteSchema;
-use crate::services::{ClusteringOptions, PlannedClustering, check_no_restore, plan_clustering, planned_clustering};
+use crate::services::{ClusteringOptions, PlannedClustering, plan_clustering, planned_clustering};
 use crate::transaction::{self, CommitExtra, Transaction, WriteResult, begin_service};
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::{BaseFileOptions, WriteStatus};
@@ -107,11 +107,8 @@ fn no_plan(instant: &RequestedTime) -> Error {
 }
 
 fn opened(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
-    let target = WritableTable::open(location, options, "cluster")?;
-    let table = target.latest();
-    check_writable(&table.config).map_err(|error| error.in_file(&table.uri))?;
-    check_no_restore(&table.timeline).map_err(|error| error.in_file(&table.uri))?;
-    check_order(&table, target.options())?;
+    let target = opened_for_service(location, options, "cluster")?;
+    check_order(&target.latest(), target.options())?;
     Ok(Arc::new(target))
 }
 

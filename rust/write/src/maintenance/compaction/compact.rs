@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::execute::{execute_pending, executed};
 use super::kind::Compaction;
-use super::schedule::{plan_if_due, schedule, with_plan};
-use crate::commit::{Clock, check_writable};
-use crate::services::{CompactionOptions, TableCompactions, check_no_restore};
+use super::schedule::{PlanOptions, schedule, with_plan};
+use crate::commit::Clock;
+use crate::maintenance::opened::opened_for_service;
+use crate::services::TableCompactions;
 use crate::transaction::{Committed, schedule_and_begin};
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::{Error, Result};
@@ -49,6 +50,29 @@ impl CompactRequest {
             }
         }
         Ok(done)
+    }
+
+    /// What [`Self::fulfilled`] would do.
+    ///
+    /// # Errors
+    /// As for [`compact`].
+    pub(super) fn planned(self, target: &WritableTable, kind: Compaction) -> Result<Vec<PlannedCompaction>> {
+        let (compactions, table) = (TableCompactions::for_preview(target)?, target.latest());
+        let mut planned = Vec::new();
+        if self.run {
+            for instant in kind.executable(&compactions) {
+                let slices = kind.planned_slices(&compactions, &instant)?;
+                planned.push(PlannedCompaction { instant: Some(instant), slices });
+            }
+        }
+        if self.schedule {
+            let options = PlanOptions::of(target, kind)?;
+            let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
+            if let Some(plan) = options.plan_if_due(&compactions, &table, &instant)? {
+                planned.push(PlannedCompaction { instant: None, slices: compactions.slices_of_plan(&plan)? });
+            }
+        }
+        Ok(planned)
     }
 }
 
@@ -94,42 +118,22 @@ pub fn planned_compactions(
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    let target = opened(location, options, "compact")?;
-    let (compactions, table) = (TableCompactions::for_preview(&target)?, target.latest());
-    let mut planned = Vec::new();
-    if request.run {
-        for instant in compactions.pending() {
-            let slices = compactions.slices(&instant)?;
-            planned.push(PlannedCompaction { instant: Some(instant), slices });
-        }
-    }
-    if request.schedule {
-        let options = CompactionOptions::from_options(target.options(), COMMITS)?;
-        let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
-        if let Some(plan) = plan_if_due(&compactions, &options, &table, &instant)? {
-            let slices = compactions.slices_of_plan(&plan)?;
-            planned.push(PlannedCompaction { instant: None, slices });
-        }
-    }
-    Ok(planned)
+    request.planned(&*opened(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
 }
 
 /// Opens a table that is to be compacted, and checks the options.
 ///
 /// # Errors
-/// `InvalidArgument` for a copy-on-write table; as for [`WritableTable::open`] and [`check_writable`].
+/// `InvalidArgument` for a copy-on-write table; as for [`opened_for_service`].
 pub(crate) fn opened(
     location: &TableLocation,
     options: &BTreeMap<String, String>,
     service: &str,
 ) -> Result<Arc<WritableTable>> {
-    let target = WritableTable::open(location, options, service)?;
-    let (table, uri) = (target.latest(), location.uri());
-    check_writable(&table.config).map_err(|error| error.in_file(uri))?;
-    check_no_restore(&table.timeline).map_err(|error| error.in_file(uri))?;
-    if table.config.table_type != TableType::MergeOnRead {
+    let target = opened_for_service(location, options, service)?;
+    if target.latest().config.table_type != TableType::MergeOnRead {
         let message = "a copy-on-write table has no logs to compact";
-        return Err(Error::invalid_argument(message).in_file(uri));
+        return Err(Error::invalid_argument(message).in_file(location.uri()));
     }
     Ok(Arc::new(target))
 }

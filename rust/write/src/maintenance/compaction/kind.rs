@@ -1,6 +1,10 @@
 //! The two kinds of compactions.
 
 use crate::commit::WriteOperation;
+use crate::services::TableCompactions;
+use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
+use mortice_table::file_group::FileSlice;
 use mortice_table::timeline::Action;
 
 /// What logs are merged into.
@@ -27,6 +31,32 @@ impl Compaction {
         match self {
             Self::IntoBaseFiles { .. } => Action::Compaction,
             Self::IntoLogs => Action::LogCompaction,
+        }
+    }
+
+    /// The pending plans that would be executed.
+    pub(super) fn executable(self, compactions: &TableCompactions) -> Vec<RequestedTime> {
+        match self {
+            Self::IntoBaseFiles { .. } => compactions.pending(),
+            Self::IntoLogs => {
+                let pending = compactions.pending_log_compactions().into_iter();
+                pending.filter(|instant| compactions.compaction_after(instant).is_none()).collect()
+            }
+        }
+    }
+
+    /// What a pending plan merges.
+    ///
+    /// # Errors
+    /// Those of reading the plan and of listing files.
+    pub(super) fn planned_slices(
+        self,
+        compactions: &TableCompactions,
+        instant: &RequestedTime,
+    ) -> Result<Vec<FileSlice>> {
+        match self {
+            Self::IntoBaseFiles { .. } => compactions.slices(instant),
+            Self::IntoLogs => compactions.log_slices(instant),
         }
     }
 }

@@ -1,18 +1,13 @@
 //! Compactions of logs into logs (`BaseHoodieTableServiceClient.logCompact`).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::compact::{CompactRequest, Compacted, PlannedCompaction, opened};
 use super::kind::Compaction;
-use super::schedule::log_plan_if_due;
-use crate::commit::Clock;
-use crate::services::{LogCompactionOptions, TableCompactions};
-use crate::writable_table::TableLocation;
+use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::LogCompactHandle;
 use mortice_base::error::Result;
-
-/// What messages call the service.
-const SERVICE: &str = "log_compact";
 
 /// Compacts the logs of a table into logs: executes log compactions that are pending, then plans another one, if it is due, and executes
 /// it. Base files stay as they are.
@@ -25,9 +20,7 @@ pub fn log_compact(
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Compacted> {
-    let target = opened(location, options, SERVICE)?;
-    LogCompactHandle::check(&target.latest()).map_err(|error| error.in_file(location.uri()))?;
-    request.fulfilled(&target, Compaction::IntoLogs)
+    request.fulfilled(&checked(location, options)?, Compaction::IntoLogs)
 }
 
 /// What [`log_compact`] would do. Nothing is changed.
@@ -39,25 +32,11 @@ pub fn planned_log_compactions(
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    let target = opened(location, options, SERVICE)?;
-    let table = target.latest();
-    LogCompactHandle::check(&table).map_err(|error| error.in_file(location.uri()))?;
-    let compactions = TableCompactions::for_preview(&target)?;
-    let mut planned = Vec::new();
-    if request.run {
-        for instant in compactions.pending_log_compactions() {
-            if compactions.compaction_after(&instant).is_none() {
-                let slices = compactions.log_slices(&instant)?;
-                planned.push(PlannedCompaction { instant: Some(instant), slices });
-            }
-        }
-    }
-    if request.schedule {
-        let options = LogCompactionOptions::from_options(target.options())?;
-        let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
-        if let Some(plan) = log_plan_if_due(&compactions, &options, &table, &instant)? {
-            planned.push(PlannedCompaction { instant: None, slices: compactions.slices_of_plan(&plan)? });
-        }
-    }
-    Ok(planned)
+    request.planned(&*checked(location, options)?, Compaction::IntoLogs)
+}
+
+fn checked(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
+    let target = opened(location, options, "log_compact")?;
+    LogCompactHandle::check(&target.latest()).map_err(|error| error.in_file(location.uri()))?;
+    Ok(target)
 }

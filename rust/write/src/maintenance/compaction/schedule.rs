@@ -30,19 +30,58 @@ pub(super) fn with_plan<T>(
     work: impl FnOnce(MakePlan<'_>) -> Result<T>,
 ) -> Result<T> {
     let content = |plan: Option<HoodieCompactionPlan>| plan.map(|plan| plan.to_avro().map(Bytes::from)).transpose();
-    match kind {
-        Compaction::IntoBaseFiles { commits } => {
-            let options = CompactionOptions::from_options(target.options(), commits)?;
-            work(&|table, instant| {
-                content(plan_if_due(&TableCompactions::new(target.store(), table), &options, table, instant)?)
-            })
+    let options = PlanOptions::of(target, kind)?;
+    work(&|table, instant| {
+        content(options.plan_if_due(&TableCompactions::new(target.store(), table), table, instant)?)
+    })
+}
+
+/// When a compaction is due, and what it merges.
+pub(super) enum PlanOptions {
+    IntoBaseFiles(CompactionOptions),
+    IntoLogs(LogCompactionOptions),
+}
+
+impl PlanOptions {
+    /// By the options of a table's user.
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `Unsupported`, naming the option.
+    pub(super) fn of(target: &WritableTable, kind: Compaction) -> Result<Self> {
+        match kind {
+            Compaction::IntoBaseFiles { commits } => {
+                CompactionOptions::from_options(target.options(), commits).map(Self::IntoBaseFiles)
+            }
+            Compaction::IntoLogs => LogCompactionOptions::from_options(target.options()).map(Self::IntoLogs),
         }
-        Compaction::IntoLogs => {
-            let options = LogCompactionOptions::from_options(target.options())?;
-            work(&|table, instant| {
-                content(log_plan_if_due(&TableCompactions::new(target.store(), table), &options, table, instant)?)
-            })
+    }
+
+    /// The plan of a compaction at `instant`; none if none is due.
+    ///
+    /// # Errors
+    /// As for [`check_merge`], [`TableCompactions::plan`], [`TableCompactions::log_plan`] and [`OpenTable::check_logs`].
+    pub(super) fn plan_if_due(
+        &self,
+        compactions: &TableCompactions,
+        table: &OpenTable,
+        instant: &RequestedTime,
+    ) -> Result<Option<HoodieCompactionPlan>> {
+        let is_due = match self {
+            Self::IntoBaseFiles(options) => compactions.is_due(options, instant),
+            Self::IntoLogs(options) => compactions.is_log_compaction_due(options)?,
+        };
+        if !is_due {
+            return Ok(None);
         }
+        check_merge(table)?;
+        let files = table.files_of_partitions(None)?;
+        let (plan, check) = match self {
+            Self::IntoBaseFiles(options) => (compactions.plan(options, &files, instant)?, LogCheck::Blocks),
+            // The plan has read the blocks.
+            Self::IntoLogs(options) => (compactions.log_plan(table, options, &files, instant)?, LogCheck::Lengths),
+        };
+        check_planned_logs(compactions, table, plan.as_ref(), check)?;
+        Ok(plan)
     }
 }
 
@@ -52,45 +91,6 @@ pub(super) fn with_plan<T>(
 /// `Unsupported`, with the payload class or the record merger.
 pub(crate) fn check_merge(table: &OpenTable) -> Result<()> {
     table.merge.check_supported(table.options.semantics).map_err(|error| error.in_file(&table.uri))
-}
-
-/// The plan of a compaction at `instant`; none if none is due.
-///
-/// # Errors
-/// As for [`check_merge`], [`TableCompactions::plan`] and [`OpenTable::check_logs`].
-pub(super) fn plan_if_due(
-    compactions: &TableCompactions,
-    options: &CompactionOptions,
-    table: &OpenTable,
-    instant: &RequestedTime,
-) -> Result<Option<HoodieCompactionPlan>> {
-    if !compactions.is_due(options, instant) {
-        return Ok(None);
-    }
-    check_merge(table)?;
-    let plan = compactions.plan(options, &table.files_of_partitions(None)?, instant)?;
-    check_planned_logs(compactions, table, plan.as_ref(), LogCheck::Blocks)?;
-    Ok(plan)
-}
-
-/// The plan of a log compaction at `instant`; none if none is due.
-///
-/// # Errors
-/// As for [`check_merge`], [`TableCompactions::log_plan`] and [`OpenTable::check_logs`].
-pub(super) fn log_plan_if_due(
-    compactions: &TableCompactions,
-    options: &LogCompactionOptions,
-    table: &OpenTable,
-    instant: &RequestedTime,
-) -> Result<Option<HoodieCompactionPlan>> {
-    if !compactions.is_log_compaction_due(options)? {
-        return Ok(None);
-    }
-    check_merge(table)?;
-    let plan = compactions.log_plan(table, options, &table.files_of_partitions(None)?, instant)?;
-    // The plan has read the blocks.
-    check_planned_logs(compactions, table, plan.as_ref(), LogCheck::Lengths)?;
-    Ok(plan)
 }
 
 /// Refuses damaged logs before the plan is on the timeline, where it would stay.
