@@ -42,14 +42,15 @@ impl ParquetCodec {
         }
     }
 
-    /// The parquet crate's name for it, with the level that parquet-mr has as its default.
+    /// The parquet crate's name for it, with its level.
     #[must_use]
     pub fn compression(self) -> Compression {
         match self {
             Self::Uncompressed => Compression::UNCOMPRESSED,
             Self::Snappy => Compression::SNAPPY,
             Self::Gzip => Compression::GZIP(GzipLevel::default()),
-            Self::Zstd => Compression::ZSTD(ZstdLevel::try_new(3).unwrap_or_default()),
+            // Higher levels take more time, for files of the same size.
+            Self::Zstd => Compression::ZSTD(ZstdLevel::try_new(1).unwrap_or_default()),
             Self::Lz4 => Compression::LZ4,
             Self::Lz4Raw => Compression::LZ4_RAW,
         }

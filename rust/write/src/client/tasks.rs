@@ -71,8 +71,8 @@ impl TaskOptions {
         options: &BTreeMap<String, String>,
     ) -> Result<Self> {
         Ok(Self {
-            base: BaseFileOptions::from_hudi_options(options)?,
-            append: AppendOptions::from_hudi_options(options)?,
+            base: BaseFileOptions::from_hudi_options(options, table.config.layout())?,
+            append: AppendOptions::from_hudi_options(options, table.config.layout())?,
             partial: None,
             writes_positions: may_write_positions(table)
                 && option_values::boolean(options, "hoodie.write.record.positions")?,

@@ -93,7 +93,7 @@ impl BulkOptions {
         Ok(Self {
             schema: WriteSchema::resolve(table, given, options)?,
             mode,
-            base: BaseFileOptions::from_hudi_options(options)?,
+            base: BaseFileOptions::from_hudi_options(options, table.config.layout())?,
             ignores_failed,
             has_outputs,
         })

@@ -32,8 +32,9 @@ impl CompactStage {
     pub(super) fn new(write: OpenWrite, spec: CompactSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
-        let options = BaseFileOptions::from_hudi_options(&write.options)?;
-        let change_block_bytes = AppendOptions::from_hudi_options(&write.options)?.max_block_bytes;
+        let options = BaseFileOptions::from_hudi_options(&write.options, write.table.config.layout())?;
+        let change_block_bytes =
+            AppendOptions::from_hudi_options(&write.options, write.table.config.layout())?.max_block_bytes;
         Ok(Self { write, spec, store, options, change_block_bytes, slices: AssignedSlices::new(input), attempt })
     }
 

@@ -31,7 +31,7 @@ impl LogCompactStage {
     pub(super) fn new(write: OpenWrite, spec: LogCompactSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
-        let options = AppendOptions::from_hudi_options(&write.options)?;
+        let options = AppendOptions::from_hudi_options(&write.options, write.table.config.layout())?;
         Ok(Self { write, spec, store, options, slices: AssignedSlices::new(input), attempt })
     }
 

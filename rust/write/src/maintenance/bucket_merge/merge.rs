@@ -89,7 +89,8 @@ fn write_group(
         token: WriteToken { task, stage: 0, attempt: WriteToken::new_attempt() },
     };
     // A bucket has one file group, however large it is.
-    let base = BaseFileOptions { max_file_bytes: u64::MAX, ..BaseFileOptions::from_hudi_options(options)? };
+    let layout = transaction.table().config.layout();
+    let base = BaseFileOptions::of_size(options, layout, u64::MAX)?;
     let mut handle = CreateHandle::new(Arc::clone(transaction.store()), &schema.stored, target, base, false);
     for batch in rows.batches() {
         check_cancelled()?;

@@ -211,7 +211,7 @@ fn write_groups(
     let plan = planned_clustering(&plan, &live, instant)?;
     let schema = WriteSchema::of_table(table)?;
     let target = ClusteringOptions::from_options(options)?.target_file_bytes;
-    let base = BaseFileOptions::of_size(options, target)?;
+    let base = BaseFileOptions::of_size(options, table.config.layout(), target)?;
     let layout = RowLayout::from_options(options)?;
     let run = ClusteringRun { store: transaction.store(), table, schema: &schema, instant, base, layout };
     let statuses = run.write_groups(&plan)?;

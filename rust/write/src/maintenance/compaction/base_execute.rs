@@ -31,8 +31,8 @@ pub(crate) fn write_base_files(transaction: &Transaction) -> Result<WrittenFiles
         store,
         table,
         schema: &schema.stored,
-        options: &BaseFileOptions::from_hudi_options(options)?,
-        change_block_bytes: AppendOptions::from_hudi_options(options)?.max_block_bytes,
+        options: &BaseFileOptions::from_hudi_options(options, table.config.layout())?,
+        change_block_bytes: AppendOptions::from_hudi_options(options, table.config.layout())?.max_block_bytes,
         memory: memory_of_each(table, threads),
     };
     let statuses = each_slice(&slices, threads, &|slice, token| {

@@ -48,7 +48,7 @@ pub(super) fn write_logs(transaction: &Transaction) -> Result<WrittenFiles> {
         store,
         table,
         schema: &schema.stored,
-        options: &AppendOptions::from_hudi_options(transaction.target().options())?,
+        options: &AppendOptions::from_hudi_options(transaction.target().options(), table.config.layout())?,
         memory: memory_of_each(table, threads),
     };
     let statuses = each_slice(&slices, threads, &|slice, token| {

@@ -17,5 +17,5 @@ mod statistics;
 mod writer;
 
 pub use options::BaseFileOptions;
-pub(crate) use options::MAX_FILE_BYTES;
+pub(crate) use options::{MAX_FILE_BYTES, codec};
 pub use writer::{BaseFileTarget, BaseFileWriter, WrittenBaseFile};

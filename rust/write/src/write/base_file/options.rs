@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mortice_base::error::Result;
 use mortice_formats::avro_parquet::{ListStructure, ParquetCodec};
 use mortice_formats::bloom::{BloomOptions, BloomType};
+use mortice_merge::config::TimelineLayout;
 use mortice_merge::config::option_values::{boolean, given_boolean, number, word};
 
 /// Options of base files; the defaults are Hudi's.
@@ -33,7 +34,7 @@ pub(crate) const MAX_FILE_BYTES: &str = "hoodie.parquet.max.file.size";
 #[cfg(test)]
 impl Default for BaseFileOptions {
     fn default() -> Self {
-        Self::from_hudi_options(&BTreeMap::new()).unwrap()
+        Self::from_hudi_options(&BTreeMap::new(), TimelineLayout::V2).unwrap()
     }
 }
 
@@ -42,15 +43,15 @@ impl BaseFileOptions {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that are not of its type or make no file.
-    pub fn from_hudi_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        Self::of_size(options, number(options, MAX_FILE_BYTES)?)
+    pub fn from_hudi_options(options: &BTreeMap<String, String>, layout: TimelineLayout) -> Result<Self> {
+        Self::of_size(options, layout, number(options, MAX_FILE_BYTES)?)
     }
 
     /// The same, for files of another size than the option's.
     ///
     /// # Errors
     /// As for [`Self::from_hudi_options`].
-    pub fn of_size(options: &BTreeMap<String, String>, max_file: u64) -> Result<Self> {
+    pub fn of_size(options: &BTreeMap<String, String>, layout: TimelineLayout, max_file: u64) -> Result<Self> {
         let ratio: f64 = number(options, "hoodie.parquet.compression.ratio")?;
         let bloom = BloomOptions {
             kind: BloomType::parse(word(options, "hoodie.bloom.index.filter.type")?)?,
@@ -59,7 +60,7 @@ impl BaseFileOptions {
             max_entries: number(options, "hoodie.bloom.index.filter.dynamic.max.entries")?,
         };
         Ok(Self {
-            codec: ParquetCodec::parse(word(options, "hoodie.parquet.compression.codec")?)?,
+            codec: codec(options, layout)?,
             block_bytes: number(options, "hoodie.parquet.block.size")?,
             page_bytes: number(options, "hoodie.parquet.page.size")?,
             dictionary: boolean(options, "hoodie.parquet.dictionary.enabled")?,
@@ -70,6 +71,19 @@ impl BaseFileOptions {
                 false => ListStructure::ThreeLevels,
             },
         })
+    }
+}
+
+/// The codec of a table's parquet files and blocks. By default it is Zstandard, at the size of gzip, Hudi's default, for a fraction of
+/// the time; gzip in tables that releases before 1.0 read, whose Spark may lack the other.
+///
+/// # Errors
+/// `InvalidArgument` for other names.
+pub(crate) fn codec(options: &BTreeMap<String, String>, layout: TimelineLayout) -> Result<ParquetCodec> {
+    match (options.get("hoodie.parquet.compression.codec"), layout) {
+        (Some(name), _) => ParquetCodec::parse(name.trim()),
+        (None, TimelineLayout::V1) => Ok(ParquetCodec::Gzip),
+        (None, TimelineLayout::V2) => Ok(ParquetCodec::Zstd),
     }
 }
 
@@ -85,23 +99,32 @@ mod tests {
 
     fn parse(options: &[(&str, &str)]) -> Result<BaseFileOptions> {
         let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        BaseFileOptions::from_hudi_options(&options)
+        BaseFileOptions::from_hudi_options(&options, TimelineLayout::V2)
     }
 
     #[test]
     fn options_have_hudis_names_and_defaults() {
         let default = parse(&[]).unwrap();
-        assert_eq!((default.codec, default.max_file_bytes), (ParquetCodec::Gzip, 132 << 20));
+        assert_eq!((default.codec, default.max_file_bytes), (ParquetCodec::Zstd, 132 << 20));
         assert_eq!(default.bloom, Some(BloomOptions::default()));
         let options = parse(&[
-            ("hoodie.parquet.compression.codec", "ZSTD"),
+            ("hoodie.parquet.compression.codec", "SNAPPY"),
             ("hoodie.parquet.max.file.size", "1000"),
             ("hoodie.parquet.bloom.filter.enabled", "false"),
             ("hoodie.parquet.dictionary.enabled", "False"),
         ])
         .unwrap();
-        assert_eq!((options.codec, options.max_file_bytes, options.bloom), (ParquetCodec::Zstd, 1100, None));
+        assert_eq!((options.codec, options.max_file_bytes, options.bloom), (ParquetCodec::Snappy, 1100, None));
         assert!(!options.dictionary);
+    }
+
+    #[test]
+    fn the_codec_depends_on_the_releases_that_read_the_table() {
+        let options = BTreeMap::new();
+        assert_eq!(codec(&options, TimelineLayout::V1).unwrap(), ParquetCodec::Gzip);
+        assert_eq!(codec(&options, TimelineLayout::V2).unwrap(), ParquetCodec::Zstd);
+        let options = BTreeMap::from([("hoodie.parquet.compression.codec".to_owned(), " gzip ".to_owned())]);
+        assert_eq!(codec(&options, TimelineLayout::V2).unwrap(), ParquetCodec::Gzip);
     }
 
     #[test]

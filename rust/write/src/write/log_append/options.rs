@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::write::base_file::codec;
 use mortice_base::error::{Error, Result};
 use mortice_formats::avro_parquet::ParquetCodec;
+use mortice_merge::config::TimelineLayout;
 use mortice_merge::config::option_values::{number, word};
 
 /// The format of data blocks.
@@ -30,7 +32,7 @@ pub struct AppendOptions {
 #[cfg(test)]
 impl Default for AppendOptions {
     fn default() -> Self {
-        Self::from_hudi_options(&BTreeMap::new()).unwrap()
+        Self::from_hudi_options(&BTreeMap::new(), TimelineLayout::V2).unwrap()
     }
 }
 
@@ -39,11 +41,11 @@ impl AppendOptions {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that make no file; `Unsupported` for block formats that are not written.
-    pub fn from_hudi_options(options: &BTreeMap<String, String>) -> Result<Self> {
+    pub fn from_hudi_options(options: &BTreeMap<String, String>, layout: TimelineLayout) -> Result<Self> {
         let name = "hoodie.logfile.data.block.format";
         let format = match word(options, name)?.to_ascii_lowercase().as_str() {
             "avro" => LogFormat::Avro,
-            "parquet" => LogFormat::Parquet(ParquetCodec::parse(word(options, "hoodie.parquet.compression.codec")?)?),
+            "parquet" => LogFormat::Parquet(codec(options, layout)?),
             other => {
                 return Err(Error::unsupported(format!(
                     "option {name}={other} is not supported (supported: avro, parquet)"

@@ -1,0 +1,40 @@
+"""The codec of the files of a table: Zstandard where the table's version allows, unless an option says otherwise."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import mortice
+
+SCHEMA = pa.schema([("id", pa.string()), ("ts", pa.int64())])
+CODEC = "hoodie.parquet.compression.codec"
+
+
+def rows(first, count=50):
+    return pa.table([[f"k{number}" for number in range(first, first + count)], [first] * count], schema=SCHEMA)
+
+
+def codecs(path):
+    files = sorted(Path(path).glob("*.parquet"))
+    return [pq.read_metadata(file).row_group(0).column(6).compression for file in files]
+
+
+@pytest.mark.parametrize(("version", "codec"), [(6, "GZIP"), (8, "ZSTD"), (9, "ZSTD")])
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_each_way_to_write_a_base_file_has_the_codec_of_the_version(tmp_path, version, codec, table_type):
+    table = mortice.create_table(
+        tmp_path, SCHEMA, name="t", record_key="id", ordering="ts", version=version, table_type=table_type
+    )
+    table.bulk_insert(rows(0))
+    table.upsert(rows(40))
+    if table_type == "MERGE_ON_READ":
+        table.compact()
+    table.cluster()
+    found = codecs(tmp_path)
+    assert len(found) >= 3
+    assert set(found) == {codec}
+    table.upsert(rows(80), options={CODEC: "snappy", "hoodie.parquet.small.file.limit": "0"})
+    assert "SNAPPY" in codecs(tmp_path)
+    assert mortice.Table(tmp_path).snapshot().count() == 130
