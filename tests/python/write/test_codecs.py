@@ -38,3 +38,20 @@ def test_each_way_to_write_a_base_file_has_the_codec_of_the_version(tmp_path, ve
     table.upsert(rows(80), options={CODEC: "snappy", "hoodie.parquet.small.file.limit": "0"})
     assert "SNAPPY" in codecs(tmp_path)
     assert mortice.Table(tmp_path).snapshot().count() == 130
+
+
+def test_columns_have_dictionaries_where_their_values_repeat(tmp_path):
+    table = mortice.create_table(tmp_path, SCHEMA, name="t", record_key="id", ordering="ts")
+    table.bulk_insert(rows(0, 5000))
+    metadata = pq.read_metadata(next(tmp_path.glob("*.parquet"))).row_group(0)
+    columns = [metadata.column(index) for index in range(metadata.num_columns)]
+    with_dictionary = {column.path_in_schema for column in columns if column.has_dictionary_page}
+    unique = {"_hoodie_commit_seqno", "_hoodie_record_key", "id"}
+    assert with_dictionary == {column.path_in_schema for column in columns} - unique
+    for number, given in enumerate(["true", "false"]):
+        options = {"hoodie.parquet.dictionary.enabled": given}
+        other = mortice.create_table(tmp_path / str(number), SCHEMA, name="t", record_key="id", ordering="ts")
+        other.bulk_insert(rows(0, 5000), options=options)
+        metadata = pq.read_metadata(next((tmp_path / str(number)).glob("*.parquet"))).row_group(0)
+        found = {metadata.column(index).has_dictionary_page for index in range(metadata.num_columns)}
+        assert found == {given == "true"}

@@ -12,9 +12,10 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
 use parquet::file::properties::WriterPropertiesBuilder;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 
 use super::gzip_pages::{GzipChunk, GzipPages};
-use super::{ParquetCodec, ParquetColumns, parquet_schema};
+use super::{Dictionaries, ParquetCodec, ParquetColumns, parquet_schema};
 use mortice_base::error::{Error, Result};
 
 /// Bytes of a row group: parquet-mr's default.
@@ -22,13 +23,25 @@ pub const ROW_GROUP_BYTES: usize = 128 << 20;
 
 /// Writes batches of [`ParquetColumns`] as a parquet file. The rows of a row group are in memory, encoded and
 /// compressed, until it is complete.
+///
+/// The first rows decide which columns have dictionaries, so that nothing is written before them.
 pub struct ParquetWriter<W: Write + Send> {
-    file: SerializedFileWriter<W>,
-    columns: ArrowRowGroupWriterFactory,
+    file: FileState<W>,
     schema: SchemaRef,
+    dictionaries: Dictionaries,
     gzip: Option<Arc<GzipPages>>,
     row_group: Option<RowGroup>,
     max_row_group_bytes: usize,
+}
+
+/// What is known of the file.
+enum FileState<W: Write + Send> {
+    /// There are no rows yet.
+    Waiting(Box<(W, WriterPropertiesBuilder, SchemaDescriptor)>),
+    /// It is written.
+    Begun(Box<(SerializedFileWriter<W>, ArrowRowGroupWriterFactory)>),
+    /// It could not be begun.
+    Failed,
 }
 
 /// The row group that is being written.
@@ -59,7 +72,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         out: W,
         converter: &ParquetColumns,
         properties: WriterPropertiesBuilder,
-        codec: ParquetCodec,
+        (codec, dictionaries): (ParquetCodec, Dictionaries),
         max_row_group_bytes: usize,
     ) -> Result<Self> {
         let stored = parquet_schema(converter.schema(), converter.lists())?;
@@ -68,18 +81,34 @@ impl<W: Write + Send> ParquetWriter<W> {
         let about = vec![text("parquet.avro.schema", converter.schema().json()), text("writer.model.name", "avro")];
         let properties = properties
             .set_compression(if gzip.is_some() { Compression::UNCOMPRESSED } else { codec.compression() })
+            .set_dictionary_enabled(dictionaries != Dictionaries::None)
             .set_key_value_metadata(Some(about));
+        let schema = Arc::clone(converter.stored_schema());
+        let file = FileState::Waiting(Box::new((out, properties, stored)));
+        Ok(Self { file, schema, dictionaries, gzip, row_group: None, max_row_group_bytes })
+    }
+
+    /// Begins the file, unless it is begun. `rows` are its first ones, if it has some.
+    fn begin(&mut self, rows: Option<&RecordBatch>) -> ParquetResult<()> {
+        if !matches!(self.file, FileState::Waiting(_)) {
+            return Ok(());
+        }
+        let FileState::Waiting(waiting) = std::mem::replace(&mut self.file, FileState::Failed) else { return Ok(()) };
+        let (out, mut properties, stored) = *waiting;
+        for column in rows.map(|rows| self.dictionaries.columns_without(rows)).unwrap_or_default() {
+            properties = properties.set_column_dictionary_enabled(ColumnPath::from(column.to_owned()), false);
+        }
         let options = ArrowWriterOptions::new()
             .with_properties(properties.build())
             .with_skip_arrow_metadata(true)
             .with_parquet_schema(stored);
-        let schema = Arc::clone(converter.stored_schema());
-        let writer = ArrowWriter::try_new_with_options(out, Arc::clone(&schema), options);
-        let (file, mut columns) = writer.and_then(ArrowWriter::into_serialized_writer).map_err(unwritten)?;
-        if let Some(pages) = &gzip {
+        let writer = ArrowWriter::try_new_with_options(out, Arc::clone(&self.schema), options)?;
+        let (file, mut columns) = writer.into_serialized_writer()?;
+        if let Some(pages) = &self.gzip {
             columns = columns.with_page_store_factory(Arc::<GzipPages>::clone(pages));
         }
-        Ok(Self { file, columns, schema, gzip, row_group: None, max_row_group_bytes })
+        self.file = FileState::Begun(Box::new((file, columns)));
+        Ok(())
     }
 
     /// Adds converted rows.
@@ -94,10 +123,12 @@ impl<W: Write + Send> ParquetWriter<W> {
         if rows.num_rows() == 0 {
             return Ok(());
         }
+        self.begin(Some(rows))?;
         let group = match &mut self.row_group {
             Some(group) => group,
             None => {
-                let columns = self.columns.create_column_writers(self.file.flushed_row_groups().len())?;
+                let (file, columns) = self.file.begun()?;
+                let columns = columns.create_column_writers(file.flushed_row_groups().len())?;
                 let chunks = self.gzip.as_ref().map(|pages| pages.take_begun()).unwrap_or_default();
                 self.row_group.insert(RowGroup { columns, chunks })
             }
@@ -127,7 +158,8 @@ impl<W: Write + Send> ParquetWriter<W> {
 
     fn write_row_group(&mut self) -> ParquetResult<()> {
         let Some(group) = self.row_group.take() else { return Ok(()) };
-        let mut out = self.file.next_row_group()?;
+        let (file, _) = self.file.begun()?;
+        let mut out = file.next_row_group()?;
         let mut chunks = group.chunks.into_iter();
         for column in group.columns {
             let encoded = column.close()?;
@@ -146,7 +178,11 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Bytes that are written, and that the rows in memory are estimated to take.
     #[must_use]
     pub fn estimated_bytes(&self) -> usize {
-        self.file.bytes_written().saturating_add(self.row_group.as_ref().map_or(0, RowGroup::estimated_bytes))
+        let written = match &self.file {
+            FileState::Begun(file) => file.0.bytes_written(),
+            FileState::Waiting(_) | FileState::Failed => 0,
+        };
+        written.saturating_add(self.row_group.as_ref().map_or(0, RowGroup::estimated_bytes))
     }
 
     /// Bytes of rows in memory.
@@ -157,8 +193,14 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 
     /// Adds to the key-value metadata of the file.
-    pub fn add_metadata(&mut self, key: &str, value: String) {
-        self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn add_metadata(&mut self, key: &str, value: String) -> Result<()> {
+        self.begin(None).map_err(unwritten)?;
+        let (file, _) = self.file.begun().map_err(unwritten)?;
+        file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        Ok(())
     }
 
     /// Completes the file. Nothing can be written afterwards.
@@ -166,13 +208,30 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Errors
     /// As [`Self::write`].
     pub fn finish(&mut self) -> Result<ParquetMetaData> {
+        self.begin(None).map_err(unwritten)?;
         self.end_row_group()?;
-        self.file.finish().map_err(unwritten)
+        self.file.begun().and_then(|(file, _)| file.finish()).map_err(unwritten)
     }
 
     /// The output. What is written to it directly makes the file invalid.
-    pub fn output(&mut self) -> &mut W {
-        self.file.inner_mut()
+    ///
+    /// # Errors
+    /// `Internal` after the file could not be begun.
+    pub fn output(&mut self) -> Result<&mut W> {
+        match &mut self.file {
+            FileState::Waiting(waiting) => Ok(&mut waiting.0),
+            FileState::Begun(file) => Ok(file.0.inner_mut()),
+            FileState::Failed => Err(Error::internal("a parquet file that could not be begun")),
+        }
+    }
+}
+
+impl<W: Write + Send> FileState<W> {
+    fn begun(&mut self) -> ParquetResult<(&mut SerializedFileWriter<W>, &mut ArrowRowGroupWriterFactory)> {
+        match self {
+            Self::Begun(file) => Ok((&mut file.0, &mut file.1)),
+            Self::Waiting(_) | Self::Failed => Err(ParquetError::General("a file that is not begun".into())),
+        }
     }
 }
 
@@ -239,12 +298,14 @@ mod tests {
 
     fn written(codec: ParquetCodec, row_group_bytes: usize, batches: &[RecordBatch]) -> (Bytes, ParquetMetaData) {
         let mut columns = columns();
-        let mut writer = ParquetWriter::new(Vec::new(), &columns, properties(), codec, row_group_bytes).unwrap();
+        let mut writer =
+            ParquetWriter::new(Vec::new(), &columns, properties(), (codec, Dictionaries::All), row_group_bytes)
+                .unwrap();
         for batch in batches {
             writer.write(&columns.convert(batch).unwrap()).unwrap();
         }
         let metadata = writer.finish().unwrap();
-        (std::mem::take(writer.output()).into(), metadata)
+        (std::mem::take(writer.output().unwrap()).into(), metadata)
     }
 
     fn read(file: &Bytes, selection: Option<RowSelection>) -> RecordBatch {
@@ -283,6 +344,26 @@ mod tests {
                     assert_eq!(std::mem::discriminant(&chunk.compression()), std::mem::discriminant(&name));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn columns_whose_values_hardly_repeat_have_no_dictionary() {
+        for codec in [ParquetCodec::Gzip, ParquetCodec::Zstd] {
+            let mut columns = columns();
+            let dictionaries = Dictionaries::WhereTheyPay(20_000);
+            let mut writer =
+                ParquetWriter::new(Vec::new(), &columns, properties(), (codec, dictionaries), usize::MAX).unwrap();
+            assert_eq!(writer.estimated_bytes(), 0);
+            let stored = columns.convert(&rows(ROWS)).unwrap();
+            writer.write(&stored).unwrap();
+            let metadata = writer.finish().unwrap();
+            let file: Bytes = std::mem::take(writer.output().unwrap()).into();
+            assert_eq!(read(&file, None).columns(), stored.columns());
+            let chunks = metadata.row_group(0).columns();
+            let with_dictionary = chunks.iter().filter(|chunk| chunk.dictionary_page_offset().is_some());
+            let names: Vec<String> = with_dictionary.map(|chunk| chunk.column_path().string()).collect();
+            assert_eq!(names, ["few", "none", "list.list.element"]);
         }
     }
 
@@ -334,11 +415,12 @@ mod tests {
     fn estimates_are_of_compressed_pages() {
         let mut columns = columns();
         let gzip = ParquetCodec::Gzip;
-        let mut writer = ParquetWriter::new(Vec::new(), &columns, properties(), gzip, usize::MAX).unwrap();
+        let mut writer =
+            ParquetWriter::new(Vec::new(), &columns, properties(), (gzip, Dictionaries::All), usize::MAX).unwrap();
         writer.write(&columns.convert(&rows(ROWS)).unwrap()).unwrap();
         let (estimate, memory) = (writer.estimated_bytes(), writer.memory_bytes());
         writer.finish().unwrap();
-        let bytes = writer.output().len();
+        let bytes = writer.output().unwrap().len();
         assert!((bytes * 9 / 10..bytes * 3 / 2).contains(&estimate), "{estimate} estimated, {bytes} written");
         assert!((bytes / 2..bytes * 4).contains(&memory), "{memory} in memory, {bytes} written");
     }

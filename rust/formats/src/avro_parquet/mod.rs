@@ -10,12 +10,14 @@
 //! | `stored` | decimals, vectors and lists in the form in which that schema stores them |
 //! | `converter` | batches, column by column |
 //! | `codec` | compression |
+//! | `dictionary` | which columns have dictionaries |
 //! | `file_writer` | a file of such columns, row group by row group |
 //! | `gzip_pages` | its pages, compressed by libdeflate |
 
 mod avro_rows;
 mod codec;
 mod converter;
+mod dictionary;
 mod direct;
 mod file_writer;
 mod gzip_pages;
@@ -25,6 +27,7 @@ mod stored;
 
 pub use codec::ParquetCodec;
 pub use converter::ParquetColumns;
+pub use dictionary::Dictionaries;
 pub use file_writer::{ParquetWriter, ROW_GROUP_BYTES};
 pub use lists::ListStructure;
 pub use schema::parquet_schema;

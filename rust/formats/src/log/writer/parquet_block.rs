@@ -10,10 +10,13 @@ use parquet::file::properties::WriterProperties;
 
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::BlockHeader;
-use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES};
+use crate::avro_parquet::{Dictionaries, ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES};
 use crate::log::layout::BlockType;
 use mortice_avro::Schema;
 use mortice_base::error::Result;
+
+/// The parquet crate's limit of a dictionary.
+const DICTIONARIES: Dictionaries = Dictionaries::WhereTheyPay(1 << 20);
 
 /// Returns one block of the records, in order.
 ///
@@ -32,7 +35,8 @@ pub fn parquet_block(
     let mut stored = ParquetColumns::new(schema, ListStructure::ThreeLevels)?;
     stored.check(&columns.clone().into())?;
     let mut count = 0_usize;
-    let mut writer = ParquetWriter::new(Vec::new(), &stored, WriterProperties::builder(), codec, ROW_GROUP_BYTES)?;
+    let mut writer =
+        ParquetWriter::new(Vec::new(), &stored, WriterProperties::builder(), (codec, DICTIONARIES), ROW_GROUP_BYTES)?;
     for batch in batches {
         let batch = stored.convert(&batch?)?;
         writer.write(&batch)?;
@@ -40,7 +44,7 @@ pub fn parquet_block(
     }
     header.check_positions(count)?;
     writer.finish()?;
-    block.content().extend_from_slice(writer.output());
+    block.content().extend_from_slice(writer.output()?);
     block.finish(Some(count as u64))
 }
 

@@ -17,7 +17,9 @@ use crate::commit::TimelineWriter;
 use crate::services::service_table::ServiceTable;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
-use mortice_formats::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES};
+use mortice_formats::avro_parquet::{
+    Dictionaries, ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES,
+};
 use mortice_table::timeline::metadata::HISTORY_SCHEMA;
 use mortice_table::timeline::{Action, HistoryFile, Instant, history_files};
 
@@ -131,7 +133,13 @@ impl HistoryWriter {
         let schema = Schema::parse(HISTORY_SCHEMA.trim())?;
         let columns = ParquetColumns::new(&schema, ListStructure::ThreeLevels)?;
         let properties = WriterProperties::builder();
-        let writer = ParquetWriter::new(Vec::new(), &columns, properties, ParquetCodec::Gzip, ROW_GROUP_BYTES)?;
+        let writer = ParquetWriter::new(
+            Vec::new(),
+            &columns,
+            properties,
+            (ParquetCodec::Gzip, Dictionaries::All),
+            ROW_GROUP_BYTES,
+        )?;
         Ok(Self { columns, writer })
     }
 
@@ -146,7 +154,7 @@ impl HistoryWriter {
     /// As for [`Self::write`].
     pub(super) fn finish(mut self) -> Result<Bytes> {
         self.writer.finish().map_err(unwritten)?;
-        Ok(std::mem::take(self.writer.output()).into())
+        Ok(std::mem::take(self.writer.output()?).into())
     }
 }
 

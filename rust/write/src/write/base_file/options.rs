@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mortice_base::error::Result;
-use mortice_formats::avro_parquet::{ListStructure, ParquetCodec};
+use mortice_formats::avro_parquet::{Dictionaries, ListStructure, ParquetCodec};
 use mortice_formats::bloom::{BloomOptions, BloomType};
 use mortice_merge::config::TimelineLayout;
 use mortice_merge::config::option_values::{boolean, given_boolean, number, word};
@@ -17,8 +17,8 @@ pub struct BaseFileOptions {
     pub block_bytes: usize,
     /// `hoodie.parquet.page.size`: bytes of a page, and of a dictionary.
     pub page_bytes: usize,
-    /// `hoodie.parquet.dictionary.enabled`.
-    pub dictionary: bool,
+    /// `hoodie.parquet.dictionary.enabled`; by default, columns have one where their values repeat.
+    pub dictionaries: Dictionaries,
     /// The size at which a file is full (`hoodie.parquet.max.file.size`, and a tenth more for compression, as Hudi allows).
     pub max_file_bytes: u64,
     /// The Bloom filter of record keys, and their range; none by `hoodie.parquet.bloom.filter.enabled=false`.
@@ -53,6 +53,7 @@ impl BaseFileOptions {
     /// As for [`Self::from_hudi_options`].
     pub fn of_size(options: &BTreeMap<String, String>, layout: TimelineLayout, max_file: u64) -> Result<Self> {
         let ratio: f64 = number(options, "hoodie.parquet.compression.ratio")?;
+        let page_bytes = number(options, "hoodie.parquet.page.size")?;
         let bloom = BloomOptions {
             kind: BloomType::parse(word(options, "hoodie.bloom.index.filter.type")?)?,
             entries: number(options, "hoodie.index.bloom.num_entries")?,
@@ -62,8 +63,12 @@ impl BaseFileOptions {
         Ok(Self {
             codec: codec(options, layout)?,
             block_bytes: number(options, "hoodie.parquet.block.size")?,
-            page_bytes: number(options, "hoodie.parquet.page.size")?,
-            dictionary: boolean(options, "hoodie.parquet.dictionary.enabled")?,
+            page_bytes,
+            dictionaries: match given_boolean(options, "hoodie.parquet.dictionary.enabled")? {
+                Some(true) => Dictionaries::All,
+                Some(false) => Dictionaries::None,
+                None => Dictionaries::WhereTheyPay(page_bytes),
+            },
             max_file_bytes: with_ratio(max_file, ratio),
             bloom: boolean(options, "hoodie.parquet.bloom.filter.enabled")?.then_some(bloom),
             lists: match given_boolean(options, "parquet.avro.write-old-list-structure")?.unwrap_or(false) {
@@ -115,7 +120,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((options.codec, options.max_file_bytes, options.bloom), (ParquetCodec::Snappy, 1100, None));
-        assert!(!options.dictionary);
+        assert_eq!(options.dictionaries, Dictionaries::None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::write::file_upload::FileUpload;
 use crate::write::meta_columns::{FileMeta, MetaColumns, strings};
 use crate::write::write_token::WriteToken;
 use mortice_avro::{Schema, Type};
-use mortice_base::error::Result;
+use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::names::{BaseFileName, meta_columns};
 use mortice_formats::avro_parquet::{ParquetColumns, ParquetWriter};
@@ -108,8 +108,14 @@ impl BaseFileWriter {
         let keys = bloom.map(KeySummary::new).transpose()?;
         let upload = FileUpload::new(store, &path)?;
         let full_path = upload.path().to_owned();
-        let writer = ParquetWriter::new(upload, &columns, properties(options), options.codec, options.block_bytes)
-            .map_err(|error| error.in_file(full_path))?;
+        let writer = ParquetWriter::new(
+            upload,
+            &columns,
+            properties(options),
+            (options.codec, options.dictionaries),
+            options.block_bytes,
+        )
+        .map_err(|error| error.in_file(full_path))?;
         let meta = FileMeta {
             instant: target.instant.clone(),
             token: target.token,
@@ -152,7 +158,7 @@ impl BaseFileWriter {
             let part = stored.slice(start, len);
             add_nan_columns(self.schema.as_record()?, part.columns(), "", &mut self.with_nan);
             let written = self.writer.write(&part);
-            written.map_err(|error| self.writer.output().failure(error))?;
+            written.map_err(|error| self.failure(error))?;
             self.rows = self.rows.saturating_add(len as u64);
             start += len;
         }
@@ -185,7 +191,15 @@ impl BaseFileWriter {
     /// Those of the store: the file cannot be finished then.
     pub fn end_row_group(&mut self) -> Result<()> {
         let ended = self.writer.end_row_group();
-        ended.map_err(|error| self.writer.output().failure(error))
+        ended.map_err(|error| self.failure(error))
+    }
+
+    /// The store's error, if it was one that made `error`.
+    fn failure(&mut self, error: Error) -> Error {
+        match self.writer.output() {
+            Ok(upload) => upload.failure(error),
+            Err(_) => error.in_file(&self.path),
+        }
     }
 
     /// Completes the file and makes it visible.
@@ -201,11 +215,11 @@ impl BaseFileWriter {
             }
         };
         for (key, value) in footer(&self.schema, key_range.as_ref(), bloom.as_ref()) {
-            self.writer.add_metadata(key, value);
+            self.writer.add_metadata(key, value)?;
         }
         let finished = self.writer.finish();
-        let metadata = finished.map_err(|error| self.writer.output().failure(error))?;
-        let bytes = self.writer.output().finish()?;
+        let metadata = finished.map_err(|error| self.failure(error))?;
+        let bytes = self.writer.output()?.finish()?;
         let columns = column_ranges(&self.schema, &metadata, &self.with_nan)?;
         Ok(WrittenBaseFile { path: self.path, rows: self.rows, bytes, key_range, bloom, columns })
     }
@@ -213,7 +227,6 @@ impl BaseFileWriter {
 
 fn properties(options: &BaseFileOptions) -> WriterPropertiesBuilder {
     WriterProperties::builder()
-        .set_dictionary_enabled(options.dictionary)
         .set_data_page_size_limit(options.page_bytes)
         .set_dictionary_page_size_limit(options.page_bytes)
         .set_statistics_truncate_length(Some(MAX_BOUND_BYTES))
