@@ -1,13 +1,15 @@
 //! Lists the partitions of a table and their files in storage (`FileSystemBackedTableMetadata`).
 //!
 //! A folder with the file `.hoodie_partition_metadata` (or that name with the extension of base files) is a partition;
-//! its subfolders are not listed. The root is the partition of a table that is not partitioned. `.hoodie` is not
-//! listed.
+//! its subfolders are not listed. The root is the partition of a table that is not partitioned; there the file may be
+//! missing, as in tables of hudi-rs: Hudi's readers do not look for it (`BaseHoodieTableFileIndex.listPartitionPaths`).
+//! `.hoodie` is not listed.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::partition_files::PartitionFiles;
 use mortice_base::error::{Error, Result};
+use mortice_merge::config::TableConfig;
 use mortice_storage::{FileStatus, FolderEntry, Storage, parallel};
 
 const MARKER: &str = ".hoodie_partition_metadata";
@@ -37,7 +39,9 @@ pub fn list_where(storage: &dyn Storage, wanted: &(dyn Fn(&str) -> bool + Sync))
             partitions.lock().unwrap_or_else(PoisonError::into_inner).push(listed);
             return Ok(Vec::new());
         }
-        if let Some(stray) = first_name(&listed) {
+        if folder.is_empty() && !listed.is_empty() && !is_partitioned(storage)? {
+            partitions.lock().unwrap_or_else(PoisonError::into_inner).push(listed);
+        } else if let Some(stray) = first_name(&listed) {
             let message = format!(
                 "{stray} is in a folder without {MARKER}, which is not a partition for Hudi; the table was copied without its hidden files, or the file is not the table's"
             );
@@ -66,6 +70,12 @@ pub fn partitions(storage: &dyn Storage) -> Result<Vec<String>> {
 pub fn files_of(storage: &dyn Storage, partition: &str) -> Result<PartitionFiles> {
     let (files, _) = split(storage.list(partition)?.unwrap_or_default());
     Ok(data_files(partition, &files))
+}
+
+/// Whether the properties of the table at `storage` name partition columns. They are read only where the root has data
+/// files without a marker.
+fn is_partitioned(storage: &dyn Storage) -> Result<bool> {
+    Ok(!TableConfig::read(storage)?.partition_fields.is_empty())
 }
 
 fn data_files(partition: &str, files: &[FileStatus]) -> PartitionFiles {
@@ -137,6 +147,23 @@ mod tests {
     fn the_root_is_the_partition_of_a_table_without() {
         let listed = list_table(&*storage(&[".hoodie/x", ".hoodie_partition_metadata", BASE])).unwrap();
         assert_eq!((listed.len(), listed[0].partition.as_str(), listed[0].base_files.len()), (1, "", 1));
+    }
+
+    #[test]
+    fn the_root_of_a_table_without_partitions_needs_no_marker() {
+        let listed = |properties: &str| {
+            let stored = format!("hoodie.table.name=t\nhoodie.table.version=9\n{properties}");
+            let files = [(".hoodie/hoodie.properties", stored.as_bytes()), (BASE, b""), (LOG, b"")];
+            let below = [("a/.hoodie_partition_metadata", b"".as_slice())];
+            list_table(&*MemoryStorage::holding(files.into_iter().chain(below)))
+        };
+        let found = listed("").unwrap();
+        assert_eq!(found.iter().map(|files| files.partition.as_str()).collect::<Vec<_>>(), ["", "a"]);
+        assert_eq!((found[0].base_files.len(), found[0].log_files.len()), (1, 1));
+        assert_eq!(
+            listed("hoodie.table.partition.fields=a\n").unwrap_err().kind(),
+            mortice_base::ErrorKind::InvalidTable
+        );
     }
 
     #[test]

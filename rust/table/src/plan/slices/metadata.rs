@@ -13,10 +13,11 @@ use crate::plan::query::ScanRequest;
 use crate::plan::query_kind::RowForm;
 use crate::plan::query_options::QueryOptions;
 use crate::plan::scan::Scan;
-use crate::read::{SharedReport, SplitReader};
+use crate::read::{SharedReport, SplitReader, newest_schema};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{PathColumns, Split};
 use crate::timeline::Timeline;
+use mortice_avro::Schema;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::filter::{Filter, Literal, Operator, Term};
@@ -89,16 +90,31 @@ pub(in crate::plan) fn options_of(options: &ReadOptions) -> ReadOptions {
 ///
 /// # Errors
 /// `InvalidTable` if it is behind the table's timeline; errors of reading its schema.
-pub(in crate::plan) fn from_table(table: OpenTable, timeline: &Timeline) -> Result<MetadataTable> {
+pub(in crate::plan) fn from_table(mut table: OpenTable, timeline: &Timeline) -> Result<MetadataTable> {
     let uri = table.uri.clone();
     let in_table = |error: Error| error.in_file(&uri);
     table.merge.check_supported(MergeSemantics::V1x).map_err(in_table)?;
-    let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
-        return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));
+    let schema = match table_schema::at(&table.timeline, &table.config, None)? {
+        Some(TableSchema { schema, .. }) => schema,
+        None => {
+            let stored = schema_of_files(&table).map_err(in_table)?;
+            table.config.create_schema = Some(stored.json().to_owned());
+            stored
+        }
     };
     let written = timeline.completed_writes().map(|write| write.requested_time.clone()).collect();
     let rows = MetadataTableRows { table, pending: pending(timeline), written };
     MetadataTable::new(Box::new(rows), schema, timeline).map_err(in_table)
+}
+
+/// The schema in the files of the partition `files`, for a metadata table of hudi-rs, whose commits have none.
+fn schema_of_files(table: &OpenTable) -> Result<Schema> {
+    let view = FileSystemView::new(&table.timeline, &table.config, None)?;
+    let slices = view.slices(&files_of(table.storage.as_ref(), FILES)?)?;
+    let instants = table.timeline.instant_filter(table.timeline.latest_visible());
+    let no_schema = || Error::unsupported("neither the commits nor the files of the metadata table have a schema");
+    let text = newest_schema(&slices, &instants, table.storage.as_ref())?.ok_or_else(no_schema)?;
+    Ok(TableSchema::of_files(&Schema::parse(&text)?, None, &table.config)?.schema)
 }
 
 /// The rows of a metadata table.
