@@ -1,8 +1,8 @@
 """Tables whose schema changes from commit to commit, and their expected rows, computed in plain Python.
 
 A column has an id. With schema on read (`by="id"`) a renamed column keeps it, and a column that is dropped and added
-again has a new one; with schema on write (`by="name"`) a column is identified by its name. The rows of a file are read
-with the last schema.
+again has a new one; with schema on write (`by="name"`) a column is identified by its name, in either case. The rows of
+a file are read with the last schema.
 """
 
 import datetime as dt
@@ -107,17 +107,19 @@ def drawn_column(draw, name, ids, nested):
 
 
 def changed(draw, columns, ids, by, nested=True):
-    """Returns the columns after one change: a rename, a drop, an addition, a new order, a new type, or a change of a
-    nested field."""
-    free = [name for name in (*NAMES, "e", "f") if all(one.name != name for one in columns)]
+    """Returns the columns after one change: a rename, a drop, an addition, a new order, a new type, a name in another
+    case, or a change of a nested field."""
+    free = [name for name in (*NAMES, "e", "f") if all(one.name.lower() != name for one in columns)]
     at = draw(st.integers(0, len(columns) - 1))
     column, others = columns[at], columns[:at] + columns[at + 1 :]
     put = lambda one: (*columns[:at], one, *columns[at + 1 :])  # noqa: E731
-    change = draw(st.sampled_from(("rename", "drop", "add", "move", "type", "type", "inside")))
+    change = draw(st.sampled_from(("rename", "drop", "add", "move", "type", "type", "case", "inside")))
     if change == "rename" and free and by == "id":
         return put(replace(column, name=draw(st.sampled_from(free))))
     if change == "drop" and others and by == "id":
         return others
+    if change == "case" and by == "name":
+        return put(replace(column, name=column.name.swapcase()))
     if change == "add" and free:
         added = drawn_column(draw, draw(st.sampled_from(free)), ids, nested)
         return (*columns[:at], added, *columns[at:])

@@ -11,10 +11,12 @@ pub mod meta_columns;
 mod archive_file_name;
 mod bucket;
 mod instant_text;
+mod letter_case;
 
 pub use archive_file_name::ArchiveFileName;
 pub use base_file_name::BaseFileName;
 pub use bucket::bucket_in;
 pub use field_names::FieldNames;
 pub use instants::{CompletionTime, RequestedTime, TimelinePosition};
+pub use letter_case::{CaseNames, NameTree};
 pub use log_file_name::LogFileName;

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, Fields, SchemaRef};
 
 use super::conform::conform_field;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::filter::BoundFilter;
 use crate::hfile::{Cell, Cells, HFile};
-use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
+use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema, arrow_schema};
 use mortice_base::error::{Error, Result};
 use mortice_storage::FileSource;
 
@@ -78,6 +78,10 @@ impl BaseFile for HFileBase {
 
     fn has_column(&self, name: &str) -> bool {
         self.schema.field(name).is_some()
+    }
+
+    fn fields(&self) -> Option<Fields> {
+        arrow_schema(&self.schema, ArrowMapping::Table).ok().map(|schema| schema.fields)
     }
 
     fn kept_rows(&self) -> Vec<Range<u64>> {

@@ -15,10 +15,12 @@
 //! | `conform` | columns as a file has them, brought to the table's types |
 //! | `statistics` | what a footer says of a column's values |
 //! | `renamed` | columns that have had other names |
+//! | `any_case` | columns whose names differ from the table's in case |
 //! | `row_ranges` | rows of a file that are read |
 //! | `stitched` | a skeleton and the file that it was made of, in step |
 //! | `open` | the choice by the file's name |
 
+mod any_case;
 mod batches;
 mod conform;
 mod footer_schema;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::any_case::in_any_case;
 use super::hfile::HFileBase;
 use super::orc::OrcBase;
 use super::parquet::ParquetFile;
@@ -46,8 +47,12 @@ pub fn open_source(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {
 }
 
 /// Returns the file as a table declares it: its columns have the table's names, and mislabelled timestamps the table's
-/// types. `names` are the names of the table's columns in the file.
+/// types. `names` are the names of the table's columns in the file, by their ids; where these say nothing, names may
+/// differ in case.
 pub fn read_as(mut file: Box<dyn BaseFile>, table: &Schema, names: &FieldNames) -> Result<Box<dyn BaseFile>> {
+    if names.is_identity() {
+        return in_any_case(file, table);
+    }
     file.correct_types(table, names)?;
     Ok(renamed(file, names))
 }

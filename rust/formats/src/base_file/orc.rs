@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{
     ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array, new_null_array,
 };
-use arrow_schema::{DataType, Field, SchemaRef};
+use arrow_schema::{DataType, Field, Fields, SchemaRef};
 
 use super::conform::{conform, conformed};
 use super::orc_longs::OrcLongs;
@@ -120,6 +120,10 @@ impl BaseFile for OrcBase {
 
     fn has_column(&self, name: &str) -> bool {
         self.file.schema().fields().find(name).is_some()
+    }
+
+    fn fields(&self) -> Option<Fields> {
+        Some(self.file.schema().fields().clone())
     }
 
     fn row_groups(&self) -> Vec<u64> {

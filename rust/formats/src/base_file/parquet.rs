@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{Field, Fields, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowGroups as _, RowSelection, RowSelector,
@@ -185,6 +185,10 @@ impl BaseFile for ParquetFile {
 
     fn has_column(&self, name: &str) -> bool {
         self.metadata.schema().fields().find(name).is_some()
+    }
+
+    fn fields(&self) -> Option<Fields> {
+        Some(self.metadata.schema().fields().clone())
     }
 
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {

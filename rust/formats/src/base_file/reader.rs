@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Field, SchemaRef};
+use arrow_schema::{Field, Fields, SchemaRef};
 
 use crate::filter::{BoundFilter, ColumnBounds};
 use mortice_avro::Schema;
@@ -34,6 +34,11 @@ pub trait BaseFile: Send {
 
     /// Whether the file has a column of its own under that name.
     fn has_column(&self, name: &str) -> bool;
+
+    /// The columns of the file as it has them; none if they are not known.
+    fn fields(&self) -> Option<Fields> {
+        None
+    }
 
     /// Rows in each of the parts that can be read apart, in the file's order.
     fn row_groups(&self) -> Vec<u64> {

@@ -38,6 +38,10 @@ impl BaseFile for RenamedFile {
         self.file.avro_schema()
     }
 
+    fn footer_value(&self, key: &str) -> Option<String> {
+        self.file.footer_value(key)
+    }
+
     fn has_column(&self, name: &str) -> bool {
         let (name, _) = self.names.in_file(name);
         self.file.has_column(&name)

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array, make_array};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::take::take;
 
 use super::batches::batches_until_end;
@@ -111,6 +111,13 @@ impl BaseFile for Stitched {
             ColumnOrigin::Source => self.source.has_column(name),
             ColumnOrigin::Path(_) => true,
         }
+    }
+
+    fn fields(&self) -> Option<Fields> {
+        let (skeleton, source) = (self.skeleton.fields()?, self.source.fields()?);
+        let is_meta = |field: &&FieldRef| meta_columns::ALL.contains(&field.name().as_str());
+        let of_skeleton = skeleton.iter().filter(is_meta);
+        Some(of_skeleton.chain(source.iter().filter(|field| !is_meta(field))).cloned().collect())
     }
 
     fn row_groups(&self) -> Vec<u64> {
@@ -208,7 +215,7 @@ impl InStep {
         let no_rows = || Error::internal("a skeleton or its source without rows at hand");
         let parts = self.lanes.iter_mut().map(|lane| lane.take(count).ok_or_else(no_rows));
         let parts = parts.collect::<Result<Vec<RecordBatch>>>()?;
-        let column = |field: &arrow_schema::FieldRef, from: &ColumnOrigin| match from {
+        let column = |field: &FieldRef, from: &ColumnOrigin| match from {
             ColumnOrigin::Path(value) => repeated(value.as_deref(), field.data_type(), count).map_err(|error| {
                 let value = value.as_deref().unwrap_or("null");
                 let message = format!("the path's value {value:?} is not a value of column {:?}", field.name());

@@ -15,7 +15,7 @@ use super::log_records::LogRecords;
 use super::log_source::{BlockLocation, LogSource, ParquetBlock, RowSource};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
-use crate::schema::{SchemaEvolution, in_tables_names};
+use crate::schema::{SchemaEvolution, case_names, in_tables_names};
 use mortice_avro::{self as avro, ArrowMapping, DecodeProgram, Decoder, RequestedColumn};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{FieldNames, meta_columns};
@@ -64,8 +64,8 @@ struct CompiledDecoders {
 struct CompiledFor {
     /// The writer schema as stored.
     schema: Bytes,
-    /// The column names in the block.
-    names: FieldNames,
+    /// The column names in the block, if columns are identified by ids; else the schema tells.
+    names: Option<FieldNames>,
     /// Whether its records are partial.
     is_partial: bool,
 }
@@ -158,11 +158,8 @@ impl<'a> LogLoader<'a> {
 
     fn compile(&self, found: &BlockRef, loading: &mut LoadState<'_>) -> Result<CompiledDecoders> {
         let text = found.block.header.bytes(HeaderKey::Schema).ok_or_else(no_schema)?;
-        let of = CompiledFor {
-            schema: text.clone(),
-            names: self.names(found).clone(),
-            is_partial: found.block.is_partial(),
-        };
+        let names = self.evolved_names(found).cloned();
+        let of = CompiledFor { schema: text.clone(), names, is_partial: found.block.is_partial() };
         if let Some(compiled) = loading.compiled.get(&of) {
             return Ok(compiled.clone());
         }
@@ -189,17 +186,25 @@ impl<'a> LogLoader<'a> {
         Ok(compiled)
     }
 
-    /// Returns the column names in a block.
-    fn names(&self, found: &BlockRef) -> &'a FieldNames {
-        match (self.evolution, found.block.header.requested_time()) {
-            (Some(evolution), Some(instant)) => evolution.names_at(&instant),
-            _ => FieldNames::identity(),
-        }
+    /// Returns the column names in a block, if columns are identified by ids.
+    fn evolved_names(&self, found: &BlockRef) -> Option<&'a FieldNames> {
+        Some(self.evolution?.names_at(&found.block.header.requested_time()?))
     }
 
-    /// Returns the writer schema of a block, with the table's column names.
+    /// Returns the writer schema of a block, with the table's column names: of their ids, or in either case.
     fn writer(&self, found: &BlockRef) -> Result<avro::Schema> {
-        in_tables_names(&avro::Schema::parse(schema_text(found)?)?, self.names(found))
+        let schema = avro::Schema::parse(schema_text(found)?)?;
+        if let Some(names) = self.evolved_names(found) {
+            return in_tables_names(&schema, names);
+        }
+        let by_case = case_names(self.table, &schema);
+        if by_case.is_identity() {
+            return Ok(schema);
+        }
+        let keys = self.keys.wants();
+        let projected = self.projected.fields().iter().map(|field| field.name().as_str());
+        by_case.check(projected.chain(keys.iter().map(RequestedColumn::name)))?;
+        in_tables_names(&schema, by_case.names())
     }
 
     fn load_avro(
@@ -247,11 +252,13 @@ impl<'a> LogLoader<'a> {
         location: &BlockLocation,
         loading: &mut LoadState<'_>,
     ) -> Result<usize> {
-        let schema = (self.table, self.names(found));
+        let writer = self.writer(found)?;
+        let names = self.evolved_names(found).unwrap_or(FieldNames::identity());
+        let schema = (self.table, names);
         let block = ParquetBlock::new(Arc::clone(file), found, schema, Arc::clone(self.projected));
         let mut read = 0;
-        let missing = if found.block.is_partial() { Some(self.missing(&self.writer(found)?)) } else { None };
-        let own_keys = self.keys.with_operation_of(&self.writer(found)?);
+        let missing = if found.block.is_partial() { Some(self.missing(&writer)) } else { None };
+        let own_keys = self.keys.with_operation_of(&writer);
         let columns = own_keys.as_ref().unwrap_or(self.keys);
         let types = match &own_keys {
             None => columns.columns(self.types)?,
