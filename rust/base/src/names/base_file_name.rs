@@ -1,6 +1,8 @@
-//! Base file names: `<fileId>_<writeToken>_<instant>.<ext>` (`FSUtils.makeBaseFileName`).
+//! Base file names: `<fileId>_<writeToken>_<instant>.<ext>` (`FSUtils.makeBaseFileName`), and those of files that other
+//! tools have registered (`registered_file_name`).
 
 use super::instants::RequestedTime;
+use super::registered_file_name::RegisteredFileName;
 use crate::error::{Error, Result};
 
 /// The parsed name of a base file.
@@ -10,18 +12,23 @@ pub struct BaseFileName {
     pub name: String,
     /// The id of the file group.
     pub file_id: String,
-    /// `task-stage-attempt`.
+    /// `task-stage-attempt`; empty for a registered file.
     pub write_token: String,
     /// The requested time of the instant that wrote the file.
     pub instant: RequestedTime,
     /// The format's extension without the dot: `parquet`, `orc`, `hfile`, `lance`.
     pub extension: String,
+    /// The path of a registered file, from the folder of its partition.
+    registered_path: Option<String>,
 }
 
 impl BaseFileName {
     /// Parses a file name. Returns `None` if it is not the name of a base file.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
+        if let Some(registered) = RegisteredFileName::parse(name) {
+            return Some(registered.into());
+        }
         let (stem, extension) = name.rsplit_once('.')?;
         let mut parts = stem.split('_');
         let (file_id, write_token, instant) = (parts.next()?, parts.next()?, parts.next()?);
@@ -38,7 +45,21 @@ impl BaseFileName {
             write_token: write_token.to_owned(),
             instant,
             extension: extension.to_owned(),
+            registered_path: None,
         })
+    }
+
+    /// The path of the file, from the folder of its partition. It is the name, unless another tool has registered the
+    /// file.
+    #[must_use]
+    pub fn path_in_partition(&self) -> &str {
+        self.registered_path.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Returns true if another tool has written the file, and registered it.
+    #[must_use]
+    pub fn is_registered(&self) -> bool {
+        self.registered_path.is_some()
     }
 
     /// Builds the name of a new base file.
@@ -56,6 +77,15 @@ impl BaseFileName {
     }
 }
 
+impl From<RegisteredFileName<'_>> for BaseFileName {
+    fn from(registered: RegisteredFileName<'_>) -> Self {
+        let RegisteredFileName { name, file_id, instant, path } = registered;
+        let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension).to_owned();
+        let (name, write_token) = (name.to_owned(), String::new());
+        Self { name, file_id, write_token, instant, extension, registered_path: Some(path) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +97,15 @@ mod tests {
         for (file_id, token) in [("a_b", "0-1-2"), ("", "0-1-2"), ("a", "0_1"), ("a/b", "0-1-2")] {
             assert!(BaseFileName::compose(file_id, token, &"1".into(), "parquet").is_err());
         }
+    }
+
+    #[test]
+    fn a_registered_file_is_where_it_was() {
+        let name = BaseFileName::parse("part-0.orc_20261126110723360_fg%3Db_hudiext").unwrap();
+        assert_eq!((name.path_in_partition(), name.file_id.as_str()), ("b/part-0.orc", "b/part-0.orc"));
+        assert_eq!((name.extension.as_str(), name.is_registered()), ("orc", true));
+        let own = BaseFileName::parse("9a4a-0_0-17-15_20261121022051219.parquet").unwrap();
+        assert_eq!((own.path_in_partition(), own.is_registered()), (own.name.as_str(), false));
     }
 
     #[test]

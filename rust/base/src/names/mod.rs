@@ -12,6 +12,7 @@ mod archive_file_name;
 mod bucket;
 mod instant_text;
 mod letter_case;
+mod registered_file_name;
 
 pub use archive_file_name::ArchiveFileName;
 pub use base_file_name::BaseFileName;
@@ -20,3 +21,4 @@ pub use field_names::FieldNames;
 pub use instants::{CompletionTime, RequestedTime, TimelinePosition};
 pub use letter_case::{CaseNames, NameTree};
 pub use log_file_name::LogFileName;
+pub use registered_file_name::is_registered;

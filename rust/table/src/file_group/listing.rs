@@ -5,22 +5,33 @@
 //! missing, as in tables of hudi-rs: Hudi's readers do not look for it (`BaseHoodieTableFileIndex.listPartitionPaths`).
 //! `.hoodie` is not listed.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::partition_files::PartitionFiles;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::BaseFileName;
 use mortice_merge::config::TableConfig;
 use mortice_storage::{FileStatus, FolderEntry, Storage, parallel};
 
 const MARKER: &str = ".hoodie_partition_metadata";
 const TABLE_FOLDER: &str = ".hoodie";
 
+/// The files of a table in storage.
+#[derive(Debug, Default)]
+pub struct StorageListing {
+    /// The partitions with their data files, sorted by path.
+    pub partitions: Vec<PartitionFiles>,
+    /// A file that has the format of base files, but not the name of one. It may be registered in the table
+    /// ([`mortice_base::names::is_registered`]); a listing of the storage cannot tell.
+    pub unknown: Option<String>,
+}
+
 /// Returns all partitions with their data files, sorted by path.
 ///
 /// # Errors
 /// `InvalidTable` if a folder has data files but no marker; `Io` if a folder cannot be listed.
 pub fn list_table(storage: &dyn Storage) -> Result<Vec<PartitionFiles>> {
-    list_where(storage, &|_| true)
+    list_where(storage, &|_| true).map(|listed| listed.partitions)
 }
 
 /// Returns partitions with their data files, like [`list_table`], without unwanted folders and their subfolders.
@@ -28,13 +39,17 @@ pub fn list_table(storage: &dyn Storage) -> Result<Vec<PartitionFiles>> {
 ///
 /// # Errors
 /// As for [`list_table`].
-pub fn list_where(storage: &dyn Storage, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Result<Vec<PartitionFiles>> {
+pub fn list_where(storage: &dyn Storage, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Result<StorageListing> {
     let partitions = Mutex::new(Vec::new());
+    let unknown = OnceLock::new();
     parallel::work_through(vec![String::new()], storage.requests_at_once(), |folder: &String| {
         // A folder may be deleted between two listings: a clean deletes empty partitions.
         let Some(entries) = storage.list(folder)? else { return Ok(Vec::new()) };
         let (files, below) = split(entries);
         let listed = data_files(folder, &files);
+        if let Some(file) = files.iter().find(|file| is_unknown(&file.name)) {
+            unknown.get_or_init(|| joined(folder, &file.name));
+        }
         if files.iter().any(is_marker) {
             partitions.lock().unwrap_or_else(PoisonError::into_inner).push(listed);
             return Ok(Vec::new());
@@ -52,7 +67,13 @@ pub fn list_where(storage: &dyn Storage, wanted: &(dyn Fn(&str) -> bool + Sync))
     })?;
     let mut partitions = partitions.into_inner().unwrap_or_else(PoisonError::into_inner);
     partitions.sort_by(|one, other| one.partition.cmp(&other.partition));
-    Ok(partitions)
+    Ok(StorageListing { partitions, unknown: unknown.into_inner() })
+}
+
+/// Whether a file may be one that another tool has written.
+fn is_unknown(name: &str) -> bool {
+    let has_format = [".parquet", ".orc"].iter().any(|extension| name.ends_with(extension));
+    has_format && !name.starts_with(['.', '_']) && BaseFileName::parse(name).is_none()
 }
 
 /// Returns the paths of all partitions, sorted; `""` is the root.
@@ -153,7 +174,8 @@ mod tests {
     fn the_root_of_a_table_without_partitions_needs_no_marker() {
         let listed = |properties: &str| {
             let stored = format!("hoodie.table.name=t\nhoodie.table.version=9\n{properties}");
-            let files = [(".hoodie/hoodie.properties", stored.as_bytes()), (BASE, b""), (LOG, b"")];
+            let files =
+                [(".hoodie/hoodie.properties", stored.as_bytes()), (BASE, b"".as_slice()), (LOG, b"".as_slice())];
             let below = [("a/.hoodie_partition_metadata", b"".as_slice())];
             list_table(&*MemoryStorage::holding(files.into_iter().chain(below)))
         };

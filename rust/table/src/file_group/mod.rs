@@ -21,7 +21,7 @@ mod versions;
 mod view;
 
 pub use file_slice::{BaseFile, BootstrapSource, FileSlice, LogFile};
-pub use listing::{files_of, list_table, list_where, partitions};
+pub use listing::{StorageListing, files_of, list_table, list_where, partitions};
 pub use partition_files::{ListedBase, ListedLog, PartitionFiles};
 pub use versions::{GroupVersions, SliceFiles};
 pub use view::FileSystemView;

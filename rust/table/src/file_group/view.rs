@@ -225,7 +225,7 @@ impl<'a> FileSystemView<'a> {
         let Some(base) = bases.into_iter().max_by(|one, other| one.name.name.cmp(&other.name.name)) else {
             return Ok(None);
         };
-        let path = files.path(&base.name.name);
+        let path = files.path(base.name.path_in_partition());
         // A table may have changed its format, or be configured to have several.
         if !FORMATS.contains(&base.name.extension.as_str()) {
             let message =

@@ -19,6 +19,7 @@ use arrow_array::{Array, RecordBatch};
 use super::open::{KEY, MetadataTable};
 use crate::file_group::PartitionFiles;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::{BaseFileName, is_registered};
 
 /// The partition of the metadata table with file listings.
 pub const FILES: &str = "files";
@@ -53,7 +54,7 @@ impl MetadataTable {
         let Some(choose) = choose else {
             let mut lists = self.lists(None)?;
             let partitions = partitions(&mut lists)?;
-            return Ok(listed(partitions, lists, 0));
+            return listed(partitions, lists, 0);
         };
         let partitions = partitions(&mut self.lists(Some(&BTreeSet::from([ALL_PARTITIONS.to_owned()])))?)?;
         let paths: Vec<&str> = partitions.iter().map(|name| path_of(name)).collect();
@@ -70,7 +71,7 @@ impl MetadataTable {
             return Ok(PartitionListing { files: Vec::new(), left_out });
         }
         let lists = self.lists(Some(&partitions.iter().cloned().collect()))?;
-        Ok(listed(partitions, lists, left_out))
+        listed(partitions, lists, left_out)
     }
 
     /// Returns the files that base records of these partitions list, and that logs have removed; by the names of the
@@ -119,12 +120,23 @@ fn partitions(lists: &mut HashMap<String, Names>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> PartitionListing {
+fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> Result<PartitionListing> {
     let files = partitions.into_iter().map(|name| {
         let names = lists.remove(&name).unwrap_or_default();
-        PartitionFiles::new(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len)))
+        check_registered(&names).map_err(|error| error.in_file(path_of(&name)))?;
+        Ok(PartitionFiles::new(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))
     });
-    PartitionListing { files: files.collect(), left_out }
+    Ok(PartitionListing { files: files.collect::<Result<_>>()?, left_out })
+}
+
+/// Makes sure that no registered file is passed over because its name is not understood.
+fn check_registered(names: &Names) -> Result<()> {
+    match names.iter().find(|(name, _)| is_registered(name) && BaseFileName::parse(name).is_none()) {
+        None => Ok(()),
+        Some((name, _)) => Err(Error::unsupported(format!(
+            "invalid name {name:?} of a file that another tool has registered: it needs an instant, and a file in the partition"
+        ))),
+    }
 }
 
 fn path_of(name: &str) -> &str {

@@ -106,6 +106,7 @@ fn opened(
 
 fn preview(target: &WritableTable, request: &MetadataRequest) -> Result<BuiltMetadata> {
     let (store, table) = (target.store(), target.latest());
+    table.check_nothing_is_registered()?;
     let mut planned = MetadataUpkeep::planned(store, &table, target.options())?;
     let is_unusable = matches!(MetadataUpkeep::find(store, &table, target.options())?, FoundMetadata::Unusable(_));
     let rebuilds = request.rebuilds || is_unusable && !request.deletes;

@@ -81,6 +81,7 @@ impl MetadataUpkeep {
                 defect.unwrap_or_default()
             )));
         }
+        table.check_nothing_is_registered()?;
         drop_metadata_table(store, &table.config.properties, is_rebuilt).map(drop)
     }
 }

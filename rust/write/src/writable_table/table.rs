@@ -69,6 +69,7 @@ impl WritableTable {
         operation: &str,
     ) -> Result<Self> {
         check_version(&table.config).map_err(|error| error.in_file(location.uri()))?;
+        table.check_writes_register_nothing()?;
         let parsed = WriteOptions::parse(options, operation, &table.config)?;
         let store = location.open_store()?;
         let concurrency = Concurrency::from_options(&store, location.storage_options(), parsed.values())?;

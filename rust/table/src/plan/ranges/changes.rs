@@ -15,6 +15,7 @@ use crate::plan::query_options::QueryOptions;
 use crate::plan::query_plan::changes_schema;
 use crate::plan::scan::Scan;
 use crate::plan::slices::file_slices::{PartitionCounts, SelectedSlices};
+use crate::plan::slices::registered_files::rows_without_commits;
 use crate::split::{ChangeSource, FileGroupChange, Query, Split};
 use crate::timeline::TimelineRange;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -172,6 +173,9 @@ impl Images<'_> {
                 "invalid commit metadata: {path:?} is not the name of a data file"
             )));
         };
+        if parsed.is_registered() {
+            return Err(rows_without_commits(&path));
+        }
         let len = self.table.len_of(&path, len)?;
         let file = BaseFile { path, name: parsed.name, len, etag: None, instant: parsed.instant.clone(), source: None };
         Ok(FileSlice { base_file: Some(file), ..group.empty(&parsed.instant) })

@@ -11,6 +11,7 @@ use crate::plan::query_options::QueryOptions;
 use crate::plan::scan::Scan;
 use crate::plan::slices::file_slices::SelectedSlices;
 use crate::plan::slices::partition_filter::PartitionFilter;
+use crate::plan::slices::registered_files::rows_without_commits;
 use crate::timeline::TimelineRange;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::{MergeSemantics, TimelineLayout};
@@ -56,6 +57,9 @@ impl OpenTable {
         timeline_range: TimelineRange,
         written: &WrittenFiles,
     ) -> Result<Scan> {
+        if let Some(path) = written.registered() {
+            return Err(rows_without_commits(path).in_file(&self.uri));
+        }
         let schema_at = written.latest().filter(|_| range.schema_at_end).cloned();
         let path_columns = self.path_columns(RowKind::Written);
         // A value that was not decoded from an encoded path differs from the value that the path was made of.

@@ -10,7 +10,7 @@ use crate::split::CommitRange;
 use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Timeline, TimelineRange};
 use mortice_base::error::Result;
 use mortice_base::names::instant_range::InstantRange;
-use mortice_base::names::{RequestedTime, TimelinePosition};
+use mortice_base::names::{RequestedTime, TimelinePosition, is_registered};
 use mortice_merge::config::TimelineLayout;
 use mortice_storage::{FolderEntry, Storage, parallel};
 
@@ -160,6 +160,12 @@ impl WrittenFiles {
             Ok(Vec::new())
         })?;
         Ok(is_cleaned.into_inner())
+    }
+
+    /// Returns a file that another tool has registered.
+    #[must_use]
+    pub(in crate::plan) fn registered(&self) -> Option<&str> {
+        self.files.values().flat_map(BTreeMap::keys).find(|name| is_registered(name)).map(String::as_str)
     }
 
     /// Returns the size of the files in bytes, as far as commits report it.

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use super::file_slices::ListingSource;
 use super::metadata;
 use super::partition_filter::PartitionFilter;
-use crate::file_group::{PartitionFiles, list_where};
+use super::registered_files::check_listed;
+use crate::file_group::{PartitionFiles, StorageListing, list_where};
 use crate::metadata_table::{FILES, MetadataTable, PartitionListing};
 use crate::timeline::Timeline;
 use mortice_base::error::{Error, Result};
@@ -72,11 +73,13 @@ impl<'a> Lister<'a> {
 
     fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<PartitionListing> {
         let left_out = AtomicUsize::new(0);
-        let listed = list_where(self.storage.as_ref(), &|folder| {
+        let StorageListing { partitions: listed, unknown } = list_where(self.storage.as_ref(), &|folder| {
             let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
             left_out.fetch_add(usize::from(excluded), Ordering::Relaxed);
             !excluded
         })?;
+        let lacks_files = self.has(FILES) && listed.iter().all(PartitionFiles::is_empty);
+        check_listed(self.timeline, unknown.is_some(), lacks_files)?;
         let mut left_out = left_out.into_inner();
         let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;

@@ -8,6 +8,7 @@
 //! | `selection` | chooses slices, and prunes them by the filters of the query |
 //! | `partition_filter` | which partitions can hold a matching row, derived from their paths |
 //! | `lost_files` | refuses slices whose files were cleaned |
+//! | `registered_files` | files of other tools: refused where they cannot be found, or are to be changed |
 //! | `write_view` | the file slices that a writer works on |
 //! | `logs_beside_compaction` | of these the logs whose keys may be missing in base files |
 
@@ -17,5 +18,6 @@ pub(in crate::plan) mod logs_beside_compaction;
 pub(in crate::plan) mod lost_files;
 pub(in crate::plan) mod metadata;
 pub(in crate::plan) mod partition_filter;
+pub(in crate::plan) mod registered_files;
 pub(in crate::plan) mod selection;
 pub(in crate::plan) mod write_view;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::file_slices::SelectedSlices;
 use super::logs_beside_compaction::LogsBesideCompaction;
+use super::registered_files::check_writable;
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles, files_of};
 use crate::metadata_table::{FILES, MetadataTable};
 use crate::plan::open_table::OpenTable;
@@ -95,8 +96,14 @@ impl OpenTable {
     /// The files of partitions, or of all, listed as for a query. A partition that is not there has no files.
     ///
     /// # Errors
-    /// Those of listing.
+    /// Those of listing; `Unsupported` for files that other tools have registered.
     pub fn files_of_partitions(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
+        let files = self.listed_partitions(partitions)?;
+        check_writable(&files).map_err(|error| error.in_file(&self.uri))?;
+        Ok(files)
+    }
+
+    fn listed_partitions(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
         let lister = self.lister();
         let Some(partitions) = partitions else { return Ok(lister.list(None)?.0.files) };
         if lister.has(FILES) && self.options.metadata {

@@ -53,13 +53,16 @@ pub struct VerifyReport {
 /// Verifies a table. Nothing is changed. Run it while nobody writes: files of a write that is completed meanwhile look wrong.
 ///
 /// # Errors
-/// Those of opening the table, of listing its files and of reading its archive; what is wrong with it is in the report.
+/// Those of opening the table, of listing its files and of reading its archive; what is wrong with it is in the report. `Unsupported` for
+/// a table with files that other tools have registered.
 pub fn verify(location: &TableLocation, options: &VerifyOptions) -> Result<VerifyReport> {
     let store = location.open_store()?;
     let spill_dir = options.spill_dir.clone();
     // What interrupted writes have left is not wrong; damage is a finding of its own.
     let read = ReadOptions { on_damage: OnDamage::Ignore, spill_dir, ..ReadOptions::default() };
-    let (table, undone) = without_undone(&store, location.open_table(read)?)?;
+    let table = location.open_table(read)?;
+    table.check_writes_register_nothing()?;
+    let (table, undone) = without_undone(&store, table)?;
     let files = VerifiedFiles::list(&store, &table)?;
     let (mut report, written) = files_and_timeline(&store, &table, &files)?;
     report.findings.extend(undone_findings(&undone, &table));
