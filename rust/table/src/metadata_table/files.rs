@@ -190,7 +190,7 @@ mod tests {
         ]);
         let partitions = partitions(&mut lists).unwrap();
         assert_eq!(partitions, [".", "a/1", "b"]);
-        let found = listed(partitions, lists, 3);
+        let found = listed(partitions, lists, 3).unwrap();
         let paths: Vec<&str> = found.files.iter().map(|files| files.partition.as_str()).collect();
         assert_eq!((paths, found.left_out), (vec!["", "a/1", "b"], 3));
         assert_eq!((found.files[1].base_files[0].len, found.files[1].log_files.len()), (7, 0));
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_partition_without_a_record_is_empty_and_a_missing_list_of_partitions_is_an_error() {
         assert!(partitions(&mut lists(&[("a", &[])])).is_err());
-        let found = listed(vec!["a".into(), "b".into()], lists(&[("b", &[(BASE, 7)])]), 0);
+        let found = listed(vec!["a".into(), "b".into()], lists(&[("b", &[(BASE, 7)])]), 0).unwrap();
         let sizes: Vec<(&str, usize)> =
             found.files.iter().map(|files| (files.partition.as_str(), files.base_files.len())).collect();
         assert_eq!(sizes, [("a", 0), ("b", 1)]);
