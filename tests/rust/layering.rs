@@ -18,6 +18,7 @@ const ONE_MODULE: &[&str] = &["storage", "avro"];
 const MODULES: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("row_number", &[]),
+    ("panics", &["error"]),
     ("cursor", &[]),
     ("gzip", &[]),
     ("progress", &[]),
@@ -106,7 +107,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "plan",
         ],
     ),
-    ("commit", &["names", "storage", "avro", "config", "timeline", "plan"]),
+    ("commit", &["names", "storage", "avro", "config", "timeline", "keys", "plan"]),
     (
         "metadata_upkeep",
         &[
@@ -245,6 +246,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "client",
         &[
             "row_number",
+            "panics",
             "names",
             "storage",
             "spill",

@@ -8,6 +8,7 @@ pub mod cursor;
 pub mod error;
 pub mod gzip;
 pub mod names;
+pub mod panics;
 pub mod progress;
 pub mod protobuf;
 pub mod row_number;
@@ -15,3 +16,4 @@ pub mod trusted;
 pub mod zone_rules;
 
 pub use error::{Error, ErrorKind, Result};
+pub use panics::caught;

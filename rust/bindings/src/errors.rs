@@ -72,8 +72,9 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     py.import("mortice.errors")?.getattr(class_of(error.kind()))?.call((error.text(),), Some(&attributes))
 }
 
-/// Runs Rust work without the GIL and raises its error.
+/// Runs Rust work without the GIL and raises its error; of a panic, `InternalError`.
 pub(crate) fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> mortice::Result<T> + Send) -> PyResult<T> {
-    let done = py.detach(work).map_err(|error| raised(py, &error))?;
+    let done =
+        py.detach(|| mortice::caught("a call of the native module", work)).map_err(|error| raised(py, &error))?;
     RAISED_BY_SIGNAL.take().map_or(Ok(done), Err)
 }

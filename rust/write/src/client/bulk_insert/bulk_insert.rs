@@ -30,6 +30,7 @@ use crate::writable_table::TableLocation;
 use crate::write::WriteToken;
 use crate::write::{BaseFileOptions, WriteStatus};
 use mortice_base::error::{Error, Result};
+use mortice_base::panics::caught;
 use mortice_merge::config::option_values;
 use mortice_merge::keys::RowKeys;
 use mortice_storage::check_cancelled;
@@ -67,7 +68,7 @@ pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<Wr
     BulkOptions::new(&table, &schema, values)?;
     let target = Arc::new(target.with_validator(validator));
     let mut transaction = Transaction::begin(&target, WriteOperation::BulkInsert)?;
-    let written = insert(&mut transaction, &index, &schema, batches, target.options());
+    let written = caught("a bulk insert", || insert(&mut transaction, &index, &schema, batches, target.options()));
     committed(transaction, written, options, Vec::new())
 }
 

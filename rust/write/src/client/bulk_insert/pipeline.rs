@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::panics::{caught, panicked};
 use mortice_storage::CancelToken;
 
 /// Batches that wait for a thread.
@@ -30,7 +31,7 @@ pub(super) fn run<T: Send, R: Send>(
             workers.push(started.map_err(|error| Error::io("starting a thread", error))?);
             senders.push(sender);
         }
-        let fed = feed(&Feeder { senders: &senders });
+        let fed = caught("the reader of a bulk insert", || feed(&Feeder { senders: &senders }));
         if fed.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted) {
             cancel.cancel();
         }
@@ -41,7 +42,7 @@ pub(super) fn run<T: Send, R: Send>(
             match worker.join() {
                 Ok(Ok(result)) => results.push(result),
                 Ok(Err(error)) => failed = failed.or(Some(error)),
-                Err(_) => failed = failed.or(Some(Error::internal("a thread of a bulk insert has ended early"))),
+                Err(panic) => failed = failed.or_else(|| Some(panicked("a thread of a bulk insert", panic.as_ref()))),
             }
         }
         match (fed, failed) {
@@ -115,5 +116,18 @@ mod tests {
         assert!(error.to_string().contains("three"), "{error}");
         let error = run(2, work, |_| Err(Error::not_found("feed"))).unwrap_err();
         assert!(error.to_string().contains("feed"), "{error}");
+    }
+
+    #[test]
+    fn a_panic_is_an_internal_error() {
+        let work = |thread: usize, items: Items<'_, usize>| match thread {
+            0 => panic!("worker {thread}"),
+            _ => Ok(items.count()),
+        };
+        let error = run(2, work, |feeder| (0..1000).try_for_each(|item| feeder.pass(item, item))).unwrap_err();
+        assert!(error.kind() == ErrorKind::Internal && error.to_string().contains("worker 0"), "{error}");
+        let count = |_: usize, items: Items<'_, usize>| Ok(items.count());
+        let error = run(2, count, |_| panic!("reader")).unwrap_err();
+        assert!(error.kind() == ErrorKind::Internal && error.to_string().contains("reader"), "{error}");
     }
 }
