@@ -15,7 +15,7 @@ use super::vector::{VectorElement, VectorShape};
 use mortice_base::error::{Error, Result};
 
 /// Levels that a tree may have, references followed.
-const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 /// Types that a tree may hold, references followed: twenty records that each hold the former twice are a million
 /// columns.
 const MAX_TYPES: usize = 65_536;

@@ -32,6 +32,18 @@ impl Schema {
         Ok(Self { root: parse::parse(text)?, text: text.into() })
     }
 
+    /// Makes sure that a schema of new columns can be read again, from the properties and commits of a table.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for columns that are nested too deeply, or too many.
+    pub fn check_readable(&self) -> Result<()> {
+        parse::parse(&self.text).map(drop).map_err(|error| {
+            let message =
+                format!("the columns cannot be those of a table, which could not be opened: {}", error.text());
+            Error::invalid_argument(message).caused_by(error)
+        })
+    }
+
     /// A record schema of the given name and fields.
     #[must_use]
     pub fn record(name: &str, fields: Vec<Field>) -> Self {

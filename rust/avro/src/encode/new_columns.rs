@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use arrow_schema::{DataType, Fields};
 
 use crate::arrow_types::under;
+use crate::parse::MAX_DEPTH;
 use crate::types::Field;
 use mortice_base::error::{Error, Result};
 
@@ -14,8 +15,12 @@ use mortice_base::error::{Error, Result};
 /// # Errors
 /// `InvalidArgument`, naming the column.
 pub fn check_new_columns(columns: &Fields, path: &str) -> Result<()> {
+    check_columns(columns, path, 0)
+}
+
+fn check_columns(columns: &Fields, path: &str, level: usize) -> Result<()> {
     check_names(columns, &[], path)?;
-    columns.iter().try_for_each(|column| check_type(column.data_type(), &under(path, column.name())))
+    columns.iter().try_for_each(|column| check_type(column.data_type(), &under(path, column.name()), level))
 }
 
 /// Refuses names that are there twice, and new ones that differ from others in case alone: Spark, and so Hudi, cannot
@@ -49,22 +54,29 @@ pub fn check_names(columns: &Fields, own: &[Field], path: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_type(ty: &DataType, path: &str) -> Result<()> {
+fn check_type(ty: &DataType, path: &str, level: usize) -> Result<()> {
     use DataType as Ty;
+    if level > MAX_DEPTH {
+        return Err(Error::invalid_argument(format!(
+            "column {path:?}: types are nested in more than {MAX_DEPTH} levels, which no reader of the table takes"
+        )));
+    }
+    let level = level + 1;
     let remedy = match ty {
         Ty::Time32(_) | Ty::Time64(_) => "Spark has no times of day: cast it to an integer or a string",
         Ty::Decimal256(..) => "cast it to decimal128, which has up to 38 digits",
         Ty::ListView(_) | Ty::LargeListView(_) => "cast it to a list",
         Ty::RunEndEncoded(..) => "cast it to the type of its values",
         Ty::Struct(members) if members.is_empty() => "Parquet has no struct without fields: leave it out",
-        Ty::Struct(members) => return check_new_columns(members, path),
-        Ty::Dictionary(_, values) => return check_type(values, path),
+        Ty::Struct(members) => return check_columns(members, path, level),
+        Ty::Dictionary(_, values) => return check_type(values, path, level),
         Ty::List(item) | Ty::LargeList(item) | Ty::FixedSizeList(item, _) => {
-            return check_type(item.data_type(), &under(path, "element"));
+            return check_type(item.data_type(), &under(path, "element"), level);
         }
         Ty::Map(entries, _) => match entries.data_type() {
             Ty::Struct(entry) => {
-                return entry.get(1).map_or(Ok(()), |value| check_type(value.data_type(), &under(path, "value")));
+                let value = entry.get(1).map(|value| value.data_type());
+                return value.map_or(Ok(()), |value| check_type(value, &under(path, "value"), level));
             }
             _ => return Ok(()),
         },

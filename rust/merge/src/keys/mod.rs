@@ -16,6 +16,7 @@
 //! | `row_keys` | record keys and partition paths of rows that are written |
 //! | `row_generator` | which key generator makes them |
 //! | `row_text` | values of key and partition columns as text |
+//! | `path_check` | values that a partition path cannot have |
 //! | `row_partitions`, `row_times`, `time_pattern`, `path_escape` | partition paths: of values, of times, their patterns, escaped |
 //! | `time_zone` | time zones by name |
 //! | `base_keys` | the keys and ordering values of base rows, as the merge reads them |
@@ -29,6 +30,7 @@ mod key_columns;
 mod key_generator;
 mod ordering_field;
 mod partition_part;
+mod path_check;
 mod path_escape;
 mod path_value;
 mod record_key;
@@ -46,5 +48,5 @@ pub use key_columns::{KeyBatch, KeyColumns};
 pub use partition_part::{PartitionPart, TimeFormat};
 pub use path_value::{PathValue, bounds_of};
 pub use record_key::{LogKeys, RecordKey};
-pub use row_keys::{RowKeyReader, RowKeys};
+pub use row_keys::{RowKeyReader, RowKeys, check_key_type};
 pub use row_number_column::{with_row_numbers, without_row_numbers};

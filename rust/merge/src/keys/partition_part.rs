@@ -71,7 +71,8 @@ impl TableConfig {
         (0..self.partition_fields.len()).map(|at| slashed || of(at)).collect()
     }
 
-    fn has_slashed_dates(&self) -> bool {
+    /// Whether dates have slashes in partition paths: by the table's property, or as its extractor reads them.
+    pub(super) fn has_slashed_dates(&self) -> bool {
         let extractor = self.properties.get("hoodie.table.partition_extractor_class").unwrap_or_default();
         self.slash_separated_dates || extractor.ends_with(SLASHED)
     }

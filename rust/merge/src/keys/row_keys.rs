@@ -143,6 +143,12 @@ impl RowKeyReader {
         } else {
             Self::new(config, schema, options)?
         };
+        let reader = match reader.partitions {
+            PartitionSource::Fields(partitions) => {
+                Self { partitions: PartitionSource::Fields(partitions.unchecked()), ..reader }
+            }
+            partitions => Self { partitions, ..reader },
+        };
         if matches!(reader.keys, KeySource::Generated(_)) {
             return Err(Error::invalid_argument(format!(
                 "the table has no key fields: rows to delete need the columns {} and {}, as a query of the table returns them",
@@ -256,6 +262,14 @@ fn no_key<'a>(names: impl Iterator<Item = &'a str>, first_row: u64, at: usize) -
         "row {row}, {columns} {}: the record key is null or empty; every row needs a key",
         names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
     ))
+}
+
+/// Refuses columns of a new table that cannot be in a record key or a partition path.
+///
+/// # Errors
+/// `Unsupported`, naming the column.
+pub fn check_key_type(name: &str, kind: &arrow_schema::DataType) -> Result<()> {
+    row_text::check_type(name, kind)
 }
 
 /// A meta column of the rows, none of it null.

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::{RecordBatch, StringArray};
+use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::Schema;
 
 use super::field_path::FieldPath;
 use super::partition_path::NULL;
+use super::path_check::PathCheck;
 use super::path_escape::escape_into;
 use super::row_generator::{RowGenerator, kinds_of, partition_kinds};
 use super::row_text;
@@ -26,6 +27,8 @@ pub(super) struct RowPartitions {
     hive_style: bool,
     encode: bool,
     consistent: bool,
+    /// None: only of rows to delete, whose partitions may be there.
+    check: Option<PathCheck>,
 }
 
 /// The part of one column.
@@ -63,11 +66,23 @@ impl RowPartitions {
             let is_time = generator == RowGenerator::Timestamp || kinds.get(at).is_some_and(|kind| kind == "TIMESTAMP");
             let field = FieldPath::new(name);
             row_text::check_type(name, checked_type(&field, schema)?)?;
-            let slashed = config.slash_separated_dates && (generator != RowGenerator::Complex || fields.len() == 1);
+            let slashed = config.has_slashed_dates() && (generator != RowGenerator::Complex || fields.len() == 1);
             let times = is_time.then(|| RowTimes::new(config, options, consistent)).transpose()?;
             parts.push(PathPart { field, slashed: slashed && !is_time, times });
         }
-        Ok(Self { parts, hive_style: config.hive_style_partitioning, encode: config.url_encode_partitions, consistent })
+        let columns = parts.iter().map(|part| part.field.name().to_owned()).collect();
+        Ok(Self {
+            parts,
+            hive_style: config.hive_style_partitioning,
+            encode: config.url_encode_partitions,
+            consistent,
+            check: Some(PathCheck { columns, encodes: config.url_encode_partitions }),
+        })
+    }
+
+    /// The same, of rows to delete: their paths are looked for, and nothing is written to those that are not there.
+    pub(super) fn unchecked(self) -> Self {
+        Self { check: None, ..self }
     }
 
     /// The path of each row. Errors name the row, counted from `first_row`.
@@ -76,28 +91,29 @@ impl RowPartitions {
             self.parts.iter().map(|part| self.part_strings(part, batch, first_row)).collect::<Result<Vec<_>>>()?;
         if let [only] = strings.as_slice() {
             let mut checked = None;
-            for (path, row) in only.iter().flatten().zip(first_row..) {
+            for (at, row) in (0..batch.num_rows()).zip(first_row..) {
+                let path = only.segments.value(at);
                 // Rows of one partition mostly follow each other.
-                if checked != Some(path) {
-                    self.check_path(path, row)?;
-                    checked = Some(path);
+                if checked != Some((path, only.value(at))) {
+                    self.check_path(path, &strings, (at, row))?;
+                    checked = Some((path, only.value(at)));
                 }
             }
-            return Ok(only.clone());
+            return Ok(only.segments.clone());
         }
         let mut paths = StringBuilder::with_capacity(batch.num_rows(), 0);
         let (mut path, mut checked) = (String::new(), String::new());
         for (at, row) in (0..batch.num_rows()).zip(first_row..) {
             path.clear();
-            for strings in &strings {
+            for part in &strings {
                 if !path.is_empty() {
                     path.push('/');
                 }
-                path.push_str(strings.value(at));
+                path.push_str(part.segments.value(at));
             }
-            // Rows of one partition mostly follow each other.
-            if path != checked {
-                self.check_path(&path, row)?;
+            let is_same = path == checked && at > 0 && strings.iter().all(|part| part.value(at) == part.value(at - 1));
+            if !is_same {
+                self.check_path(&path, &strings, (at, row))?;
                 checked.clone_from(&path);
             }
             paths.append_value(&path);
@@ -105,29 +121,29 @@ impl RowPartitions {
         Ok(paths.finish())
     }
 
-    fn part_strings(&self, part: &PathPart, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
+    fn part_strings(&self, part: &PathPart, batch: &RecordBatch, first_row: u64) -> Result<PartStrings> {
         let name = part.field.name();
         let column = batch.column_by_name(part.field.column()).ok_or_else(|| missing(name))?;
         let values = part.field.values(column)?;
-        let mut strings = StringBuilder::with_capacity(batch.num_rows(), 0);
+        let mut segments = StringBuilder::with_capacity(batch.num_rows(), 0);
         let mut text = String::new();
         if let Some(times) = &part.times {
             for value in times.strings(name, &values, first_row)? {
                 self.write_part(part, Some(&value), &mut text);
-                strings.append_value(&text);
+                segments.append_value(&text);
             }
-        } else {
-            let values = row_text::strings(&values, self.consistent)?;
-            let mut written = None;
-            for value in &values {
-                if written != Some(value) {
-                    self.write_part(part, value, &mut text);
-                    written = Some(value);
-                }
-                strings.append_value(&text);
-            }
+            return Ok(PartStrings { segments: segments.finish(), values: None });
         }
-        Ok(strings.finish())
+        let values = row_text::strings(&values, self.consistent)?;
+        let mut written = None;
+        for value in &values {
+            if written != Some(value) {
+                self.write_part(part, value, &mut text);
+                written = Some(value);
+            }
+            segments.append_value(&text);
+        }
+        Ok(PartStrings { segments: segments.finish(), values: (!part.slashed).then_some(values) })
     }
 
     fn write_part(&self, part: &PathPart, value: Option<&str>, text: &mut String) {
@@ -146,16 +162,34 @@ impl RowPartitions {
         }
     }
 
-    /// Refuses paths that name no folder of their own below the table: another writer would resolve them otherwise.
-    fn check_path(&self, path: &str, row: u64) -> Result<()> {
+    /// Refuses paths that name no folder of their own below the table: another writer would resolve them otherwise. Of
+    /// rows that are written also those in which a reader does not find the values.
+    fn check_path(&self, path: &str, strings: &[PartStrings], (at, row): (usize, u64)) -> Result<()> {
+        if let Some(check) = &self.check {
+            let found: Vec<_> = strings.iter().map(|part| part.value(at)).collect();
+            return check.check(path, &found, row);
+        }
         let is_wrong = |segment: &str| matches!(segment, "" | "." | ".." | ".hoodie");
         if self.parts.is_empty() || !path.split('/').any(is_wrong) {
             return Ok(());
         }
         let names: Vec<&str> = self.parts.iter().map(|part| part.field.name()).collect();
         Err(Error::invalid_argument(format!(
-            "row {row}, partition columns {names:?}: the partition path {path:?} has an empty segment, \".\", \"..\" or \".hoodie\"; change the value, or write a table with hoodie.datasource.write.partitionpath.urlencode=true"
+            "row {row}, partition columns {names:?}: the partition path {path:?} has an empty segment, \".\", \"..\" or \".hoodie\", and so no rows"
         )))
+    }
+}
+
+/// The part of one column in the paths of rows.
+struct PartStrings {
+    segments: StringArray,
+    /// The values that readers find in them; none if the segments have them in another form.
+    values: Option<StringArray>,
+}
+
+impl PartStrings {
+    fn value(&self, at: usize) -> Option<Option<&str>> {
+        self.values.as_ref().map(|values| values.is_valid(at).then(|| values.value(at)))
     }
 }
 

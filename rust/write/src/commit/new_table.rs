@@ -11,14 +11,15 @@
 
 use std::collections::BTreeMap;
 
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Schema};
 
 use super::new_table_options::{MergeChoice, check_key_generator, check_options, merge_choice};
 use super::writable_tables::check_writable;
-use mortice_avro as avro;
+use mortice_avro::{self as avro, ArrowMapping};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns as meta;
 use mortice_merge::config::{PropertiesFile, TableConfig, TableType, TableVersion};
+use mortice_merge::keys::{FieldPath, check_key_type};
 
 const EVENT_TIME_STRATEGY: &str = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5";
 const COMMIT_TIME_STRATEGY: &str = "ce9acb64-bde0-424c-9b91-f6ebba25356d";
@@ -185,6 +186,8 @@ impl NewTable {
             )));
         }
         avro::check_new_columns(columns.fields(), "")?;
+        let stored = avro::hudi_schema(columns, &self.name)?;
+        stored.check_readable()?;
         if self.ordering.len() > 1 && self.version.number() < 9 {
             return Err(Error::unsupported(format!(
                 "{} ordering fields at table version {}: several are of version 9; create the table as version 9, or name one",
@@ -197,6 +200,42 @@ impl NewTable {
         {
             for field in fields {
                 check_field(columns, role, field)?;
+            }
+        }
+        self.check_key_types(&avro::arrow_schema(&stored, ArrowMapping::Table)?)
+    }
+
+    /// Refuses types whose values readers do not find in a path. Columns of timestamp key generators are read from the files.
+    fn check_partition_type(&self, name: &str, kind: &DataType) -> Result<()> {
+        let is_time = |part: &String| part.contains(':');
+        let of_times = |(name, value): (&String, &String)| {
+            name.contains("keygenerator")
+                && ["timestamp", "custom"].iter().any(|kind| value.to_lowercase().contains(kind))
+        };
+        let remedy = match kind {
+            DataType::Binary | DataType::FixedSizeBinary(_) => {
+                "the path has its hexadecimal text, which readers take for the value; make it a string"
+            }
+            DataType::Timestamp(..)
+                if !self.partition_by.iter().any(is_time) && !self.properties.iter().any(of_times) =>
+            {
+                "the path has a number, which readers take for null; partition by a date or a string, or with a timestamp key \
+                 generator (hoodie.table.keygenerator.type=TIMESTAMP)"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::unsupported(format!("partition column {name:?} of type {kind}: {remedy}")))
+    }
+
+    /// Refuses record keys and partition columns of types that have no text in a key or path.
+    fn check_key_types(&self, stored: &Schema) -> Result<()> {
+        let of_path = |field: &String| field.split(':').next().unwrap_or_default().to_owned();
+        let fields = self.record_key.iter().cloned().chain(self.partition_by.iter().map(of_path));
+        for (at, name) in fields.enumerate() {
+            let Some(kind) = FieldPath::new(&name).type_in(stored) else { continue };
+            check_key_type(&name, kind)?;
+            if at >= self.record_key.len() {
+                self.check_partition_type(&name, kind)?;
             }
         }
         Ok(())
@@ -214,7 +253,7 @@ fn check_field(columns: &Schema, role: &str, field: &str) -> Result<()> {
         found = columns.field_with_name(first).ok();
         for part in parts {
             found = found.and_then(|field| match field.data_type() {
-                arrow_schema::DataType::Struct(inner) => inner.find(part).map(|(_, field)| field.as_ref()),
+                DataType::Struct(inner) => inner.find(part).map(|(_, field)| field.as_ref()),
                 _ => None,
             });
         }
