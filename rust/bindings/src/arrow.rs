@@ -11,6 +11,7 @@ use pyo3::types::PyCapsule;
 
 /// A schema, for any Arrow library.
 #[pyclass(frozen, module = "mortice._mortice")]
+#[derive(Clone)]
 pub(crate) struct ArrowSchema(pub(crate) SchemaRef);
 
 #[pymethods]

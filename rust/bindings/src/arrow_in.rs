@@ -6,13 +6,14 @@
 use std::ffi::CStr;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use mortice::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::arrow_stream::ArrowStream;
 use crate::errors::raised;
 
 /// Record batches from Python, read on demand.
@@ -56,12 +57,12 @@ impl Iterator for ArrowInput {
     }
 }
 
-fn stream(capsule: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+fn stream(capsule: &Bound<'_, PyAny>) -> PyResult<ArrowStream> {
     let stream = pointer::<FFI_ArrowArrayStream>(capsule, c"arrow_array_stream")?;
     // SAFETY: a capsule of that name holds an initialised `ArrowArrayStream` for as long as it lives, by the rules of
     // the interface; the stream is moved out of it, which leaves the capsule an empty one to release.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
-    RecordBatchStreamReader::try_new(stream).map_err(|error| no_batches(capsule.py(), error))
+    ArrowStream::new(stream).map_err(|error| no_batches(capsule.py(), error))
 }
 
 fn batch(schema: &Bound<'_, PyAny>, array: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {

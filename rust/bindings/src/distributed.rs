@@ -90,7 +90,8 @@ impl DistributedWrite {
             let mut write = self.lock();
             let committed = write.commit(&reports, validator)?;
             let (refused, warnings) = (RefusedRows::default(), write.warnings().to_vec());
-            Ok(commit_of_write(WriteResult { refused, warnings, ..WriteResult::new(committed) }))
+            let schema_changes = write.schema_changes().to_vec();
+            Ok(commit_of_write(WriteResult { refused, warnings, schema_changes, ..WriteResult::new(committed) }))
         })
     }
 

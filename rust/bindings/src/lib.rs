@@ -8,6 +8,7 @@ mod archive;
 mod arguments;
 mod arrow;
 mod arrow_in;
+mod arrow_stream;
 mod clean;
 mod cluster;
 mod compact;
@@ -118,5 +119,6 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<write::LeftOutRow>()?;
     module.add_class::<write::WrittenCommit>()?;
     module.add_class::<write::WrittenFile>()?;
+    module.add_class::<write::ColumnChange>()?;
     Ok(())
 }

@@ -1,15 +1,18 @@
 //! `write`: rows of Arrow data, written to a table.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use arrow_schema::{DataType, Field, Schema};
 use mortice::client::{self};
 use mortice::commit::WriteOperation;
-use mortice::rows::WriteInput;
+use mortice::rows::{SchemaChange, WriteInput};
 use mortice::transaction::WriteResult;
 use mortice::write::WriteStatus;
 use pyo3::prelude::*;
 
 use crate::arguments::{FilterArgument, StorageArgument, at_location, filter};
+use crate::arrow::ArrowSchema;
 use crate::arrow_in::ArrowInput;
 use crate::errors::raised;
 use crate::validator::validator as validator_of;
@@ -36,6 +39,24 @@ pub(crate) struct LeftOutRow {
     message: String,
 }
 
+/// A column, or a field within one, that a write has added or given another type: schemas of one field each.
+#[pyclass(frozen, get_all, module = "mortice._mortice")]
+#[derive(Clone)]
+pub(crate) struct ColumnChange {
+    column: String,
+    before: Option<ArrowSchema>,
+    after: ArrowSchema,
+}
+
+impl ColumnChange {
+    fn new(change: SchemaChange) -> Self {
+        let SchemaChange { column, before, after } = change;
+        let of_one = |kind: DataType| ArrowSchema(Arc::new(Schema::new(vec![Field::new(column.as_str(), kind, true)])));
+        let (before, after) = (before.map(of_one), of_one(after));
+        Self { column, before, after }
+    }
+}
+
 /// A completed write: files, some of the rows that were left out, their number.
 #[pyclass(frozen, get_all, module = "mortice._mortice")]
 #[derive(Clone)]
@@ -48,6 +69,7 @@ pub(crate) struct WrittenCommit {
     error_count: u64,
     warnings: Vec<String>,
     attempts: u32,
+    schema_changes: Vec<ColumnChange>,
 }
 
 /// Writes Arrow data to a table, or deletes the keys of it.
@@ -134,7 +156,7 @@ pub(crate) fn delete_where(
 
 /// A commit as an object for Python.
 pub(crate) fn commit_of_write(result: WriteResult) -> WrittenCommit {
-    let WriteResult { committed, refused, warnings, attempts } = result;
+    let WriteResult { committed, refused, warnings, attempts, schema_changes } = result;
     let errors =
         refused.errors.into_iter().map(|error| LeftOutRow { record_key: error.record_key, message: error.message });
     WrittenCommit {
@@ -146,6 +168,7 @@ pub(crate) fn commit_of_write(result: WriteResult) -> WrittenCommit {
         error_count: refused.total,
         warnings,
         attempts,
+        schema_changes: schema_changes.into_iter().map(ColumnChange::new).collect(),
     }
 }
 

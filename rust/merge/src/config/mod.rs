@@ -35,6 +35,6 @@ pub use read_options::{LogScan, MergeSemantics, OnCorrupt, OnDamage, ReadOptions
 pub use table_config::{CdcMode, STORES_OPERATIONS, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{
-    OptionDecision, OptionHandling, WriteOptions, decisions as write_option_decisions, is_commit_metadata,
-    table_properties,
+    OptionDecision, OptionHandling, SCHEMA_CHANGES, WriteOptions, decisions as write_option_decisions,
+    is_commit_metadata, table_properties,
 };

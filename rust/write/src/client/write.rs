@@ -32,6 +32,7 @@ use crate::write::{WriteStatus, WriteToken};
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_base::panics::caught;
 use mortice_merge::config::is_commit_metadata;
 use mortice_merge::spill::RowBatches;
 use mortice_table::plan::OpenTable;
@@ -106,15 +107,17 @@ pub(super) fn write_rows(
         let (table, columns) = (target.latest(), schema.as_ref());
         let early = plan(&table, operation, (columns, rows), options, &"0".parse()?)?;
         let mut transaction = Transaction::begin(&target, operation)?;
-        let unchanged = source.map_or(Ok(()), |source| source.check_unchanged(transaction.table()));
-        let planned = unchanged.and_then(|()| planned(early, &table, &transaction, (columns, rows), options));
+        let planned = caught("a write", || {
+            source.map_or(Ok(()), |source| source.check_unchanged(transaction.table()))?;
+            planned(early, &table, &transaction, (columns, rows), options)
+        });
         let updated = source.map(|source| source.updated().to_vec()).unwrap_or_default();
         let planned = planned.map(|plan| Plan { updated, ..plan });
         if !may_repeat {
             // The plan has the rows: columns that were converted are not needed as they were given.
             input = None;
         }
-        let written = planned.and_then(|plan| written(&mut transaction, plan, options));
+        let written = caught("a write", || written(&mut transaction, planned?, options));
         committed(transaction, written, given, changed.iter().cloned().collect())
     })
 }
@@ -136,7 +139,7 @@ pub(super) fn committed(
     let committed = transaction.commit(statuses, &extra)?;
     let failed = run_inline_services(&target, &committed.instant)?;
     let warnings = target.warnings().iter().cloned().chain(warnings).chain(failed).collect();
-    Ok(WriteResult { refused, warnings, ..WriteResult::new(committed) })
+    Ok(WriteResult { refused, warnings, schema_changes: schema.changes, ..WriteResult::new(committed) })
 }
 
 /// The plan of a write that has begun: the one that was made before, if that was of the same table.

@@ -1,7 +1,7 @@
 //! A user's columns in the types of the table.
 //!
-//! A value is taken over only if the table's type holds it unchanged: shorter integers and floats, other text and binary layouts,
-//! dictionaries, other units of time as far as nothing is cut off, decimals of fewer digits. Fields of structs are matched by name.
+//! A value is taken over only if the table's type holds it unchanged: numbers by their values, other text and binary layouts,
+//! dictionaries, other units of time as far as nothing is cut off, decimals. Fields of structs are matched by name.
 
 use std::sync::Arc;
 
@@ -9,9 +9,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, GenericListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
 };
-use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
+use super::evolve::widens;
+use super::exact_cast::{cast_layout, exact, may_hold, nulls_only, unfit};
+use super::value_place::{ValuePlace, row_of_item};
 use mortice_base::error::{Error, Result};
 use mortice_base::trusted::with_short_offsets;
 
@@ -31,30 +33,6 @@ pub(crate) fn conformed(batch: &RecordBatch, schema: &SchemaRef, first_row: u64)
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| Error::internal("conformed columns do not fit their schema").caused_by(error))
-}
-
-/// Where values are, for messages.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ValuePlace<'a> {
-    /// The column, or the path of a field.
-    path: &'a str,
-    /// The number of the first row; none within lists and maps, whose values are no rows.
-    first_row: Option<u64>,
-}
-
-impl<'a> ValuePlace<'a> {
-    /// A column of rows of which the first has this number.
-    pub(crate) const fn column(path: &'a str, first_row: u64) -> Self {
-        Self { path, first_row: Some(first_row) }
-    }
-
-    fn field(self, path: &'a str) -> Self {
-        Self { path, ..self }
-    }
-
-    const fn item(path: &'a str) -> Self {
-        Self { path, first_row: None }
-    }
 }
 
 /// The columns of a batch that these fields are in, with no other fields, as the table's. Rows to delete need no more, and may lack
@@ -99,7 +77,7 @@ fn conform_parts(column: &ArrayRef, target: &Field, fields: &[&str], place: Valu
             let given = column.as_struct();
             let mut children: Vec<(FieldRef, ArrayRef)> = Vec::new();
             for (field, child) in own.iter().zip(given.columns()) {
-                let path = format!("{}.{}", place.path, field.name());
+                let path = format!("{}.{}", place.path(), field.name());
                 let Some((_, target)) = targets.find(field.name()).filter(|_| is_on_path(&path, fields)) else {
                     continue;
                 };
@@ -109,27 +87,30 @@ fn conform_parts(column: &ArrayRef, target: &Field, fields: &[&str], place: Valu
             let (fields, children): (Vec<_>, Vec<_>) = children.into_iter().unzip();
             StructArray::try_new_with_length(fields.into(), children, given.nulls().cloned(), given.len())
                 .map(|array| Arc::new(array) as ArrayRef)
-                .map_err(|error| unfit(place.path, error))
+                .map_err(|error| unfit(place.path(), error))
         }
-        _ => Rules::WRITTEN.conform(column, target, place),
+        _ => Rules { can_evolve: false, ..Rules::WRITTEN }.conform(column, target, place),
     }
 }
 
 /// What is taken over besides columns that the table's types hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// Whether a number of a wider type is taken over if the table's type holds its value.
-    pub(crate) by_value: bool,
     /// Whether nullable fields of structs that the rows lack are null.
     pub(crate) fills: bool,
+    /// Whether the write could change the table's columns, if it were asked for: an error says how.
+    pub(crate) can_evolve: bool,
 }
 
 impl Rules {
-    /// Of rows that are written: the table's columns were made as wide as those of the rows, and have fields that these lack only
-    /// where they are to be null.
-    const WRITTEN: Self = Self { by_value: false, fills: true };
+    /// Of rows that are written: the table's columns have what was added to them, and have fields that the rows lack only where they are
+    /// to be null.
+    const WRITTEN: Self = Self { fills: true, can_evolve: true };
 
     /// A column as the table's.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming row, column and value, for a value that the table's type does not hold exactly.
     pub(crate) fn conform(self, column: &ArrayRef, target: &Field, place: ValuePlace<'_>) -> Result<ArrayRef> {
         let (from, to) = (column.data_type(), target.data_type());
         if from.equals_datatype(to) && from == to {
@@ -138,28 +119,33 @@ impl Rules {
         match (from, to) {
             (DataType::Null, _) => Ok(new_null_array(to, column.len())),
             (DataType::Dictionary(_, values), _) => {
-                let plain = cast(column, values, place.path)?;
+                let plain = cast_layout(column, values, place.path())?;
                 self.conform(&plain, target, place)
             }
             (DataType::Struct(_), DataType::Struct(fields)) => self.conform_struct(column.as_struct(), fields, place),
-            (DataType::List(_), DataType::List(item)) => self.conform_list(column.as_list::<i32>(), item, place.path),
+            (DataType::List(_), DataType::List(item)) => self.conform_list(column.as_list::<i32>(), item, place),
             (DataType::LargeList(_) | DataType::FixedSizeList(..), DataType::List(item)) => {
                 let plain = DataType::List(Arc::new(item_of(from, item)));
-                self.conform_list(cast(column, &plain, place.path)?.as_list::<i32>(), item, place.path)
+                self.conform_list(cast_layout(column, &plain, place.path())?.as_list::<i32>(), item, place)
             }
             (DataType::Map(..), DataType::Map(entries, sorted)) => {
-                self.conform_map(column.as_map(), entries, *sorted, place.path)
+                self.conform_map(column.as_map(), (entries, *sorted), place)
             }
             // Offsets of a slice may begin anywhere.
             (DataType::LargeUtf8, DataType::Utf8) => match with_short_offsets(column.as_string::<i64>()) {
                 Some(texts) => Ok(Arc::new(texts)),
-                None => exact(column, to, place),
+                None => cast_layout(column, to, place.path()),
             },
-            _ if holds(to, from) || (self.by_value && is_number(to) && is_number(from)) => exact(column, to, place),
-            _ => Err(Error::invalid_argument(format!(
-                "column {:?} is {from}, but the table's is {to}; cast it before the write",
-                place.path
-            ))),
+            _ if may_hold(to, from) => exact(column, to, place),
+            _ => nulls_only(column, to, place, self.hint(from, to)),
+        }
+    }
+
+    fn hint(self, from: &DataType, to: &DataType) -> &'static str {
+        if self.can_evolve && widens(to, from) {
+            ", or write with schema=\"evolve\", which changes the type of the column"
+        } else {
+            ""
         }
     }
 
@@ -169,15 +155,16 @@ impl Rules {
         fields: &arrow_schema::Fields,
         place: ValuePlace<'_>,
     ) -> Result<ArrayRef> {
-        let path = place.path;
+        let path = place.path();
         if let Some(unknown) = column.fields().iter().find(|own| fields.find(own.name()).is_none()) {
             return Err(Error::invalid_argument(format!(
                 "column {path:?} has a field {:?} that the table's does not have; new fields within structs are not added",
                 unknown.name()
             )));
         }
+        let row_of = |at: usize| if column.is_valid(at) { place.row(at) } else { None };
         let child = |field: &FieldRef| match column.column_by_name(field.name()) {
-            Some(child) => self.conform(child, field, place.field(&format!("{path}.{}", field.name()))),
+            Some(child) => self.conform(child, field, place.nested(&format!("{path}.{}", field.name()), &row_of)),
             None if field.is_nullable() && self.fills => Ok(new_null_array(field.data_type(), column.len())),
             None => Err(Error::invalid_argument(format!("column {path:?} lacks the field {:?}", field.name()))),
         };
@@ -188,20 +175,33 @@ impl Rules {
             .map_err(|error| unfit(path, error))
     }
 
-    fn conform_list(self, column: &GenericListArray<i32>, item: &FieldRef, path: &str) -> Result<ArrayRef> {
-        let values = self.conform(column.values(), item, ValuePlace::item(&format!("{path}.{}", item.name())))?;
+    fn conform_list(self, column: &GenericListArray<i32>, item: &FieldRef, place: ValuePlace<'_>) -> Result<ArrayRef> {
+        let path = place.path();
+        let row_of_list = |at: usize| if column.is_valid(at) { place.row(at) } else { None };
+        let row_of = row_of_item(column.offsets(), &row_of_list);
+        let values = self.conform(column.values(), item, place.nested(&format!("{path}.{}", item.name()), &row_of))?;
         GenericListArray::<i32>::try_new(Arc::clone(item), column.offsets().clone(), values, column.nulls().cloned())
             .map(|array| Arc::new(array) as ArrayRef)
             .map_err(|error| unfit(path, error))
     }
 
-    fn conform_map(self, column: &MapArray, entries: &FieldRef, sorted: bool, path: &str) -> Result<ArrayRef> {
+    fn conform_map(
+        self,
+        column: &MapArray,
+        (entries, sorted): (&FieldRef, bool),
+        place: ValuePlace<'_>,
+    ) -> Result<ArrayRef> {
+        let path = place.path();
         let DataType::Struct(fields) = entries.data_type() else {
             return Err(Error::internal("the entries of a map are no struct"));
         };
+        let row_of_map = |at: usize| if column.is_valid(at) { place.row(at) } else { None };
+        let row_of = row_of_item(column.offsets(), &row_of_map);
         let pairs = fields.iter().zip([column.keys(), column.values()]);
         let children = pairs
-            .map(|(field, child)| self.conform(child, field, ValuePlace::item(&format!("{path}.{}", field.name()))))
+            .map(|(field, child)| {
+                self.conform(child, field, place.nested(&format!("{path}.{}", field.name()), &row_of))
+            })
             .collect::<Result<Vec<_>>>()?;
         let children = StructArray::try_new(fields.clone(), children, None).map_err(|error| unfit(path, error))?;
         MapArray::try_new(Arc::clone(entries), column.offsets().clone(), children, column.nulls().cloned(), sorted)
@@ -215,66 +215,4 @@ fn item_of(list: &DataType, table_item: &Field) -> Field {
         DataType::LargeList(item) | DataType::FixedSizeList(item, _) => item.as_ref().clone(),
         _ => table_item.clone(),
     }
-}
-
-fn is_number(kind: &DataType) -> bool {
-    kind.is_integer() || kind.is_floating()
-}
-
-/// Whether a type of the table may hold values of another one.
-pub(crate) fn holds(table: &DataType, other: &DataType) -> bool {
-    use DataType as T;
-    match (table, other) {
-        (T::Int32, T::Int8 | T::Int16 | T::UInt8 | T::UInt16)
-        | (T::Int64, T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64)
-        | (T::Float32, T::Float16)
-        | (T::Float64, T::Float16 | T::Float32 | T::Int8 | T::Int16 | T::Int32)
-        | (T::Utf8, T::LargeUtf8 | T::Utf8View)
-        | (T::Binary, T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_))
-        | (T::Date32, T::Date64) => true,
-        (T::Timestamp(_, zone), T::Timestamp(_, other_zone)) => zone.is_some() == other_zone.is_some(),
-        (
-            T::Decimal128(digits, scale),
-            T::Decimal32(own_digits, own_scale)
-            | T::Decimal64(own_digits, own_scale)
-            | T::Decimal128(own_digits, own_scale),
-        ) => {
-            own_scale <= scale
-                && i16::from(*own_digits) - i16::from(*own_scale) <= i16::from(*digits) - i16::from(*scale)
-        }
-        (T::Int32, T::Time32(TimeUnit::Millisecond)) | (T::Int64, T::Time64(TimeUnit::Microsecond)) => true,
-        (one, other) => one.equals_datatype(other),
-    }
-}
-
-/// Casts, and makes sure that nothing was cut off.
-fn exact(column: &ArrayRef, to: &DataType, place: ValuePlace<'_>) -> Result<ArrayRef> {
-    let path = place.path;
-    let converted = cast(column, to, path)?;
-    let may_lose = matches!((column.data_type(), to), (DataType::Timestamp(from, _), DataType::Timestamp(to, _)) if from > to)
-        || matches!((column.data_type(), to), (DataType::Date64, _))
-        || (is_number(column.data_type()) && !holds(to, column.data_type()));
-    if !may_lose {
-        return Ok(converted);
-    }
-    let back = cast(&converted, column.data_type(), path)?;
-    if back.to_data() == column.to_data() {
-        return Ok(converted);
-    }
-    let row = (0..column.len()).find(|row| back.slice(*row, 1).to_data() != column.slice(*row, 1).to_data());
-    let number = place.first_row.zip(row).map(|(first, row)| format!("row {}, ", first.saturating_add(row as u64)));
-    let what = if is_number(to) { "is not exactly one of" } else { "has a finer unit than" };
-    Err(Error::invalid_argument(format!(
-        "{}column {path:?}: the value {what} the table's {to}; round it before the write",
-        number.unwrap_or_default()
-    )))
-}
-
-fn cast(column: &ArrayRef, to: &DataType, path: &str) -> Result<ArrayRef> {
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(column, to, &options).map_err(|error| unfit(path, error))
-}
-
-fn unfit(path: &str, error: arrow_schema::ArrowError) -> Error {
-    Error::invalid_argument(format!("column {path:?} does not fit in the table's type")).caused_by(error)
 }

@@ -1,32 +1,78 @@
 //! How a table's column changes with the column of a write (`AvroSchemaEvolutionUtils`, `AvroSchemaUtils.findMissingFields`): numbers
 //! become wider or strings, structs get fields, at any depth.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Fields};
 use serde_json::Value;
 
-use super::conform::holds;
+use super::exact_cast::holds;
 use mortice_avro::{self as avro, Field, Record, Type};
 use mortice_base::error::{Error, Result};
+use mortice_merge::config::{SCHEMA_CHANGES, option_values};
 
 /// Nullable columns and fields of the table that rows do not have are null.
 pub(crate) const FILL_MISSING: &str = "hoodie.write.set.null.for.missing.columns";
 
+/// New columns and wider types are taken into the table, and nullable columns that the rows do not have are null.
+const RECONCILE: &str = "hoodie.datasource.write.reconcile.schema";
+
+/// Which columns of a table a write may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SchemaChanges {
+    /// None: the rows have the table's columns.
+    None,
+    /// Columns, and fields of structs, are added.
+    Add,
+    /// The same, and types become wider.
+    Evolve,
+}
+
+impl SchemaChanges {
+    /// Those that options ask for.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for values that the options do not have.
+    pub(crate) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        match options.get(SCHEMA_CHANGES).map(|value| value.trim()) {
+            Some("exact") => Ok(Self::None),
+            Some("add") => Ok(Self::Add),
+            Some("evolve") => Ok(Self::Evolve),
+            Some(other) => Err(Error::invalid_argument(format!(
+                "schema must be \"exact\", \"add\" or \"evolve\", got {other:?} ({SCHEMA_CHANGES})"
+            ))),
+            None if option_values::boolean(options, RECONCILE)? => Ok(Self::Evolve),
+            None => Ok(Self::None),
+        }
+    }
+}
+
 /// How the columns of a write are taken into a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ColumnEvolution {
+    /// Which columns of the table change.
+    changes: SchemaChanges,
     /// Whether nullable columns of the table that the rows do not have are null. Otherwise they are an error.
-    pub(crate) fills: bool,
+    fills: bool,
 }
 
 impl ColumnEvolution {
+    /// The one that options ask for.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for values that the options do not have.
+    pub(crate) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        let fills = option_values::boolean(options, FILL_MISSING)? || option_values::boolean(options, RECONCILE)?;
+        Ok(Self { changes: SchemaChanges::from_options(options)?, fills })
+    }
+
     /// The fields of a record of the table, of the Arrow types `own`, which hold the values of the columns `given`, too. `path` is the
     /// record's column, empty for the table. A field that cannot hold the values stays as it is.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the field, for a missing one, for one that is there twice, and for a new one whose name differs from
-    /// another in case alone, or whose type a table cannot have.
+    /// `InvalidArgument`, naming the field, for a missing one, for one that is there twice, and for a new one that is not asked for, whose
+    /// name differs from another in case alone, or whose type a table cannot have.
     pub(crate) fn fields(self, record: &Record, own: &Fields, given: &Fields, path: &str) -> Result<Vec<Field>> {
         avro::check_names(given, &record.fields, path)?;
         let mut fields = Vec::with_capacity(record.fields.len());
@@ -41,7 +87,7 @@ impl ColumnEvolution {
                 None => return Err(missing(&path, field.ty.is_nullable())),
             });
         }
-        fields.extend(added_fields(given, &record.fields, &record.name, path)?);
+        fields.extend(self.added_fields(given, record, path)?);
         Ok(fields)
     }
 
@@ -64,37 +110,54 @@ impl ColumnEvolution {
                     _ => None,
                 }
             }
-            (number, own, given) => widened(number, own, given),
+            (number, own, given) if self.changes == SchemaChanges::Evolve => widened(number, own, given),
+            _ => None,
         };
         Ok(found.map(|found| if ty.is_nullable() { found.nullable() } else { found }))
     }
-}
 
-/// New columns or fields of structs, which rows of other writes do not have: nullable.
-///
-/// # Errors
-/// `InvalidArgument`, naming the field, for one that has no type in Avro.
-fn added_fields(given: &Fields, own: &[Field], namespace: &str, path: &str) -> Result<Vec<Field>> {
-    let is_new = |name: &str| own.iter().all(|field| field.name != *name);
-    let added: Fields = given.iter().filter(|column| is_new(column.name())).cloned().collect();
-    avro::check_new_columns(&added, path)?;
-    let fields = avro::hudi_fields(&added, namespace, path)?;
-    Ok(fields.into_iter().map(|field| Field { default: Some(Value::Null), ..field.nullable() }).collect())
+    /// New columns or fields of structs, which rows of other writes do not have: nullable.
+    fn added_fields(self, given: &Fields, record: &Record, path: &str) -> Result<Vec<Field>> {
+        let is_new = |name: &str| record.fields.iter().all(|field| field.name != *name);
+        let added: Fields = given.iter().filter(|column| is_new(column.name())).cloned().collect();
+        let Some(first) = added.first() else { return Ok(Vec::new()) };
+        if self.changes == SchemaChanges::None {
+            let name = if path.is_empty() { first.name().clone() } else { format!("{path}.{}", first.name()) };
+            return Err(Error::invalid_argument(format!(
+                "the table has no column {name:?}, which the rows have; leave it out of the rows, or write with schema=\"add\", which adds it to the table"
+            )));
+        }
+        avro::check_new_columns(&added, path)?;
+        let fields = avro::hudi_fields(&added, &record.name, path)?;
+        Ok(fields.into_iter().map(|field| Field { default: Some(Value::Null), ..field.nullable() }).collect())
+    }
 }
 
 /// int to long, float, double; long to float, double; float to double; each of them to string.
 fn widened(number: &Type, own: &DataType, given: &DataType) -> Option<Type> {
     let is_number = matches!(number, Type::Int | Type::Long | Type::Float | Type::Double);
-    if !is_number || holds(own, given) {
+    if !is_number || !widens(own, given) {
         return None;
     }
-    match (own, given) {
-        (DataType::Int32, DataType::Int64 | DataType::UInt32) => Some(Type::Long),
-        (DataType::Int32 | DataType::Int64, DataType::Float32) => Some(Type::Float),
-        (DataType::Int32 | DataType::Int64 | DataType::Float32, DataType::Float64) => Some(Type::Double),
-        (_, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => Some(Type::String),
-        _ => None,
+    match given {
+        DataType::Int64 | DataType::UInt32 => Some(Type::Long),
+        DataType::Float32 => Some(Type::Float),
+        DataType::Float64 => Some(Type::Double),
+        _ => Some(Type::String),
     }
+}
+
+/// Whether a column of numbers would get another type to hold that of the rows.
+pub(super) fn widens(own: &DataType, given: &DataType) -> bool {
+    use DataType as T;
+    let is_wider = matches!(
+        (own, given),
+        (T::Int32, T::Int64 | T::UInt32)
+            | (T::Int32 | T::Int64, T::Float32)
+            | (T::Int32 | T::Int64 | T::Float32, T::Float64)
+            | (T::Int32 | T::Int64 | T::Float32 | T::Float64, T::Utf8 | T::LargeUtf8 | T::Utf8View)
+    );
+    is_wider && !holds(own, given)
 }
 
 fn item_of(list: &DataType) -> Option<&DataType> {

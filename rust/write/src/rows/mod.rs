@@ -4,8 +4,11 @@
 //! |---|---|
 //! | `schema` | the columns of a write |
 //! | `evolve` | columns of the table that a write changes |
+//! | `schema_changes` | what a write changes of a table's columns |
 //! | `operations` | the column of operations, and which rows of a write are deletes |
 //! | `conform` | a user's columns in the table's types |
+//! | `exact_cast` | values in the table's types, none of which changes |
+//! | `value_place` | where a value is, for messages |
 //! | `input_rows` | a user's rows as they are read |
 //! | `delete_marks` | which rows are deletes |
 //! | `read_rows` | a user's batches in the table's types, with their keys |
@@ -25,6 +28,7 @@ mod conform;
 mod delete_marks;
 mod duplicates;
 mod evolve;
+mod exact_cast;
 mod input_rows;
 mod new_keys;
 mod operations;
@@ -36,10 +40,12 @@ mod required;
 mod row_sorter;
 mod row_source;
 mod schema;
+mod schema_changes;
 mod sort_mode;
+mod value_place;
 
 pub(crate) use combine::combine as combine_rows;
-pub(crate) use conform::{Rules, ValuePlace};
+pub(crate) use conform::Rules;
 pub(crate) use delete_marks::DeleteMarks;
 pub(crate) use duplicates::{DuplicatePolicy, effective_operation};
 pub(crate) use evolve::FILL_MISSING;
@@ -56,4 +62,6 @@ pub(crate) use row_sorter::RowSorter;
 pub(crate) use row_source::RowSource;
 pub use schema::{DELETES_KEY, UPDATES_KEY};
 pub(crate) use schema::{OUTPUT, WriteSchema, check_new_columns, without_meta_columns};
+pub use schema_changes::SchemaChange;
 pub(crate) use sort_mode::SortMode;
+pub(crate) use value_place::ValuePlace;

@@ -4,11 +4,9 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
+use super::value_place::{RowOf, row_of_item};
 use mortice_avro::{Schema, Type};
 use mortice_base::error::{Error, Result};
-
-/// The row that a value of a nested array belongs to; none if a value around it is null.
-type RowOf<'a> = &'a dyn Fn(usize) -> Option<usize>;
 
 /// Refuses a null in a required column or a required field, at any depth. The columns of the batch are those of the schema.
 /// `is_exempt` returns which rows may have such nulls: those that delete their keys, of which no values are written.
@@ -63,15 +61,6 @@ fn missing_value(ty: &Type, values: &ArrayRef, row_of: RowOf<'_>, path: &str) ->
             missing_value(value, maps.values(), &row_of, &format!("{path}.value"))
         }
         _ => None,
-    }
-}
-
-/// The row of a value of lists with these offsets; a slice of lists may have values around those of its rows.
-fn row_of_item<'a>(offsets: &'a [i32], row_of: RowOf<'a>) -> impl Fn(usize) -> Option<usize> + 'a {
-    move |item| {
-        let item = i32::try_from(item).ok()?;
-        let list = offsets.partition_point(|offset| *offset <= item).checked_sub(1)?;
-        if list.checked_add(1)? < offsets.len() { row_of(list) } else { None }
     }
 }
 

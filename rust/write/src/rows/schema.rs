@@ -7,18 +7,15 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 
 use super::conform::conformed;
-use super::evolve::{ColumnEvolution, FILL_MISSING};
+use super::evolve::ColumnEvolution;
 use super::operations::stores_operations;
+use super::schema_changes::{SchemaChange, schema_changes};
 use mortice_avro::{self as avro, ArrowMapping, Schema, Type};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::option_values;
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::OpenTable;
 use mortice_table::schema::table_schema;
-
-/// The same, and columns whose types are narrower than the table's, which are written in any case.
-const RECONCILE: &str = "hoodie.datasource.write.reconcile.schema";
 
 /// The columns of a write.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +26,8 @@ pub(crate) struct WriteSchema {
     pub(crate) stored: Schema,
     /// The Arrow types of `columns`.
     pub(crate) types: SchemaRef,
+    /// What the write changes of the columns that the table has.
+    pub(crate) changes: Vec<SchemaChange>,
 }
 
 impl WriteSchema {
@@ -41,13 +40,14 @@ impl WriteSchema {
         Self::from_columns(table, found.files.without_fields(&meta_columns::ALL)?)
     }
 
-    /// The schema of the table with these columns written to it. Columns that the table does not have are added, nullable, and so
-    /// are fields of structs; a column of numbers becomes as wide as the user's, or a string.
+    /// The schema of the table with these columns written to it: the table's own, unless options ask for changes. Then columns that the
+    /// table does not have are added, nullable, and so are fields of structs; a column of numbers becomes as wide as the user's, or a string.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the column, if a column is missing, or of a type that neither holds the other; `Unsupported` for
-    /// tables whose columns have ids (schema on read) if columns are added.
+    /// `InvalidArgument`, naming the column, if a column is missing, or new and not asked for; `Unsupported` for tables whose columns have
+    /// ids (schema on read) if columns are added.
     pub(crate) fn resolve(table: &OpenTable, given: &ArrowSchema, options: &BTreeMap<String, String>) -> Result<Self> {
+        let evolution = ColumnEvolution::from_options(options)?;
         let own = own_columns(table)?;
         let given = without_pandas_index(given, own.as_ref().map(|(found, _)| found))?;
         let given = without_meta_columns(&given);
@@ -61,13 +61,14 @@ impl WriteSchema {
             |columns: Schema| if has_operation { table_schema::with_operation(&columns) } else { Ok(columns) };
         let Some((found, has_ids)) = own else {
             avro::check_new_columns(given.fields(), "")?;
-            return Self::from_columns(table, with_operation(avro::hudi_schema(&given, &table.config.name)?)?);
+            let columns = avro::hudi_schema(&given, &table.config.name)?;
+            columns.check_readable()?;
+            return Self::from_columns(table, with_operation(columns)?);
         };
         let found = found.without_fields(&[meta_columns::OPERATION])?;
-        let fills = option_values::boolean(options, FILL_MISSING)? || option_values::boolean(options, RECONCILE)?;
         check_has_keys(table, &given)?;
         let types = avro::arrow_schema(&found, ArrowMapping::Table)?;
-        let fields = ColumnEvolution { fills }.fields(found.as_record()?, types.fields(), given.fields(), "")?;
+        let fields = evolution.fields(found.as_record()?, types.fields(), given.fields(), "")?;
         let columns = found.with_fields(fields.clone())?;
         check_key_types(table, &found, &columns)?;
         if has_ids && fields != found.fields() {
@@ -78,7 +79,14 @@ impl WriteSchema {
                 changed.collect::<Vec<_>>().join(", ")
             )));
         }
-        Self::from_columns(table, with_operation(columns)?)
+        if fields != found.fields() {
+            columns.check_readable()?;
+        }
+        let own_types = types;
+        let schema = Self::from_columns(table, with_operation(columns)?)?;
+        let changes = schema_changes(own_types.fields(), schema.types.fields());
+        let is_column = |change: &SchemaChange| change.column != meta_columns::OPERATION;
+        Ok(Self { changes: changes.into_iter().filter(is_column).collect(), ..schema })
     }
 
     /// The schema that another process resolved for the same table, from the Avro JSON of its columns.
@@ -100,7 +108,7 @@ impl WriteSchema {
             false => columns.clone(),
         };
         let types = Arc::new(avro::arrow_schema(&columns, ArrowMapping::Table)?);
-        Ok(Self { columns, stored, types })
+        Ok(Self { columns, stored, types, changes: Vec::new() })
     }
 }
 
@@ -110,8 +118,7 @@ impl WriteSchema {
 /// `InvalidArgument`: names that occur twice, types that no type of Avro holds.
 pub(crate) fn check_new_columns(columns: &ArrowSchema, table_name: &str) -> Result<()> {
     let stored = avro::hudi_schema(columns, table_name)?;
-    let stored = Schema::parse(stored.json())
-        .map_err(|error| Error::invalid_argument(format!("the columns cannot be those of a table: {error}")))?;
+    stored.check_readable()?;
     let types = Arc::new(avro::arrow_schema(&stored, ArrowMapping::Table)?);
     conformed(&RecordBatch::new_empty(Arc::new(columns.clone())), &types, 0).map(drop)
 }

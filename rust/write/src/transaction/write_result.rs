@@ -1,7 +1,7 @@
 //! What a write or a table service did.
 
 use super::Committed;
-use crate::rows::RefusedRows;
+use crate::rows::{RefusedRows, SchemaChange};
 
 /// What a write did.
 #[derive(Debug, Clone)]
@@ -14,12 +14,20 @@ pub struct WriteResult {
     pub warnings: Vec<String>,
     /// How often it was tried: more than once after conflicts with other writers.
     pub attempts: u32,
+    /// What it has changed of the table's columns.
+    pub schema_changes: Vec<SchemaChange>,
 }
 
 impl WriteResult {
     /// A commit at the first attempt, of which there is nothing else to say.
     #[must_use]
     pub fn new(committed: Committed) -> Self {
-        Self { committed, refused: RefusedRows::default(), warnings: Vec::new(), attempts: 1 }
+        Self {
+            committed,
+            refused: RefusedRows::default(),
+            warnings: Vec::new(),
+            attempts: 1,
+            schema_changes: Vec::new(),
+        }
     }
 }

@@ -17,4 +17,4 @@ mod values;
 pub(super) use values::{check_value, default_of};
 
 pub use decisions::{OptionDecision, OptionHandling, decisions};
-pub use parse::{WriteOptions, is_commit_metadata, table_properties};
+pub use parse::{SCHEMA_CHANGES, WriteOptions, is_commit_metadata, table_properties};

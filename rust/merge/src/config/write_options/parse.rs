@@ -14,8 +14,11 @@ use mortice_base::error::{Error, Result};
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
 
 /// Options that Hudi does not have.
-const OWN_OPTIONS: [&str; 3] =
-    ["mortice.metadata.drop_unsupported", "mortice.metadata.rebuild_unusable", "mortice.on_damage"];
+const OWN_OPTIONS: [&str; 4] =
+    ["mortice.metadata.drop_unsupported", "mortice.metadata.rebuild_unusable", "mortice.on_damage", SCHEMA_CHANGES];
+
+/// Which changes of the table's columns a write may make: `exact`, `add` or `evolve`.
+pub const SCHEMA_CHANGES: &str = "mortice.write.schema";
 
 /// The options of a write: each is known, and agrees with the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

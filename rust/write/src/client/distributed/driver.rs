@@ -25,7 +25,7 @@ use crate::rows::RowSource;
 use crate::rows::SortMode;
 use crate::rows::ignores_failed;
 use crate::rows::{DuplicatePolicy, effective_operation};
-use crate::rows::{OUTPUT, WriteSchema};
+use crate::rows::{OUTPUT, SchemaChange, WriteSchema};
 use crate::transaction::{CommitExtra, Committed, Transaction};
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::WriteStatus;
@@ -150,6 +150,12 @@ impl DistributedWrite {
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema.types)
+    }
+
+    /// What the write changes of the table's columns.
+    #[must_use]
+    pub fn schema_changes(&self) -> &[SchemaChange] {
+        &self.schema.changes
     }
 
     /// Sentences on options that have no effect.

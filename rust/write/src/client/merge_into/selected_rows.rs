@@ -44,7 +44,7 @@ pub(super) fn deleted_rows(filter: Option<&Filter>, given: &RecordBatch, stored:
 /// `InvalidArgument` for a filter that does not fit the columns.
 fn selected_rows(batch: &RecordBatch, filter: &Filter) -> Result<BooleanArray> {
     let given = batch.schema();
-    let rules = Rules { by_value: true, fills: true };
+    let rules = Rules { fills: true, can_evolve: false };
     let mut fields = Vec::with_capacity(batch.num_columns());
     let mut arrays = Vec::with_capacity(batch.num_columns());
     for (field, array) in given.fields().iter().zip(batch.columns()) {

@@ -12,8 +12,7 @@ use mortice_merge::config::option_values;
 
 /// The columns of a batch that a table has, in the types of the table; the others as they are.
 ///
-/// A value is taken over only if the table's type holds it unchanged. Unlike those of an upsert, numbers of a wider
-/// type are taken over by their values, as they do not change the table. A null is taken over also where the table's
+/// A value is taken over only if the table's type holds it unchanged. A null is taken over also where the table's
 /// column is not nullable: the write refuses it, if it writes it.
 ///
 /// # Errors
@@ -23,7 +22,7 @@ pub(super) fn columns_of_table(
     columns: &Schema,
     options: &BTreeMap<String, String>,
 ) -> Result<RecordBatch> {
-    let rules = Rules { by_value: true, fills: option_values::boolean(options, FILL_MISSING)? };
+    let rules = Rules { fills: option_values::boolean(options, FILL_MISSING)?, can_evolve: false };
     let given = batch.schema();
     let mut fields = Vec::with_capacity(batch.num_columns());
     let mut arrays = Vec::with_capacity(batch.num_columns());
