@@ -13,7 +13,7 @@ import warnings
 from types import ModuleType
 
 from mortice import _mortice, queries
-from mortice.commit import Commit, FileGroupStats, RowError
+from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.create_table import create_table
 from mortice.damage import DamagedFileWarning
 from mortice.errors import (
@@ -72,6 +72,7 @@ __all__ = [
     "Ranges",
     "RowError",
     "Scan",
+    "SchemaChange",
     "Split",
     "StorageError",
     "StorageForbiddenError",

@@ -495,6 +495,14 @@ class LeftOutRow:
     message: str
 
 @final
+class ColumnChange:
+    """A column, or a field within one, that a write has added or given another type. Schemas have that field alone."""
+
+    column: str
+    before: ArrowSchema | None
+    after: ArrowSchema
+
+@final
 class WrittenCommit:
     """A completed write."""
 
@@ -510,6 +518,8 @@ class WrittenCommit:
     """Sentences on options that have no effect."""
     attempts: int
     """How often the write was tried."""
+    schema_changes: list[ColumnChange]
+    """What the write has changed of the table's columns."""
 
 _Step = tuple[str, int, dict[str, bytes], int]
 """(name, partitions of DataFrames, stages by name, tasks that read keys)"""

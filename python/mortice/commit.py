@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Commit", "FileGroupStats", "RowError"]
+import pyarrow as pa
+
+__all__ = ["Commit", "FileGroupStats", "RowError", "SchemaChange"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,18 @@ class RowError:
 
 
 @dataclass(frozen=True)
+class SchemaChange:
+    """A column, or a field within one, that a write has added or given another type."""
+
+    column: str
+    """The column, or the path of a field: `rider.age`, `stops.element.city`."""
+    before: pa.DataType | None
+    """The type that it had; None if it is new."""
+    after: pa.DataType
+    """The type that it has."""
+
+
+@dataclass(frozen=True)
 class Commit:
     """A completed write.
 
@@ -61,6 +75,8 @@ class Commit:
     """The number of rows that were not written."""
     attempts: int = field(default=1, repr=False)
     """How often the write was tried: more than once after conflicts with other writers, if options allow it."""
+    schema_changes: list[SchemaChange] = field(default_factory=list, repr=False)
+    """What the write has changed of the table's columns: nothing, unless its argument `schema` allows it."""
 
     @property
     def inserts(self) -> int:

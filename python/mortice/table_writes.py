@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from mortice import _mortice, writes
 from mortice.commit import Commit
 from mortice.filters import Filters, normal_form
@@ -14,6 +12,7 @@ from mortice.merge_into import clauses_of
 from mortice.partitioner import Partitioner, partitioned
 from mortice.table_base import TableBase
 from mortice.validators import Validator, validated
+from mortice.writes import SchemaChanges
 
 __all__ = ["TableWrites"]
 
@@ -28,20 +27,26 @@ class TableWrites(TableBase):
         """Returns the table that validators get, from the native one."""
         raise NotImplementedError
 
-    def upsert(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+    def upsert(
+        self, data: Any, options: Mapping[str, Any] | None = None, *, schema: SchemaChanges | None = None
+    ) -> Commit:
         """Updates the rows whose record key is in the table, and inserts the others, as one commit.
 
             table.upsert(pa.table({"id": ["a", "b"], "city": ["x", "y"], "ts": [1, 2]}))
 
         Rows with the same key are merged first, by the table's merge mode. A row whose `_hoodie_is_deleted` is true
-        deletes its key. Columns that the table does not have are added to it. Rows of a table without key fields are
-        inserted, unless they have `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. The write
-        starts from the newest state of the table, and the table shows its own commit afterwards.
+        deletes its key. The rows get the table's columns: a value of another type is cast if the column holds it
+        exactly, and refused otherwise. Rows of a table without key fields are inserted, unless they have
+        `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. The write starts from the newest
+        state of the table, and the table shows its own commit afterwards.
 
         Args:
             data: The rows: anything with `__arrow_c_stream__` (pyarrow, polars, pandas, DuckDB).
             options: Options of the write by Hudi's names (docs/writing.md), such as `hoodie.index.type`. Others than
                 Hudi's are refused, and so are those that contradict the table.
+            schema: Which changes of the table's columns the write may make: `"exact"` (default), none; `"add"`, columns
+                and fields of structs that the table does not have are added; `"evolve"`, numbers of the table become
+                wider or strings, too, if the rows have such types. `Commit.schema_changes` says what has changed.
 
         Returns:
             The commit.
@@ -53,15 +58,17 @@ class TableWrites(TableBase):
             TableServiceError: The rows are in the table, and a table service after the write failed.
             StorageError: The storage failed. The write was undone, unless the message says otherwise.
         """
-        return self._write("upsert", data, options)
+        return self._write("upsert", data, writes.with_schema(options, schema))
 
-    def insert(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+    def insert(
+        self, data: Any, options: Mapping[str, Any] | None = None, *, schema: SchemaChanges | None = None
+    ) -> Commit:
         """Inserts rows as one commit, without looking for their keys in the table.
 
         Rows whose key is in the table already become duplicates, as in Hudi. Arguments, result and errors are those of
         `upsert`.
         """
-        return self._write("insert", data, options)
+        return self._write("insert", data, writes.with_schema(options, schema))
 
     def delete(self, keys_or_rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes keys as one commit.
@@ -80,7 +87,12 @@ class TableWrites(TableBase):
         return self._write("delete", keys_or_rows, options)
 
     def bulk_insert(
-        self, data: Any, options: Mapping[str, Any] | None = None, *, partitioner: Partitioner | None = None
+        self,
+        data: Any,
+        options: Mapping[str, Any] | None = None,
+        *,
+        partitioner: Partitioner | None = None,
+        schema: SchemaChanges | None = None,
     ) -> Commit:
         """Inserts rows into new file groups as one commit: the fastest way to load a table.
 
@@ -95,6 +107,7 @@ class TableWrites(TableBase):
             partitioner: A function that distributes rows to files instead. It is called once for each record batch, and
                 returns an integer for each row: rows of one partition with the same integer share files, in their
                 order, and others do not.
+            schema: As for `upsert`.
 
         Returns:
             The commit.
@@ -102,25 +115,30 @@ class TableWrites(TableBase):
         Raises as `upsert`; `UnsupportedError` for a partitioner with a sort mode, a bucket index,
         `hoodie.combine.before.insert` or `hoodie.write.ignore.failed`; and what the partitioner raises.
         """
+        given = writes.with_schema(options, schema)
         if partitioner is None:
-            return self._write("bulk_insert", data, options)
+            return self._write("bulk_insert", data, given)
         with partitioned(data, partitioner) as rows:
-            return self._write("bulk_insert", rows, options)
+            return self._write("bulk_insert", rows, given)
 
-    def insert_overwrite(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+    def insert_overwrite(
+        self, data: Any, options: Mapping[str, Any] | None = None, *, schema: SchemaChanges | None = None
+    ) -> Commit:
         """Replaces the content of the partitions that the rows belong to by the rows, as one commit.
 
         Other partitions stay. Without rows nothing is replaced. Time travel still shows what was replaced, until
         it is cleaned. Arguments, result and errors are those of `upsert`.
         """
-        return self._write("insert_overwrite", data, options)
+        return self._write("insert_overwrite", data, writes.with_schema(options, schema))
 
-    def insert_overwrite_table(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+    def insert_overwrite_table(
+        self, data: Any, options: Mapping[str, Any] | None = None, *, schema: SchemaChanges | None = None
+    ) -> Commit:
         """Replaces the content of the whole table by the rows, as one commit; without rows the table is empty then.
 
         Arguments, result and errors are those of `upsert`.
         """
-        return self._write("insert_overwrite_table", data, options)
+        return self._write("insert_overwrite_table", data, writes.with_schema(options, schema))
 
     def delete_partitions(self, partitions: Sequence[str], options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the content of partitions, as one commit.
@@ -221,7 +239,7 @@ class TableWrites(TableBase):
         """
         clauses = clauses_of(on, when_matched_update, when_not_matched)
         delete, given = normal_form(when_matched_delete), writes.checked_options(self._with_damage(options))
-        rows = pa.table(data)
+        rows = writes.checked_table(data)
         self.refresh()
         with validated(self._validators, self.preview) as check:
             written = _mortice.merge_into(self._native, rows, clauses, delete, given, check)

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.commit import Commit, FileGroupStats, RowError
+from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, normal_form
 from mortice.validators import CommitCheck
 
 __all__ = [
     "GENERATED_KEY",
+    "SCHEMA_CHANGES",
+    "SchemaChanges",
+    "checked_batches",
     "checked_options",
+    "checked_table",
     "commit_of",
     "delete_partitions",
     "delete_where",
     "warn_of",
     "with_nulls",
+    "with_schema",
     "write",
 ]
+
+SchemaChanges = Literal["exact", "add", "evolve"]
+"""Which changes of the table's columns a write may make: none, new columns, or new columns and wider types."""
+SCHEMA_CHANGES = "mortice.write.schema"
+"""The option that has the same values."""
 
 GENERATED_KEY = ("_hoodie_record_key", "_hoodie_partition_path")
 """The columns that name a row of a table without key fields."""
@@ -51,9 +61,44 @@ def write(  # noqa: PLR0917
         MorticeError: The subclass that says what is wrong; the table is unchanged then, unless the message says
             otherwise.
     """
+    rows = checked_batches(data)
     return commit_of(
-        _mortice.write(uri, storage_options, operation, data, checked_options(options), check), stacklevel=4
+        _mortice.write(uri, storage_options, operation, rows, checked_options(options), check), stacklevel=4
     )
+
+
+def checked_batches(data: Any) -> Any:
+    """Returns the rows; of a reader, those of one that refuses a batch of other columns than its schema has.
+
+    A reader that is made of a generator yields what that yields, and the C stream interface has no type for each batch:
+    numbers of another type would be read as other numbers.
+    """
+    if not isinstance(data, pa.RecordBatchReader):
+        return data
+    schema = data.schema
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for number, batch in enumerate(data):
+            if batch.schema != schema:
+                raise InvalidArgumentError(
+                    f"batch {number} of the rows has other columns than their schema: {_described(batch.schema)}, and "
+                    f"not {_described(schema)}"
+                )
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def checked_table(data: Any) -> pa.Table:
+    """Returns rows as a table. Raises `InvalidArgumentError` for batches that are not of the rows' schema."""
+    try:
+        return pa.table(checked_batches(data))
+    except pa.ArrowException as error:
+        raise InvalidArgumentError(f"the Arrow data cannot be read: {error}") from error
+
+
+def _described(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema) or "no columns"
 
 
 def delete_partitions(
@@ -127,7 +172,7 @@ def with_nulls(
         )
     names = [name for name in reader.schema.names if name in columns]
     schema = pa.schema([reader.schema.field(name) for name in names])
-    narrow = pa.RecordBatchReader.from_batches(schema, (batch.select(names) for batch in reader))
+    narrow = pa.RecordBatchReader.from_batches(schema, (batch.select(names) for batch in checked_batches(reader)))
     return narrow, {**checked_options(options), "hoodie.write.set.null.for.missing.columns": "true"}
 
 
@@ -147,7 +192,30 @@ def commit_of(written: _mortice.WrittenCommit, stacklevel: int) -> Commit:
         errors=[RowError(row.record_key, row.message) for row in written.errors],
         error_count=written.error_count,
         attempts=written.attempts,
+        schema_changes=[_schema_change_of(change) for change in written.schema_changes],
     )
+
+
+def with_schema(options: Mapping[str, Any] | None, schema: SchemaChanges | None) -> dict[str, str]:
+    """Returns the options of a write, checked, with the changes of columns that an argument allows.
+
+    Args:
+        options: Options of the write, by Hudi's names.
+        schema: The argument; None leaves the decision to the options.
+
+    Raises:
+        InvalidArgumentError: The argument has another value, or the option has and both are given.
+    """
+    checked = checked_options(options)
+    if schema is None:
+        return checked
+    if schema not in get_args(SchemaChanges):
+        raise InvalidArgumentError(f"schema must be 'exact', 'add' or 'evolve', got {schema!r}")
+    if checked.setdefault(SCHEMA_CHANGES, schema) != schema:
+        raise InvalidArgumentError(
+            f"schema={schema!r} contradicts the option {SCHEMA_CHANGES}={checked[SCHEMA_CHANGES]}; leave one out"
+        )
+    return checked
 
 
 def _stats_of(file: _mortice.WrittenFile) -> FileGroupStats:
@@ -161,6 +229,11 @@ def _stats_of(file: _mortice.WrittenFile) -> FileGroupStats:
         updates=file.updates,
         deletes=file.deletes,
     )
+
+
+def _schema_change_of(change: _mortice.ColumnChange) -> SchemaChange:
+    before = None if change.before is None else pa.schema(change.before).field(0).type
+    return SchemaChange(change.column, before, pa.schema(change.after).field(0).type)
 
 
 def warn_of(sentences: Sequence[str], stacklevel: int) -> None:

@@ -214,6 +214,25 @@ def test_a_first_write_that_fails_leaves_the_columns_to_the_next_one(spark, tmp_
     assert mortice.Table(path).schema.field("a").type == pa.string()
 
 
+def test_columns_change_only_if_that_is_asked_for(spark, tmp_path):
+    path = str(tmp_path / "t")
+    mortice.spark.write(spark.sql("select 1 id, 2 a"), path, options=KEYED)
+    mortice.spark.write(spark.sql("select 2 id, cast(null as double) a union all select 3, 7.0D"), path)
+    wider = spark.sql("select 4 id, 5000000000L a, 'x' b")
+    with pytest.raises(InvalidArgumentError, match='no column "b"'):
+        mortice.spark.write(wider, path)
+    with pytest.raises(InvalidArgumentError, match='column "a": the value 5000000000'):
+        mortice.spark.write(wider.drop("b"), path)
+    assert mortice.Table(path).schema.field("a").type == pa.int32()
+    changes = mortice.spark.write(wider, path, schema="evolve").schema_changes
+    assert [(change.column, change.before, change.after) for change in changes] == [
+        ("a", pa.int32(), pa.int64()),
+        ("b", None, pa.string()),
+    ]
+    found = mortice.Table(path).snapshot(columns=["id", "a", "b"]).to_arrow().sort_by("id").to_pydict()
+    assert found == {"id": [1, 2, 3, 4], "a": [2, None, 7, 5000000000], "b": [None] * 3 + ["x"]}
+
+
 @pytest.mark.spark4
 def test_variants_are_written_to_variants_alone(spark, tmp_path):
     folder = pathlib.Path(__file__).parents[1] / "data/h12_test_jar_variant_mor_spark"

@@ -325,6 +325,11 @@ def _add_write(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "data", metavar="DATA", nargs="+", help=f"a file of rows: {file_types()}; of JSON, a document per line"
     )
     command.add_argument("--operation", choices=sorted(OPERATIONS), required=True)
+    command.add_argument(
+        "--columns",
+        choices=["exact", "add", "evolve"],
+        help="which changes of the table's columns the write may make: none (default), new columns, wider types, too",
+    )
     add_options(command, "hoodie.index.type=BLOOM")
     add_storage_option(command)
     add_json(command)

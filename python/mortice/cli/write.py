@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import sys
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
 import pyarrow as pa
@@ -16,10 +17,11 @@ from mortice.cli.show import print_json
 from mortice.commit import Commit
 from mortice.create_table import create_table
 from mortice.table import Table
+from mortice.writes import with_schema
 
 __all__ = ["OPERATIONS", "run_create", "run_write"]
 
-OPERATIONS = {
+OPERATIONS: Mapping[str, Callable[..., Commit]] = {
     "upsert": Table.upsert,
     "insert": Table.insert,
     "bulk_insert": Table.bulk_insert,
@@ -53,7 +55,8 @@ def run_write(arguments: argparse.Namespace) -> int:
     data = DataFiles(arguments.data, table.schema)
     with warnings.catch_warnings(record=True) as warned, ProgressBar(data.row_count) as progress:
         warnings.simplefilter("always", UserWarning)
-        commit = OPERATIONS[arguments.operation](table, progress.counted(data.reader()), dict(arguments.options))
+        options = with_schema(dict(arguments.options), arguments.columns)
+        commit = OPERATIONS[arguments.operation](table, progress.counted(data.reader()), options)
     for warning in warned:
         print(f"mortice: {warning.message}", file=sys.stderr)
     _print_commit(commit, is_json=arguments.json)
@@ -63,7 +66,12 @@ def run_write(arguments: argparse.Namespace) -> int:
 def _print_commit(commit: Commit, *, is_json: bool) -> None:
     if is_json:
         counts = {"inserts": commit.inserts, "updates": commit.updates, "deletes": commit.deletes}
-        print_json(dataclasses.asdict(commit) | counts)
+        changes = [
+            {"column": change.column, "before": change.before and str(change.before), "after": str(change.after)}
+            for change in commit.schema_changes
+        ]
+        plain = dataclasses.asdict(dataclasses.replace(commit, schema_changes=[]))
+        print_json(plain | {"schema_changes": changes} | counts)
     else:
         print(commit)
 

@@ -167,11 +167,10 @@ def test_a_value_of_a_finer_unit_has_the_number_of_its_row(tmp_path):
         return pa.table({"id": ids, "v": pa.array(values, finer), "l": pa.array(items, pa.list_(finer))})
 
     first = part(["a", "b"], [1000, 2000], [[1000], []])
-    with pytest.raises(InvalidArgumentError, match='row 3, column "v": the value has a finer unit'):
+    with pytest.raises(InvalidArgumentError, match=r'row 3, column "v": the value .* has a finer unit'):
         table.upsert(pa.concat_tables([first, part(["c", "d"], [1000, 2001], [[], []])]))
-    with pytest.raises(InvalidArgumentError, match=r'column "l\.element": the value has a finer unit') as refused:
+    with pytest.raises(InvalidArgumentError, match=r'row 2, column "l\.element": the value .* has a finer unit'):
         table.upsert(pa.concat_tables([first, part(["c"], [1000], [[1000, 2001]])]))
-    assert "row" not in str(refused.value).split("column")[0]
 
 
 def test_rows_that_delete_their_keys_may_lack_required_values(tmp_path):

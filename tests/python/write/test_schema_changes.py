@@ -55,7 +55,14 @@ def test_nested_fields_are_added_and_widened(table):
         "id": "b", "ts": 2, "rider": {"name": "bob", "age": 2**40, "home": {"x": 0.5}},
         "stops": [{"minutes": 3, "city": "pune"}], "fees": [("b", {"cents": 1.5, "tax": None})],
     }  # fmt: skip
-    table.upsert(pa.Table.from_pylist([new], WIDER), NO_METADATA)
+    commit = table.upsert(pa.Table.from_pylist([new], WIDER), NO_METADATA, schema="evolve")
+    assert [(change.column, change.before, change.after) for change in commit.schema_changes] == [
+        ("rider.age", pa.int32(), pa.int64()),
+        ("rider.home", None, HOME),
+        ("stops.element.minutes", None, pa.int32()),
+        ("fees.value.cents", pa.int32(), pa.float64()),
+        ("fees.value.tax", None, pa.decimal128(6, 2)),
+    ]
     rows = content(table)
     assert rows["b"] == {**new, "stops": [{"city": "pune", "minutes": 3}]}
     assert rows["a"]["rider"] == {"name": "ann", "age": 40, "home": None}
@@ -83,7 +90,9 @@ def test_a_nested_type_that_holds_no_number_is_refused_by_name(table):
         [{"id": "a", "ts": 2, "rider": {"name": "ann", "age": b"old"}}],
         pa.schema([*list(FIRST)[:2], pa.field("rider", pa.struct([("name", pa.string()), ("age", pa.binary())]))]),
     )
-    with pytest.raises(InvalidArgumentError, match=r'"rider\.age" is Binary, but the table\'s is Int32'):
+    with pytest.raises(
+        InvalidArgumentError, match=r'row 0, column "rider\.age" is Binary, but the table\'s is Int32, which'
+    ):
         table.upsert(rows, {**NO_METADATA, "hoodie.datasource.write.reconcile.schema": "true"})
     assert content(table)["a"]["ts"] == 1
 
@@ -103,7 +112,7 @@ def test_a_column_of_numbers_becomes_one_of_strings(tmp_path):
     columns = pa.schema([("id", pa.string()), ("ts", pa.int64()), ("code", pa.int32())])
     table = mortice.create_table(tmp_path / "trips", columns, name="trips", record_key="id", ordering="ts")
     table.upsert(pa.table({"id": ["a", "b"], "ts": [1, 1], "code": [1, 2]}, columns))
-    table.upsert(pa.table({"id": ["a"], "ts": [2], "code": ["x"]}))
+    table.upsert(pa.table({"id": ["a"], "ts": [2], "code": ["x"]}), schema="evolve")
     rows = table.snapshot(columns=["id", "code"]).to_arrow()
     assert sorted(rows.to_pylist(), key=str) == [{"id": "a", "code": "x"}, {"id": "b", "code": "2"}]
     assert rows.schema.field("code").type == pa.string()
@@ -115,7 +124,7 @@ def test_numbers_that_are_keys_or_ordering_values_do_not_become_strings(tmp_path
     table = mortice.create_table(tmp_path / "trips", columns, name="trips", record_key="id", ordering="ts")
     table.upsert(pa.table({"id": [1], "ts": [1]}, columns))
     with pytest.raises(InvalidArgumentError, match=f'column "{column}" is a string in the rows'):
-        table.upsert(pa.table({"id": [1], "ts": [2], column: ["2"]}))
+        table.upsert(pa.table({"id": [1], "ts": [2], column: ["2"]}), schema="evolve")
 
 
 def test_rows_without_a_key_are_refused_that_no_option_fills(table):
@@ -203,8 +212,8 @@ def test_columns_that_records_are_found_by_keep_their_types(  # noqa: PLR0917
     table = mortice.create_table(tmp_path / "t", rows(stored).schema, name="t", **roles)
     table.upsert(rows(stored), NO_METADATA)
     if is_allowed:
-        table.upsert(rows(given), NO_METADATA)
+        table.upsert(rows(given), NO_METADATA, schema="evolve")
     else:
         with pytest.raises(InvalidArgumentError, match=f'column "{name}" is a .* in the rows'):
-            table.upsert(rows(given), NO_METADATA)
+            table.upsert(rows(given), NO_METADATA, schema="evolve")
     assert table.snapshot().count() == 2

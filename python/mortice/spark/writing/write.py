@@ -35,7 +35,7 @@ from mortice.spark.writing.timestamps import cast_timestamps
 from mortice.spark.writing.write_stages import Frames
 from mortice.table import Table
 from mortice.validators import CommitCheck, Validator, checked_validators, validated
-from mortice.writes import commit_of
+from mortice.writes import SchemaChanges, commit_of, with_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,6 +63,8 @@ def write(  # noqa: PLR0917
     options: Mapping[str, Any] | None = None,
     validators: Sequence[Validator] = (),
     partitioner: Partitioner | None = None,
+    *,
+    schema: SchemaChanges | None = None,
 ) -> Commit | None:
     """Writes a DataFrame to a Hudi table in one commit. Works on Spark 3.5 and later, classic and Connect.
 
@@ -91,6 +93,8 @@ def write(  # noqa: PLR0917
         partitioner: For `bulk_insert`, a function of a record batch that returns an integer for each row
             (`Table.bulk_insert`). It runs in tasks, to which it is sent. Rows of a partition with the same integer
             share files, in the order of the DataFrame, and others do not.
+        schema: Which changes of the table's columns the write may make: `"exact"` (default), `"add"` or `"evolve"`
+            (`Table.upsert`). Columns are checked on the driver, values by tasks.
 
     Returns:
         The commit; None if the mode is `ignore` and there is a table.
@@ -104,6 +108,7 @@ def write(  # noqa: PLR0917
         TableServiceError: The rows are in the table, and a table service after the write failed.
     """
     target = WriteTarget.from_options(uri, options)
+    target = replace(target, options=with_schema(target.options, schema))
     operation = checked_operation(operation, target.options)
     if partitioner is not None:
         df = partitioned_frame(df, partitioner, operation)
