@@ -39,7 +39,7 @@ impl GivenKeys {
     /// # Errors
     /// As for [`GivenKeys::keys`].
     pub(super) fn partitions(&self, batch: &RecordBatch) -> Result<StringArray> {
-        RowKeyReader::new(&self.config, &batch.schema(), &self.options)?.read_partitions(batch, 0)
+        RowKeyReader::new(&self.config, &batch.schema(), &self.options)?.unchecked().read_partitions(batch, 0)
     }
 }
 
