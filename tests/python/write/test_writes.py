@@ -71,6 +71,8 @@ def test_rows_of_a_query_can_be_deleted(table):
 )
 @pytest.mark.parametrize("column", ["id", "day"])
 def test_keys_to_delete_have_the_text_of_the_tables_types(tmp_path, column, stored, values, given):
+    if column == "day" and pa.types.is_timestamp(stored):
+        pytest.skip("partitions of timestamps need a timestamp key generator")
     columns = {"id": pa.string(), "day": pa.string(), "v": pa.int64()} | {column: stored}
     table = mortice.create_table(
         tmp_path / "t", pa.schema(list(columns.items())), name="t", record_key="id", partition_by="day"

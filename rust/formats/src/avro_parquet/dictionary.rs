@@ -28,7 +28,7 @@ const LEAST: usize = 256;
 
 impl Dictionaries {
     /// The columns without a dictionary in a file that begins with these rows.
-    pub(super) fn columns_without<'r>(self, rows: &'r RecordBatch) -> Vec<&'r str> {
+    pub(super) fn columns_without(self, rows: &RecordBatch) -> Vec<&str> {
         let Self::WhereTheyPay(limit) = self else { return Vec::new() };
         let schema = rows.schema_ref();
         let columns = schema.fields().iter().zip(rows.columns());
