@@ -154,7 +154,8 @@ impl RowKeyReader {
         Ok(reader)
     }
 
-    /// The same, which does not check that readers find the values in the partition paths: of rows that are not written.
+    /// The same, which does not check that readers find the values in the partition paths: of rows that are not
+    /// written.
     #[must_use]
     pub fn unchecked(self) -> Self {
         match self.partitions {

@@ -30,7 +30,7 @@ pub(super) fn with_plan<T>(
     work: impl FnOnce(MakePlan<'_>) -> Result<T>,
 ) -> Result<T> {
     let content = |plan: Option<HoodieCompactionPlan>| plan.map(|plan| plan.to_avro().map(Bytes::from)).transpose();
-    let options = PlanOptions::of(target, kind)?;
+    let options = PlanOptions::from_target(target, kind)?;
     work(&|table, instant| {
         content(options.plan_if_due(&TableCompactions::new(target.store(), table), table, instant)?)
     })
@@ -47,7 +47,7 @@ impl PlanOptions {
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, naming the option.
-    pub(super) fn of(target: &WritableTable, kind: Compaction) -> Result<Self> {
+    pub(super) fn from_target(target: &WritableTable, kind: Compaction) -> Result<Self> {
         match kind {
             Compaction::IntoBaseFiles { commits } => {
                 CompactionOptions::from_options(target.options(), commits).map(Self::IntoBaseFiles)
