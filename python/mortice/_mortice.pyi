@@ -16,6 +16,7 @@ __all__ = [
     "Clean",
     "CleanResult",
     "ClusteringGroup",
+    "ColumnChange",
     "DistributedCompaction",
     "DistributedWrite",
     "Finding",

@@ -67,6 +67,8 @@ fn compare(config: &TableConfig, batch: &RecordBatch, place: &str, of_file: bool
     // Below version 9 Hudi requires an option for complex keys of one field; none of the tables has them.
     let reader = RowKeyReader::new(config, &rows.schema(), &BTreeMap::new());
     let reader = reader.unwrap_or_else(|error| panic!("{place}: {error}")).with_instant(&instant, 0);
+    // Some paths give readers another value back.
+    let reader = reader.unchecked();
     let keys = reader.read(&rows, 0).unwrap_or_else(|error| panic!("{place}: {error}"));
     if of_file {
         assert_eq!(&keys.partitions, stored_paths.as_string::<i32>(), "{place}: partition paths");
