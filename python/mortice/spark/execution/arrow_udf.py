@@ -118,9 +118,9 @@ def portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _tell_of_damage(split: Split, report: dict[str, Any]) -> None:
-    """Logs one warning for a split with corrupt blocks."""
+    """Logs one warning for a split with corrupt blocks, unless they were damage, of which the read has warned."""
     corrupt = report.get("corrupt") or []
-    if corrupt:
+    if corrupt and not report.get("damaged"):
         places = "; ".join(f"{block['file']} at offset {block['offset']}: {block['reason']}" for block in corrupt)
         logger.warning(
             "[MORTICE-CORRUPT-LOG] %d corrupt log blocks were left out of %r: %s", len(corrupt), split, places
