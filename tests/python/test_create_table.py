@@ -151,7 +151,7 @@ def test_types_that_no_reader_or_no_writer_has_are_refused(tmp_path, kind, remed
     assert not (tmp_path / "t" / ".hoodie").exists()
     table = mortice.create_table(tmp_path / "u", pa.schema([("id", pa.string())]), name="t", record_key="id")
     with pytest.raises(InvalidArgumentError, match=f'column "x.*unsupported type.*{remedy}'):
-        table.upsert(pa.table({"id": pa.array([], pa.string()), "x": pa.nulls(0, kind)}))
+        table.upsert(pa.table({"id": pa.array([], pa.string()), "x": pa.nulls(0, kind)}), schema="add")
 
 
 @pytest.mark.skipif(not hasattr(pa, "decimal64"), reason="this pyarrow has no small decimals")
