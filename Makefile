@@ -32,7 +32,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-object-stores test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -119,7 +119,7 @@ test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's
 		$(MAKE) --no-print-directory setup-spark35 && \
 		{ $(PYTHON) tests/support/hudi/fetch_hudi.py >/dev/null || echo "left out: Hudi's own reader on our log files"; } && \
 		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
-		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4" $(IN_PARALLEL) tests/spark; \
+		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4 and not slow" $(IN_PARALLEL) tests/spark; \
 	else echo "left out: Spark 3.5 runs on Python 3.10 and 3.11, and $(PYTHON) is later"; fi
 
 # Spark 4.3 is in .venv. Python 3.10 knows none later than 4.0 in it, 3.12 and later no Spark 3.5.
@@ -147,7 +147,10 @@ test-object-stores: setup ## faults, races and tables on S3 (moto, SeaweedFS), A
 	$(CARGO) test --quiet --package mortice-storage --features hdfs
 	OBJECT_STORES=1 $(PYTEST) tests/python/object_stores tests/spark/test_object_stores.py tests/spark/test_hdfs_and_azure.py
 
-test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
+test-slow: develop ## the Python and Spark tests that take most of a minute each
+	$(PYTEST) -m slow $(IN_PARALLEL)
+
+test-all: test test-slow corpus ## everything: the fast tier, then the slow tests, and every case of the corpus that is known to pass, on every engine
 
 corpus: develop ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES (QUICK=1: Spark asked once)
 	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES) --jobs $(TEST_PROCESSES) $(if $(QUICK),--quick)

@@ -95,6 +95,7 @@ def test_spill_errors_name_the_directory_and_the_reason(large, compressed):
         table.snapshot().to_arrow()
 
 
+@pytest.mark.slow
 def test_a_dropped_reader_removes_its_spill_files(large, tmp_path):
     reader = mortice.Table(large, memory_limit=1, spill_dir=tmp_path, batch_rows=10).snapshot().to_reader()
     assert reader.read_next_batch().num_rows

@@ -107,6 +107,7 @@ def files_read(folder, batches):
     return json.loads(offset)["logOffset"] + 1
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("operation", ["insert", "upsert"])
 def test_drivers_killed_at_random_points_lose_and_repeat_nothing(spark, tmp_path, operation):

@@ -145,6 +145,7 @@ def peak(table, rows, operation, options):
     return int(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured on Linux")
 @pytest.mark.parametrize("operation", ["insert", "upsert"])
 def test_memory_does_not_grow_with_the_rows_of_a_stream(tmp_path, operation):
