@@ -29,6 +29,10 @@ class TableBase:
             return options
         return {ON_DAMAGE: on_damage, **(options or {})}
 
+    def _target(self, options: Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | None]:
+        """Returns the first arguments of a write or a service: base path, options of the storage, options."""
+        return self.uri, self._storage_options, self._with_damage(options)
+
     def refresh(self) -> None:
         """Opens the table again, in the state that it has now."""
         raise NotImplementedError

@@ -156,9 +156,7 @@ class TableWrites(TableBase):
         Raises as `upsert`; `UnsupportedError` while a compaction or clustering of such a partition is pending.
         """
         with validated(self._validators, self.preview) as check:
-            return self._show(
-                writes.delete_partitions(self.uri, self._storage_options, partitions, self._with_damage(options), check)
-            )
+            return self._show(writes.delete_partitions(*self._target(options), partitions, check))
 
     def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the rows that filters select, as one commit.
@@ -175,9 +173,7 @@ class TableWrites(TableBase):
         Raises as `upsert`.
         """
         with validated(self._validators, self.preview) as check:
-            return self._show(
-                writes.delete_where(self.uri, self._storage_options, filters, self._with_damage(options), check)
-            )
+            return self._show(writes.delete_where(*self._target(options), filters, check))
 
     def soft_delete(self, rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
         """Sets all columns of rows to null but those of the record key, the partition path and the ordering value.
@@ -247,9 +243,7 @@ class TableWrites(TableBase):
 
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
         with validated(self._validators, self.preview) as check:
-            return self._show(
-                writes.write(self.uri, self._storage_options, operation, data, self._with_damage(options), check)
-            )
+            return self._show(writes.write(*self._target(options), operation, data, check))
 
     def _show(self, commit: Commit) -> Commit:
         self.refresh()

@@ -42,9 +42,9 @@ GENERATED_KEY = ("_hoodie_record_key", "_hoodie_partition_path")
 def write(  # noqa: PLR0917
     uri: str,
     storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
     operation: str,
     data: Any,
-    options: Mapping[str, Any] | None,
     check: CommitCheck | None = None,
 ) -> Commit:
     """Writes Arrow data to the table at `uri`, or deletes its keys.
@@ -52,9 +52,9 @@ def write(  # noqa: PLR0917
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
+        options: Options of the write, by Hudi's names.
         operation: `upsert`, `insert`, `bulk_insert`, `insert_overwrite`, `insert_overwrite_table` or `delete`.
         data: Arrow data: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
-        options: Options of the write, by Hudi's names.
         check: Checks the table before the write is completed.
 
     Raises:
@@ -104,8 +104,8 @@ def _described(schema: pa.Schema) -> str:
 def delete_partitions(
     uri: str,
     storage_options: Mapping[str, Any],
-    partitions: Sequence[str],
     options: Mapping[str, Any] | None,
+    partitions: Sequence[str],
     check: CommitCheck | None = None,
 ) -> Commit:
     """Deletes partitions of the table at `uri`.
@@ -113,8 +113,8 @@ def delete_partitions(
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
-        partitions: Partition paths; `*` stands for any text.
         options: Options of the write, by Hudi's names.
+        partitions: Partition paths; `*` stands for any text.
         check: As for `write`.
 
     Raises as `write`.
@@ -130,8 +130,8 @@ def delete_partitions(
 def delete_where(
     uri: str,
     storage_options: Mapping[str, Any],
-    filters: Filters,
     options: Mapping[str, Any] | None,
+    filters: Filters,
     check: CommitCheck | None = None,
 ) -> Commit:
     """Deletes the rows of the table at `uri` that filters select.
@@ -139,8 +139,8 @@ def delete_where(
     Args:
         uri: The table's base path.
         storage_options: Options of the storage, checked.
-        filters: The filters, as those of a query.
         options: Options of the write, by Hudi's names.
+        filters: The filters, as those of a query.
         check: As for `write`.
 
     Raises as `write`.

@@ -40,9 +40,7 @@ class TableServices(TableBase):
 
         Raises as `upsert`.
         """
-        done = compaction.compact(
-            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
-        )
+        done = compaction.compact(*self._target(options), schedule=schedule, run=run)
         self.refresh()
         return done
 
@@ -50,9 +48,7 @@ class TableServices(TableBase):
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[compaction.PlannedCompaction]:
         """Returns the compactions that `compact` would execute, with files and bytes."""
-        return compaction.plan_compact(
-            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
-        )
+        return compaction.plan_compact(*self._target(options), schedule=schedule, run=run)
 
     def log_compact(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
@@ -74,9 +70,7 @@ class TableServices(TableBase):
         Raises as `upsert`; `UnsupportedError` for a table without meta columns, and for a plan with logs of partial
         updates.
         """
-        done = compaction.log_compact(
-            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
-        )
+        done = compaction.log_compact(*self._target(options), schedule=schedule, run=run)
         self.refresh()
         return done
 
@@ -84,9 +78,7 @@ class TableServices(TableBase):
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[compaction.PlannedCompaction]:
         """Returns the log compactions that `log_compact` would execute, with files and bytes."""
-        return compaction.plan_log_compact(
-            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
-        )
+        return compaction.plan_log_compact(*self._target(options), schedule=schedule, run=run)
 
     def cluster(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
@@ -103,9 +95,7 @@ class TableServices(TableBase):
 
         Raises as `upsert`. A plan whose execution fails stays pending.
         """
-        done = clustering.cluster(
-            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
-        )
+        done = clustering.cluster(*self._target(options), schedule=schedule, run=run)
         self.refresh()
         return done
 
@@ -113,9 +103,7 @@ class TableServices(TableBase):
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[clustering.ClusteringGroup]:
         """Returns the groups of files that `cluster` would rewrite: those of pending plans, and of a new one."""
-        return clustering.plan_cluster(
-            self.uri, self._storage_options, self._with_damage(options), schedule=schedule, run=run
-        )
+        return clustering.plan_cluster(*self._target(options), schedule=schedule, run=run)
 
     def clean(self, options: Mapping[str, Any] | None = None) -> cleaning.CleanResult:
         """Deletes files that only queries of older commits read, and those of replaced file groups.
@@ -288,13 +276,7 @@ class TableServices(TableBase):
             UnsupportedError: The table cannot have an index; up to table version 7, a write is pending.
         """
         built = metadata_table.build_metadata(
-            self.uri,
-            self._storage_options,
-            self._with_damage(options),
-            add=add,
-            drop=drop,
-            rebuild=rebuild,
-            dry_run=False,
+            *self._target(options), add=add, drop=drop, rebuild=rebuild, dry_run=False
         )
         self.refresh()
         return built
@@ -315,15 +297,7 @@ class TableServices(TableBase):
             drop: Indexes to drop.
             rebuild: True deletes it before.
         """
-        return metadata_table.build_metadata(
-            self.uri,
-            self._storage_options,
-            self._with_damage(options),
-            add=add,
-            drop=drop,
-            rebuild=rebuild,
-            dry_run=True,
-        )
+        return metadata_table.build_metadata(*self._target(options), add=add, drop=drop, rebuild=rebuild, dry_run=True)
 
     def delete_metadata(self, options: Mapping[str, Any] | None = None) -> metadata_table.MetadataResult:
         """Deletes the metadata table: files are listed from storage from then on.
@@ -393,9 +367,7 @@ class TableServices(TableBase):
         checked_bool("merge_buckets", merge_buckets)
         if dry_run:
             return self.plan_repair(options, merge_buckets=merge_buckets)
-        done = verification.repair(
-            self.uri, self._storage_options, self._with_damage(options), dry_run=False, merge_buckets=merge_buckets
-        )
+        done = verification.repair(*self._target(options), dry_run=False, merge_buckets=merge_buckets)
         self.refresh()
         return done
 
@@ -404,6 +376,4 @@ class TableServices(TableBase):
     ) -> verification.RepairResult:
         """Returns what `repair` would delete and merge, and what would stay."""
         checked_bool("merge_buckets", merge_buckets)
-        return verification.repair(
-            self.uri, self._storage_options, self._with_damage(options), dry_run=True, merge_buckets=merge_buckets
-        )
+        return verification.repair(*self._target(options), dry_run=True, merge_buckets=merge_buckets)
