@@ -119,11 +119,17 @@ def _is_overload(function: ast.FunctionDef) -> bool:
     return any(isinstance(one, ast.Name) and one.id == "overload" for one in function.decorator_list)
 
 
+def _is_command(function: ast.FunctionDef) -> bool:
+    """Returns true for a command of the command line: its help describes each option, and its docstring is printed."""
+    called = [one.func for one in function.decorator_list if isinstance(one, ast.Call)]
+    return any(isinstance(one, ast.Attribute) and one.attr == "command" for one in called)
+
+
 def _undocumented(path: str, body: list[ast.stmt], owner: ast.ClassDef | None) -> Iterator[Finding]:
     for node in body:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from _undocumented(path, node.body, node)
-        if not isinstance(node, ast.FunctionDef) or _is_overload(node):
+        if not isinstance(node, ast.FunctionDef) or _is_overload(node) or _is_command(node):
             continue
         is_constructor = owner is not None and node.name == "__init__"
         if node.name.startswith("_") and not is_constructor:

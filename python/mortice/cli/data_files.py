@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import PurePath
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -56,18 +60,23 @@ class DataFiles:
     """Files of rows.
 
     Args:
-        paths: The files, all of one format, by the ends of their names.
+        paths: The files, all of one format. `-` is standard input, which is copied to a temporary file: a parquet file
+            is not read from its beginning.
         table: The columns of the table that the rows are for, which say how CSV and JSON are read.
+        kind: Their format, one of `FORMATS`. Default: as the ends of their names say.
 
     Raises:
         InvalidArgumentError: A file is missing, damaged, or of another format.
     """
 
-    def __init__(self, paths: Sequence[str], table: pa.Schema | None = None) -> None:
-        self._paths = list(paths)
+    def __init__(self, paths: Sequence[str], table: pa.Schema | None = None, kind: str | None = None) -> None:
         import pyarrow.dataset as ds  # imports pandas, which other commands need not wait for
 
-        self._format = _format_of(paths)
+        if "-" in paths and kind is None:
+            raise InvalidArgumentError(f"standard input needs --format: {', '.join(sorted(set(FORMATS.values())))}")
+        self._format = kind or _format_of(paths)
+        self._copy = _copy_of_stdin() if "-" in paths else None
+        self._paths = [self._copy.name if self._copy and path == "-" else path for path in paths]
         try:
             self._dataset = ds.dataset(self._paths, format=self._reader(None))
             if table is not None and self._format in WITHOUT_TYPES:
@@ -75,6 +84,15 @@ class DataFiles:
                 self._dataset = ds.dataset(self._paths, schema=schema, format=self._reader(schema))
         except (OSError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise InvalidArgumentError(f"{', '.join(self._paths)}: {error}") from error
+
+    def __enter__(self) -> DataFiles:  # noqa: PYI034 — Self needs Python 3.11
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._copy is not None:
+            self._copy.close()
 
     @property
     def schema(self) -> pa.Schema:
@@ -97,6 +115,13 @@ class DataFiles:
 
         types = None if schema is None else {field.name: field.type for field in schema}
         return ds.CsvFileFormat(convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=True))
+
+
+def _copy_of_stdin() -> tempfile._TemporaryFileWrapper[bytes]:
+    copy = tempfile.NamedTemporaryFile(prefix="mortice-stdin-")  # noqa: SIM115 — closed with the files
+    shutil.copyfileobj(sys.stdin.buffer, copy)
+    copy.flush()
+    return copy
 
 
 def _format_of(paths: Sequence[str]) -> str:
