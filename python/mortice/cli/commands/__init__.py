@@ -1,0 +1,1 @@
+"""The commands of `mortice`, by what they are for."""

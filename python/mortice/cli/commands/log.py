@@ -1,0 +1,155 @@
+"""`mortice log`: lists the blocks of log files and prints their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from mortice.cli.commands.verify_log import content, verify
+from mortice.cli.parameters import form_options, storage_options
+from mortice.cli.show import cell_text, print_csv, print_json, print_table
+from mortice.errors import MorticeError
+from mortice.log_file import Block, LogFile
+
+__all__ = ["log"]
+
+_WIDEST_NOTE = 200
+_HEADING = ["offset", "bytes", "type", "instant", "records", "note"]
+
+
+@click.command()
+@click.option(
+    "--records",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Print the first N records or deletes of each block (default: 0).",
+)
+@click.option("--reverse", is_flag=True, help="List the last block first.")
+@click.option(
+    "--verify",
+    "verifies",
+    is_flag=True,
+    help="Decode every block and print one line for each fault; exit with status 1 if there are any.",
+)
+@form_options
+@storage_options
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+def log(
+    files: tuple[str, ...],
+    *,
+    records: int,
+    reverse: bool,
+    verifies: bool,
+    storage_options: tuple[tuple[str, str], ...],
+    mmap: bool,
+    form: str,
+) -> int:
+    """List the blocks of log files, each given by its path or URI."""
+    if verifies:
+        return verify(_opened(files, dict(storage_options), mmap=mmap), form)
+    opened = _opened(files, dict(storage_options), mmap=mmap)
+    if form == "csv":
+        print_csv(["file", *_HEADING], _csv_rows(opened, reverse=reverse))
+        return 0
+    for number, (path, file) in enumerate(opened):
+        if form == "text":
+            print(("\n" if number else "") + f"{path} ({file.size} bytes)")
+        _show_file(file, form=form, reverse=reverse, records=records)
+    return 0
+
+
+def _opened(files: tuple[str, ...], storage_options: Mapping[str, str], *, mmap: bool) -> Iterator[tuple[str, LogFile]]:
+    """Opens the log files one by one, with their paths as they were given."""
+    return ((path, LogFile(path, storage_options, mmap=mmap)) for path in files)
+
+
+def _csv_rows(opened: Iterator[tuple[str, LogFile]], *, reverse: bool) -> Iterator[list[Any]]:
+    return ([path, *_row(block)] for path, file in opened for block in file.blocks(reverse=reverse))
+
+
+def _show_file(log: LogFile, *, form: str, reverse: bool, records: int) -> None:
+    """Prints the blocks that were found even if the search ends in an error."""
+    found: list[Block] = []
+    try:
+        for block in log.blocks(reverse=reverse):
+            found.append(block)
+            if form == "json":
+                print_json(_document(log, block, records))
+    finally:
+        if form == "text":
+            print_table(_HEADING, [_row(block) for block in found], _WIDEST_NOTE)
+            _show_records(log, found, records)
+
+
+def _row(block: Block) -> list[Any]:
+    target = block.header.get("TARGET_INSTANT_TIME")
+    note = f"target {target}" if target else ""
+    if block.damage:
+        note = f"DAMAGED: {block.damage}"
+    elif block.refusal:
+        note = f"REFUSED: {block.refusal}"
+    return [block.offset, block.end - block.offset, block.type, block.instant_time or "", _records(block), note]
+
+
+def _records(block: Block) -> Any:
+    """Returns the number of records; `?` if the content is too damaged to count them."""
+    try:
+        return "" if block.record_count is None else block.record_count
+    except MorticeError:
+        return "?"
+
+
+def _document(log: LogFile, block: Block, records: int) -> dict[str, Any]:
+    count = _records(block)
+    document: dict[str, Any] = {
+        "file": log.path,
+        "index": block.index,
+        "type": block.type,
+        "offset": block.offset,
+        "end": block.end,
+        "log_format_version": block.log_format_version,
+        "content_version": block.content_version,
+        "content_offset": block.content_offset,
+        "content_length": block.content_length,
+        "instant_time": block.instant_time,
+        "record_count": count if isinstance(count, int) else None,
+        "damage": block.damage,
+        "damage_offset": block.damage_offset,
+        "refusal": block.refusal,
+        "header": dict(block.header),
+        "footer": dict(block.footer),
+    }
+    if records and block.damage is None:
+        document["records"] = _first(log, block, records)
+    return document
+
+
+def _first(log: LogFile, block: Block, most: int) -> list[dict[str, Any]] | None:
+    """Returns the first records; None if they cannot be decoded."""
+    try:
+        held = content(log, block)
+    except MorticeError:
+        return None
+    return [] if held is None else held.slice(0, most).to_pylist()
+
+
+def _show_records(log: LogFile, found: list[Block], most: int) -> None:
+    for block in found if most else []:
+        if block.damage is not None:
+            continue
+        try:
+            held = content(log, block)
+        except MorticeError as error:
+            print(f"\nblock at {block.offset}: {cell_text(str(error), _WIDEST_NOTE)}")
+            continue
+        if held is not None:
+            print(f"\nblock at {block.offset}: {block.type}, {held.num_rows} in all")
+            print_table(held.schema.names, _rows(held.slice(0, most)))
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

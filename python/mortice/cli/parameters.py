@@ -1,0 +1,258 @@
+"""Arguments that several commands have, and the tables that they name."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from mortice.cli.show import print_csv, print_json, print_table
+from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.table import Table
+
+__all__ = [
+    "LOCK",
+    "NAME_AND_VALUE",
+    "WIDEST_PATH",
+    "Target",
+    "as_of",
+    "columns_of",
+    "exit_status",
+    "form_options",
+    "on_table",
+    "on_tables",
+    "options_of",
+    "print_error",
+    "service_options",
+    "steps",
+    "storage_options",
+]
+
+LOCK = "those of the lock of a table with several writers"
+"""Options of services that have none of their own."""
+WIDEST_PATH = 200
+"""Characters of a cell in lists of files, whose names are to be seen as a whole."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _NameAndValue(click.ParamType[tuple[str, str]]):
+    """NAME=VALUE."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Parses the option."""
+        name, equals, text = str(value).partition("=")
+        if not equals or not name:
+            # The value may be a secret.
+            self.fail("an option must be NAME=VALUE", param, ctx)
+        return name, text
+
+
+NAME_AND_VALUE = _NameAndValue()
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table that a command is about, and the form of what it prints."""
+
+    path: str
+    """The base path, as it was given."""
+    storage_options: Mapping[str, str]
+    mmap: bool
+    form: str
+    """`text`, `json` or `csv`."""
+    is_one_of_several: bool = False
+
+    def table(self, **arguments: Any) -> Table:
+        """Opens the table."""
+        return Table(self.path, storage_options=self.storage_options, mmap=self.mmap, **arguments)
+
+    def show(
+        self,
+        document: Any,
+        names: Sequence[str] = (),
+        rows: Iterable[Sequence[Any]] = (),
+        lines: Iterable[str] = (),
+        widest: int | None = None,
+    ) -> None:
+        """Prints a result: as JSON the document, as CSV the rows, else the rows and lines of text.
+
+        Args:
+            document: What JSON has.
+            names: The columns.
+            rows: The rows. Without any, no heading is printed as text.
+            lines: Lines of text below.
+            widest: Characters of a cell, at most. Default: as rows of a table.
+        """
+        if self.form == "json":
+            print_json({"table": self.path, "result": document} if self.is_one_of_several else document)
+        elif self.form == "csv":
+            print_csv(names, rows)
+        else:
+            rows = list(rows)
+            if rows:
+                print_table(names, rows, widest)
+            for line in lines:
+                print(line)
+
+
+def on_table(run: _Command) -> _Command:
+    """Gives a command the argument TABLE, storage options and forms of output; it is called with a `Target`."""
+
+    @form_options
+    @storage_options
+    @click.argument("path", metavar="TABLE")
+    @functools.wraps(run)
+    def command(path: str, *, storage_options: Any, mmap: bool, form: str, **arguments: Any) -> Any:
+        return run(Target(path, dict(storage_options), mmap, form), **arguments)
+
+    return command  # type: ignore[return-value]
+
+
+def on_tables(run: _Command) -> _Command:
+    """As `on_table`, for one table or several: the command is called for each. `-` reads paths from standard input.
+
+    An error of one does not keep the others from being looked at. The exit status is that of the first that failed.
+    """
+
+    @form_options
+    @storage_options
+    @click.argument("paths", metavar="TABLE...", nargs=-1, required=True)
+    @functools.wraps(run)
+    def command(paths: tuple[str, ...], *, storage_options: Any, mmap: bool, form: str, **arguments: Any) -> int:
+        found = list(_paths(paths))
+        several = len(found) > 1
+        statuses = []
+        for number, path in enumerate(found):
+            if several and form == "text":
+                print(("\n" if number else "") + f"{path}:")
+            target = Target(path, dict(storage_options), mmap, form, several)
+            try:
+                statuses.append(run(target, **arguments) or 0)
+            except MorticeError as error:
+                if not several:
+                    raise
+                sys.stdout.flush()
+                print_error(error)
+                statuses.append(exit_status(error))
+        return next((status for status in statuses if status), 0)
+
+    return command  # type: ignore[return-value]
+
+
+def _paths(paths: Iterable[str]) -> Iterable[str]:
+    for path in paths:
+        if path == "-":
+            yield from (line.strip() for line in sys.stdin if line.strip())
+        else:
+            yield path
+
+
+def exit_status(error: MorticeError) -> int:
+    """Returns the exit status for an error: 2 if an argument is invalid, 1 for all else."""
+    return 2 if isinstance(error, InvalidArgumentError) else 1
+
+
+def print_error(error: BaseException) -> None:
+    """Prints an error on one line of standard error."""
+    print("mortice: " + " ".join(str(error).split()), file=sys.stderr)
+
+
+def storage_options(run: _Command) -> _Command:
+    """Adds the options of the storage."""
+    run = click.option(
+        "--no-mmap",
+        "mmap",
+        flag_value=False,
+        default=True,
+        help="Read ranges of local files; do not map them into memory.",
+    )(run)
+    return click.option(
+        "--storage-option",
+        "storage_options",
+        multiple=True,
+        type=NAME_AND_VALUE,
+        help="A storage option, such as endpoint=http://localhost:9000; may be repeated. Pass secrets in the "
+        "environment instead: AWS_SECRET_ACCESS_KEY.",
+    )(run)
+
+
+def form_options(run: _Command) -> _Command:
+    """Adds the switches for output that programs read, as one argument `form`."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document; of rows, one for each.")
+    @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values with a heading.")
+    @functools.wraps(run)
+    def command(*arguments: Any, as_json: bool, as_csv: bool, **named: Any) -> Any:
+        if as_json and as_csv:
+            raise click.UsageError("--json and --csv exclude each other")
+        return run(*arguments, form="json" if as_json else "csv" if as_csv else "text", **named)
+
+    return command  # type: ignore[return-value]
+
+
+def as_of(run: _Command) -> _Command:
+    """Adds the instant of time travel."""
+    return click.option(
+        "--as-of",
+        metavar="INSTANT",
+        help="Read the table as of this instant: 20240101120000000, '2024-01-01 12:00:00'.",
+    )(run)
+
+
+def options_of(example: str) -> Callable[[_Command], _Command]:
+    """Adds options by Hudi's names; `example` is one of them."""
+    return click.option(
+        "--option",
+        "options",
+        multiple=True,
+        type=NAME_AND_VALUE,
+        help=f"An option by Hudi's name, such as {example}; may be repeated.",
+    )
+
+
+def service_options(example: str, *, has_progress: bool = True) -> Callable[[_Command], _Command]:
+    """Adds what commands have that run a service: a dry run, options, the bar of progress, unless none is shown."""
+
+    def decorate(run: _Command) -> _Command:
+        run = options_of(example)(run)
+        run = click.option(
+            "--no-progress",
+            "progress",
+            flag_value=False,
+            default=True,
+            expose_value=has_progress,
+            hidden=not has_progress,
+            help="Show no progress bar; none is shown without a terminal.",
+        )(run)
+        return click.option("--dry-run", is_flag=True, help="Print what would be done; change nothing.")(run)
+
+    return decorate
+
+
+def steps(kind: str) -> Callable[[_Command], _Command]:
+    """Adds --schedule-only and --run-only, as the arguments `schedule` and `run` of services that are planned."""
+
+    def decorate(command: _Command) -> _Command:
+        @click.option("--schedule-only", is_flag=True, help=f"Plan a {kind}; do not execute any.")
+        @click.option("--run-only", is_flag=True, help="Execute what is pending; plan nothing.")
+        @functools.wraps(command)
+        def with_steps(*arguments: Any, schedule_only: bool, run_only: bool, **named: Any) -> Any:
+            if schedule_only and run_only:
+                raise click.UsageError("--schedule-only and --run-only exclude each other")
+            return command(*arguments, schedule=not run_only, run=not schedule_only, **named)
+
+        return with_steps  # type: ignore[return-value]
+
+    return decorate
+
+
+def columns_of(text: str | None) -> list[str] | None:
+    """Parses names of columns, which commas separate."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,128 @@
+"""Queries of the command line: which rows and columns of a table, and how they are printed."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import click
+
+from mortice.cli.parameters import Target, as_of, columns_of
+from mortice.cli.show import print_csv, print_json, print_table
+from mortice.cli.terms import parse_term
+from mortice.scan import Scan
+from mortice.table import Table
+
+__all__ = ["filter_option", "print_rows", "query_options", "scan_of"]
+
+ROWS_AT_A_TERMINAL = 20
+META_PREFIX = "_hoodie_"
+META_COLUMNS = frozenset(
+    META_PREFIX + name for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name")
+)
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def filter_option(run: _Command) -> _Command:
+    """Adds predicates on rows."""
+    return click.option(
+        "--filter",
+        "filters",
+        metavar="TERM",
+        multiple=True,
+        help="A predicate on rows: 'fare > 3', \"day in ('2024-01-01', '2024-01-02')\", 'rider is null'; may be "
+        "repeated, all must hold.",
+    )(run)
+
+
+def column_options(run: _Command) -> _Command:
+    """Adds the columns, and whether meta columns are among them."""
+    run = click.option("--meta", is_flag=True, help="Print Hudi's meta columns, too.")(run)
+    return click.option("--columns", metavar="A,B", help="The columns to print, in this order (default: all).")(run)
+
+
+def limit_option(run: _Command) -> _Command:
+    """Adds the number of rows."""
+    return click.option(
+        "--limit",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Rows to print, at most (default: 20 at a terminal, else all).",
+    )(run)
+
+
+def query_options(run: _Command) -> _Command:
+    """Adds all that says which rows of which snapshot are read."""
+
+    @column_options
+    @filter_option
+    @as_of
+    @click.option("--read-optimized", is_flag=True, help="Read base files only, without log files.")
+    @functools.wraps(run)
+    def command(*arguments: Any, **named: Any) -> Any:
+        return run(*arguments, **named)
+
+    return command  # type: ignore[return-value]
+
+
+def scan_of(
+    table: Table,
+    *,
+    columns: str | None = None,
+    meta: bool = False,
+    filters: Iterable[str] = (),
+    as_of: str | None = None,
+    read_optimized: bool = False,
+) -> Scan:
+    """Plans the query that the arguments of a command ask for.
+
+    Args:
+        table: The table.
+        columns: Names with commas between them; None are all.
+        meta: True has meta columns among all columns.
+        filters: Predicates, all of which must hold.
+        as_of: The instant of time travel.
+        read_optimized: True reads base files only.
+    """
+    query = table.read_optimized if read_optimized else table.snapshot
+    return query(columns=_columns(table, columns, meta), filters=terms(table, filters), as_of=as_of)
+
+
+def terms(table: Table, filters: Iterable[str]) -> Any:
+    """Parses predicates; None if there are none."""
+    return [parse_term(text, table.schema) for text in filters] or None
+
+
+def _columns(table: Table, columns: str | None, meta: bool) -> list[str] | None:
+    if columns is not None or meta:
+        return columns_of(columns)
+    # A column of the user may begin so, too: _hoodie_is_deleted.
+    return [name for name in table.schema.names if name not in META_COLUMNS]
+
+
+def print_rows(target: Target, scan: Scan, limit: int | None) -> None:
+    """Prints the rows of a scan. At a terminal, these are the first, unless a limit says how many."""
+    names = scan.schema.names
+    rows = itertools.islice(_rows(scan), limit)
+    if target.form == "json":
+        for row in rows:
+            print_json(dict(zip(names, row, strict=True)))
+    elif target.form == "csv":
+        print_csv(names, rows)
+    elif limit is not None or not sys.stdout.isatty():
+        print_table(names, rows)
+    else:
+        first = list(itertools.islice(rows, ROWS_AT_A_TERMINAL + 1))
+        print_table(names, first[:ROWS_AT_A_TERMINAL])
+        if len(first) > ROWS_AT_A_TERMINAL:
+            sys.stdout.flush()
+            print(f"first {ROWS_AT_A_TERMINAL} rows; --limit N prints more", file=sys.stderr)
+
+
+def _rows(scan: Scan) -> Iterator[tuple[Any, ...]]:
+    for batch in scan.to_reader():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
