@@ -1,0 +1,59 @@
+"""`mortice clean` and `mortice archive`: delete old files, move old instants to the archive."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+from mortice.cli.parameters import WIDEST_PATH, Target, on_tables, service_options
+from mortice.cli.progress import service_progress
+from mortice.options import checked_storage_options, checked_uri
+from mortice.services import archival, cleaning
+from mortice.services.cleaning import Clean
+
+__all__ = ["archive", "clean"]
+
+
+@click.command()
+@service_options("hoodie.clean.commits.retained=24")
+@on_tables
+def clean(target: Target, dry_run: bool, progress: bool, options: tuple[tuple[str, str], ...]) -> None:
+    """Delete files that only old queries read."""
+    storage = checked_storage_options(target.storage_options)
+    service = cleaning.plan_clean if dry_run else cleaning.clean
+    with service_progress("files", progress):
+        done = service(checked_uri(target.path), storage, dict(options))
+    rows = [[one.instant or "(new)", file.path, file.bytes] for one in done.cleans for file in one.files]
+    target.show(
+        [dataclasses.asdict(one) for one in done.cleans],
+        ["instant", "file", "bytes"],
+        rows if dry_run or target.form == "csv" else [],
+        [_summary(one, "would delete" if dry_run else "deleted") for one in done.cleans] or ["nothing to clean"],
+        WIDEST_PATH,
+    )
+
+
+def _summary(one: Clean, verb: str) -> str:
+    size = sum(file.bytes for file in one.files)
+    return f"clean {one.instant or '(new)'}: {verb} {len(one.files)} files, {size:,} bytes"
+
+
+@click.command()
+@service_options("hoodie.keep.min.commits=40")
+@on_tables
+def archive(target: Target, dry_run: bool, progress: bool, options: tuple[tuple[str, str], ...]) -> None:
+    """Move old instants to the archive."""
+    storage = checked_storage_options(target.storage_options)
+    service = archival.plan_archive if dry_run else archival.archive
+    with service_progress("instants", progress):
+        archived = service(checked_uri(target.path), storage, dict(options)).instants
+    files, size = sum(len(one.files) for one in archived), sum(size for one in archived for _, size in one.files)
+    rows = [[one.instant, one.completion_time or "", one.action, *file] for one in archived for file in one.files]
+    target.show(
+        [dataclasses.asdict(one) for one in archived],
+        ["requested", "completed", "action", "file", "bytes"],
+        rows if dry_run or target.form == "csv" else [],
+        [f"{'would archive' if dry_run else 'archived'} {len(archived)} instants: {files} files, {size:,} bytes"],
+        WIDEST_PATH,
+    )

@@ -1,0 +1,188 @@
+"""`mortice create`, `mortice write`, `mortice delete`: create a table, write files of rows to it, delete rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from mortice.cli.data_files import FORMATS, DataFiles, file_types, parse_columns
+from mortice.cli.parameters import NAME_AND_VALUE, Target, columns_of, on_table, options_of
+from mortice.cli.progress import ProgressBar
+from mortice.cli.rows import terms
+from mortice.commit import Commit
+from mortice.create_table import create_table
+from mortice.table import Table
+from mortice.writes import SchemaChanges, with_schema
+
+__all__ = ["OPERATIONS", "create", "delete", "write"]
+
+OPERATIONS: Mapping[str, Callable[..., Commit]] = {
+    "upsert": Table.upsert,
+    "insert": Table.insert,
+    "bulk_insert": Table.bulk_insert,
+    "insert_overwrite": Table.insert_overwrite,
+    "insert_overwrite_table": Table.insert_overwrite_table,
+    "delete": Table.delete,
+}
+
+
+@click.command()
+@click.option(
+    "--schema",
+    metavar="COLUMNS",
+    required=True,
+    help="The columns: 'id string not null, fare double, at timestamp'; or a file of "
+    f"rows ({file_types()}), whose columns are taken.",
+)
+@click.option("--record-key", metavar="A,B", help="The columns of the record key (default: keys are generated).")
+@click.option("--partition-by", metavar="A,B", help="The partition columns.")
+@click.option("--ordering", metavar="A,B", help="The ordering columns.")
+@click.option("--name", metavar="NAME", help="The table's name (default: the last part of TABLE).")
+@click.option(
+    "--table-type",
+    type=click.Choice(["MERGE_ON_READ", "COPY_ON_WRITE"], case_sensitive=False),
+    default="MERGE_ON_READ",
+    show_default=True,
+)
+@click.option("--table-version", metavar="N", type=click.IntRange(min=0), default=9, help="9 (default), 8 or 6.")
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    type=NAME_AND_VALUE,
+    help="A further property by Hudi's name, such as hoodie.record.merge.mode=COMMIT_TIME_ORDERING.",
+)
+@on_table
+def create(
+    target: Target,
+    *,
+    schema: str,
+    record_key: str | None,
+    partition_by: str | None,
+    ordering: str | None,
+    name: str | None,
+    table_type: str,
+    table_version: int,
+    properties: tuple[tuple[str, str], ...],
+) -> None:
+    """Create an empty table."""
+    table = create_table(
+        target.path,
+        _schema(schema),
+        name=name or PurePath(target.path.rstrip("/")).name,
+        record_key=columns_of(record_key),
+        partition_by=columns_of(partition_by),
+        ordering=columns_of(ordering),
+        table_type=table_type,
+        version=table_version,
+        properties=dict(properties),
+        storage_options=target.storage_options,
+    )
+    facts: dict[str, Any] = {
+        "uri": table.uri,
+        "name": table.properties["hoodie.table.name"],
+        "type": table.properties["hoodie.table.type"],
+        "version": table.version,
+        "merge_mode": table.merge_mode,
+        "record_key": table.record_key_fields,
+        "partition_by": table.partition_fields,
+        "ordering": table.ordering_fields,
+    }
+    key = f"key ({', '.join(table.record_key_fields)})" if table.record_key_fields else "generated keys"
+    line = f"created {table.uri}: {facts['type']}, version {table.version}, {table.merge_mode}, {key}"
+    target.show(facts, list(facts), [list(facts.values())] if target.form == "csv" else [], [line])
+
+
+@click.command()
+@click.option("--operation", type=click.Choice(sorted(OPERATIONS)), required=True, help="How the rows are written.")
+@click.option(
+    "--columns",
+    type=click.Choice(["exact", "add", "evolve"]),
+    help="Which changes of the table's columns the write may make: none (default), new columns, wider types, too.",
+)
+@click.option(
+    "--format", "kind", type=click.Choice(sorted(set(FORMATS.values()))), help="The format of DATA, for standard input."
+)
+@options_of("hoodie.index.type=BLOOM")
+@on_table
+@click.argument("data", nargs=-1, required=True)
+def write(
+    target: Target,
+    data: tuple[str, ...],
+    *,
+    operation: str,
+    columns: SchemaChanges | None,
+    kind: str | None,
+    options: tuple[tuple[str, str], ...],
+) -> None:
+    """Write files of rows to a table, as one commit."""
+    table = target.table()
+    with (
+        DataFiles(data, table.schema, kind) as files,
+        ProgressBar(files.row_count) as progress,
+        warnings.catch_warnings(record=True) as warned,
+    ):
+        warnings.simplefilter("always", UserWarning)
+        named = with_schema(dict(options), columns)
+        commit = OPERATIONS[operation](table, progress.counted(files.reader()), named)
+    for warning in warned:
+        print(f"mortice: {warning.message}", file=sys.stderr)
+    show_commit(target, commit)
+
+
+write.help = (
+    f"Write files of rows to a table, as one commit.\n\nDATA are files ({file_types()}; of JSON, a document per line) "
+    "of any size, which are read as a stream; - reads standard input, of the format that --format names."
+)
+
+
+@click.command()
+@click.option(
+    "--filter",
+    "filters",
+    metavar="TERM",
+    multiple=True,
+    required=True,
+    help="Which rows: 'fare > 3'; may be repeated, all must hold.",
+)
+@click.option("--dry-run", is_flag=True, help="Count the rows; change nothing.")
+@options_of("hoodie.write.concurrency.mode=optimistic_concurrency_control")
+@on_table
+def delete(target: Target, *, filters: tuple[str, ...], dry_run: bool, options: tuple[tuple[str, str], ...]) -> None:
+    """Delete the rows that a filter selects."""
+    table = target.table()
+    found = terms(table, filters)
+    if dry_run:
+        rows = table.snapshot(columns=[], filters=found).count()
+        target.show({"rows": rows}, ["rows"], [[rows]] if target.form == "csv" else [], [f"would delete {rows:,} rows"])
+        return
+    show_commit(target, table.delete_where(found, dict(options)))
+
+
+def show_commit(target: Target, commit: Commit) -> None:
+    """Prints what a write has done."""
+    counts = {"inserts": commit.inserts, "updates": commit.updates, "deletes": commit.deletes}
+    changes = [
+        {"column": change.column, "before": change.before and str(change.before), "after": str(change.after)}
+        for change in commit.schema_changes
+    ]
+    document = dataclasses.asdict(dataclasses.replace(commit, schema_changes=[])) | {"schema_changes": changes} | counts
+    names = ["partition", "file id", "path", "bytes", "rows", "inserts", "updates", "deletes"]
+    rows = [
+        [one.partition, one.file_id, one.path, one.file_bytes, one.rows_written, one.inserts, one.updates, one.deletes]
+        for one in commit.stats
+    ]
+    target.show(document, names, rows if target.form == "csv" else [], [str(commit)])
+
+
+def _schema(text: str) -> pa.Schema:
+    if PurePath(text).suffix.lower() in FORMATS:
+        return DataFiles([text]).schema
+    return parse_columns(text)
