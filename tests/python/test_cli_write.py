@@ -117,7 +117,7 @@ def test_errors_name_the_file_or_the_argument(table, tmp_path):
         ((table, tmp_path / "none.csv", "--operation", "upsert"), 2, "none.csv"),
         ((table, tmp_path / "rows.txt", "--operation", "upsert"), 2, "must end with .parquet"),
         ((table, good, write_file(tmp_path / "x.csv", rows([1])), "--operation", "upsert"), 2, "one format"),
-        ((table, good, "--operation", "merge"), 2, "invalid choice"),
+        ((table, good, "--operation", "merge"), 2, "'merge' is not one of"),
         ((table, good, "--operation", "upsert", "--option", "x"), 2, "NAME=VALUE"),
         ((table, good, "--operation", "upsert", "--option", "hoodie.idnex.type=BLOOM"), 2, "did you mean"),
         ((tmp_path / "nothing", good, "--operation", "upsert"), 1, "MORTICE-NOT-FOUND"),
