@@ -35,6 +35,8 @@ KINDS = {
     "bucket-6": ("MERGE_ON_READ", 6, BUCKETS),
     "record-index": ("MERGE_ON_READ", 9, {**RECORD_INDEX, **MOVES}),
 }
+ON_EACH_SPARK = ("bloom-cow", "bucket-6", "record-index")
+EACH_KIND = [pytest.param(kind, marks=() if kind in ON_EACH_SPARK else pytest.mark.newest) for kind in KINDS]
 
 
 def table_options(table_type="MERGE_ON_READ", version=9, **further):
@@ -94,7 +96,7 @@ def arrow(rows):
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EACH_KIND)
 def test_the_table_is_that_of_the_same_rows_written_in_one_process(spark, tmp_path, kind):
     table_type, version, options = KINDS[kind]
     here, there = str(tmp_path / "here"), str(tmp_path / "there")
