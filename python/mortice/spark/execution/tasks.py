@@ -34,7 +34,7 @@ _UNEVEN = 1.1
 numbers, and the rest would be a task more."""
 _LOG_KEYS = 0.25
 """The share of the work of reading a log that no projection saves: finding records and their keys. Measured: see
-`docs/performance.md`, key pass."""
+`benches/measurements.md`, key pass."""
 
 
 class PlannedScan(Protocol):
