@@ -32,7 +32,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -222,7 +222,15 @@ bench-parts: build ## benchmarks of the parts, Rust and Python
 bench-compare: setup ## which parts got slower since the last commit (BASE=… names another; BENCH="--only key_pass")
 	@PYTHONPATH=benches $(BIN)/python -m compare $(BASE) $(BENCH)
 
-wheel: setup ## build a wheel into dist/
+licenses: check-tools ## write the licence texts of all crates in the native module into python/mortice, for the wheel
+	$(PYTHON) tools/third_party_licenses.py
+
+# In an environment of its own: it needs nothing of mortice.
+site: check-tools ## build the documentation into target/site, with warnings as errors
+	@test -x target/site-venv/bin/mkdocs || { $(PYTHON) -m venv target/site-venv && target/site-venv/bin/python $(PIP_INSTALL) 'pip>=25.1' && target/site-venv/bin/python $(PIP_INSTALL) --group site; }
+	NO_MKDOCS_2_WARNING=1 target/site-venv/bin/mkdocs build --quiet --strict
+
+wheel: setup licenses ## build a wheel into dist/
 	$(BIN)/maturin build --profile dist --out dist
 
 clean: ## remove what was built; the virtual environments go too

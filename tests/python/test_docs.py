@@ -12,7 +12,15 @@ from headline_plot import TARGET, drawing, newest_record
 from mortice.spark.settings import option_names
 from mortice.spark.settings.option_list import GROUPS
 
-PAGES = ["docs/reading.md", "docs/log-files.md", "docs/tuning.md", "docs/options.md", "docs/errors.md"]
+PAGES = [
+    "docs/index.md",
+    "docs/merge-on-read.md",
+    "docs/reading.md",
+    "docs/log-files.md",
+    "docs/tuning.md",
+    "docs/options.md",
+    "docs/errors.md",
+]
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -51,7 +59,9 @@ def test_every_error_code_is_described():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", *Path(ROOT).glob("docs/*.md")], ids=str
+    "page",
+    ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "benches/measurements.md", *Path(ROOT).glob("docs/*.md")],
+    ids=str,
 )
 def test_links_point_to_existing_files(page):
     path = ROOT / page
