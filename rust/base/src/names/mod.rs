@@ -12,6 +12,7 @@ mod archive_file_name;
 mod bucket;
 mod instant_text;
 mod letter_case;
+mod percent_codes;
 mod registered_file_name;
 
 pub use archive_file_name::ArchiveFileName;
@@ -21,4 +22,5 @@ pub use field_names::FieldNames;
 pub use instants::{CompletionTime, RequestedTime, TimelinePosition};
 pub use letter_case::{CaseNames, NameTree};
 pub use log_file_name::LogFileName;
+pub use percent_codes::decode_percent_codes;
 pub use registered_file_name::is_registered;

@@ -9,6 +9,7 @@
 //! A name may have folders in front, which are the prefix again.
 
 use super::instants::RequestedTime;
+use super::percent_codes::decode_percent_codes;
 
 const SUFFIX: &str = "_hudiext";
 const PREFIX: &str = "_fg%3D";
@@ -37,7 +38,7 @@ impl<'a> RegisteredFileName<'a> {
         let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
         let body = name.strip_suffix(SUFFIX)?;
         let (head, prefix) = match body.split_once(PREFIX) {
-            Some((head, prefix)) => (head, Some(unescaped(prefix))),
+            Some((head, prefix)) => (head, Some(decode_percent_codes(prefix))),
             None => (body, None),
         };
         let (own, instant) = head.rsplit_once('_')?;
@@ -56,29 +57,6 @@ impl<'a> RegisteredFileName<'a> {
         let is_inside = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
         path.split('/').all(is_inside).then_some(Self { name, file_id, instant, path })
     }
-}
-
-/// Decodes `%XX`, as Hive and Hudi do (`PartitionPathEncodeUtils.unescapePathName`): each is one character, and what is
-/// no such code stays.
-fn unescaped(text: &str) -> String {
-    let mut found = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('%') {
-        found.push_str(before);
-        let code = after.get(..2).filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => {
-                found.push(char::from(code));
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                found.push('%');
-                rest = after;
-            }
-        }
-    }
-    found.push_str(rest);
-    found
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@
 //!
 //! `__HIVE_DEFAULT_PARTITION__` is null.
 
+use mortice_base::names::decode_percent_codes;
+
 /// The segment for a value that is null or empty.
 pub const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
@@ -19,7 +21,7 @@ pub fn values(columns: &[String], partition: &str, decode: bool) -> Option<Vec<O
     let strings: Vec<String> = match columns {
         _ if fragments.len() == columns.len() => {
             let values = columns.iter().zip(&fragments).map(|(column, fragment)| value_of(column, fragment));
-            values.map(|value| if decode { decoded(value) } else { value.to_owned() }).collect()
+            values.map(|value| if decode { decode_percent_codes(value) } else { value.to_owned() }).collect()
         }
         [only] => vec![value_of(only, partition).to_owned()],
         _ => over_slashes(columns, &fragments)?,
@@ -50,28 +52,6 @@ fn over_slashes(columns: &[String], fragments: &[&str]) -> Option<Vec<String>> {
         }
     }
     (values.len() == columns.len()).then_some(values)
-}
-
-/// Decodes `%XX` to the character with that code. Other `%` are kept (`PartitioningUtils.unescapePathName`).
-fn decoded(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('%') {
-        plain.push_str(before);
-        let code = after.get(..2).filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => {
-                plain.push(char::from(code));
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                plain.push('%');
-                rest = after;
-            }
-        }
-    }
-    plain.push_str(rest);
-    plain
 }
 
 #[cfg(test)]
@@ -105,14 +85,5 @@ mod tests {
         assert_eq!(parse(&["day", "city"], "2024/01/oslo"), None);
         assert_eq!(parse(&["day", "city"], "day=2024"), None);
         assert_eq!(parse(&["day", "city"], ""), None);
-    }
-
-    #[test]
-    fn what_is_no_code_stands() {
-        for (text, plain) in
-            [("50%25 x", "50% x"), ("%", "%"), ("%4", "%4"), ("%zz%41", "%zzA"), ("a%e4", "aä"), ("", "")]
-        {
-            assert_eq!(decoded(text), plain);
-        }
     }
 }
