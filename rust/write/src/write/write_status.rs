@@ -156,6 +156,13 @@ impl WriteStatus {
         }
     }
 
+    /// Forgets the Bloom filter of its file, which is large, and which only the index of Bloom filters has use for.
+    pub fn drop_bloom(&mut self) {
+        if let Some(file) = &mut self.file {
+            file.bloom = None;
+        }
+    }
+
     /// Adds a row that was refused.
     pub fn refuse(&mut self, record_key: Option<&str>, message: String) {
         self.total_errors = self.total_errors.saturating_add(1);

@@ -109,8 +109,8 @@ impl<'a> PartitionWriters<'a> {
         let keeps_blooms = keeps_blooms(&self.target.table.config);
         for (_, handle) in handles {
             let mut statuses = handle.finish()?;
-            for file in statuses.iter_mut().filter_map(|status| status.file.as_mut()).filter(|_| !keeps_blooms) {
-                file.bloom = None;
+            if !keeps_blooms {
+                statuses.iter_mut().for_each(WriteStatus::drop_bloom);
             }
             self.statuses.extend(statuses);
         }

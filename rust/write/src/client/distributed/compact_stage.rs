@@ -52,8 +52,8 @@ impl CompactStage {
         let token = WriteToken { task: number, stage: self.attempt.stage, attempt: self.attempt.attempt };
         let target = CompactTarget { slice, instant: self.write.instant()?.clone(), token };
         let mut status = handle.compact(&target)?;
-        if let Some(file) = status.file.as_mut().filter(|_| !self.spec.keeps_blooms) {
-            file.bloom = None;
+        if !self.spec.keeps_blooms {
+            status.drop_bloom();
         }
         let report = Box::new(CompactedReport { slice: number, statuses: vec![status] });
         output.report(number, &ReadReport::Compacted(report))

@@ -106,9 +106,7 @@ impl WriteStage {
         let token = WriteToken { task: number, stage: self.attempt.stage, attempt: self.attempt.attempt };
         let mut statuses = runner.run_one(task, token)?;
         if !self.spec.keeps_blooms {
-            for file in statuses.iter_mut().filter_map(|status| status.file.as_mut()) {
-                file.bloom = None;
-            }
+            statuses.iter_mut().for_each(WriteStatus::drop_bloom);
         }
         Ok(statuses)
     }
