@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
 use super::evolve::widens;
 use super::exact_cast::{cast_layout, exact, may_hold, nulls_only, unfit};
-use super::value_place::{ValuePlace, row_of_item};
+use super::value_place::{ValuePlace, row_of_item, row_of_valid};
 use mortice_base::error::{Error, Result};
 use mortice_base::trusted::with_short_offsets;
 
@@ -133,7 +133,7 @@ impl Rules {
             }
             // Offsets of a slice may begin anywhere.
             (DataType::LargeUtf8, DataType::Utf8) => match with_short_offsets(column.as_string::<i64>()) {
-                Some(texts) => Ok(Arc::new(texts)),
+                Some(strings) => Ok(Arc::new(strings)),
                 None => cast_layout(column, to, place.path()),
             },
             _ if may_hold(to, from) => exact(column, to, place),
@@ -162,7 +162,7 @@ impl Rules {
                 unknown.name()
             )));
         }
-        let row_of = |at: usize| if column.is_valid(at) { place.row(at) } else { None };
+        let row_of = row_of_valid(column, |at| place.row(at));
         let child = |field: &FieldRef| match column.column_by_name(field.name()) {
             Some(child) => self.conform(child, field, place.nested(&format!("{path}.{}", field.name()), &row_of)),
             None if field.is_nullable() && self.fills => Ok(new_null_array(field.data_type(), column.len())),
@@ -177,7 +177,7 @@ impl Rules {
 
     fn conform_list(self, column: &GenericListArray<i32>, item: &FieldRef, place: ValuePlace<'_>) -> Result<ArrayRef> {
         let path = place.path();
-        let row_of_list = |at: usize| if column.is_valid(at) { place.row(at) } else { None };
+        let row_of_list = row_of_valid(column, |at| place.row(at));
         let row_of = row_of_item(column.offsets(), &row_of_list);
         let values = self.conform(column.values(), item, place.nested(&format!("{path}.{}", item.name()), &row_of))?;
         GenericListArray::<i32>::try_new(Arc::clone(item), column.offsets().clone(), values, column.nulls().cloned())
@@ -195,7 +195,7 @@ impl Rules {
         let DataType::Struct(fields) = entries.data_type() else {
             return Err(Error::internal("the entries of a map are no struct"));
         };
-        let row_of_map = |at: usize| if column.is_valid(at) { place.row(at) } else { None };
+        let row_of_map = row_of_valid(column, |at| place.row(at));
         let row_of = row_of_item(column.offsets(), &row_of_map);
         let pairs = fields.iter().zip([column.keys(), column.values()]);
         let children = pairs

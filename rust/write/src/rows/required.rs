@@ -4,7 +4,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
-use super::value_place::{RowOf, row_of_item};
+use super::value_place::{RowOf, row_of_item, row_of_valid};
 use mortice_avro::{Schema, Type};
 use mortice_base::error::{Error, Result};
 
@@ -42,7 +42,7 @@ fn missing_value(ty: &Type, values: &ArrayRef, row_of: RowOf<'_>, path: &str) ->
     match ty.non_null() {
         Type::Record(record) => {
             let rows = values.as_struct_opt()?;
-            let row_of = |at: usize| if rows.is_valid(at) { row_of(at) } else { None };
+            let row_of = row_of_valid(rows, row_of);
             record.fields.iter().find_map(|field| {
                 let child = rows.column_by_name(&field.name)?;
                 missing_value(&field.ty, child, &row_of, &format!("{path}.{}", field.name))
@@ -50,13 +50,13 @@ fn missing_value(ty: &Type, values: &ArrayRef, row_of: RowOf<'_>, path: &str) ->
         }
         Type::Array(item) => {
             let lists = values.as_list_opt::<i32>()?;
-            let row_of_list = |at: usize| if lists.is_valid(at) { row_of(at) } else { None };
+            let row_of_list = row_of_valid(lists, row_of);
             let row_of = row_of_item(lists.offsets(), &row_of_list);
             missing_value(item, lists.values(), &row_of, &format!("{path}.element"))
         }
         Type::Map(value) => {
             let maps = values.as_map_opt()?;
-            let row_of_map = |at: usize| if maps.is_valid(at) { row_of(at) } else { None };
+            let row_of_map = row_of_valid(maps, row_of);
             let row_of = row_of_item(maps.offsets(), &row_of_map);
             missing_value(value, maps.values(), &row_of, &format!("{path}.value"))
         }

@@ -1,5 +1,7 @@
 //! Where a value of a write is, for messages.
 
+use arrow_array::Array;
+
 /// The row that a value of a nested array belongs to; none if a value around it is null.
 pub(super) type RowOf<'a> = &'a dyn Fn(usize) -> Option<usize>;
 
@@ -44,6 +46,14 @@ impl<'a> ValuePlace<'a> {
     pub(super) const fn number(self, row: usize) -> u64 {
         self.first_row.saturating_add(row as u64)
     }
+}
+
+/// The row of what is in a value; none if the value is null: no row shows what is in it.
+pub(super) fn row_of_valid(
+    values: &dyn Array,
+    row_of: impl Fn(usize) -> Option<usize>,
+) -> impl Fn(usize) -> Option<usize> {
+    move |at| if values.is_valid(at) { row_of(at) } else { None }
 }
 
 /// The row of a value of lists with these offsets; a slice of lists may have values around those of its rows.
