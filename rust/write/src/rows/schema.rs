@@ -82,9 +82,8 @@ impl WriteSchema {
         if fields != found.fields() {
             columns.check_readable()?;
         }
-        let own_types = types;
         let schema = Self::from_columns(table, with_operation(columns)?)?;
-        let changes = schema_changes(own_types.fields(), schema.types.fields());
+        let changes = schema_changes(types.fields(), schema.types.fields());
         let is_column = |change: &SchemaChange| change.column != meta_columns::OPERATION;
         Ok(Self { changes: changes.into_iter().filter(is_column).collect(), ..schema })
     }
