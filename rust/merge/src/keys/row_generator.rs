@@ -27,7 +27,7 @@ impl RowGenerator {
     /// Spark SQL; [`mortice_base::ErrorKind::InvalidArgument`] if the options name another one than the table.
     pub(super) fn choose(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
         let option = [CLASS, TYPE].iter().find_map(|name| {
-            let value = options.get(*name).map(|value| value.trim()).filter(|value| !value.is_empty())?;
+            let value = option_values::text(options, name)?;
             Some((*name, value))
         });
         let named = option.map(|(_, value)| Self::from_name(value)).transpose()?;

@@ -41,8 +41,8 @@ pub(super) fn roll_back_updated_clustering(
 }
 
 fn rolls_back(options: &BTreeMap<String, String>) -> Result<bool> {
-    let strategy = options.get(STRATEGY).map_or("", |class| class.trim());
-    match strategy.rsplit('.').next().unwrap_or_default() {
+    let strategy = option_values::text(options, STRATEGY).unwrap_or("");
+    match strategy.rsplit('.').next().unwrap_or(strategy) {
         "" | "SparkRejectUpdateStrategy" => Ok(false),
         "SparkAllowUpdateStrategy" => option_values::boolean(options, ROLL_BACK),
         _ => Err(Error::unsupported(format!(

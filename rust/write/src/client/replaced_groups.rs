@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commit::WriteOperation;
 use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values;
 use mortice_table::plan::{OpenTable, WriteView};
 
 /// Partitions that `insert_overwrite` replaces, whether or not rows are written to them.
@@ -25,7 +26,7 @@ pub(super) fn replaced_by_write(
 ) -> Result<ReplacedGroups> {
     match operation {
         WriteOperation::InsertOverwrite => {
-            let fixed = options.get(STATIC_PARTITIONS).map(|paths| paths.trim()).filter(|paths| !paths.is_empty());
+            let fixed = option_values::text(options, STATIC_PARTITIONS);
             let fixed = fixed.map(|paths| paths.split(',').map(|path| path.trim().to_owned()).collect());
             let partitions: BTreeSet<String> = fixed.unwrap_or(written);
             live_groups(table, &partitions, &table.write_view(Some(&partitions))?)

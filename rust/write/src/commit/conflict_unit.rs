@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
+use mortice_merge::config::option_values;
 
 const STRATEGY: &str = "hoodie.write.lock.conflict.resolution.strategy";
 const SIMPLE: &str = "SimpleConcurrentFileWritesConflictResolutionStrategy";
@@ -31,8 +32,8 @@ impl ConflictUnit {
     /// # Errors
     /// `Unsupported` for other strategies; `InvalidArgument` for that of the bucket index without one.
     pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let is_bucket = options.get(INDEX).is_some_and(|index| index.trim().eq_ignore_ascii_case("BUCKET"));
-        let class = options.get(STRATEGY).map_or("", |class| class.trim());
+        let is_bucket = option_values::word(options, INDEX)?.eq_ignore_ascii_case("BUCKET");
+        let class = option_values::text(options, STRATEGY).unwrap_or("");
         match class.rsplit('.').next().unwrap_or(class) {
             "" | SIMPLE | BUCKET if is_bucket => Ok(Self::Bucket),
             "" | SIMPLE => Ok(Self::FileGroup),

@@ -81,7 +81,7 @@ impl IndexType {
     /// # Errors
     /// `Unsupported`, with the alternatives, for indexes that cannot be used here; `InvalidArgument` for unknown names.
     pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        if let Some(class) = options.get(CLASS).filter(|class| !class.trim().is_empty()) {
+        if let Some(class) = option_values::text(options, CLASS) {
             return Err(Error::unsupported(format!(
                 "option {CLASS} {class:?}: an index of a Java class; write to this table with Hudi"
             )));

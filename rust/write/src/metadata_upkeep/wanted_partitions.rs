@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use super::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
 use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_values::given_boolean;
 use mortice_merge::config::{TableConfig, TimelineLayout};
 
 type Options = BTreeMap<String, String>;
@@ -32,7 +33,7 @@ const BLOOM_FILTERS: &str = "hoodie.metadata.index.bloom.filter.enable";
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
 pub(super) fn is_enabled(options: &Options) -> Result<bool> {
-    Ok(flag(options, ENABLE)?.unwrap_or(true))
+    Ok(given_boolean(options, ENABLE)?.unwrap_or(true))
 }
 
 /// Whether partitions that cannot be maintained are dropped.
@@ -40,7 +41,7 @@ pub(super) fn is_enabled(options: &Options) -> Result<bool> {
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
 pub(super) fn drops_unsupported(options: &Options) -> Result<bool> {
-    Ok(flag(options, DROP_UNSUPPORTED)?.unwrap_or(false))
+    Ok(given_boolean(options, DROP_UNSUPPORTED)?.unwrap_or(false))
 }
 
 /// Whether a metadata table that cannot be maintained is built again; otherwise writes refuse it.
@@ -48,7 +49,7 @@ pub(super) fn drops_unsupported(options: &Options) -> Result<bool> {
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
 pub(super) fn rebuilds_unusable(options: &Options) -> Result<bool> {
-    Ok(flag(options, REBUILD_UNUSABLE)?.unwrap_or(true))
+    Ok(given_boolean(options, REBUILD_UNUSABLE)?.unwrap_or(true))
 }
 
 /// The partitions of a new metadata table, in the order in which they are initialised.
@@ -58,13 +59,13 @@ pub(super) fn rebuilds_unusable(options: &Options) -> Result<bool> {
 pub(super) fn wanted_partitions(table: &TableConfig, options: &Options) -> Result<Vec<PartitionKind>> {
     let is_1x = table.layout() == TimelineLayout::V2;
     let has_statistics = table.base_file_format == "PARQUET" && !table.is_bootstrapped();
-    let column_stats = flag(options, COLUMN_STATS)?.unwrap_or(is_1x) && has_statistics;
+    let column_stats = given_boolean(options, COLUMN_STATS)?.unwrap_or(is_1x) && has_statistics;
     let is_partitioned = !table.partition_fields.is_empty();
     let partition_stats =
-        flag(options, PARTITION_STATS)?.unwrap_or(column_stats) && column_stats && is_1x && is_partitioned;
+        given_boolean(options, PARTITION_STATS)?.unwrap_or(column_stats) && column_stats && is_1x && is_partitioned;
     let [global, old] = RECORD_INDEX;
-    let record_index = flag(options, global)?.or(flag(options, old)?).unwrap_or(false);
-    let bloom_filters = flag(options, BLOOM_FILTERS)?.unwrap_or(false);
+    let record_index = given_boolean(options, global)?.or(given_boolean(options, old)?).unwrap_or(false);
+    let bloom_filters = given_boolean(options, BLOOM_FILTERS)?.unwrap_or(false);
     if (record_index || bloom_filters) && !table.populate_meta_fields {
         return Err(Error::unsupported(
             "a record index or Bloom filters in the metadata table of a table without meta columns (hoodie.populate.meta.fields=false)",
@@ -99,12 +100,15 @@ pub(super) fn partition_changes(
     listed: &ListedPartitions,
 ) -> Result<PartitionChanges> {
     let wanted = wanted_partitions(table, options)?;
-    let has_column_stats = flag(options, COLUMN_STATS)?.unwrap_or(listed.known.contains(&PartitionKind::ColumnStats));
+    let has_column_stats =
+        given_boolean(options, COLUMN_STATS)?.unwrap_or(listed.known.contains(&PartitionKind::ColumnStats));
     let is_added = |kind: &PartitionKind| {
         let is_asked = match kind {
             PartitionKind::Files => false,
             // The statistics of partitions come with those of files.
-            PartitionKind::PartitionStats => asked(options, *kind)?.or(flag(options, COLUMN_STATS)?) == Some(true),
+            PartitionKind::PartitionStats => {
+                asked(options, *kind)?.or(given_boolean(options, COLUMN_STATS)?) == Some(true)
+            }
             _ => asked(options, *kind)? == Some(true),
         };
         Ok(is_asked && wanted.contains(kind) && !listed.known.contains(kind))
@@ -192,22 +196,13 @@ pub(super) fn index_options(options: &Options, added: &[String], dropped: &[Stri
 fn asked(options: &Options, kind: PartitionKind) -> Result<Option<bool>> {
     match kind {
         PartitionKind::Files => Ok(None),
-        PartitionKind::ColumnStats => flag(options, COLUMN_STATS),
-        PartitionKind::PartitionStats => flag(options, PARTITION_STATS),
-        PartitionKind::BloomFilters => flag(options, BLOOM_FILTERS),
+        PartitionKind::ColumnStats => given_boolean(options, COLUMN_STATS),
+        PartitionKind::PartitionStats => given_boolean(options, PARTITION_STATS),
+        PartitionKind::BloomFilters => given_boolean(options, BLOOM_FILTERS),
         PartitionKind::RecordIndex => {
             let [global, old] = RECORD_INDEX;
-            Ok(flag(options, global)?.or(flag(options, old)?))
+            Ok(given_boolean(options, global)?.or(given_boolean(options, old)?))
         }
-    }
-}
-
-fn flag(options: &Options, key: &str) -> Result<Option<bool>> {
-    match options.get(key).map(|value| value.trim()) {
-        None => Ok(None),
-        Some(value) if value.eq_ignore_ascii_case("true") => Ok(Some(true)),
-        Some(value) if value.eq_ignore_ascii_case("false") => Ok(Some(false)),
-        Some(value) => Err(Error::invalid_argument(format!("{key} must be true or false, got {value:?}"))),
     }
 }
 

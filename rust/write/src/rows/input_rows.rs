@@ -38,7 +38,7 @@ pub struct WriteInput<'a> {
 /// `InvalidArgument` for a size that is not a positive number.
 pub(crate) fn row_memory(options: &BTreeMap<String, String>) -> Result<RowMemory> {
     let limit = option_values::number(options, LIMIT_OPTION)?;
-    let folder = options.get(FOLDER_OPTION).map(|path| path.trim()).filter(|path| !path.is_empty());
+    let folder = option_values::text(options, FOLDER_OPTION);
     Ok(RowMemory::new(SpillFolder::new(folder), limit))
 }
 

@@ -104,7 +104,7 @@ pub(super) fn listed(list: &str) -> Vec<String> {
 
 /// The partition filter: that of the option, or of an older plan strategy (`checkAndGetClusteringPlanStrategy`).
 fn partition_mode(options: &BTreeMap<String, String>) -> Result<PartitionMode> {
-    let class = options.get(PLAN_CLASS).map_or("", |class| class.trim());
+    let class = option_values::text(options, PLAN_CLASS).unwrap_or("");
     let strategy = class.rsplit('.').next().unwrap_or(class);
     let mode = match strategy {
         "" | "SparkSizeBasedClusteringPlanStrategy" | "JavaSizeBasedClusteringPlanStrategy" => {
