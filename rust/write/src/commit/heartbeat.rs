@@ -17,6 +17,7 @@ use bytes::Bytes;
 
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
+use mortice_merge::config::option_values::number;
 use mortice_storage::{FileStore, FolderEntry};
 
 const FOLDER: &str = ".hoodie/.heartbeat";
@@ -30,13 +31,18 @@ pub struct HeartbeatOptions {
     pub tolerable_misses: u32,
 }
 
-impl Default for HeartbeatOptions {
-    fn default() -> Self {
-        Self { interval: Duration::from_secs(60), tolerable_misses: 2 }
-    }
-}
-
 impl HeartbeatOptions {
+    /// Parses Hudi's options.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the option.
+    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        let interval = Duration::from_millis(number(options, "hoodie.client.heartbeat.interval_in_ms")?);
+        let misses: u64 = number(options, "hoodie.client.heartbeat.tolerable.misses")?;
+        // More of them is as good as never.
+        Ok(Self { interval, tolerable_misses: u32::try_from(misses).unwrap_or(u32::MAX) })
+    }
+
     /// The age at which a heartbeat counts as stopped.
     #[must_use]
     pub fn limit(&self) -> Duration {
@@ -262,7 +268,7 @@ mod tests {
     #[test]
     fn old_heartbeats_have_expired() {
         let folder = tempfile::tempdir().unwrap();
-        let options = HeartbeatOptions::default();
+        let options = HeartbeatOptions::from_options(&BTreeMap::new()).unwrap();
         Heartbeat::start(store(&folder), &"1".into(), options).unwrap().stop().unwrap();
         let file = std::fs::File::options().write(true).open(folder.path().join(".hoodie/.heartbeat/1")).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(119)).unwrap();

@@ -5,19 +5,13 @@ use std::time::{Duration, Instant};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_storage::{POLL, check_cancelled};
 
-/// How long to wait for a lock (`hoodie.write.lock.wait_time_ms` and its siblings, with Hudi's defaults).
+/// How long to wait for a lock (`hoodie.write.lock.wait_time_ms` and its siblings).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockWait {
     /// At most so long altogether.
     pub limit: Duration,
     /// Between two attempts.
     pub pause: Duration,
-}
-
-impl Default for LockWait {
-    fn default() -> Self {
-        Self { limit: Duration::from_secs(60), pause: Duration::from_secs(1) }
-    }
 }
 
 /// A lock that can be taken.

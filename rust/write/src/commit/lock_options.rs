@@ -11,7 +11,7 @@ use super::lock::{HeldLock, LockWait, TableLock, acquire, pause};
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values::number;
+use mortice_merge::config::option_values::{number, text, word};
 use mortice_storage::{FileStore, StorageOptions, open_file_store};
 
 const MODE: &str = "hoodie.write.concurrency.mode";
@@ -19,6 +19,9 @@ const PROVIDER: &str = "hoodie.write.lock.provider";
 const POLICY: [&str; 2] = ["hoodie.clean.failed.writes.policy", "hoodie.cleaner.policy.failed.writes"];
 const PACKAGE: &str = "org.apache.hudi.client.transaction.";
 const LOCK_PATH: &str = "hoodie.write.lock.filesystem.path";
+
+/// A lock is asked for at least so often, however long Hudi's client would wait.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What is done about writes that were not completed (`hoodie.clean.failed.writes.policy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,19 +49,6 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    /// One writer, no lock.
-    #[must_use]
-    pub fn single_writer() -> Self {
-        Self {
-            lock: None,
-            wait: LockWait::default(),
-            failed_writes: FailedWrites::Eager,
-            heartbeat: HeartbeatOptions::default(),
-            clock_skew: Duration::from_millis(200),
-            conflict_unit: ConflictUnit::FileGroup,
-        }
-    }
-
     /// By Hudi's options, for the table at the store's root. `storage` opens the folder of the lock, if it is another one.
     ///
     /// # Errors
@@ -69,17 +59,22 @@ impl Concurrency {
         storage: &StorageOptions,
         options: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        let mut concurrency = Self::single_writer();
-        concurrency.heartbeat = heartbeat(options)?;
-        concurrency.clock_skew = millis(options, "hoodie.time.generator.max_expected_clock_skew_ms")?;
+        let (wait, heartbeat) = (lock_wait(options)?, HeartbeatOptions::from_options(options)?);
+        let clock_skew = millis(options, "hoodie.time.generator.max_expected_clock_skew_ms")?;
         let policy = failed_writes(options)?;
-        match text(options, MODE).to_ascii_lowercase().as_str() {
-            "" | "single_writer" => {
-                concurrency.failed_writes = policy.unwrap_or(FailedWrites::Eager);
-                return Ok(concurrency);
+        match text(options, MODE).map(str::to_ascii_lowercase).as_deref() {
+            None | Some("single_writer") => {
+                return Ok(Self {
+                    lock: None,
+                    wait,
+                    failed_writes: policy.unwrap_or(FailedWrites::Eager),
+                    heartbeat,
+                    clock_skew,
+                    conflict_unit: ConflictUnit::FileGroup,
+                });
             }
-            "optimistic_concurrency_control" => {}
-            other => {
+            Some("optimistic_concurrency_control") => {}
+            Some(other) => {
                 let message =
                     format!("unsupported {MODE}={other} (supported: single_writer, optimistic_concurrency_control)");
                 return Err(Error::unsupported(message));
@@ -92,11 +87,14 @@ impl Concurrency {
             );
             return Err(Error::invalid_argument(message));
         }
-        concurrency.conflict_unit = ConflictUnit::from_options(options)?;
-        concurrency.failed_writes = policy.unwrap_or(FailedWrites::Lazy);
-        concurrency.lock = Some(table_lock(store, storage, options)?);
-        concurrency.wait = lock_wait(options)?;
-        Ok(concurrency)
+        Ok(Self {
+            lock: Some(table_lock(store, storage, options)?),
+            wait,
+            failed_writes: policy.unwrap_or(FailedWrites::Lazy),
+            heartbeat,
+            clock_skew,
+            conflict_unit: ConflictUnit::from_options(options)?,
+        })
     }
 
     /// Returns true if other writers may be writing to the table at the same time.
@@ -147,35 +145,23 @@ fn table_lock(
     storage: &StorageOptions,
     options: &BTreeMap<String, String>,
 ) -> Result<Arc<dyn TableLock>> {
-    let class = text(options, PROVIDER);
-    match class.strip_prefix(PACKAGE).and_then(|class| class.strip_prefix("lock.")).unwrap_or(class) {
-        "" => Err(Error::invalid_argument(format!(
+    let Some(class) = text(options, PROVIDER) else {
+        return Err(Error::invalid_argument(format!(
             "{MODE}=optimistic_concurrency_control needs {PROVIDER}: FileSystemBasedLockProvider or StorageBasedLockProvider, the same as \
              all other writers of the table"
-        ))),
+        )));
+    };
+    match class.strip_prefix(PACKAGE).and_then(|class| class.strip_prefix("lock.")).unwrap_or(class) {
         "FileSystemBasedLockProvider" => {
             let minutes: u64 = number(options, "hoodie.write.lock.filesystem.expire")?;
             let expiry = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
             match text(options, LOCK_PATH) {
-                "" => Ok(Arc::new(FileSystemLock::new(Arc::clone(store), ".hoodie", expiry))),
-                path => Ok(Arc::new(FileSystemLock::new(open_file_store(path, storage)?, "", expiry))),
+                None => Ok(Arc::new(FileSystemLock::new(Arc::clone(store), ".hoodie", expiry))),
+                Some(path) => Ok(Arc::new(FileSystemLock::new(open_file_store(path, storage)?, "", expiry))),
             }
         }
         "StorageBasedLockProvider" => {
-            let seconds = |name| number(options, name).map(Duration::from_secs);
-            let validity = LockValidity {
-                validity: seconds("hoodie.write.lock.storage.validity.timeout.secs")?,
-                renewal: seconds("hoodie.write.lock.storage.renew.interval.secs")?,
-            };
-            if validity.renewal.is_zero() || validity.validity < validity.renewal.saturating_mul(3) {
-                let message = format!(
-                    "a lock that is valid for {} s and renewed every {} s: hoodie.write.lock.storage.validity.timeout.secs must be at least \
-                     3 times hoodie.write.lock.storage.renew.interval.secs",
-                    validity.validity.as_secs(),
-                    validity.renewal.as_secs()
-                );
-                return Err(Error::invalid_argument(message));
-            }
+            let validity = LockValidity::from_options(options)?;
             Ok(Arc::new(StorageLock::new(Arc::clone(store), &unique_name(), validity)))
         }
         "InProcessLockProvider" => Err(Error::invalid_argument(format!(
@@ -189,35 +175,25 @@ fn table_lock(
 }
 
 fn lock_wait(options: &BTreeMap<String, String>) -> Result<LockWait> {
-    let default = LockWait::default();
     let once = millis(options, "hoodie.write.lock.wait_time_ms")?;
     let pause = millis(options, "hoodie.write.lock.wait_time_ms_between_retry")?;
     // Hudi's client tries 50 times by default, for about an hour; here that has to be asked for.
     let tries = number::<u64>(options, "hoodie.write.lock.client.num_retries")?.saturating_add(1);
     let between = millis(options, "hoodie.write.lock.client.wait_time_ms_between_retry")?;
+    // More of them is as good as without end.
     let tries = u32::try_from(tries).unwrap_or(u32::MAX);
     let retries = once.saturating_add(between).saturating_mul(tries.saturating_sub(1));
-    Ok(LockWait { limit: once.saturating_add(retries), pause: pause.clamp(Duration::from_millis(1), default.pause) })
-}
-
-fn heartbeat(options: &BTreeMap<String, String>) -> Result<HeartbeatOptions> {
-    let interval = millis(options, "hoodie.client.heartbeat.interval_in_ms")?;
-    let misses = number::<u64>(options, "hoodie.client.heartbeat.tolerable.misses")?;
-    Ok(HeartbeatOptions { interval, tolerable_misses: u32::try_from(misses).unwrap_or(u32::MAX) })
+    Ok(LockWait { limit: once.saturating_add(retries), pause: pause.clamp(Duration::from_millis(1), LONGEST_PAUSE) })
 }
 
 fn failed_writes(options: &BTreeMap<String, String>) -> Result<Option<FailedWrites>> {
     let Some(name) = POLICY.into_iter().find(|name| options.contains_key(*name)) else { return Ok(None) };
-    match text(options, name).to_ascii_uppercase().as_str() {
+    match word(options, name)?.to_ascii_uppercase().as_str() {
         "EAGER" => Ok(Some(FailedWrites::Eager)),
         "LAZY" => Ok(Some(FailedWrites::Lazy)),
         "NEVER" => Ok(Some(FailedWrites::Never)),
         other => Err(Error::invalid_argument(format!("option {name} must be EAGER, LAZY or NEVER, got {other:?}"))),
     }
-}
-
-fn text<'a>(options: &'a BTreeMap<String, String>, name: &str) -> &'a str {
-    options.get(name).map_or("", |text| text.trim())
 }
 
 fn millis(options: &BTreeMap<String, String>, name: &str) -> Result<Duration> {
@@ -272,7 +248,7 @@ mod tests {
             let options = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             lock_wait(&options).unwrap()
         };
-        assert_eq!(wait(&[]), LockWait::default());
+        assert_eq!(wait(&[]), LockWait { limit: Duration::from_secs(60), pause: Duration::from_secs(1) });
         let asked = [("hoodie.write.lock.wait_time_ms", "1000"), ("hoodie.write.lock.client.num_retries", "2")];
         assert_eq!(wait(&asked).limit, Duration::from_secs(13));
     }

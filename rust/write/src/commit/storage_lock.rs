@@ -9,6 +9,7 @@
 //! The holder renews it every 30 seconds, on a thread of its own, and releases it by writing `expired`. A write that lost its condition
 //! means that another writer has the lock.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,8 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use super::lock::{HeldLock, TableLock};
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_merge::config::option_values::number;
 use mortice_storage::{FileStore, FileVersion, PutOutcome};
 
+const VALIDITY: &str = "hoodie.write.lock.storage.validity.timeout.secs";
+const RENEWAL: &str = "hoodie.write.lock.storage.renew.interval.secs";
 const PATH: &str = ".hoodie/.locks/table_lock.json";
 const CLOCK_DRIFT: Duration = Duration::from_millis(500);
 
@@ -47,9 +51,22 @@ pub struct LockValidity {
     pub renewal: Duration,
 }
 
-impl Default for LockValidity {
-    fn default() -> Self {
-        Self { validity: Duration::from_secs(300), renewal: Duration::from_secs(30) }
+impl LockValidity {
+    /// Parses Hudi's options.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a lock that is not renewed at least three times while it is valid, and for what is no number.
+    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        let seconds = |name| number(options, name).map(Duration::from_secs);
+        let (validity, renewal) = (seconds(VALIDITY)?, seconds(RENEWAL)?);
+        if renewal.is_zero() || validity < renewal.saturating_mul(3) {
+            return Err(Error::invalid_argument(format!(
+                "a lock that is valid for {} s and renewed every {} s: {VALIDITY} must be at least 3 times {RENEWAL}",
+                validity.as_secs(),
+                renewal.as_secs()
+            )));
+        }
+        Ok(Self { validity, renewal })
     }
 }
 
@@ -234,6 +251,10 @@ mod tests {
         StorageLock::new(store, owner, validity)
     }
 
+    fn usual() -> LockValidity {
+        LockValidity::from_options(&BTreeMap::new()).unwrap()
+    }
+
     fn short() -> LockValidity {
         LockValidity { validity: Duration::from_millis(1500), renewal: Duration::from_millis(50) }
     }
@@ -245,7 +266,7 @@ mod tests {
     #[test]
     fn one_writer_holds_it_and_gives_it_back() {
         let folder = tempfile::tempdir().unwrap();
-        let (one, other) = (lock(&folder, "a", LockValidity::default()), lock(&folder, "b", LockValidity::default()));
+        let (one, other) = (lock(&folder, "a", usual()), lock(&folder, "b", usual()));
         let mut held = one.try_acquire().unwrap().unwrap();
         assert!(held.check().is_ok() && other.try_acquire().unwrap().is_none());
         assert_eq!((file(&folder).owner.as_str(), file(&folder).expired), ("a", false));
@@ -271,7 +292,7 @@ mod tests {
         let past = LockFile { expired: false, valid_until: 1, owner: "dead".to_owned() };
         let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
         storage.put(PATH, &serde_json::to_vec(&past).unwrap().into(), None).unwrap();
-        assert!(lock(&folder, "b", LockValidity::default()).try_acquire().unwrap().is_some());
+        assert!(lock(&folder, "b", usual()).try_acquire().unwrap().is_some());
     }
 
     #[test]

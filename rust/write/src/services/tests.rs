@@ -107,7 +107,7 @@ impl Table {
     fn run(&self, store: Arc<dyn FileStore>, metadata: Option<&dyn MetadataRollback>) -> Result<Vec<RequestedTime>> {
         let clock = Clock::new(&self.config);
         let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata };
-        let (timeline, heartbeat) = (rollbacks.timeline()?, HeartbeatOptions::default());
+        let (timeline, heartbeat) = (rollbacks.timeline()?, HeartbeatOptions::from_options(&BTreeMap::new()).unwrap());
         let failed = roll_back_failed_writes(&rollbacks, &timeline, FailedWrites::Eager, heartbeat)?;
         remove_leftovers(&rollbacks, heartbeat)?;
         assert!(failed.is_changed || failed.instants.is_empty());
@@ -369,7 +369,7 @@ fn writes_that_are_alive_are_left_alone() {
     let table = Table::new("9").with_files();
     let (store, clock) = (table.store(), Clock::new(&table.config));
     let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
-    let heartbeat = HeartbeatOptions::default();
+    let heartbeat = HeartbeatOptions::from_options(&BTreeMap::new()).unwrap();
     let alive = Heartbeat::start(table.store(), &FAILED.into(), heartbeat).unwrap();
     let before = table.paths("");
     let run = |policy| {

@@ -1,5 +1,6 @@
 //! Markers and heartbeats that nobody needs any more, of the table and of its metadata table.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::findings::{Finding, FindingKind};
@@ -25,10 +26,10 @@ pub(super) fn leftovers(
     metadata: Option<&MetadataStorage>,
 ) -> Result<Vec<Finding>> {
     let heartbeats = Heartbeats::list(&**store)?;
+    let heartbeat_options = HeartbeatOptions::from_options(&BTreeMap::new())?;
     let is_dead = |instant: &RequestedTime| {
         let is_completed = timeline.is_completed(instant);
-        !timeline.has_pending_at(instant)
-            && (is_completed || heartbeats.is_expired(instant, HeartbeatOptions::default()))
+        !timeline.has_pending_at(instant) && (is_completed || heartbeats.is_expired(instant, heartbeat_options))
     };
     let mut found = Vec::new();
     for entry in store.list(TEMP)?.unwrap_or_default() {
@@ -40,7 +41,7 @@ pub(super) fn leftovers(
     found.extend(heartbeats.instants().filter(|one| is_dead(one)).map(|instant| heartbeat("", instant, timeline)));
     if let Some(MetadataStorage { timeline: metadata, .. }) = metadata {
         let left = MetadataLeftovers::list(&**store)?;
-        let is_left = |one: &&RequestedTime| left.is_left(one, [metadata, timeline], HeartbeatOptions::default());
+        let is_left = |one: &&RequestedTime| left.is_left(one, [metadata, timeline], heartbeat_options);
         found.extend(left.marked.iter().filter(is_left).map(|one| markers(METADATA_ROOT, one, metadata)));
         let dead = left.heartbeats.instants().filter(is_left);
         found.extend(dead.map(|one| heartbeat(METADATA_ROOT, one, metadata)));

@@ -24,7 +24,6 @@ use mortice_merge::config::option_values;
 use mortice_table::timeline::metadata::HoodieCompactionOperation;
 
 const STRATEGY: &str = "hoodie.compaction.strategy";
-const DEFAULT: &str = "LogFileSizeBasedCompactionStrategy";
 const PACKAGE: &str = "org.apache.hudi.table.action.compact.strategy.";
 const TARGET_IO: &str = "hoodie.compaction.target.io";
 const LOG_BYTES: &str = "hoodie.compaction.logfile.size.threshold";
@@ -48,7 +47,7 @@ enum Rule {
 const RULES: [(&str, Rule); 8] = [
     ("UnBoundedCompactionStrategy", Rule::All),
     ("BoundedIOCompactionStrategy", Rule::BoundedIo),
-    (DEFAULT, Rule::LogBytes),
+    ("LogFileSizeBasedCompactionStrategy", Rule::LogBytes),
     ("LogFileNumBasedCompactionStrategy", Rule::LogFiles),
     ("DayBasedCompactionStrategy", Rule::LatestDays),
     ("BoundedPartitionAwareCompactionStrategy", Rule::LastDays),
@@ -78,7 +77,7 @@ impl CompactionStrategy {
     /// # Errors
     /// `Unsupported` for other classes; `InvalidArgument`, naming the option, for what is no number.
     pub(in crate::services) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let given = options.get(STRATEGY).map_or(DEFAULT, String::as_str);
+        let given = option_values::word(options, STRATEGY)?;
         let names = given.split(',').map(str::trim).filter(|name| !name.is_empty());
         let rules = names.map(rule).collect::<Result<Vec<_>>>()?;
         let pattern = rules.contains(&Rule::Pattern).then(|| pattern(options)).transpose()?;
@@ -305,7 +304,7 @@ mod tests {
     fn other_classes_and_partitions_are_refused_by_name() {
         let options = BTreeMap::from([(STRATEGY.to_owned(), "my.Own".to_owned())]);
         let error = CompactionStrategy::from_options(&options).unwrap_err().to_string();
-        assert!(error.contains("my.Own") && error.contains(DEFAULT), "{error}");
+        assert!(error.contains("my.Own") && error.contains("LogFileSizeBasedCompactionStrategy"), "{error}");
         let days = BTreeMap::from([(STRATEGY.to_owned(), "DayBasedCompactionStrategy".to_owned())]);
         let strategy = CompactionStrategy::from_options(&days).unwrap();
         let error = strategy.chosen_partitions(vec!["oslo"]).unwrap_err().to_string();
