@@ -8,6 +8,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::partition_files::PartitionFiles;
+use super::view::FORMATS;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::BaseFileName;
 use mortice_merge::config::TableConfig;
@@ -72,7 +73,7 @@ pub fn list_where(storage: &dyn Storage, wanted: &(dyn Fn(&str) -> bool + Sync))
 
 /// Whether a file may be one that another tool has written.
 fn is_unknown(name: &str) -> bool {
-    let has_format = [".parquet", ".orc"].iter().any(|extension| name.ends_with(extension));
+    let has_format = name.rsplit_once('.').is_some_and(|(_, extension)| FORMATS.contains(&extension));
     has_format && !name.starts_with(['.', '_']) && BaseFileName::parse(name).is_none()
 }
 

@@ -20,7 +20,7 @@ use mortice_merge::config::{TableConfig, TableType, TimelineLayout};
 pub(super) type ByGroup = HashMap<String, HashMap<String, RequestedTime>>;
 
 /// The extensions of base files that can be read.
-const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
+pub(super) const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
 
 /// The state of a table as of an instant.
 pub struct FileSystemView<'a> {
