@@ -305,8 +305,9 @@ class Stream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def report(self) -> dict[str, Any]:
         """Returns what has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]),
-        `damaged` ([{file, offset, instant, reason}]), `rolled_back`, `uncommitted` (blocks), `records_read`, `records_won`, `slices_pruned`, `row_groups_pruned`, `base_rows`, `rows`,
-        `list_requests`, `open_requests`, `read_requests`, `peak_fetched_bytes`."""
+        `damaged` ([{file, offset, instant, reason}]), `rolled_back`, `uncommitted` (blocks), `records_read`,
+        `records_won`, `slices_pruned`, `row_groups_pruned`, `base_rows`, `rows`, `list_requests`, `open_requests`,
+        `read_requests`, `peak_fetched_bytes`."""
     def close(self) -> None: ...
 
 @final

@@ -17,8 +17,8 @@ pub(super) struct PathCheck {
 }
 
 impl PathCheck {
-    /// Checks the path of a row. `found` are the texts of its values that the path has; none for those that it has in
-    /// another form, and none within for null.
+    /// Checks the path of a row. `found` are its values as the strings that the path has: `None` for a value that
+    /// the path has in another form, `Some(None)` for null.
     ///
     /// # Errors
     /// `InvalidArgument`, naming row, column and value.

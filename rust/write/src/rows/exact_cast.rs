@@ -228,11 +228,11 @@ mod tests {
 
     #[test]
     fn a_column_of_another_kind_is_cast_if_it_is_null() {
-        let texts: ArrayRef = Arc::new(arrow_array::StringArray::from(vec![None, Some("oops")]));
+        let strings: ArrayRef = Arc::new(arrow_array::StringArray::from(vec![None, Some("oops")]));
         let place = ValuePlace::column("c", 0);
-        assert_eq!(nulls_only(&texts.slice(0, 1), &DataType::Int64, place, "").unwrap().null_count(), 1);
-        let error = nulls_only(&texts, &DataType::Int64, place, "").unwrap_err().to_string();
+        assert_eq!(nulls_only(&strings.slice(0, 1), &DataType::Int64, place, "").unwrap().null_count(), 1);
+        let error = nulls_only(&strings, &DataType::Int64, place, "").unwrap_err().to_string();
         assert!(error.contains(r#"row 1, column "c" is Utf8"#) && error.contains(r#"value "oops""#), "{error}");
-        assert!(nulls_only(&texts.slice(0, 0), &DataType::Int64, place, "").is_err());
+        assert!(nulls_only(&strings.slice(0, 0), &DataType::Int64, place, "").is_err());
     }
 }

@@ -327,8 +327,12 @@ pub(crate) fn taken_keys(keys: &RowKeys, numbers: &UInt32Array) -> Result<RowKey
     })
 }
 
-/// Some values of a column of texts.
-pub(crate) fn taken_texts(texts: &StringArray, numbers: &UInt32Array) -> Result<StringArray> {
-    let values = take(texts, numbers, None).map_err(too_large)?;
-    values.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("texts are no strings"))
+/// Some values of a column of strings.
+pub(crate) fn taken_texts(strings: &StringArray, numbers: &UInt32Array) -> Result<StringArray> {
+    let values = take(strings, numbers, None).map_err(too_large)?;
+    values
+        .as_any()
+        .downcast_ref::<StringArray>()
+        .cloned()
+        .ok_or_else(|| Error::internal("strings that were taken are no strings"))
 }

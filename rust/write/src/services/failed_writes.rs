@@ -68,9 +68,8 @@ pub(super) fn failed_writes(
     Ok(failed)
 }
 
-/// Goes on with rollbacks that a writer began, also with those of completed instants; with several writers only if they have undone
-/// something. Those of a restore are the restore's. Returns
-/// whether there were any.
+/// Completes the rollbacks that a writer began, also those of completed instants; with several writers only those that
+/// have undone something. Those of a restore are left to the restore. Returns whether there were any.
 fn finish_rollbacks(rollbacks: &Rollbacks<'_>, timeline: &Timeline, policy: FailedWrites) -> Result<bool> {
     if timeline.pending(Action::Restore).next().is_some() || timeline.pending(Action::Rollback).next().is_none() {
         return Ok(false);

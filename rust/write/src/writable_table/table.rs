@@ -193,8 +193,9 @@ impl WritableTable {
         TableState { store: Arc::clone(&self.store), table, metadata, defect, clock }
     }
 
-    /// The table with its metadata table. One that cannot be maintained is deleted, and the state has none: the next write builds it again.
-    /// One that lacks only what had been rolled back before it was completed is sound, and that is taken off the timeline. Call it under the table's lock.
+    /// Returns the table with its metadata table. A metadata table that cannot be maintained is deleted, and the state
+    /// has none: the next write builds it again. If all it lacks are instants that had been rolled back before they
+    /// were completed, it is sound, and these instants are deleted from the timeline. Call it under the table's lock.
     ///
     /// # Errors
     /// As for [`MetadataUpkeep::find`] and [`MetadataUpkeep::drop_unusable`].

@@ -1,8 +1,8 @@
 //! Whether a file that looks incomplete has lost bytes of a completed write.
 //!
 //! A corrupt block, or a file that ends early, may be what an interrupted write has left: Hudi skips both. The metadata
-//! of completed writes tells them apart, as it records which bytes of a log each of them wrote. It is read only for
-//! files that look incomplete, so that reading a sound table costs nothing.
+//! of completed writes distinguishes the two, as it records which bytes of a log each of them wrote. It is read only
+//! for files that look incomplete, so that reading a sound table costs nothing.
 
 use std::ops::Range;
 use std::sync::Arc;

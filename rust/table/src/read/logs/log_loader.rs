@@ -64,7 +64,7 @@ struct CompiledDecoders {
 struct CompiledFor {
     /// The writer schema as stored.
     schema: Bytes,
-    /// The column names in the block, if columns are identified by ids; else the schema tells.
+    /// The column names in the block, if columns are identified by ids; else the schema has them.
     names: Option<FieldNames>,
     /// Whether its records are partial.
     is_partial: bool,
