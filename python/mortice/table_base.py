@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mortice.timeline import Timeline
+
 __all__ = ["TableBase"]
 
 ON_DAMAGE = "mortice.on_damage"
@@ -32,6 +34,11 @@ class TableBase:
     def _target(self, options: Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | None]:
         """Returns the first arguments of a write or a service: base path, options of the storage, options."""
         return self.uri, self._storage_options, self._with_damage(options)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The table's timeline."""
+        raise NotImplementedError
 
     def refresh(self) -> None:
         """Opens the table again, in the state that it has now."""

@@ -35,6 +35,13 @@ class Clean:
     earliest: str | None
     """The earliest write that queries can still go back to; None by file versions."""
 
+    def __repr__(self) -> str:
+        size = sum(file.bytes for file in self.files)
+        parts = [f"{len(self.files):,} files, {size:,} bytes"]
+        parts += [f"{len(self.partitions):,} partitions"] if self.partitions else []
+        parts += [f"earliest {self.earliest}"] if self.earliest else []
+        return f"Clean({self.instant or 'not run'}: {'; '.join(parts)})"
+
 
 @dataclass(frozen=True)
 class CleanResult:
@@ -42,6 +49,8 @@ class CleanResult:
 
     cleans: list[Clean]
     """The cleans that were completed, or would be, oldest first; none if there is nothing to delete."""
+    reason: str | None = None
+    """Why nothing is deleted; None if something is."""
 
 
 def clean(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> CleanResult:

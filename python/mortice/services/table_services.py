@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mortice.options import checked_bool
-from mortice.services import archival, cleaning, clustering, compaction, metadata_table, verification
+from mortice.services import archival, clean_reason, cleaning, clustering, compaction, metadata_table, verification
 from mortice.services import restore as restores
 from mortice.table_base import TableBase
 
@@ -120,13 +121,18 @@ class TableServices(TableBase):
         Raises as `upsert`; `InvalidTableError` if a pending plan names what is no data file of the table: then nothing
         is deleted.
         """
-        cleans = cleaning.clean(self.uri, self._storage_options, options)
+        done = cleaning.clean(self.uri, self._storage_options, options)
         self.refresh()
-        return cleans
+        return self._explained(done, options)
 
     def plan_clean(self, options: Mapping[str, Any] | None = None) -> cleaning.CleanResult:
         """Returns what `clean` would delete."""
-        return cleaning.plan_clean(self.uri, self._storage_options, options)
+        return self._explained(cleaning.plan_clean(self.uri, self._storage_options, options), options)
+
+    def _explained(self, done: cleaning.CleanResult, options: Mapping[str, Any] | None) -> cleaning.CleanResult:
+        if any(one.files or one.partitions for one in done.cleans):
+            return done
+        return replace(done, reason=clean_reason.reason_of(self.timeline, options))
 
     def archive(self, options: Mapping[str, Any] | None = None) -> archival.ArchiveResult:
         """Moves old completed instants from the active timeline to the archive, so that the table stays fast to open.

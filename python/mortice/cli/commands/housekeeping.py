@@ -9,7 +9,7 @@ import click
 from mortice.cli.parameters import WIDEST_PATH, Target, on_tables, service_options
 from mortice.cli.progress import service_progress
 from mortice.options import checked_storage_options, checked_uri
-from mortice.services import archival, cleaning
+from mortice.services import archival
 from mortice.services.cleaning import Clean
 
 __all__ = ["archive", "clean"]
@@ -20,16 +20,18 @@ __all__ = ["archive", "clean"]
 @on_tables
 def clean(target: Target, dry_run: bool, progress: bool, options: tuple[tuple[str, str], ...]) -> None:
     """Delete files that only old queries read."""
-    storage = checked_storage_options(target.storage_options)
-    service = cleaning.plan_clean if dry_run else cleaning.clean
+    table = target.table()
     with service_progress("files", progress):
-        done = service(checked_uri(target.path), storage, dict(options))
+        done = (table.plan_clean if dry_run else table.clean)(dict(options))
     rows = [[one.instant or "(new)", file.path, file.bytes] for one in done.cleans for file in one.files]
+    lines = [_summary(one, "would delete" if dry_run else "deleted") for one in done.cleans]
+    if done.reason is not None:
+        lines.append(f"nothing to clean: {done.reason}")
     target.show(
         [dataclasses.asdict(one) for one in done.cleans],
         ["instant", "file", "bytes"],
         rows if dry_run or target.form == "csv" else [],
-        [_summary(one, "would delete" if dry_run else "deleted") for one in done.cleans] or ["nothing to clean"],
+        lines,
         WIDEST_PATH,
     )
 
