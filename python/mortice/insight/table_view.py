@@ -1,0 +1,121 @@
+"""What this package uses of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from mortice.file_slice import FileSlice
+from mortice.scan import Scan
+from mortice.services import archival, cleaning, clustering, compaction
+from mortice.timeline import Timeline
+
+__all__ = ["TableView"]
+
+Options = Mapping[str, Any] | None
+
+
+class TableView(Protocol):
+    """A table that is open: what `mortice.Table` has."""
+
+    _storage_options: Mapping[str, Any]
+
+    @property
+    def uri(self) -> str:
+        """The base path."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The contents of `hoodie.properties`."""
+
+    @property
+    def version(self) -> int:
+        """The table version."""
+
+    @property
+    def merge_mode(self) -> str:
+        """How records of one key are merged."""
+
+    @property
+    def custom_merge(self) -> str | None:
+        """The payload class or the strategy id of the merger."""
+
+    @property
+    def record_key_fields(self) -> list[str]:
+        """The columns of the record key."""
+
+    @property
+    def partition_fields(self) -> list[str]:
+        """The columns of the partition path."""
+
+    @property
+    def ordering_fields(self) -> list[str]:
+        """The columns of the ordering value."""
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline."""
+
+    def file_slices(self, as_of: Any = None, filters: Any = None) -> list[FileSlice]:
+        """Returns the latest file slices."""
+
+    def snapshot(
+        self,
+        columns: Sequence[str] | None = None,
+        filters: Any = None,
+        as_of: Any = None,
+        merge: bool = True,
+        emit_deletes: bool = False,
+    ) -> Scan:
+        """Returns the rows.
+
+        Args:
+            columns: The columns.
+            filters: Predicates.
+            as_of: The instant of time travel.
+            merge: Whether records of a key are merged.
+            emit_deletes: Whether deleted keys are rows, too.
+        """
+
+    def read_optimized(self, columns: Sequence[str] | None = None, filters: Any = None, as_of: Any = None) -> Scan:
+        """Returns the rows of base files."""
+
+    def metadata_table(self) -> TableView | str | None:
+        """Returns the metadata table; why it cannot be opened; None if there is none."""
+
+    def refresh(self) -> None:
+        """Opens the table again."""
+
+    def plan_compact(
+        self, options: Options = None, *, schedule: bool = True, run: bool = True
+    ) -> list[compaction.PlannedCompaction]:
+        """Returns the compactions that `compact` would execute."""
+
+    def compact(self, options: Options = None, *, schedule: bool = True, run: bool = True) -> compaction.CompactResult:
+        """Merges log files into base files."""
+
+    def plan_cluster(
+        self, options: Options = None, *, schedule: bool = True, run: bool = True
+    ) -> list[clustering.ClusteringGroup]:
+        """Returns the groups that `cluster` would rewrite."""
+
+    def cluster(self, options: Options = None, *, schedule: bool = True, run: bool = True) -> clustering.ClusterResult:
+        """Rewrites small file groups."""
+
+    def plan_clean(self, options: Options = None) -> cleaning.CleanResult:
+        """Returns what `clean` would delete."""
+
+    def clean(self, options: Options = None) -> cleaning.CleanResult:
+        """Deletes old files."""
+
+    def plan_archive(self, options: Options = None) -> archival.ArchiveResult:
+        """Returns what `archive` would move."""
+
+    def archive(self, options: Options = None) -> archival.ArchiveResult:
+        """Moves old instants to the archive."""
