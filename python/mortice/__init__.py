@@ -37,6 +37,10 @@ from mortice.errors import (
 )
 from mortice.file_slice import DataFile, FileSlice
 from mortice.follow import Follower, Ranges
+from mortice.insight.difference import Diff
+from mortice.insight.health import Health
+from mortice.insight.history import RecordHistory
+from mortice.insight.maintenance import MaintainResult
 from mortice.log_file import LogFile
 from mortice.log_writer import LogBlock, LogWriter, WrittenBlock
 from mortice.mergers import register_merger
@@ -54,11 +58,13 @@ __all__ = [
     "CorruptLogError",
     "DamagedFileWarning",
     "DataFile",
+    "Diff",
     "FileChangedError",
     "FileCleanedError",
     "FileGroupStats",
     "FileSlice",
     "Follower",
+    "Health",
     "Instant",
     "InternalError",
     "InvalidArgumentError",
@@ -66,10 +72,12 @@ __all__ = [
     "LogBlock",
     "LogFile",
     "LogWriter",
+    "MaintainResult",
     "MemoryLimitError",
     "MorticeError",
     "QueryPlan",
     "Ranges",
+    "RecordHistory",
     "RowError",
     "Scan",
     "SchemaChange",

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from mortice import _mortice, queries
-from mortice.errors import InvalidArgumentError
+from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.follow import Follower, Ranges
@@ -37,14 +37,17 @@ from mortice.options import (
 )
 from mortice.scan import Scan
 from mortice.services.table_services import TableServices
+from mortice.table_insight import TableInsight
 from mortice.table_writes import TableWrites
 from mortice.timeline import Instant, Timeline
 from mortice.validators import Validator, checked_validators
 
 __all__ = ["Table"]
 
+METADATA_FOLDER = ".hoodie/metadata"
 
-class Table(TableWrites, TableServices):
+
+class Table(TableWrites, TableServices, TableInsight):
     """A Hudi table in the state that it has when it is opened. `refresh` shows later commits.
 
         table = mortice.Table("/lake/trips")
@@ -261,6 +264,15 @@ class Table(TableWrites, TableServices):
         """Returns the file slices that a snapshot reads; with `filters`, only those in partitions that can match."""
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters))
         return [FileSlice.from_native(slice_) for slice_ in slices]
+
+    def metadata_table(self) -> Table | str | None:
+        """Returns the metadata table, as a table of its own; why it cannot be opened; None if there is none."""
+        if not self.properties.get("hoodie.table.metadata.partitions"):
+            return None
+        try:
+            return Table(f"{self.uri.rstrip('/')}/{METADATA_FOLDER}", storage_options=self._storage_options)
+        except MorticeError as error:
+            return str(error)
 
     @property
     def storage_requests(self) -> dict[str, int]:

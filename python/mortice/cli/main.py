@@ -19,6 +19,8 @@ import mortice
 from mortice.cli.commands.cluster import cluster
 from mortice.cli.commands.compact import compact, log_compact
 from mortice.cli.commands.completion import completion
+from mortice.cli.commands.health import health, maintain
+from mortice.cli.commands.history import diff, history
 from mortice.cli.commands.housekeeping import archive, clean
 from mortice.cli.commands.log import log
 from mortice.cli.commands.man import man
@@ -42,10 +44,10 @@ OUTPUT_CLOSED = 141
 
 SECTIONS = {
     "Look": [info, schema, timeline, slices, explain, log],
-    "Read": [read, count, changes],
+    "Read": [read, count, changes, diff, history],
     "Write": [create, write, delete],
-    "Check": [verify, repair],
-    "Maintain": [compact, log_compact, cluster, clean, archive, metadata],
+    "Check": [health, verify, repair],
+    "Maintain": [maintain, compact, log_compact, cluster, clean, archive, metadata],
     "Go back": [rollback, savepoint, restore],
     "Shell": [completion, man],
 }

@@ -67,11 +67,17 @@ class Target:
     mmap: bool
     form: str
     """`text`, `json` or `csv`."""
-    is_one_of_several: bool = False
+    number: int | None = None
+    """Its number among several tables, from 0; None if it is the only one."""
 
     def table(self, **arguments: Any) -> Table:
         """Opens the table."""
         return Table(self.path, storage_options=self.storage_options, mmap=self.mmap, **arguments)
+
+    def print_title(self) -> None:
+        """Prints which table it is, if there are several."""
+        if self.number is not None and self.form == "text":
+            print(("\n" if self.number else "") + f"{self.path}:")
 
     def show(
         self,
@@ -91,10 +97,11 @@ class Target:
             widest: Characters of a cell, at most. Default: as rows of a table.
         """
         if self.form == "json":
-            print_json({"table": self.path, "result": document} if self.is_one_of_several else document)
+            print_json({"table": self.path, "result": document} if self.number is not None else document)
         elif self.form == "csv":
             print_csv(names, rows)
         else:
+            self.print_title()
             rows = list(rows)
             if rows:
                 print_table(names, rows, widest)
@@ -130,9 +137,7 @@ def on_tables(run: _Command) -> _Command:
         several = len(found) > 1
         statuses = []
         for number, path in enumerate(found):
-            if several and form == "text":
-                print(("\n" if number else "") + f"{path}:")
-            target = Target(path, dict(storage_options), mmap, form, several)
+            target = Target(path, dict(storage_options), mmap, form, number if several else None)
             try:
                 statuses.append(run(target, **arguments) or 0)
             except MorticeError as error:

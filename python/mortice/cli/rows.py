@@ -106,6 +106,7 @@ def _columns(table: Table, columns: str | None, meta: bool) -> list[str] | None:
 
 def print_rows(target: Target, scan: Scan, limit: int | None) -> None:
     """Prints the rows of a scan. At a terminal, these are the first, unless a limit says how many."""
+    target.print_title()
     names = scan.schema.names
     rows = itertools.islice(_rows(scan), limit)
     if target.form == "json":
