@@ -12,7 +12,14 @@ use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
 use crate::errors::{raised, released};
 
 /// (column, operator, literal or list of literals).
-pub(crate) type FilterArgument<'py> = Option<Vec<Vec<(String, String, Bound<'py, PyAny>)>>>;
+pub(crate) type FilterArgument<'py> = Option<Vec<Vec<(ColumnArgument, String, Bound<'py, PyAny>)>>>;
+
+/// A column, or a field within one by its names, outermost first.
+#[derive(FromPyObject)]
+pub(crate) enum ColumnArgument {
+    Name(String),
+    Path(Vec<String>),
+}
 
 /// Returns the filter for a list of conjunctions; an empty one selects all rows.
 pub(crate) fn filter(py: Python<'_>, argument: FilterArgument<'_>) -> PyResult<Filter> {
@@ -28,14 +35,21 @@ pub(crate) fn filter(py: Python<'_>, argument: FilterArgument<'_>) -> PyResult<F
     Ok(Filter::any_of(filter))
 }
 
-fn term(py: Python<'_>, column: String, operator: &str, value: &Bound<'_, PyAny>) -> PyResult<Term> {
+fn term(py: Python<'_>, column: ColumnArgument, operator: &str, value: &Bound<'_, PyAny>) -> PyResult<Term> {
+    let mut path = match column {
+        ColumnArgument::Name(name) => vec![name],
+        ColumnArgument::Path(names) => names,
+    };
+    let fields = if path.len() > 1 { path.split_off(1) } else { Vec::new() };
+    let column = path.pop().unwrap_or_default();
     let operator = Operator::parse(operator).map_err(|error| raised(py, &error))?;
     let literals = match operator {
         Operator::IsNull | Operator::IsNotNull => Vec::new(),
         Operator::In | Operator::NotIn => value.try_iter()?.map(|item| literal(&item?)).collect::<PyResult<_>>()?,
         _ => vec![literal(value)?],
     };
-    Term::new(column, operator, literals).map_err(|error| raised(py, &error))
+    let term = Term::new(column, operator, literals).map_err(|error| raised(py, &error))?;
+    Ok(term.with_fields(fields))
 }
 
 fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {

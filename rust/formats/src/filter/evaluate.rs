@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, Scalar};
-use arrow_buffer::BooleanBuffer;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, Scalar, make_array};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_ord::cmp;
 use arrow_ord::ord::make_comparator;
 use arrow_ord::sort::sort;
@@ -18,7 +18,9 @@ use arrow_schema::{ArrowError, DataType, Schema, SortOptions};
 use arrow_select::filter::{filter_record_batch, prep_null_mask_filter};
 
 use super::expr::{Filter, Operator, Term};
+use super::like::Pattern;
 use super::literal::array_of;
+use super::rounding::rounded;
 use mortice_base::error::{Error, Result};
 
 /// A filter whose columns exist and whose literals are of their types.
@@ -30,13 +32,15 @@ pub struct BoundFilter {
 #[derive(Debug, Clone)]
 pub(super) struct BoundTerm {
     pub(super) column: usize,
+    /// The ordinals of the field within the column, outermost first; none for the column itself.
+    pub(super) fields: Vec<usize>,
     pub(super) operator: Operator,
     /// As the comparison takes them: sorted; floats canonical.
     pub(super) literals: ArrayRef,
 }
 
 impl BoundFilter {
-    /// Binds to a schema. [`mortice_base::ErrorKind::InvalidArgument`] for unknown or nested columns and for literals
+    /// Binds to a schema. [`mortice_base::ErrorKind::InvalidArgument`] for unknown columns and fields and for literals
     /// that are not exactly values of their column's type.
     pub fn bind(filter: &Filter, schema: &Schema) -> Result<Self> {
         let bound = |all: &Vec<Term>| all.iter().map(|term| BoundTerm::bind(term, schema)).collect::<Result<Vec<_>>>();
@@ -44,11 +48,11 @@ impl BoundFilter {
     }
 
     /// A filter that every row passes which passes this one: of each list, the terms that `usable` says (column,
-    /// operator). Where a list has none, that is every row.
+    /// operator), none of fields within columns. Where a list has none, that is every row.
     #[must_use]
     pub fn weakened(&self, usable: impl Fn(usize, Operator) -> bool) -> Self {
         let of = |list: &Vec<BoundTerm>| -> Vec<BoundTerm> {
-            list.iter().filter(|term| usable(term.column, term.operator)).cloned().collect()
+            list.iter().filter(|term| term.fields.is_empty() && usable(term.column, term.operator)).cloned().collect()
         };
         let any: Vec<_> = self.any.iter().map(of).collect();
         if any.iter().any(Vec::is_empty) { Self { any: Vec::new() } } else { Self { any } }
@@ -72,8 +76,10 @@ impl BoundFilter {
     pub fn exact_strings(&self, column: usize) -> Option<Vec<String>> {
         let mut strings = Vec::new();
         for list in &self.any {
-            let is_exact =
-                |term: &&BoundTerm| term.column == column && matches!(term.operator, Operator::Eq | Operator::In);
+            let is_exact = |term: &&BoundTerm| {
+                let is_column = term.column == column && term.fields.is_empty();
+                is_column && matches!(term.operator, Operator::Eq | Operator::In)
+            };
             let literals = list.iter().find(is_exact)?.literals.as_string_opt::<i32>()?;
             strings.extend(literals.iter().flatten().map(str::to_owned));
         }
@@ -118,28 +124,39 @@ impl BoundTerm {
         let name = term.column();
         let Some((column, field)) = schema.fields().find(name) else {
             let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-            let nested = if name.contains('.') { "; nested fields cannot be filtered on" } else { "" };
-            let message = format!("unknown column {name:?} in a filter{nested}; the table has: {}", known.join(", "));
+            let message = format!("unknown column {name:?} in a filter; the table has: {}", known.join(", "));
             return Err(Error::invalid_argument(message));
         };
-        let literals: ArrayRef = match term.operator() {
-            Operator::IsNull | Operator::IsNotNull => Arc::new(BooleanArray::from(Vec::<bool>::new())),
-            _ => {
-                let literals = canonical(&array_of(term.literals(), field.data_type(), name)?);
-                sort(&literals, None).map_err(failed)?
+        let (fields, kind) = nested(term, field.data_type())?;
+        let (operator, literals): (Operator, ArrayRef) = match term.operator() {
+            operator @ (Operator::IsNull | Operator::IsNotNull) => {
+                (operator, Arc::new(BooleanArray::from(Vec::<bool>::new())))
+            }
+            operator => {
+                let (operator, literals) = match rounded(operator, term.literals(), kind) {
+                    Some((operator, literal)) => (operator, array_of(&[literal], kind, name)?),
+                    None => (operator, array_of(term.literals(), kind, name)?),
+                };
+                if matches!(operator, Operator::Like | Operator::NotLike) && *kind != DataType::Utf8 {
+                    let message = format!("a filter compares column {name:?} of type {kind} with a pattern of strings");
+                    return Err(Error::invalid_argument(message));
+                }
+                (operator, sort(&canonical(&literals), None).map_err(failed)?)
             }
         };
-        Ok(Self { column, operator: term.operator(), literals })
+        Ok(Self { column, fields, operator, literals })
     }
 
     fn mask(&self, batch: &RecordBatch) -> Result<BooleanBuffer> {
         let column = batch.columns().get(self.column).ok_or_else(|| {
             Error::invalid_argument(format!("a filter on column {} of a batch of {}", self.column, batch.num_columns()))
         })?;
+        let column = &self.fields.iter().try_fold(Arc::clone(column), |of, field| child(&of, *field))?;
         let compared = match self.operator {
             Operator::IsNull => return Ok(!&there(column)),
             Operator::IsNotNull => return Ok(there(column)),
             Operator::In | Operator::NotIn => return self.membership(column),
+            Operator::Like | Operator::NotLike => return self.pattern(column),
             Operator::Eq => cmp::eq(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
             Operator::NotEq => cmp::neq(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
             Operator::Lt => cmp::lt(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
@@ -160,6 +177,38 @@ impl BoundTerm {
     }
 }
 
+/// The field that a term compares, by its ordinals within a column of type `kind`, and the type of the field.
+fn nested<'k>(term: &Term, mut kind: &'k DataType) -> Result<(Vec<usize>, &'k DataType)> {
+    let mut ordinals = Vec::with_capacity(term.fields().len());
+    for name in term.fields() {
+        let unknown = |has: String| {
+            let message = format!("a filter names the field {name:?} of column {:?}, which {has}", term.column());
+            Error::invalid_argument(message)
+        };
+        let DataType::Struct(fields) = kind else {
+            return Err(unknown(format!("is of type {kind}; only structs have fields")));
+        };
+        let Some((ordinal, field)) = fields.find(name) else {
+            let known: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+            return Err(unknown(format!("has: {}", known.join(", "))));
+        };
+        ordinals.push(ordinal);
+        kind = field.data_type();
+    }
+    Ok((ordinals, kind))
+}
+
+/// A field of a struct, null where the struct is.
+fn child(of: &ArrayRef, field: usize) -> Result<ArrayRef> {
+    let parent = of.as_struct_opt().filter(|parent| field < parent.num_columns());
+    let parent =
+        parent.ok_or_else(|| Error::internal(format_args!("a filter on field {field} of {}", of.data_type())))?;
+    let child = parent.column(field);
+    let Some(nulls) = parent.nulls() else { return Ok(Arc::clone(child)) };
+    let nulls = NullBuffer::union(Some(nulls), child.logical_nulls().as_ref());
+    Ok(make_array(child.to_data().into_builder().nulls(nulls).build().map_err(failed)?))
+}
+
 /// Literals of a list up to which comparing with each in turn is the fastest.
 const FEW: usize = 8;
 
@@ -171,6 +220,18 @@ impl BoundTerm {
             found = &found | &passed(&cmp::eq(column, &Scalar::new(&literal)).map_err(failed)?);
         }
         Ok(found)
+    }
+
+    fn pattern(&self, column: &ArrayRef) -> Result<BooleanBuffer> {
+        let strings = column.as_string_opt::<i32>();
+        let pattern = self.literals.as_string_opt::<i32>().filter(|pattern| pattern.len() == 1);
+        let (Some(strings), Some(pattern)) = (strings, pattern) else {
+            return Err(Error::internal(format_args!("a pattern for a column of {}", column.data_type())));
+        };
+        let pattern = Pattern::new(pattern.value(0));
+        let wanted = self.operator == Operator::Like;
+        let matches = |row| strings.is_valid(row) && pattern.matches(strings.value(row)) == wanted;
+        Ok(BooleanBuffer::collect_bool(strings.len(), matches))
     }
 
     /// Each value looked for among the literals, which were sorted when bound.
@@ -227,7 +288,7 @@ pub(super) fn failed(error: ArrowError) -> Error {
 mod tests {
     use arrow_array::{
         BinaryArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int32Array, Int64Array, StringArray,
-        TimestampMicrosecondArray,
+        StructArray, TimestampMicrosecondArray,
     };
     use arrow_schema::Field;
 
@@ -333,7 +394,36 @@ mod tests {
         let schema = Schema::new(vec![Field::new("fare", DataType::Int32, true)]);
         let filter = |name: &str| Filter::any_of(vec![vec![Term::new(name, Operator::IsNull, vec![]).unwrap()]]);
         assert!(BoundFilter::bind(&filter("fair"), &schema).unwrap_err().to_string().contains("the table has: fare"));
-        assert!(BoundFilter::bind(&filter("fare.x"), &schema).unwrap_err().to_string().contains("nested"));
+    }
+
+    #[test]
+    fn fields_of_structs_are_null_where_the_struct_is() {
+        let names = Arc::new(StringArray::from(vec![Some("a"), Some("ab"), None])) as ArrayRef;
+        let field = Arc::new(Field::new("name", DataType::Utf8, true));
+        let nulls = NullBuffer::from(vec![true, false, true]);
+        let rider = StructArray::new(vec![Arc::clone(&field)].into(), vec![names], Some(nulls));
+        let schema = Schema::new(vec![Field::new("rider", DataType::Struct(vec![field].into()), true)]);
+        let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(rider)]).unwrap();
+        let of = |field: &str, operator, literals| {
+            let term = Term::new("rider", operator, literals).unwrap().with_fields(vec![field.to_owned()]);
+            let filter = BoundFilter::bind(&Filter::any_of(vec![vec![term]]), &batch.schema())?;
+            assert_eq!(filter.may_pass(&[3], |_| panic!("bounds of a struct"))?, [true]);
+            let mask = filter.mask(&batch)?;
+            Ok::<Vec<usize>, Error>((0..3).filter(|row| mask.value(*row)).collect())
+        };
+        assert_eq!(of("name", Operator::Like, vec![Literal::Text("a%".into())]).unwrap(), [0]);
+        assert_eq!(of("name", Operator::NotEq, vec![Literal::Text("x".into())]).unwrap(), [0]);
+        assert_eq!(of("name", Operator::IsNull, vec![]).unwrap(), [1, 2]);
+        assert!(of("age", Operator::IsNull, vec![]).unwrap_err().to_string().contains("has: name"));
+    }
+
+    #[test]
+    fn patterns_and_nulls() {
+        let names = || Arc::new(StringArray::from(vec![Some("oslo"), None, Some("lima")])) as ArrayRef;
+        let pattern = || vec![Literal::Text("%o".into())];
+        assert_eq!(rows(names(), Operator::Like, pattern()).unwrap(), [0]);
+        assert_eq!(rows(names(), Operator::NotLike, pattern()).unwrap(), [2]);
+        assert!(rows(ints(), Operator::Like, pattern()).is_err());
     }
 
     #[test]

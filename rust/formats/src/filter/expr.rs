@@ -72,6 +72,10 @@ pub enum Operator {
     In,
     /// `not in`
     NotIn,
+    /// `like`, a pattern of SQL
+    Like,
+    /// `not like`
+    NotLike,
     /// `is null`
     IsNull,
     /// `is not null`
@@ -79,7 +83,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    const TEXTS: [(&'static str, Self); 11] = [
+    const TEXTS: [(&'static str, Self); 13] = [
         ("=", Self::Eq),
         ("==", Self::Eq),
         ("!=", Self::NotEq),
@@ -89,6 +93,8 @@ impl Operator {
         (">=", Self::GtEq),
         ("in", Self::In),
         ("not in", Self::NotIn),
+        ("like", Self::Like),
+        ("not like", Self::NotLike),
         ("is null", Self::IsNull),
         ("is not null", Self::IsNotNull),
     ];
@@ -109,10 +115,13 @@ impl Operator {
     }
 }
 
-/// One comparison of one column.
+/// One comparison of one column, or of a field of a struct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Term {
     column: String,
+    /// The names of the field within the column, outermost first; none for the column itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<String>,
     operator: Operator,
     literals: Vec<Literal>,
 }
@@ -139,10 +148,22 @@ impl Term {
             );
             return Err(Error::invalid_argument(message));
         }
-        Ok(Self { column, operator, literals })
+        Ok(Self { column, fields: Vec::new(), operator, literals })
     }
 
-    /// The column compared.
+    /// Compares a field within the column instead: the names of structs and their field, outermost first.
+    #[must_use]
+    pub fn with_fields(self, fields: Vec<String>) -> Self {
+        Self { fields, ..self }
+    }
+
+    /// The field within the column that is compared, by its names; empty for the column itself.
+    #[must_use]
+    pub fn fields(&self) -> &[String] {
+        &self.fields
+    }
+
+    /// The column compared, or the one that has the field.
     #[must_use]
     pub fn column(&self) -> &str {
         &self.column
@@ -206,7 +227,9 @@ impl fmt::Display for Filter {
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.column, self.operator.text())?;
+        write!(f, "{}", self.column)?;
+        self.fields.iter().try_for_each(|field| write!(f, ".{field}"))?;
+        write!(f, " {}", self.operator.text())?;
         match self.literals.as_slice() {
             [] => Ok(()),
             [one] => write!(f, " {one}"),
@@ -241,7 +264,7 @@ mod tests {
             assert_eq!(Operator::parse(text).unwrap(), operator);
         }
         assert_eq!(Operator::parse(" NOT IN ").unwrap(), Operator::NotIn);
-        assert!(Operator::parse("like").unwrap_err().to_string().contains("is not null"));
+        assert!(Operator::parse("~").unwrap_err().to_string().contains("is not null"));
     }
 
     #[test]

@@ -41,8 +41,10 @@ impl KeyFilter {
     pub fn from_filter(filter: &Filter, key: &str) -> Self {
         let mut keys = Vec::new();
         for list in filter.lists() {
-            let exact =
-                |term: &&super::Term| term.column() == key && matches!(term.operator(), Operator::Eq | Operator::In);
+            let exact = |term: &&super::Term| {
+                let is_key = term.column() == key && term.fields().is_empty();
+                is_key && matches!(term.operator(), Operator::Eq | Operator::In)
+            };
             let Some(term) = list.iter().find(exact) else { return Self::All };
             for literal in term.literals() {
                 let Literal::Text(text) = literal else { return Self::All };

@@ -101,7 +101,7 @@ fn float_of(literal: &Literal) -> Option<f64> {
 
 /// Floats: a double literal means the float that it is nearest to where that is how a user writes the float.
 #[allow(clippy::cast_possible_truncation)]
-fn float32_of(literal: &Literal) -> Option<f32> {
+pub(super) fn float32_of(literal: &Literal) -> Option<f32> {
     let double = float_of(literal)?;
     let float = double as f32;
     let same = f64::from(float) == double || double.is_nan() || float.to_string().parse() == Ok(double);
@@ -151,7 +151,7 @@ fn decimal_of(literal: &Literal, precision: u8, scale: i8) -> Option<i128> {
     (value > -limit && value < limit).then_some(value)
 }
 
-fn digits_of(value: f64) -> Option<(i128, i8)> {
+pub(super) fn digits_of(value: f64) -> Option<(i128, i8)> {
     let text = value.to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let unscaled = format!("{whole}{fraction}").parse().ok()?;

@@ -30,7 +30,7 @@ impl BoundFilter {
         let mut any = vec![false; groups.len()];
         for list in &self.any {
             let mut by_column: BTreeMap<usize, Vec<&BoundTerm>> = BTreeMap::new();
-            for term in list {
+            for term in list.iter().filter(|term| term.fields.is_empty()) {
                 by_column.entry(term.column).or_default().push(term);
             }
             let mut all = vec![true; groups.len()];

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `expr` | terms in disjunctive normal form, as a caller states and a split carries them |
 //! | `literal` | literals cast to a column's type, exactly or not at all |
+//! | `rounding` | comparisons with numbers that a column's type does not hold |
+//! | `like` | patterns of SQL |
 //! | `constants` | the filter simplified by columns that have one value in all rows |
 //! | `key_filter` | the record keys that are wanted of a log |
 //! | `evaluate` | the filter bound to a schema, and the rows of a batch that pass |
@@ -14,9 +16,11 @@ mod constants;
 mod evaluate;
 mod expr;
 mod key_filter;
+mod like;
 mod literal;
 mod merged;
 mod prune;
+mod rounding;
 
 pub use evaluate::BoundFilter;
 pub use expr::{Filter, Literal, Operator, Term};

@@ -50,7 +50,8 @@ impl BoundFilter {
         let mut any = vec![false; rows.len()];
         for list in &self.any {
             let mut all = vec![true; rows.len()];
-            for term in list {
+            // Bounds are those of columns, not of fields within them.
+            for term in list.iter().filter(|term| term.fields.is_empty()) {
                 if let Some(bounds) = known.entry(term.column).or_insert_with(|| bounds(term.column)) {
                     and(&mut all, &term.may_pass(rows, bounds)?);
                 }
@@ -154,7 +155,7 @@ impl Compared {
             Operator::LtEq => self.least(at, 0) != Some(Greater),
             Operator::Gt => self.is_float || self.greatest(at, 0).is_none_or(|greatest| greatest == Greater),
             Operator::GtEq => self.is_float || self.greatest(at, 0) != Some(Less),
-            Operator::IsNull | Operator::IsNotNull => true,
+            Operator::Like | Operator::NotLike | Operator::IsNull | Operator::IsNotNull => true,
         }
     }
 
