@@ -91,8 +91,8 @@ has_hdfs: bool
 _Instant = tuple[str, str | None, str, str]
 """(requested time, completion time, action, state)"""
 
-_Filters = Sequence[Sequence[tuple[str, str, Any]]] | None
-"""Disjunctive normal form: all terms of a list, in any of the lists."""
+_Filters = Sequence[Sequence[tuple[str | tuple[str, ...], str, Any]]] | None
+"""Disjunctive normal form: all terms of a list, in any of the lists. A tuple names a column and fields within it."""
 
 @final
 class ArrowSchema:
@@ -237,6 +237,11 @@ class QueryPlan:
 class Scan:
     """A planned query: its splits are fixed."""
 
+    @staticmethod
+    def from_splits(columns: object, query: SharedQuery, splits: Sequence[Split], description: str) -> Scan:
+        """Returns a scan that another process has planned; `columns` is Arrow data of its schema, `description` what `explain` returned."""
+    def query_bytes(self) -> bytes:
+        """Returns what the splits share, for `SharedQuery.from_bytes`."""
     @property
     def split_count(self) -> int: ...
     @property

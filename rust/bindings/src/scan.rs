@@ -6,9 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use mortice::{QueryPlan as CoreQueryPlan, Scan as CoreScan};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
+use pyo3::types::PyBytes;
 
 use crate::arrow::ArrowSchema;
-use crate::errors::released;
+use crate::arrow_in::ArrowInput;
+use crate::errors::{raised, released};
 use crate::split::{SharedQuery, Split, wrapped};
 use crate::stream::Stream;
 
@@ -43,6 +45,25 @@ impl Scan {
 
 #[pymethods]
 impl Scan {
+    /// Returns a scan that another process has planned; `columns` is Arrow data of its schema.
+    #[staticmethod]
+    fn from_splits(
+        columns: &Bound<'_, PyAny>,
+        query: &Bound<'_, SharedQuery>,
+        splits: Vec<PyRef<'_, Split>>,
+        description: String,
+    ) -> PyResult<Self> {
+        let schema = ArrowInput::from_python(columns)?.schema();
+        let splits = splits.iter().map(|split| split.core().clone()).collect();
+        Ok(Self::new(CoreScan::from_splits(schema, query.get().query(), splits, description)))
+    }
+
+    /// Returns what the splits share, as bytes.
+    fn query_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.scan.query().to_bytes().map_err(|error| raised(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
     fn schema(&self) -> ArrowSchema {
         ArrowSchema(self.scan.schema())
     }

@@ -19,6 +19,12 @@ pub(crate) struct SharedQuery {
     merger: Option<MergerHandle>,
 }
 
+impl SharedQuery {
+    pub(crate) fn query(&self) -> Arc<Query> {
+        Arc::clone(&self.query)
+    }
+}
+
 #[pymethods]
 impl SharedQuery {
     #[getter]
@@ -44,6 +50,12 @@ impl SharedQuery {
 pub(crate) struct Split {
     split: CoreSplit,
     query: Py<SharedQuery>,
+}
+
+impl Split {
+    pub(crate) fn core(&self) -> &CoreSplit {
+        &self.split
+    }
 }
 
 #[pymethods]

@@ -210,6 +210,7 @@ impl OpenTable {
             record_index,
             column_stats,
             slices_pruned,
+            description: None,
         })
     }
 }

@@ -29,9 +29,38 @@ pub struct Scan {
     pub(super) column_stats: Option<String>,
     /// The number of file slices that both have pruned.
     pub(super) slices_pruned: usize,
+    /// What `explain` returned in the process that planned the query, if it was another one.
+    pub(super) description: Option<String>,
 }
 
 impl Scan {
+    /// Returns a scan that another process has planned.
+    ///
+    /// `description` is what [`Scan::explain`] returned there.
+    #[must_use]
+    pub fn from_splits(schema: SchemaRef, query: Arc<Query>, splits: Vec<Split>, description: String) -> Self {
+        Self {
+            schema,
+            query,
+            splits,
+            kind: "query",
+            as_of: None,
+            between: None,
+            partitions: PartitionCounts::default(),
+            listing: ListingSource::default(),
+            record_index: None,
+            column_stats: None,
+            slices_pruned: 0,
+            description: Some(description),
+        }
+    }
+
+    /// Returns what its splits share.
+    #[must_use]
+    pub fn query(&self) -> &Arc<Query> {
+        &self.query
+    }
+
     /// Returns the schema of all batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
@@ -65,6 +94,7 @@ impl Scan {
             record_index: self.record_index.clone(),
             column_stats: self.column_stats.clone(),
             slices_pruned: self.slices_pruned,
+            description: self.description.clone(),
         }
     }
 
@@ -106,6 +136,9 @@ impl Scan {
     /// Describes what will be read and how it is merged, for display.
     #[must_use]
     pub fn explain(&self) -> String {
+        if let Some(description) = &self.description {
+            return description.clone();
+        }
         let mut text = format!("{} of {}", self.kind, self.query.uri);
         let (mut base, mut logs, bytes) = (0_usize, 0_usize, self.bytes());
         for split in &self.splits {
