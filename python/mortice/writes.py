@@ -11,7 +11,7 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.errors import InvalidArgumentError
-from mortice.filters import Filters, normal_form
+from mortice.filters import Filters, SchemaOf, normal_form
 from mortice.validators import CommitCheck
 
 __all__ = [
@@ -127,12 +127,13 @@ def delete_partitions(
     )
 
 
-def delete_where(
+def delete_where(  # noqa: PLR0917
     uri: str,
     storage_options: Mapping[str, Any],
     options: Mapping[str, Any] | None,
     filters: Filters,
     check: CommitCheck | None = None,
+    schema: SchemaOf | None = None,
 ) -> Commit:
     """Deletes the rows of the table at `uri` that filters select.
 
@@ -142,10 +143,11 @@ def delete_where(
         options: Options of the write, by Hudi's names.
         filters: The filters, as those of a query.
         check: As for `write`.
+        schema: Returns the table's columns.
 
     Raises as `write`.
     """
-    normal = normal_form(filters)
+    normal = normal_form(filters, schema)
     if not normal:
         raise InvalidArgumentError("filters must select rows; insert_overwrite_table without rows deletes all of them")
     return commit_of(_mortice.delete_where(uri, storage_options, normal, checked_options(options), check), stacklevel=4)

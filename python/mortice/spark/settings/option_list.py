@@ -49,9 +49,10 @@ _QUERY = (
     ),
     Option(
         names.FILTERS,
-        '`[["fare", ">", 3]]`, or a list of such lists',
+        '`fare > 3 and city = \'oslo\'`, or `[["fare", ">", 3]]`, or a list of such lists',
         "none",
-        "Predicates that rows must satisfy, as JSON: all terms of a list, in any of several lists.",
+        "Predicates that rows must satisfy: a condition as in SQL's WHERE, or JSON: all terms of a list, in any of "
+        "several lists.",
         argument="filters",
     ),
     Option(

@@ -185,7 +185,9 @@ def by_one_name(options: Mapping[str, Any] | None) -> dict[str, Any]:
         if name.startswith(f"{SPARK_PREFIX}hoodie."):
             name = name.removeprefix(SPARK_PREFIX)
         name = SYNONYMS.get(name, name)
-        if named.setdefault(name, value) != value:
+        known = named.setdefault(name, value)
+        # Expressions cannot be compared.
+        if known is not value and known != value:
             raise InvalidArgumentError(
                 f"the option {name} is given twice, with different values; leave out one of them"
             )
@@ -253,7 +255,9 @@ def _columns(value: Any) -> Any:
 
 
 def _filters(value: Any) -> Any:
-    return _json("filters", value) if isinstance(value, str) else value
+    """Returns filters: of a string, JSON if it begins as a list of JSON does, and else the text itself."""
+    is_json = isinstance(value, str) and value.lstrip().startswith("[")
+    return _json("filters", value) if is_json else value
 
 
 def _json(name: str, value: Any) -> Any:
