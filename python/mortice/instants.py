@@ -8,17 +8,34 @@ are passed on: the native module knows the forms that Hudi accepts (such as `202
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 from mortice.errors import InvalidArgumentError
 from mortice.options import checked_string
+from mortice.timeline import Instant
 
-InstantLike = str | dt.datetime | dt.date | None
+InstantLike = str | int | dt.datetime | dt.date | Instant | None
 
 TIMELINE_ZONE = "hoodie.table.timeline.timezone"
 
 
-def instant_text(value: InstantLike, timeline_zone: str = "LOCAL", *, argument: str = "as_of") -> str | None:
+_WITH_ZONE = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?\s*(Z|[+-]\d\d:?\d\d)", re.IGNORECASE)
+_LENGTHS = (14, 17)
+_BY_COMPLETION = 8
+"""The first table version whose ranges of commits are of completion times."""
+
+
+def instant_text(
+    value: InstantLike, timeline_zone: str = "LOCAL", *, argument: str = "as_of", table_version: int = _BY_COMPLETION
+) -> str | None:
     """Returns the instant as a string of digits, or the string that was given.
+
+    Args:
+        value: The instant: a string, an integer of 14 or 17 digits, a datetime, a date, or one of a timeline. A string
+            with a zone (`2024-01-01T10:00:00+02:00`) and a datetime with one are converted to the zone of the timeline.
+        timeline_zone: The zone of the timeline: `UTC`, or that of this machine.
+        argument: The name of the argument, for errors.
+        table_version: The version of the table. Bounds of ranges are completion times from version 8 on.
 
     >>> import datetime as dt
     >>> instant_text(dt.datetime(2024, 1, 2, 3, 4, 5, 678901))
@@ -30,7 +47,19 @@ def instant_text(value: InstantLike, timeline_zone: str = "LOCAL", *, argument: 
     """
     if value is None:
         return None
+    if isinstance(value, Instant):
+        is_bound = argument != "as_of" and table_version >= _BY_COMPLETION
+        return (value.completion_time if is_bound else None) or value.requested_time
+    if _is_integer(value):
+        if len(str(value)) not in _LENGTHS:
+            raise InvalidArgumentError(
+                f"{argument} must have the digits of an instant, such as 20240101120000000, got {value!r}"
+            )
+        return str(value)
     if isinstance(value, str):
+        zoned = _WITH_ZONE.fullmatch(value.strip())
+        if zoned is not None:
+            return instant_text(_moment(zoned, argument), timeline_zone, argument=argument)
         if not value.strip():
             raise InvalidArgumentError(
                 f"{argument} must be an instant, such as '20240101120000000', got an empty string"
@@ -41,9 +70,25 @@ def instant_text(value: InstantLike, timeline_zone: str = "LOCAL", *, argument: 
     if isinstance(value, dt.date):
         return _digits(dt.datetime.combine(value, dt.time()))
     raise InvalidArgumentError(
-        f"{argument} must be an instant ('20240101120000000', '2024-01-01 12:00:00'), a datetime or a date, "
+        f"{argument} must be an instant ('20240101120000000', '2024-01-01 12:00:00'), one of a timeline, a datetime "
+        "or a date, "
         f"got {type(value).__name__} {value!r}"
     )
+
+
+def _is_integer(value: object) -> bool:
+    # Integers of numpy are no int.
+    return not isinstance(value, bool) and (isinstance(value, int) or hasattr(value, "__index__"))
+
+
+def _moment(text: re.Match[str], argument: str) -> dt.datetime:
+    day, minutes, seconds, fraction, zone = text.groups()
+    offset = "+00:00" if zone in "zZ" else zone if ":" in zone else f"{zone[:3]}:{zone[3:]}"
+    microseconds = (fraction or ".0")[1:7].ljust(6, "0")
+    try:
+        return dt.datetime.fromisoformat(f"{day}T{minutes}{seconds or ':00'}.{microseconds}{offset}")
+    except ValueError as error:
+        raise InvalidArgumentError(f"{argument} must be an instant, got {text[0]!r}: {error}") from error
 
 
 def _in_timeline_zone(moment: dt.datetime, timeline_zone: str) -> dt.datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ DEFAULT_SEMANTICS = "1.x"
 DEFAULT_ON_CORRUPT = "skip"
 DEFAULT_HOLES = "fail"
 DEFAULT_POLL_SECONDS = 5.0
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 LARGEST_COUNT = 2**63
 LONGEST_WAIT_SECONDS = 366 * 86_400
@@ -39,6 +42,12 @@ def checked_uri(uri: object) -> str:
     if not text:
         raise InvalidArgumentError("the path must be a non-empty string, got ''")
     return checked_string("the path", text)
+
+
+def absolute_uri(uri: object) -> str:
+    """Returns a URI, or a path from the root of the file system: one that stays the same in another directory."""
+    text = checked_uri(uri)
+    return text if _SCHEME.match(text) else os.path.abspath(text)  # noqa: PTH100 (links are kept)
 
 
 def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]:
@@ -123,11 +132,15 @@ def checked_optional_count(argument: str, value: object) -> int | None:
     return None if value is None else checked_count(argument, value)
 
 
-def checked_columns(columns: Sequence[str] | None) -> list[str] | None:
-    """Returns the requested column names in their order. The native module checks whether the table has them."""
+def checked_columns(columns: Sequence[str] | str | None) -> list[str] | None:
+    """Returns the requested column names in their order; a string is one name. The native module checks whether the
+    table has them.
+    """
     if columns is None:
         return None
-    if isinstance(columns, (str, bytes)) or not isinstance(columns, Sequence):
+    if isinstance(columns, str):
+        columns = [columns]
+    if not isinstance(columns, Sequence) or isinstance(columns, bytes):  # type: ignore[unreachable]
         raise InvalidArgumentError(f"columns must be a list of names, such as ['fare', 'rider'], got {columns!r}")
     names = list(columns)
     for name in names:

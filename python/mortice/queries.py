@@ -10,17 +10,22 @@ The fields of each class are the arguments of the method of `Table` with the sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError
-from mortice.filters import Filters, normal_form
+from mortice.filters import Filters, conjunction, normal_form
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.mergers import Merging
+from mortice.meta_columns import without_meta
 from mortice.options import (
     DEFAULT_HOLES,
     checked_bool,
@@ -28,9 +33,16 @@ from mortice.options import (
     checked_holes,
     checked_optional_bool,
 )
-from mortice.scan import Scan
+from mortice.scan import Again, Scan
 
-__all__ = ["Changes", "Incremental", "Query", "QueryPlan", "ReadOptimized", "Snapshot"]
+__all__ = ["Changes", "Incremental", "Query", "QueryPlan", "ReadOptimized", "Snapshot", "TimeTravelWarning"]
+
+_DIGITS = 17
+"""Digits of an instant."""
+
+
+class TimeTravelWarning(UserWarning):
+    """A query is of a time before the table's first commit, and returns no rows."""
 
 
 class QueryPlan:
@@ -39,10 +51,19 @@ class QueryPlan:
     Schema and scans are those of the table at the time when it was opened.
     """
 
-    def __init__(self, native: _mortice.QueryPlan, title: str, merger: Merging | None = None) -> None:
+    def __init__(
+        self,
+        native: _mortice.QueryPlan,
+        title: str,
+        merger: Merging | None = None,
+        again: Again | None = None,
+        hint: Callable[[], str | None] | None = None,
+    ) -> None:
         self._native = native
         self._title = title
         self._merger = merger
+        self._again = again
+        self._hint = hint
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -55,8 +76,14 @@ class QueryPlan:
         return pa.schema(self._native.schema())
 
     def scan(self) -> Scan:
-        """Plans the query: lists the table's files and fixes the splits."""
-        return Scan(self._native.scan(), self._title, self._merger)
+        """Plans the query: lists the table's files and fixes the splits. Warns (`TimeTravelWarning`) if it is of a time
+        before the first commit.
+        """
+        native = self._native.scan()
+        hint = self._hint() if self._hint is not None and native.split_count == 0 else None
+        if hint is not None:
+            warnings.warn(hint, TimeTravelWarning, stacklevel=_outside())
+        return Scan(native, self._title, self._merger, self._again)
 
     def __repr__(self) -> str:
         return f"QueryPlan: {self._title}"
@@ -66,33 +93,57 @@ class QueryPlan:
 class Snapshot:
     """See `mortice.Table.snapshot`."""
 
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | str | None = None
     filters: Filters = None
     as_of: InstantLike = None
     merge: bool = True
     emit_deletes: bool = False
+    meta: bool = True
 
     def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
         """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
         merge, deletes = checked_bool("merge", self.merge), checked_bool("emit_deletes", self.emit_deletes)
-        names, terms, instant = checked_columns(self.columns), normal_form(self.filters), _instant(table, self.as_of)
+        instant = _instant(table, self.as_of)
+
+        def schema() -> pa.Schema:
+            return pa.schema(table.snapshot(None, None, instant, merge, deletes, merger).schema())
+
+        names, terms = _names(self.columns, schema, meta=self.meta), normal_form(self.filters, schema)
         native = table.snapshot(names, terms, instant, merge, deletes, merger)
-        return QueryPlan(native, title("snapshot", table.uri, instant, terms), merger)
+        return QueryPlan(
+            native,
+            title("snapshot", table.uri, instant, terms),
+            merger,
+            _again(self, table, merger, schema),
+            None if instant is None else lambda: _before_first_commit(table, instant),
+        )
 
 
 @dataclass(frozen=True)
 class ReadOptimized:
     """See `mortice.Table.read_optimized`."""
 
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | str | None = None
     filters: Filters = None
     as_of: InstantLike = None
+    meta: bool = True
 
-    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:  # noqa: ARG002
+    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
         """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
-        names, terms, instant = checked_columns(self.columns), normal_form(self.filters), _instant(table, self.as_of)
+        instant = _instant(table, self.as_of)
+
+        def schema() -> pa.Schema:
+            return pa.schema(table.read_optimized(None, None, instant).schema())
+
+        names, terms = _names(self.columns, schema, meta=self.meta), normal_form(self.filters, schema)
         native = table.read_optimized(names, terms, instant)
-        return QueryPlan(native, title("read optimized", table.uri, instant, terms))
+        return QueryPlan(
+            native,
+            title("read optimized", table.uri, instant, terms),
+            None,
+            _again(self, table, merger, schema),
+            None if instant is None else lambda: _before_first_commit(table, instant),
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +152,7 @@ class Incremental:
 
     begin: InstantLike
     end: InstantLike = None
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | str | None = None
     filters: Filters = None
     changelog: bool = False
     emit_deletes: bool = False
@@ -111,29 +162,31 @@ class Incremental:
     skip_log_compact: bool = False
     fall_back_to_full_scan: bool | None = None
     schema_at_end: bool = False
+    meta: bool = True
 
     def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
         """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
-        names, terms = checked_columns(self.columns), normal_form(self.filters)
         after, until = _range(table, self.begin, self.end)
         changelog = checked_bool("changelog", self.changelog)
         merger = None if changelog else merger
-        native = table.incremental(
-            names,
-            terms,
-            after,
-            until,
-            merger,
-            holes=checked_holes(self.holes),
-            skip_compact=checked_bool("skip_compact", self.skip_compact),
-            skip_cluster=checked_bool("skip_cluster", self.skip_cluster),
-            skip_log_compact=checked_bool("skip_log_compact", self.skip_log_compact),
-            fall_back_to_full_scan=checked_optional_bool("fall_back_to_full_scan", self.fall_back_to_full_scan),
-            schema_at_end=checked_bool("schema_at_end", self.schema_at_end),
-            changelog=changelog,
-            emit_deletes=checked_bool("emit_deletes", self.emit_deletes),
-        )
-        return QueryPlan(native, title(f"incremental {_span(after, until)}", table.uri, None, terms), merger)
+        options: dict[str, Any] = {
+            "holes": checked_holes(self.holes),
+            "skip_compact": checked_bool("skip_compact", self.skip_compact),
+            "skip_cluster": checked_bool("skip_cluster", self.skip_cluster),
+            "skip_log_compact": checked_bool("skip_log_compact", self.skip_log_compact),
+            "fall_back_to_full_scan": checked_optional_bool("fall_back_to_full_scan", self.fall_back_to_full_scan),
+            "schema_at_end": checked_bool("schema_at_end", self.schema_at_end),
+            "changelog": changelog,
+            "emit_deletes": checked_bool("emit_deletes", self.emit_deletes),
+        }
+
+        def schema() -> pa.Schema:
+            return pa.schema(table.incremental(None, None, after, until, merger, **options).schema())
+
+        names, terms = _names(self.columns, schema, meta=self.meta), normal_form(self.filters, schema)
+        native = table.incremental(names, terms, after, until, merger, **options)
+        heading = title(f"incremental {_span(after, until)}", table.uri, None, terms)
+        return QueryPlan(native, heading, merger, _again(self, table, merger, schema))
 
 
 @dataclass(frozen=True)
@@ -142,16 +195,22 @@ class Changes:
 
     begin: InstantLike
     end: InstantLike = None
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | str | None = None
     filters: Filters = None
     holes: str = DEFAULT_HOLES
 
     def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
         """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
-        names, terms = checked_columns(self.columns), normal_form(self.filters)
+        names, holes = checked_columns(self.columns), checked_holes(self.holes)
         after, until = _range(table, self.begin, self.end)
-        native = table.changes(names, terms, after, until, merger, holes=checked_holes(self.holes))
-        return QueryPlan(native, title(f"changes {_span(after, until)}", table.uri, None, terms), merger)
+
+        def schema() -> pa.Schema:
+            return pa.schema(table.changes(None, None, after, until, merger, holes=holes).schema())
+
+        terms = normal_form(self.filters, schema)
+        native = table.changes(names, terms, after, until, merger, holes=holes)
+        heading = title(f"changes {_span(after, until)}", table.uri, None, terms)
+        return QueryPlan(native, heading, merger, _again(self, table, merger, schema))
 
 
 Query = Snapshot | ReadOptimized | Incremental | Changes
@@ -172,8 +231,50 @@ def title(kind: str, uri: str, instant: str | None, terms: object) -> str:
     return f"{kind} of {uri}{moment}{filtered}"
 
 
+def _names(columns: Sequence[str] | str | None, schema: Callable[[], pa.Schema], *, meta: bool) -> list[str] | None:
+    """Returns the columns to read; without any given, all, or all but the meta columns."""
+    if columns is None and not checked_bool("meta", meta):
+        return without_meta(schema().names)
+    return checked_columns(columns)
+
+
+def _again(query: Query, table: _mortice.Table, merger: Merging | None, schema: Callable[[], pa.Schema]) -> Again:
+    """Returns what plans a query again, with other columns and further filters."""
+
+    def again(columns: list[str] | None, filters: Filters) -> Scan:
+        changed: dict[str, Any] = {} if columns is None else {"columns": columns}
+        if filters is not None:
+            changed["filters"] = conjunction(query.filters, filters, schema)
+        return replace(query, **changed).prepare(table, merger).scan()
+
+    return again
+
+
+def _before_first_commit(table: _mortice.Table, instant: str) -> str | None:
+    """Returns what to say of a query as of an instant that is before the first commit; None if it is not."""
+    digits = "".join(re.findall(r"\d", instant)).ljust(_DIGITS, "0")
+    # An archived instant is older than all active ones.
+    times = [one[0] for one in (*table.archived(), *table.timeline()) if one[3].upper() == "COMPLETED"]
+    first = min(times, default=None)
+    if first is None or digits >= first:
+        return None
+    return (
+        f"there are no rows as of {instant}: the first commit of {table.uri} is {first}, in the time zone of the "
+        "table's timeline; a date is its first moment"
+    )
+
+
+def _outside() -> int:
+    """Returns how far up the first caller is that is not part of mortice, for a warning."""
+    level, frame = 1, sys._getframe(1)  # noqa: SLF001
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "mortice":
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def _instant(table: _mortice.Table, instant: InstantLike, argument: str = "as_of") -> str | None:
-    return instant_text(instant, table.properties.get(TIMELINE_ZONE, "LOCAL"), argument=argument)
+    zone = table.properties.get(TIMELINE_ZONE, "LOCAL")
+    return instant_text(instant, zone, argument=argument, table_version=table.version)
 
 
 def _range(table: _mortice.Table, begin: InstantLike, end: InstantLike) -> tuple[str, str | None]:

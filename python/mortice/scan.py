@@ -5,13 +5,15 @@ A `Scan` is fixed when it is created: it names files, so it returns the same row
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError
+from mortice.filters import Filters
+from mortice.frames import DtypeBackend, pandas_frame, polars_frame
 from mortice.mergers import Merging
 from mortice.metrics import Counts, Meter, added, format_counts
 from mortice.options import checked_count
@@ -26,6 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Scan"]
 
+SHOWN_COLUMNS = 100
+"""Columns of `repr`, at most."""
+
+
+Again = Callable[[list[str] | None, Any], "Scan"]
+"""Plans a query again, with other columns (None: the same ones) and further filters."""
+
 
 class Scan:
     """A planned query. Each read of it returns the same rows.
@@ -33,10 +42,19 @@ class Scan:
     polars, duckdb, pandas and other Arrow consumers read it directly (`__arrow_c_stream__`).
     """
 
-    def __init__(self, native: _mortice.Scan, title: str, merger: Merging | None = None) -> None:
+    def __init__(
+        self,
+        native: _mortice.Scan,
+        title: str,
+        merger: Merging | None = None,
+        again: Again | None = None,
+        limit: int | None = None,
+    ) -> None:
         self._native = native
         self._merger = merger
         self._title = title
+        self._again = again
+        self._limit = limit
         self._queries: dict[_mortice.SharedQuery, SharedQuery] = {}
         self._last: _mortice.Stream | None = None
         self._read: Counts = {}
@@ -56,6 +74,10 @@ class Scan:
         A split pickles by itself. What the splits of a query share (some kilobytes) is contained once in a pickle of
         several.
         """
+        if self._limit is not None:
+            raise InvalidArgumentError(
+                "a scan with a limit has no splits, which are read independently; use those of the scan without it"
+            )
         if max_split_bytes is not None:
             max_split_bytes = checked_count("max_split_bytes", max_split_bytes)
         return [Split(split, self._shared(split.query)) for split in self._native.splits(max_split_bytes)]
@@ -75,7 +97,44 @@ class Scan:
 
     def without_columns(self) -> Scan:
         """Returns a scan of the same rows without columns, for counting."""
-        return Scan(self._native.without_columns(), self._title, self._merger)
+        return Scan(self._native.without_columns(), self._title, self._merger, limit=self._limit)
+
+    def select(self, *columns: str | Sequence[str]) -> Scan:
+        """Returns a scan of some of the columns, in this order: `scan.select("rider", "fare")`, or a list of names.
+
+        The query is planned again, in the state of the table that this scan has.
+
+        Raises `InvalidArgumentError` for an unknown column, and for a scan of `Table.follow` or one that was unpickled.
+        """
+        names = [name for one in columns for name in ([one] if isinstance(one, str) else one)]
+        return self._planned_again("select()", names, None)
+
+    def filter(self, filters: Filters) -> Scan:
+        """Returns a scan of the rows that also satisfy these filters (see `mortice.filters`).
+
+        The query is planned again, in the state of the table that this scan has. Raises as `select`.
+        """
+        return self._planned_again("filter()", None, filters)
+
+    def _planned_again(self, what: str, columns: list[str] | None, filters: Filters) -> Scan:
+        if self._again is None:
+            raise InvalidArgumentError(
+                f"{what} needs a scan of a query of a table; give columns and filters to the query"
+            )
+        if self._limit is not None and filters is not None:
+            raise InvalidArgumentError("filter() after limit() is not supported; filter first")
+        scan = self._again(columns, filters)
+        return scan if self._limit is None else scan.limit(self._limit)
+
+    def limit(self, n: int) -> Scan:
+        """Returns a scan of at most `n` of the rows. Which ones is not determined, as in SQL without an order."""
+        least = checked_count("the number of rows", n, least=0)
+        most = least if self._limit is None else min(least, self._limit)
+        return Scan(self._native, self._title, self._merger, self._again, most)
+
+    def head(self, n: int = 5) -> pa.Table:
+        """Returns at most `n` of the rows, and reads no more files than it takes to find them."""
+        return self.limit(n).to_arrow()
 
     def explain(self) -> str:
         """Returns a description of how the query is read and, after it was read, of what that cost."""
@@ -98,29 +157,34 @@ class Scan:
     def to_reader(self) -> pa.RecordBatchReader:
         """Returns a reader of the rows, batch by batch. Errors keep their type."""
         stream = self._stream()
-        return pa.RecordBatchReader.from_batches(pa.schema(stream.schema()), self._metered(stream))
+        return pa.RecordBatchReader.from_batches(pa.schema(stream.schema()), self._limited(self._metered(stream)))
 
     def to_arrow(self) -> pa.Table:
         """Returns the rows as an Arrow table."""
         return self.to_reader().read_all()
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Returns the rows as a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
+    def to_pandas(self, dtype_backend: DtypeBackend | None = None) -> pandas.DataFrame:
+        """Returns the rows as a pandas DataFrame.
+
+        Args:
+            dtype_backend: `"numpy_nullable"` or `"pyarrow"`: types that have null, as in `pandas.read_parquet`.
+                Default: the types of numpy, which make floats of integers with null.
+
+        Raises `ImportError` if pandas is not installed.
+        """
+        return pandas_frame(self.to_arrow(), dtype_backend)
 
     def to_polars(self) -> polars.DataFrame:
-        """Returns the rows as a polars DataFrame."""
-        try:
-            import polars
-        except ImportError as error:
-            raise ImportError("to_polars() needs polars: pip install 'mortice[polars]'") from error
-        return polars.DataFrame(self.to_arrow())
+        """Returns the rows as a polars DataFrame. Raises `ImportError` if polars is not installed."""
+        return polars_frame(self.to_arrow())
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Returns the rows as a Spark DataFrame. A large file slice is several tasks, many small ones are one."""
         from mortice.spark.execution.data_frame import data_frame, is_connect
         from mortice.spark.execution.metrics import Metrics
 
+        if self._limit is not None:
+            return Scan(self._native, self._title, self._merger).to_spark(spark).limit(self._limit)
         metrics = None if is_connect(spark) else Metrics()
         if metrics is not None:
             self._by_spark.append(metrics)
@@ -128,7 +192,12 @@ class Scan:
 
     def count(self) -> int:
         """Returns the number of rows. Reads only what is needed to count them."""
-        return sum(batch.num_rows for batch in self._remembered(self._native.without_columns().stream()))
+        counted = 0
+        for batch in self._remembered(self._native.without_columns().stream()):
+            counted += batch.num_rows
+            if self._limit is not None and counted >= self._limit:
+                return self._limit
+        return counted
 
     def report(self) -> dict[str, Any]:
         """Returns a report of the last read of this scan: files, blocks by kind, corrupt blocks, rows, skipped row
@@ -141,8 +210,32 @@ class Scan:
             raise InvalidArgumentError("report() needs a read: call to_arrow(), to_reader() or count() first")
         return self._last.report()
 
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yields the rows in record batches."""
+        return iter(self.to_reader())
+
+    def __reduce__(self) -> tuple[Callable[..., Scan], tuple[Any, ...]]:
+        """Pickles the splits: the rows are the same in another process."""
+        shared = SharedQuery(_mortice.SharedQuery.from_bytes(self._native.query_bytes()), self._merger)
+        splits = Scan(self._native, self._title, self._merger).splits()
+        query = splits[0].query if splits else shared
+        return _unpickled, (self.schema, query, splits, self._title, self._native.explain(), self._limit)
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        if self._limit is not None:
+            return self.to_reader().__arrow_c_stream__(requested_schema)
         return self._stream().__arrow_c_stream__(requested_schema)
+
+    def _limited(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yields the batches up to the limit, and stops the read then."""
+        if self._limit is None:
+            yield from batches
+            return
+        left = self._limit
+        while left > 0 and (batch := next(batches, None)) is not None:
+            yield batch.slice(0, left)
+            left -= batch.num_rows
+        batches.close()  # type: ignore[attr-defined]
 
     def _metered(self, stream: _mortice.Stream) -> Iterator[pa.RecordBatch]:
         """Yields the batches of a stream, and adds to the metrics when it has been read to its end."""
@@ -163,5 +256,16 @@ class Scan:
         return stream
 
     def __repr__(self) -> str:
-        columns = [f"  {field.name}: {field.type}" for field in self.schema]
-        return "\n".join([f"Scan: {self._title}, {self._native.split_count} splits", *columns])
+        fields = list(self.schema)
+        columns = [f"  {field.name}: {field.type}" for field in fields[:SHOWN_COLUMNS]]
+        more = [f"  … {len(fields) - SHOWN_COLUMNS} more columns"] if len(fields) > SHOWN_COLUMNS else []
+        limit = "" if self._limit is None else f", at most {self._limit} rows"
+        return "\n".join([f"Scan: {self._title}, {self._native.split_count} splits{limit}", *columns, *more])
+
+
+def _unpickled(  # noqa: PLR0917
+    schema: pa.Schema, query: SharedQuery, splits: list[Split], title: str, description: str, limit: int | None
+) -> Scan:
+    """Restores a scan from a pickle."""
+    native = _mortice.Scan.from_splits(schema.empty_table(), query.native, [one.native for one in splits], description)
+    return Scan(native, title, query.merger, limit=limit)

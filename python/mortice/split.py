@@ -20,7 +20,7 @@ from mortice.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from mortice.mergers import Merging
 
-__all__ = ["SharedQuery", "Split", "deserialize_splits", "reader", "record_batches", "serialize_splits"]
+__all__ = ["SharedQuery", "Split", "deserialize_splits", "pickled", "reader", "record_batches", "serialize_splits"]
 
 _WITH_FUNCTIONS = b"functions:"
 """The prefix of serialised splits and queries with user-defined functions; others are JSON."""
@@ -36,7 +36,7 @@ def _without_functions(data: bytes) -> tuple[bytes, Merging | None]:
     return native, merger
 
 
-def _pickled(value: object) -> bytes:
+def pickled(value: object) -> bytes:
     """Pickles by value if cloudpickle is available: a function of a notebook cannot be imported elsewhere."""
     for module in ("cloudpickle", "pyspark.cloudpickle"):
         try:
@@ -80,6 +80,16 @@ class SharedQuery:
         native, merger = _without_functions(data)
         return cls(_mortice.SharedQuery.from_bytes(native, merger), merger)
 
+    @property
+    def native(self) -> _mortice.SharedQuery:
+        """The native query."""
+        return self._native
+
+    @property
+    def merger(self) -> Merging | None:
+        """The registered merger."""
+        return self._merger
+
     def to_bytes(self) -> bytes:
         """Serialises the query with its registered merger and credentials function, if there are any.
 
@@ -93,7 +103,7 @@ class SharedQuery:
         supplier = None if name is None else (name, credentials.supplier_of(name))
         if self._merger is None and supplier is None:
             return data
-        return _WITH_FUNCTIONS + _pickled((data, self._merger, supplier))
+        return _WITH_FUNCTIONS + pickled((data, self._merger, supplier))
 
     def split(self, data: bytes) -> Split:
         """Returns the split of this query that `Split.to_bytes_without_query` wrote."""
@@ -132,6 +142,11 @@ class Split:
 
     def __reduce__(self) -> tuple[Callable[[SharedQuery, bytes], Split], tuple[SharedQuery, bytes]]:
         return _split_of, (self._query, self.to_bytes_without_query())
+
+    @property
+    def native(self) -> _mortice.Split:
+        """The native split."""
+        return self._native
 
     @property
     def query(self) -> SharedQuery:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
+from mortice.errors import InvalidArgumentError
+
 
 @dataclass(frozen=True)
 class Instant:
@@ -51,6 +53,7 @@ class Timeline(Sequence[Instant]):
         self._active = tuple(active)
         self._read_archive = archived
         self._read = read
+        self._is_unpickled = False
 
     @property
     def active(self) -> Timeline:
@@ -96,6 +99,10 @@ class Timeline(Sequence[Instant]):
         return self._document(instant, plan=True)
 
     def _document(self, instant: Instant, *, plan: bool) -> dict[str, Any] | None:
+        if self._is_unpickled:
+            raise InvalidArgumentError(
+                "this timeline was unpickled and has no metadata; open the table, whose timeline reads it"
+            )
         text = self._read(instant, plan) if self._read else None
         return None if text is None else json.loads(text)
 
@@ -116,6 +123,10 @@ class Timeline(Sequence[Instant]):
     def __len__(self) -> int:
         return len(self._all)
 
+    def __reduce__(self) -> tuple[Callable[..., Timeline], tuple[Any, ...]]:
+        """Pickles all instants. Metadata is read through the table, which a pickle does not contain."""
+        return _unpickled, (self._active, tuple(self.archived) if self._read_archive else None)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Timeline) and self._all == other._all
 
@@ -129,3 +140,10 @@ class Timeline(Sequence[Instant]):
             shown.insert(0, f"  … {hidden} before")
         kind = " active" if self._read_archive else ""
         return "\n".join([f"Timeline of {len(self._active)}{kind} instants", *shown])
+
+
+def _unpickled(active: tuple[Instant, ...], archived: tuple[Instant, ...] | None) -> Timeline:
+    """Restores a timeline from a pickle."""
+    timeline = Timeline(active, None if archived is None else lambda: archived)
+    timeline._is_unpickled = True  # noqa: SLF001
+    return timeline
