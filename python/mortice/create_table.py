@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.options import checked_count, checked_name, checked_storage_options, checked_string, checked_uri
+from mortice.options import absolute_uri, checked_count, checked_name, checked_storage_options, checked_string
 from mortice.table import Table
 
 __all__ = ["create_table"]
@@ -75,7 +75,7 @@ def create_table(
     if checked_count("version", version) not in {6, 8, 9}:
         raise UnsupportedError(f"unsupported version {version} of a new table (supported: 6, 8, 9)")
     _mortice.create_table(
-        checked_uri(uri),
+        absolute_uri(uri),
         _arrow_schema(schema).empty_table(),
         checked_storage_options(storage_options),
         name=checked_name("name", name),

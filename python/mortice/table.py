@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping, Sequence
+import pickle
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from mortice import _mortice, queries
+from mortice.credentials import CREDENTIALS, supplier_of
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
@@ -24,6 +26,7 @@ from mortice.options import (
     DEFAULT_ON_CORRUPT,
     DEFAULT_POLL_SECONDS,
     DEFAULT_SEMANTICS,
+    absolute_uri,
     checked_bool,
     checked_columns,
     checked_count,
@@ -33,10 +36,11 @@ from mortice.options import (
     checked_seconds,
     checked_semantics,
     checked_storage_options,
-    checked_uri,
 )
 from mortice.scan import Scan
 from mortice.services.table_services import TableServices
+from mortice.split import pickled
+from mortice.table_data import TableData
 from mortice.table_insight import TableInsight
 from mortice.table_writes import TableWrites
 from mortice.timeline import Instant, Timeline
@@ -47,14 +51,15 @@ __all__ = ["Table"]
 METADATA_FOLDER = ".hoodie/metadata"
 
 
-class Table(TableWrites, TableServices, TableInsight):
+class Table(TableData, TableWrites, TableServices, TableInsight):
     """A Hudi table in the state that it has when it is opened. `refresh` shows later commits.
 
         table = mortice.Table("/lake/trips")
         table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
 
     Args:
-        uri: The table's base path, a local path or a URI (`s3://`, `gs://`, `abfss://`, `az://`, `https://`).
+        uri: The table's base path, a local path, which is made absolute, or a URI (`s3://`, `gs://`, `abfss://`, `az://`,
+            `https://`).
         storage_options: Options of the storage by name (docs/storage.md); local files have none. `credentials` may be
             a function that returns options (`mortice.credentials`).
         mmap: False reads ranges of local files and does not map them into memory.
@@ -136,7 +141,7 @@ class Table(TableWrites, TableServices, TableInsight):
             "spill_dir": None if spill_dir is None else os.fspath(spill_dir),
             "spill_compressed": checked_bool("spill_compressed", spill_compressed),
         }
-        self._native = _mortice.Table(checked_uri(uri), self._storage_options, **self._arguments)
+        self._native = _mortice.Table(absolute_uri(uri), self._storage_options, **self._arguments)
 
     def refresh(self) -> None:
         """Opens the table again, to see commits that others made since. `follow` and scans that exist are not changed.
@@ -262,7 +267,7 @@ class Table(TableWrites, TableServices, TableInsight):
 
     def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
         """Returns the file slices that a snapshot reads; with `filters`, only those in partitions that can match."""
-        slices = self._native.file_slices(self._instant(as_of), normal_form(filters))
+        slices = self._native.file_slices(self._instant(as_of), normal_form(filters, lambda: self.schema))
         return [FileSlice.from_native(slice_) for slice_ in slices]
 
     def metadata_table(self) -> Table | str | None:
@@ -292,19 +297,23 @@ class Table(TableWrites, TableServices, TableInsight):
 
     def snapshot(
         self,
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str] | str | None = None,
         filters: Filters = None,
         as_of: InstantLike = None,
         merge: bool = True,
         emit_deletes: bool = False,
+        *,
+        meta: bool = True,
     ) -> Scan:
         """Returns the latest rows: base files merged with their log files.
 
         Args:
             columns: The columns to return, in this order. Default: all. Columns that only filters or the merge need are
                 not returned.
-            filters: Predicates that rows must satisfy (see `mortice.filters`). They are exact.
-            as_of: Returns the rows as of this instant (time travel): a string, a datetime or a date.
+            filters: Predicates that rows must satisfy: text (`"fare > 80 and city in ('oslo', 'lima')"`), terms
+                (`[("fare", ">", 80)]`), or an expression of pyarrow or polars (see `mortice.filters`). They are exact.
+            as_of: Returns the rows as of this instant (time travel): one of `timeline`, its digits, a date and time as
+                text, with a zone or in that of the timeline, a datetime or a date.
             merge: False returns the records of a key unmerged, as Hudi's `skip_merge` does. By the rules of 1.x these
                 are all base rows and all log records except deletes; by those of 0.x the base rows, and the log records
                 merged with each other.
@@ -312,26 +321,33 @@ class Table(TableWrites, TableServices, TableInsight):
                 (a column that is appended if the table lacks it, and is null in other rows). A deleting record is
                 returned with all its columns. For a key in a delete block, the record key, partition path, instant and
                 ordering values are known; other columns are null. Deletes that were compacted are no longer known.
+            meta: False leaves out Hudi's meta columns, unless `columns` names them. `scan`, `to_arrow` and the other
+                methods that return data do so by default.
 
         Raises:
             InvalidArgumentError: An argument is invalid, or a column does not exist.
             UnsupportedError: The table needs a feature that mortice does not have.
         """
-        return self.prepare(queries.Snapshot(columns, filters, as_of, merge, emit_deletes)).scan()
+        return self.prepare(queries.Snapshot(columns, filters, as_of, merge, emit_deletes, meta)).scan()
 
     def read_optimized(
-        self, columns: Sequence[str] | None = None, filters: Filters = None, as_of: InstantLike = None
+        self,
+        columns: Sequence[str] | str | None = None,
+        filters: Filters = None,
+        as_of: InstantLike = None,
+        *,
+        meta: bool = True,
     ) -> Scan:
         """Returns the rows of the base files without merging log files: fast, but without changes that are not yet
-        compacted.
+        compacted. Arguments and errors are those of `snapshot`.
         """
-        return self.prepare(queries.ReadOptimized(columns, filters, as_of)).scan()
+        return self.prepare(queries.ReadOptimized(columns, filters, as_of, meta)).scan()
 
     def incremental(  # noqa: PLR0917
         self,
         begin: InstantLike,
         end: InstantLike = None,
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str] | str | None = None,
         filters: Filters = None,
         changelog: bool = False,
         emit_deletes: bool = False,
@@ -342,6 +358,7 @@ class Table(TableWrites, TableServices, TableInsight):
         skip_log_compact: bool = False,
         fall_back_to_full_scan: bool | None = None,
         schema_at_end: bool = False,
+        meta: bool = True,
     ) -> Scan:
         """Returns the rows that the commits after `begin`, up to and including `end`, wrote, as they were at `end`.
 
@@ -374,6 +391,7 @@ class Table(TableWrites, TableServices, TableInsight):
                 False raises `FileCleanedError` when a cleaned file is read. Default: True from table version 8 on, as
                 in Hudi 1.x, else False; with `changelog` False.
             schema_at_end: True returns the columns that the table had at `end` instead of its current ones.
+            meta: As for `snapshot`.
 
         Raises:
             InvalidArgumentError: An argument is invalid, or a column does not exist.
@@ -392,6 +410,7 @@ class Table(TableWrites, TableServices, TableInsight):
             skip_log_compact,
             fall_back_to_full_scan,
             schema_at_end,
+            meta,
         )
         return self.prepare(query).scan()
 
@@ -399,7 +418,7 @@ class Table(TableWrites, TableServices, TableInsight):
         self,
         begin: InstantLike,
         end: InstantLike = None,
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str] | str | None = None,
         filters: Filters = None,
         *,
         holes: str = DEFAULT_HOLES,
@@ -439,7 +458,7 @@ class Table(TableWrites, TableServices, TableInsight):
         self,
         start: InstantLike,
         poll_seconds: float | None = DEFAULT_POLL_SECONDS,
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str] | str | None = None,
         filters: Filters = None,
         changelog: bool = False,
         emit_deletes: bool = False,
@@ -478,7 +497,7 @@ class Table(TableWrites, TableServices, TableInsight):
         if after is None:
             raise InvalidArgumentError('start must be an instant, "earliest" or "latest", got None')
         changelog, deletes = checked_bool("changelog", changelog), checked_bool("emit_deletes", emit_deletes)
-        names, terms = checked_columns(columns), normal_form(filters)
+        names, terms = checked_columns(columns), normal_form(filters, lambda: self.schema)
         merger = None if changelog else self._merging()
         return Follower(
             self._native.follow(after),
@@ -512,8 +531,35 @@ class Table(TableWrites, TableServices, TableInsight):
         return self._native.position_here(position, layout)
 
     def _instant(self, instant: InstantLike, argument: str = "as_of") -> str | None:
-        return instant_text(instant, self.properties.get(TIMELINE_ZONE, "LOCAL"), argument=argument)
+        zone = self.properties.get(TIMELINE_ZONE, "LOCAL")
+        return instant_text(instant, zone, argument=argument, table_version=self.version)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Table], tuple[bytes]]:
+        """Pickles the path and the arguments, storage options included: an unpickled table has the state that it has
+        then.
+        """
+        storage: dict[str, Any] = dict(self._storage_options)
+        if CREDENTIALS in storage:
+            storage[CREDENTIALS] = supplier_of(storage[CREDENTIALS])
+        return _opened, (pickled((self.uri, storage, self._arguments, self._merge, self._validators)),)
+
+    def __dir__(self) -> list[str]:
+        """Returns the public names, for completion."""
+        names = super().__dir__()
+        return [name for name in names if name.startswith("__") or not (name[0] == "_" or name in _INTERNAL)]
 
     def __repr__(self) -> str:
         keys = ", ".join(self.record_key_fields)
         return f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}))"
+
+
+_INTERNAL = frozenset({"position_here", "prepare", "preview"})
+"""Methods that other modules of mortice call."""
+
+
+def _opened(data: bytes) -> Table:
+    """Opens the table of a pickle. Functions in it are code: the source must be trusted."""
+    uri, storage_options, arguments, merge, validators = pickle.loads(data)  # noqa: S301
+    table = Table(uri, storage_options=storage_options, **arguments)
+    table._merge, table._validators = merge, validators  # noqa: SLF001
+    return table

@@ -87,7 +87,8 @@ def test_as_of_an_aware_datetime_is_converted_to_the_timezone_of_the_timeline(ta
 
 
 def test_as_of_before_the_first_commit_has_no_rows(table):
-    assert table.snapshot(as_of="20200101000000000").count() == 0
+    with pytest.warns(mortice.TimeTravelWarning, match="the first commit of .* is 20261121024610515"):
+        assert table.snapshot(as_of="20200101000000000").count() == 0
 
 
 @pytest.mark.parametrize("as_of", ["", "yesterday", 20240101])
@@ -146,7 +147,7 @@ def test_invalid_arguments_are_refused(table, wrong):
     assert next(iter(wrong)).split("_")[0] in str(refused.value)
 
 
-@pytest.mark.parametrize("columns", ["fare", ["fare", "fare"], [3], ["no_such_column"], ["fare.x"]], ids=str)
+@pytest.mark.parametrize("columns", [b"fare", ["fare", "fare"], [3], ["no_such_column"], ["fare.x"]], ids=str)
 def test_invalid_columns_are_refused(table, columns):
     with pytest.raises(mortice.InvalidArgumentError):
         table.snapshot(columns=columns)
