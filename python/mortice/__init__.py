@@ -3,7 +3,7 @@
     import mortice
 
     table = mortice.Table("/lake/trips")
-    table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
+    table.to_pandas(columns=["rider", "fare"], filters="fare > 3 and city = 'oslo'")
 
 With Spark: `mortice.spark.read(spark, "/lake/trips")`, or `spark.read.format("mortice").load("/lake/trips")`.
 """
@@ -16,6 +16,7 @@ from mortice import _mortice, queries
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.create_table import create_table
 from mortice.damage import DamagedFileWarning
+from mortice.engines import duckdb, scan_polars
 from mortice.errors import (
     CorruptLogError,
     FileChangedError,
@@ -44,7 +45,7 @@ from mortice.insight.maintenance import MaintainResult
 from mortice.log_file import LogFile
 from mortice.log_writer import LogBlock, LogWriter, WrittenBlock
 from mortice.mergers import register_merger
-from mortice.queries import QueryPlan
+from mortice.queries import QueryPlan, TimeTravelWarning
 from mortice.row_merge import merge
 from mortice.scan import Scan
 from mortice.split import Split
@@ -90,16 +91,24 @@ __all__ = [
     "TableExistsError",
     "TableNotFoundError",
     "TableServiceError",
+    "TimeTravelWarning",
     "Timeline",
     "UnsupportedError",
     "WriteConflictError",
     "WrittenBlock",
     "__version__",
     "create_table",
+    "duckdb",
     "merge",
     "queries",
     "register_merger",
+    "scan_polars",
 ]
+
+
+def __dir__() -> list[str]:
+    """Returns the public names, for completion."""
+    return [*__all__, "__doc__", "__file__", "__name__", "__path__", "spark"]
 
 
 def __getattr__(name: str) -> ModuleType:

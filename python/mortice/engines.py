@@ -1,0 +1,158 @@
+"""Tables in polars' lazy queries and in DuckDB's SQL."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from mortice import queries
+from mortice.errors import InvalidArgumentError
+from mortice.filters import Filters, conjunction, normal_form, superset
+from mortice.frames import polars_library
+from mortice.instants import InstantLike
+from mortice.table import Table
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["duckdb", "scan_polars"]
+
+TableLike = Table | str | os.PathLike[str]
+
+
+def scan_polars(
+    table: TableLike,
+    columns: Sequence[str] | str | None = None,
+    filters: Filters = None,
+    as_of: InstantLike = None,
+    *,
+    meta: bool = False,
+    **table_options: Any,
+) -> polars.LazyFrame:
+    """Returns a table as a LazyFrame of polars, which reads only the columns and rows that a query needs.
+
+        trips = mortice.scan_polars("/lake/trips")
+        trips.filter(polars.col("fare") > 80).select("rider", "fare").collect()
+
+    polars evaluates the whole predicate of a query; what of it mortice can evaluate prunes files and rows before. The
+    rows are those that the table has when this function is called.
+
+    Args:
+        table: A table, or its path.
+        columns: The columns of the frame. Default: all but Hudi's meta columns.
+        filters: Predicates that rows must satisfy (see `mortice.filters`).
+        as_of: Returns the rows as of this instant.
+        meta: True also returns the meta columns, unless `columns` says otherwise.
+        table_options: Arguments of `Table` for a path, such as `storage_options`.
+
+    Raises:
+        ImportError: polars is not installed.
+        MorticeError: As `Table` and `Table.snapshot`.
+    """
+    library = polars_library("scan_polars()")
+    opened = _opened(table, table_options)
+    query = queries.Snapshot(columns, filters, as_of, meta=meta)
+    plan = opened.prepare(query)
+    all_columns = opened.prepare(queries.Snapshot(as_of=as_of)).schema
+    given = normal_form(filters, lambda: all_columns)
+    return _lazy_frame(library, _Source(opened, plan.schema, given, as_of))
+
+
+class _Source:
+    """Reads a table for polars."""
+
+    def __init__(self, table: Table, schema: pa.Schema, filters: Filters, as_of: InstantLike) -> None:
+        self._table = table
+        self.schema = schema
+        self._filters = filters
+        self._as_of = as_of
+
+    def frames(
+        self,
+        with_columns: list[str] | None,
+        predicate: polars.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,  # noqa: ARG002 (a hint)
+    ) -> Iterator[polars.DataFrame]:
+        """Yields frames of the rows that a query needs.
+
+        Args:
+            with_columns: The columns.
+            predicate: Selects rows, among the first `n_rows`.
+            n_rows: The number of rows to read.
+            batch_size: The number of rows that polars prefers in a frame.
+        """
+        library = polars_library("scan_polars()")
+        names = list(self.schema.names) if with_columns is None else list(with_columns)
+        used = names if predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
+        scan = self._scan(used, None if n_rows is not None else predicate)
+        if n_rows is not None:
+            scan = scan.limit(n_rows)
+        for batch in scan:
+            frame = library.from_arrow(batch)
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            yield frame.select(names)
+
+    def _scan(self, names: list[str], predicate: polars.Expr | None) -> Any:
+        scan = lambda filters: self._table.prepare(queries.Snapshot(names, filters, self._as_of)).scan()  # noqa: E731
+        if predicate is None:
+            return scan(self._filters)
+        try:
+            return scan(conjunction(self._filters, superset(predicate, self.schema), lambda: self.schema))
+        except InvalidArgumentError:
+            return scan(self._filters)
+
+
+def _lazy_frame(library: Any, source: _Source) -> polars.LazyFrame:
+    try:
+        from polars.io.plugins import register_io_source
+    except ImportError as error:
+        raise ImportError("scan_polars() needs polars 1.22 or later: pip install -U polars") from error
+    schema = library.from_arrow(source.schema.empty_table()).schema
+    return register_io_source(source.frames, schema=schema)
+
+
+def duckdb(connection: Any = None, /, **tables: TableLike) -> Any:
+    """Makes tables known to a connection of DuckDB by name. DuckDB reads only the columns and rows that a query needs.
+
+        con = mortice.duckdb(trips="/lake/trips", riders=mortice.Table("/lake/riders"))
+        con.sql("select city, max(fare) from trips where fare > 80 group by city")
+
+    The rows are those that the tables have when this function is called. A `Table`, a `Scan` and a dataset
+    (`Table.dataset`) that are variables can also be named in SQL; of these DuckDB pushes filters into a dataset only.
+
+    Args:
+        connection: The connection. Default: a new one, in memory.
+        tables: Tables, or their paths, by the names that SQL knows them by.
+
+    Returns:
+        The connection.
+
+    Raises:
+        ImportError: DuckDB is not installed.
+        MorticeError: As `Table` and `Table.snapshot`.
+    """
+    if connection is None:
+        try:
+            library: Any = import_module("duckdb")
+        except ImportError as error:
+            raise ImportError("duckdb() needs DuckDB: pip install duckdb") from error
+        connection = library.connect()
+    for name, table in tables.items():
+        connection.register(name, _opened(table, {}).dataset())
+    return connection
+
+
+def _opened(table: TableLike, options: dict[str, Any]) -> Table:
+    if not isinstance(table, Table):
+        return Table(table, **options)
+    if options:
+        raise InvalidArgumentError(f"{next(iter(options))} is an argument of a path; the table is open")
+    # A refresh of the table must not change what is read later.
+    return copy.copy(table)
