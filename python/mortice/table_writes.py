@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from mortice import _mortice, writes
 from mortice.commit import Commit
+from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, normal_form
 from mortice.merge_into import clauses_of
 from mortice.partitioner import Partitioner, partitioned
+from mortice.row_input import arrow_rows, is_list_of_keys, key_rows
 from mortice.table_base import TableBase
 from mortice.validators import Validator, validated
 from mortice.writes import SchemaChanges
@@ -41,7 +45,8 @@ class TableWrites(TableBase):
         state of the table, and the table shows its own commit afterwards.
 
         Args:
-            data: The rows: anything with `__arrow_c_stream__` (pyarrow, polars, pandas, DuckDB).
+            data: The rows: anything with `__arrow_c_stream__` (pyarrow, polars, pandas, DuckDB), a LazyFrame, a list of
+                dicts, a dict of lists, a `pyarrow.dataset.Dataset`, or record batches, also from a generator.
             options: Options of the write by Hudi's names (docs/writing.md), such as `hoodie.index.type`. Others than
                 Hudi's are refused, and so are those that contradict the table.
             schema: Which changes of the table's columns the write may make: `"exact"` (default), none; `"add"`, columns
@@ -74,7 +79,8 @@ class TableWrites(TableBase):
         """Deletes keys as one commit.
 
         Args:
-            keys_or_rows: Rows with `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them, or else
+            keys_or_rows: A list of keys, of a table with one key field: their rows are deleted in all partitions. Or
+                rows with `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them, or else
                 with at least the columns of the record key and of the partition path. These are cast to the table's
                 types. Keys that are not in the table are left out.
             options: As for `upsert`.
@@ -84,7 +90,17 @@ class TableWrites(TableBase):
 
         Raises as `upsert`.
         """
-        return self._write("delete", keys_or_rows, options)
+        if not is_list_of_keys(keys_or_rows):
+            return self._write("delete", keys_or_rows, options)
+        fields = self._native.record_key_fields
+        if len(fields) != 1:
+            raise InvalidArgumentError(
+                f"a list of keys needs a table with one key field, not ({', '.join(fields)}); pass rows with these "
+                "columns"
+            )
+        if self._native.partition_fields:
+            return self.delete_where([(fields[0], "in", list(keys_or_rows))], options)
+        return self._write("delete", key_rows(keys_or_rows, fields[0], self._columns_of_table()), options)
 
     def bulk_insert(
         self,
@@ -118,7 +134,7 @@ class TableWrites(TableBase):
         given = writes.with_schema(options, schema)
         if partitioner is None:
             return self._write("bulk_insert", data, given)
-        with partitioned(data, partitioner) as rows:
+        with partitioned(arrow_rows(data, self._columns_of_table), partitioner) as rows:
             return self._write("bulk_insert", rows, given)
 
     def insert_overwrite(
@@ -161,10 +177,10 @@ class TableWrites(TableBase):
     def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the rows that filters select, as one commit.
 
-            table.delete_where([("city", "=", "oslo"), ("fare", "<", 3)])
+            table.delete_where("city = 'oslo' and fare < 3")
 
         Args:
-            filters: The filters, as those of `snapshot`.
+            filters: The filters, as those of `snapshot`: text, terms or expressions (see `mortice.filters`).
             options: As for `upsert`.
 
         Returns:
@@ -173,7 +189,7 @@ class TableWrites(TableBase):
         Raises as `upsert`.
         """
         with validated(self._validators, self.preview) as check:
-            return self._show(writes.delete_where(*self._target(options), filters, check))
+            return self._show(writes.delete_where(*self._target(options), filters, check, self._columns_of_table))
 
     def soft_delete(self, rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
         """Sets all columns of rows to null but those of the record key, the partition path and the ordering value.
@@ -193,7 +209,7 @@ class TableWrites(TableBase):
         """
         keys = self._native.record_key_fields or writes.GENERATED_KEY
         kept = {*keys, *self._native.partition_fields, *self._native.ordering_fields}
-        return self._write("upsert", *writes.with_nulls(rows, kept, options))
+        return self._write("upsert", *writes.with_nulls(arrow_rows(rows, self._columns_of_table), kept, options))
 
     def merge_into(  # noqa: PLR0917
         self,
@@ -234,17 +250,29 @@ class TableWrites(TableBase):
         keys are generated; `WriteConflictError` if another writer commits between the read and the write.
         """
         clauses = clauses_of(on, when_matched_update, when_not_matched)
-        delete, given = normal_form(when_matched_delete), writes.checked_options(self._with_damage(options))
-        rows = writes.checked_table(data)
+        given, rows = (
+            writes.checked_options(self._with_damage(options)),
+            writes.checked_table(arrow_rows(data, self._columns_of_table)),
+        )
+        delete = normal_form(when_matched_delete, lambda: _either(rows.schema, self._columns_of_table()))
         self.refresh()
         with validated(self._validators, self.preview) as check:
             written = _mortice.merge_into(self._native, rows, clauses, delete, given, check)
             return self._show(writes.commit_of(written, stacklevel=3))
 
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
+        rows = arrow_rows(data, self._columns_of_table)
         with validated(self._validators, self.preview) as check:
-            return self._show(writes.write(*self._target(options), operation, data, check))
+            return self._show(writes.write(*self._target(options), operation, rows, check))
+
+    def _columns_of_table(self) -> pa.Schema:
+        return pa.schema(self._native.schema())
 
     def _show(self, commit: Commit) -> Commit:
         self.refresh()
         return commit
+
+
+def _either(given: pa.Schema, stored: pa.Schema) -> pa.Schema:
+    """Returns the columns of given rows, and those that the table has besides."""
+    return pa.schema([*given, *(field for field in stored if field.name not in given.names)])

@@ -1,0 +1,144 @@
+"""Rows of a write, in the forms that people have them in, as Arrow data."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from mortice.errors import InvalidArgumentError
+from mortice.meta_columns import META_COLUMNS
+
+__all__ = ["arrow_rows", "is_list_of_keys", "key_rows"]
+
+SchemaOf = Callable[[], pa.Schema]
+
+
+def arrow_rows(data: Any, schema: SchemaOf) -> Any:
+    """Returns rows as Arrow data.
+
+    Args:
+        data: Anything with `__arrow_c_stream__` or `__arrow_c_array__`, which is returned as it is; a list of dicts,
+            a dict of lists; a LazyFrame of polars; a `pyarrow.dataset.Dataset` or `Scanner`; record batches or tables,
+            as a list or from a generator.
+        schema: Returns the table's columns: values of Python get their types.
+
+    Raises:
+        InvalidArgumentError: The data is none of these.
+    """
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return data
+    if isinstance(data, Mapping):
+        return _table({_name(name): _values(name, values) for name, values in data.items()}, schema)
+    if _is_lazy_frame(data):
+        return data.collect()
+    dataset = sys.modules.get("pyarrow.dataset")
+    if dataset is not None and isinstance(data, dataset.Dataset):
+        return data.scanner().to_reader()
+    if dataset is not None and isinstance(data, dataset.Scanner):
+        return data.to_reader()
+    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+        raise _refused(f"got {type(data).__name__}")
+    return _of_items(data, schema)
+
+
+def is_list_of_keys(data: Any) -> bool:
+    """Returns true for a list of values, which are keys of a table with one key field."""
+    is_list = isinstance(data, (list, tuple, set, frozenset)) and len(data) > 0
+    return is_list and not any(isinstance(one, (Mapping, list, tuple)) or hasattr(one, "schema") for one in data)
+
+
+def key_rows(keys: Iterable[Any], field: str, schema: pa.Schema) -> pa.Table:
+    """Returns rows of keys.
+
+    Args:
+        keys: The values of the key field.
+        field: The name of the key field.
+        schema: The table's columns.
+    """
+    return _table({field: list(keys)}, lambda: schema)
+
+
+def _of_items(items: Iterable[Any], schema: SchemaOf) -> Any:
+    iterator = iter(items)
+    first = next(iterator, None)
+    if first is None:
+        if isinstance(items, Sequence):
+            fields = [field for field in schema() if field.name not in META_COLUMNS]
+            return pa.schema(fields).empty_table()
+        raise _refused("got a generator without record batches, whose columns are not known")
+    rest = itertools.chain([first], iterator)
+    if isinstance(first, Mapping):
+        return _of_dicts(rest, schema)
+    if not isinstance(first, (pa.RecordBatch, pa.Table)):
+        raise _refused(f"got {type(items).__name__} of {type(first).__name__}")
+    return pa.RecordBatchReader.from_batches(first.schema, _batches(rest))
+
+
+def _batches(items: Iterable[Any]) -> Iterator[pa.RecordBatch]:
+    for item in items:
+        if isinstance(item, pa.Table):
+            yield from item.to_batches()
+        elif isinstance(item, pa.RecordBatch):
+            yield item
+        else:
+            raise _refused(f"got {type(item).__name__} among record batches")
+
+
+def _of_dicts(items: Iterable[Any], schema: SchemaOf) -> pa.Table:
+    rows = list(items)
+    names: dict[str, None] = {}
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise _refused(f"got {type(row).__name__} as row {number}, among dicts")
+        names.update(dict.fromkeys(map(_name, row)))
+    return _table({name: [row.get(name) for row in rows] for name in names}, schema)
+
+
+def _table(columns: Mapping[str, Any], schema: SchemaOf) -> pa.Table:
+    known = {field.name: field.type for field in schema()}
+    arrays = {name: _array(values, known.get(name)) for name, values in columns.items()}
+    try:
+        return pa.table(arrays)
+    except pa.ArrowException as error:
+        raise _refused(str(error)) from error
+
+
+def _array(values: Any, kind: pa.DataType | None) -> Any:
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    try:
+        return pa.array(values, type=kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        # The write refuses values that the column does not hold, and names row and column.
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise _refused(str(error)) from error
+
+
+def _values(name: object, values: Any) -> Any:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise _refused(f"got {values!r} as the column {name!r}, which must be a list")
+    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) or hasattr(values, "dtype") else list(values)
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise _refused(f"got {name!r} as the name of a column")
+    return name
+
+
+def _is_lazy_frame(data: Any) -> bool:
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(data, polars.LazyFrame)
+
+
+def _refused(what: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "rows must be Arrow data (pyarrow, polars, pandas, DuckDB), a list of dicts, a dict of lists, a dataset of "
+        f"pyarrow, or record batches; {what}"
+    )

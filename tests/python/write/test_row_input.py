@@ -1,0 +1,81 @@
+"""Rows of a write in the forms that people have them in."""
+
+import datetime as dt
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+
+import mortice
+
+SCHEMA = pa.schema(
+    [("id", pa.string()), ("n", pa.int32()), ("at", pa.timestamp("us", "UTC")), ("tags", pa.list_(pa.string()))]
+)
+AT = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
+ROWS = [{"id": "a", "n": 1, "at": AT, "tags": ["x"]}, {"id": "b", "n": None, "at": AT, "tags": []}]
+
+
+def lazy_frame(rows):
+    return pytest.importorskip("polars").LazyFrame(rows)
+
+
+FORMS = {
+    "dicts": lambda: ROWS,
+    "dicts without a key": lambda: [ROWS[0], {name: ROWS[1][name] for name in ("tags", "at", "id")}],
+    "generator of dicts": lambda: (row for row in ROWS),
+    "lists": lambda: {name: [row[name] for row in ROWS] for name in SCHEMA.names},
+    "batches": lambda: pa.Table.from_pylist(ROWS, SCHEMA).to_batches(max_chunksize=1),
+    "generator of batches": lambda: (pa.RecordBatch.from_pylist([row], SCHEMA) for row in ROWS),
+    "reader": lambda: pa.Table.from_pylist(ROWS, SCHEMA).to_reader(),
+    "dataset": lambda: ds.dataset(pa.Table.from_pylist(ROWS, SCHEMA)),
+    "scanner": lambda: ds.dataset(pa.Table.from_pylist(ROWS, SCHEMA)).scanner(),
+    "lazy frame": lambda: lazy_frame(pa.Table.from_pylist(ROWS, SCHEMA)),
+}
+
+
+@pytest.fixture
+def table(tmp_path):
+    return mortice.create_table(tmp_path / "t", SCHEMA, name="t", record_key="id")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_rows(table, form):
+    assert table.upsert(FORMS[form]()).inserts == 2
+    assert table.to_arrow().sort_by("id").to_pylist() == ROWS
+
+
+def test_what_a_column_does_not_hold_is_refused_by_row_and_column(table):
+    table.upsert([])
+    with pytest.raises(mortice.InvalidArgumentError, match='"n"'):
+        table.upsert([ROWS[0] | {"n": "one"}])
+    with pytest.raises(mortice.InvalidArgumentError, match='"n"'):
+        table.upsert({name: [value] for name, value in (ROWS[0] | {"n": 2**40}).items()})
+    with pytest.raises(mortice.InvalidArgumentError, match='"extra"'):
+        table.upsert([ROWS[0] | {"extra": 1}])
+    assert table.count() == 0
+
+
+@pytest.mark.parametrize("rows", ["a", 5, [5], [ROWS[0], 5], {"id": 5}, {5: ["a"]}, iter(()), None], ids=str)
+def test_what_is_no_row_is_refused(table, rows):
+    with pytest.raises(mortice.InvalidArgumentError, match="rows must be"):
+        table.insert(rows)
+
+
+def test_batches_of_another_schema_are_refused(table):
+    other = pa.record_batch({"id": ["c"], "n": pa.array([1], pa.int64())})
+    with pytest.raises(mortice.InvalidArgumentError, match="batch 1 of the rows has other columns"):
+        table.upsert(one for one in [pa.RecordBatch.from_pylist(ROWS, SCHEMA), other])
+
+
+@pytest.mark.parametrize("partition_by", [[], ["n"]], ids=str)
+def test_keys_are_deleted_by_their_values(tmp_path, partition_by):
+    table = mortice.create_table(tmp_path / "t", SCHEMA, name="t", record_key="id", partition_by=partition_by)
+    table.upsert([*ROWS, {"id": "c", "n": 3}])
+    assert table.delete(["a", "c", "unknown"]).deletes == 2
+    assert table.to_arrow(columns="id")["id"].to_pylist() == ["b"]
+
+
+def test_keys_of_several_fields_need_rows(tmp_path):
+    table = mortice.create_table(tmp_path / "t", SCHEMA, name="t", record_key=["id", "n"])
+    with pytest.raises(mortice.InvalidArgumentError, match="id, n"):
+        table.delete(["a"])
