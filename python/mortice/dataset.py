@@ -43,6 +43,11 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
 
     All methods of `pyarrow.dataset.Dataset` that read rows are those of pyarrow, on the rows of the table. Code of
     Arrow that reads a dataset without its methods (`Scanner.from_dataset`, Acero) raises `FileNotFoundError`.
+
+    Args:
+        plan: Returns the scan of columns and filters.
+        schema: The columns.
+        restore: Returns the dataset in another process.
     """
 
     def __init__(self, plan: Plan, schema: pa.Schema, restore: Callable[[], TableDataset]) -> None:
@@ -176,7 +181,14 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
 
 
 class FilteredDataset(TableDataset):
-    """The rows of a table that an expression selects."""
+    """The rows of a table that an expression selects.
+
+    Args:
+        plan: As for `TableDataset`.
+        schema: As for `TableDataset`.
+        restore: Returns the dataset of all rows in another process.
+        expression: The expression.
+    """
 
     def __init__(
         self, plan: Plan, schema: pa.Schema, restore: Callable[[], TableDataset], expression: pc.Expression

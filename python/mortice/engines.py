@@ -15,6 +15,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, conjunction, normal_form, superset
 from mortice.frames import polars_library
 from mortice.instants import InstantLike
+from mortice.scan import Scan
 from mortice.table import Table
 
 if TYPE_CHECKING:
@@ -99,14 +100,16 @@ class _Source:
                 frame = frame.filter(predicate)
             yield frame.select(names)
 
-    def _scan(self, names: list[str], predicate: polars.Expr | None) -> Any:
-        scan = lambda filters: self._table.prepare(queries.Snapshot(names, filters, self._as_of)).scan()  # noqa: E731
-        if predicate is None:
-            return scan(self._filters)
-        try:
-            return scan(conjunction(self._filters, superset(predicate, self.schema), lambda: self.schema))
-        except InvalidArgumentError:
-            return scan(self._filters)
+    def _scan(self, names: list[str], predicate: polars.Expr | None) -> Scan:
+        given: Filters = self._filters
+        if predicate is not None:
+            try:
+                both = conjunction(given, superset(predicate, self.schema), lambda: self.schema)
+                return self._table.prepare(queries.Snapshot(names, both, self._as_of)).scan()
+            except InvalidArgumentError:
+                # polars evaluates the predicate on the rows that the other filters select.
+                pass
+        return self._table.prepare(queries.Snapshot(names, given, self._as_of)).scan()
 
 
 def _lazy_frame(library: Any, source: _Source) -> polars.LazyFrame:

@@ -49,6 +49,13 @@ class QueryPlan:
     """A query of a table that is not planned yet. Created by `Table.prepare`.
 
     Schema and scans are those of the table at the time when it was opened.
+
+    Args:
+        native: The native plan.
+        title: The query in one line.
+        merger: The function that merges records, if it is user-defined.
+        again: Plans the query again, with other columns and further filters.
+        hint: Returns why there are no rows, if the reason is the time that is asked for.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ def arrow_rows(data: Any, schema: SchemaOf) -> Any:
         schema: Returns the table's columns: values of Python get their types.
 
     Raises:
-        InvalidArgumentError: The data is none of these.
+        InvalidArgumentError: The data has another form.
     """
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return data

@@ -40,6 +40,13 @@ class Scan:
     """A planned query. Each read of it returns the same rows.
 
     polars, duckdb, pandas and other Arrow consumers read it directly (`__arrow_c_stream__`).
+
+    Args:
+        native: The native scan.
+        title: The query in one line.
+        merger: The function that merges records, if it is user-defined.
+        again: Plans the query again, for `select` and `filter`.
+        limit: The number of rows to return, at most.
     """
 
     def __init__(

@@ -339,7 +339,15 @@ class Table(TableData, TableWrites, TableServices, TableInsight):
         meta: bool = True,
     ) -> Scan:
         """Returns the rows of the base files without merging log files: fast, but without changes that are not yet
-        compacted. Arguments and errors are those of `snapshot`.
+        compacted.
+
+        Args:
+            columns: As for `snapshot`.
+            filters: As for `snapshot`.
+            as_of: As for `snapshot`.
+            meta: As for `snapshot`.
+
+        Raises as `snapshot`.
         """
         return self.prepare(queries.ReadOptimized(columns, filters, as_of, meta)).scan()
 

@@ -79,7 +79,13 @@ class TableData(TableBase):
     ) -> pa.Table:
         """Returns some rows, at most `n`, and reads no more files than it takes to find them.
 
-        Other arguments and errors are those of `scan`.
+        Args:
+            n: The number of rows.
+            columns: As for `scan`.
+            filters: As for `scan`.
+            meta: As for `scan`.
+
+        Raises as `scan`.
         """
         return self.scan(columns, filters, meta=meta).head(n)
 
@@ -91,7 +97,16 @@ class TableData(TableBase):
         *,
         meta: bool = False,
     ) -> pa.Table:
-        """Returns the rows as an Arrow table. Arguments and errors are those of `scan`."""
+        """Returns the rows as an Arrow table.
+
+        Args:
+            columns: As for `scan`.
+            filters: As for `scan`.
+            as_of: As for `scan`.
+            meta: As for `scan`.
+
+        Raises as `scan`.
+        """
         return self.scan(columns, filters, as_of, meta=meta).to_arrow()
 
     def to_reader(
@@ -102,7 +117,16 @@ class TableData(TableBase):
         *,
         meta: bool = False,
     ) -> pa.RecordBatchReader:
-        """Returns a reader of the rows, for results of any size. Arguments and errors are those of `scan`."""
+        """Returns a reader of the rows, for results of any size.
+
+        Args:
+            columns: As for `scan`.
+            filters: As for `scan`.
+            as_of: As for `scan`.
+            meta: As for `scan`.
+
+        Raises as `scan`.
+        """
         return self.scan(columns, filters, as_of, meta=meta).to_reader()
 
     def to_pandas(
@@ -137,7 +161,13 @@ class TableData(TableBase):
     ) -> polars.DataFrame:
         """Returns the rows as a polars DataFrame; `mortice.scan_polars` returns a LazyFrame.
 
-        Arguments and errors are those of `scan`; `ImportError` if polars is not installed.
+        Args:
+            columns: As for `scan`.
+            filters: As for `scan`.
+            as_of: As for `scan`.
+            meta: As for `scan`.
+
+        Raises as `scan`, and `ImportError` if polars is not installed.
         """
         return self.scan(columns, filters, as_of, meta=meta).to_polars()
 

@@ -33,6 +33,7 @@ from mortice.cli.commands.write import create, delete, write
 from mortice.cli.parameters import exit_status, print_error
 from mortice.damage import DamagedFileWarning
 from mortice.errors import MorticeError
+from mortice.queries import TimeTravelWarning
 
 __all__ = ["group", "main"]
 
@@ -130,6 +131,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", DamagedFileWarning)
+            warnings.simplefilter("always", TimeTravelWarning)
             warnings.showwarning = _show_warning
             status = group.main(arguments, prog_name="mortice", standalone_mode=False)
         sys.stdout.flush()
@@ -154,8 +156,8 @@ def _show_warning(  # noqa: PLR0917 (as Python calls it)
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Prints a warning of a damaged file as errors are printed, others as Python does."""
-    if issubclass(category, DamagedFileWarning):
+    """Prints a warning of mortice as errors are printed, others as Python does."""
+    if issubclass(category, (DamagedFileWarning, TimeTravelWarning)):
         print(f"mortice: warning: {message}", file=sys.stderr)
     else:
         print(warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end="")

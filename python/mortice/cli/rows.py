@@ -12,17 +12,13 @@ import click
 
 from mortice.cli.parameters import Target, as_of, columns_of
 from mortice.cli.show import print_csv, print_json, print_table
-from mortice.cli.terms import parse_term
+from mortice.meta_columns import without_meta
 from mortice.scan import Scan
 from mortice.table import Table
 
 __all__ = ["filter_option", "print_rows", "query_options", "scan_of"]
 
 ROWS_AT_A_TERMINAL = 20
-META_PREFIX = "_hoodie_"
-META_COLUMNS = frozenset(
-    META_PREFIX + name for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name")
-)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -32,9 +28,9 @@ def filter_option(run: _Command) -> _Command:
     return click.option(
         "--filter",
         "filters",
-        metavar="TERM",
+        metavar="CONDITION",
         multiple=True,
-        help="A predicate on rows: 'fare > 3', \"day in ('2024-01-01', '2024-01-02')\", 'rider is null'; may be "
+        help="A condition as in SQL's WHERE: \"fare > 3 and (city in ('oslo', 'lima') or rider like 'a%')\"; may be "
         "repeated, all must hold.",
     )(run)
 
@@ -89,19 +85,19 @@ def scan_of(
         read_optimized: True reads base files only.
     """
     query = table.read_optimized if read_optimized else table.snapshot
-    return query(columns=_columns(table, columns, meta), filters=terms(table, filters), as_of=as_of)
+    return query(columns=_columns(table, columns, meta), filters=terms(filters), as_of=as_of)
 
 
-def terms(table: Table, filters: Iterable[str]) -> Any:
-    """Parses predicates; None if there are none."""
-    return [parse_term(text, table.schema) for text in filters] or None
+def terms(filters: Iterable[str]) -> list[str] | None:
+    """Returns conditions, all of which must hold; None if there are none."""
+    return list(filters) or None
 
 
 def _columns(table: Table, columns: str | None, meta: bool) -> list[str] | None:
     if columns is not None or meta:
         return columns_of(columns)
     # A column of the user may begin so, too: _hoodie_is_deleted.
-    return [name for name in table.schema.names if name not in META_COLUMNS]
+    return without_meta(table.schema.names)
 
 
 def print_rows(target: Target, scan: Scan, limit: int | None) -> None:

@@ -8,7 +8,6 @@ import click
 
 from mortice.cli.parameters import Target, as_of, columns_of, on_table, on_tables
 from mortice.cli.rows import (
-    META_COLUMNS,
     column_options,
     filter_option,
     limit_option,
@@ -17,6 +16,7 @@ from mortice.cli.rows import (
     scan_of,
     terms,
 )
+from mortice.meta_columns import without_meta
 
 __all__ = ["changes", "count", "read"]
 
@@ -39,7 +39,7 @@ def count(target: Target, filters: tuple[str, ...], as_of: str | None, read_opti
     """Print the number of rows of a table."""
     table = target.table()
     query = table.read_optimized if read_optimized else table.snapshot
-    found = query(columns=[], filters=terms(table, filters), as_of=as_of).count()
+    found = query(columns=[], filters=terms(filters), as_of=as_of).count()
     target.show(found, ["rows"], [[found]] if target.form == "csv" else [], [str(found)])
 
 
@@ -74,14 +74,14 @@ def changes(
     table = target.table()
     names = columns_of(columns)
     if names is None and not meta:
-        names = [name for name in table.schema.names if name not in META_COLUMNS]
+        names = without_meta(table.schema.names)
         if "_hoodie_operation" not in names and (deletes or all_versions):
             names.insert(0, "_hoodie_operation")
     scan = table.incremental(
         since,
         until,
         columns=names,
-        filters=terms(table, filters),
+        filters=terms(filters),
         changelog=all_versions,
         emit_deletes=deletes and not all_versions,
     )

@@ -147,10 +147,10 @@ write.help = (
 @click.option(
     "--filter",
     "filters",
-    metavar="TERM",
+    metavar="CONDITION",
     multiple=True,
     required=True,
-    help="Which rows: 'fare > 3'; may be repeated, all must hold.",
+    help="Which rows: \"fare > 3 and city = 'oslo'\"; may be repeated, all must hold.",
 )
 @click.option("--dry-run", is_flag=True, help="Count the rows; change nothing.")
 @options_of("hoodie.write.concurrency.mode=optimistic_concurrency_control")
@@ -158,7 +158,7 @@ write.help = (
 def delete(target: Target, *, filters: tuple[str, ...], dry_run: bool, options: tuple[tuple[str, str], ...]) -> None:
     """Delete the rows that a filter selects."""
     table = target.table()
-    found = terms(table, filters)
+    found = terms(filters)
     if dry_run:
         rows = table.snapshot(columns=[], filters=found).count()
         target.show({"rows": rows}, ["rows"], [[rows]] if target.form == "csv" else [], [f"would delete {rows:,} rows"])

@@ -1,5 +1,5 @@
-//! Patterns of SQL's `like`: `%` stands for any characters, `_` for one, `\` makes the next character an ordinary one, as
-//! in Spark.
+//! Patterns of SQL's `like`: `%` stands for any characters, `_` for one, `\` makes the next character an ordinary one,
+//! as in Spark.
 
 /// A pattern.
 #[derive(Debug)]
