@@ -198,6 +198,9 @@ class TableData(TableBase):
         schema = table.prepare(queries.Snapshot(as_of=as_of, meta=has_meta)).schema
         return TableDataset(plan, schema, partial(_dataset_of, table, as_of, has_meta))
 
+    def __arrow_c_schema__(self) -> object:
+        return self.prepare(queries.Snapshot(meta=False)).schema.__arrow_c_schema__()
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
 
