@@ -1,4 +1,4 @@
-"""How long ago an instant was."""
+"""The times of instants, and how long ago they were."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections.abc import Mapping
 
 from mortice.instants import TIMELINE_ZONE
 
-__all__ = ["age_of"]
+__all__ = ["age_of", "moment_of"]
 
 SECONDS_DIGITS = 14
 MILLIS_DIGITS = 17
 
 
-def age_of(instant: str, properties: Mapping[str, str], now: dt.datetime | None = None) -> float | None:
-    """Returns the seconds since an instant, which is in the zone of the timeline. None if it is no time.
+def moment_of(instant: str, properties: Mapping[str, str]) -> dt.datetime | None:
+    """Returns the time of an instant, which is in the zone of the timeline. None if it is no time.
 
-    >>> import datetime as dt
-    >>> now = dt.datetime(2024, 1, 1, 12, 0, 1, tzinfo=dt.timezone.utc)
-    >>> age_of("20240101120000500", {"hoodie.table.timeline.timezone": "UTC"}, now), age_of("001", {})
-    (0.5, None)
+    >>> moment_of("20240101120000500", {"hoodie.table.timeline.timezone": "UTC"}).isoformat()
+    '2024-01-01T12:00:00.500000+00:00'
     """
     digits = instant[:MILLIS_DIGITS].ljust(MILLIS_DIGITS, "0") if len(instant) >= SECONDS_DIGITS else ""
     if not digits.isdecimal() or not digits.isascii():
@@ -29,6 +27,18 @@ def age_of(instant: str, properties: Mapping[str, str], now: dt.datetime | None 
     except ValueError:
         return None
     is_utc = properties.get(TIMELINE_ZONE, "LOCAL").upper() == "UTC"
-    if not is_utc:
-        moment = moment.replace(tzinfo=None).astimezone()  # of the machine that wrote it, as for this one
-    return ((now or dt.datetime.now(dt.timezone.utc)) - moment).total_seconds()
+    return (
+        moment if is_utc else moment.replace(tzinfo=None).astimezone()
+    )  # of the machine that wrote it, as of this one
+
+
+def age_of(instant: str, properties: Mapping[str, str], now: dt.datetime | None = None) -> float | None:
+    """Returns the seconds since an instant. None if it is no time.
+
+    >>> import datetime as dt
+    >>> now = dt.datetime(2024, 1, 1, 12, 0, 1, tzinfo=dt.timezone.utc)
+    >>> age_of("20240101120000500", {"hoodie.table.timeline.timezone": "UTC"}, now), age_of("001", {})
+    (0.5, None)
+    """
+    moment = moment_of(instant, properties)
+    return None if moment is None else ((now or dt.datetime.now(dt.timezone.utc)) - moment).total_seconds()

@@ -1,0 +1,75 @@
+"""HTML and SVG, built so that all text is escaped: names in a table are input of strangers."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+__all__ = ["Markup", "byte_size", "grid", "tag"]
+
+BYTES_OF_UNIT = 1024
+EMPTY = frozenset({"meta", "rect", "line", "circle", "path"})
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *children: object, **attributes: object) -> Markup:
+    """Returns an element. Children are escaped unless they are `Markup`; attributes that are None are left out.
+
+    An underscore at the end of an attribute's name is dropped, others become hyphens.
+
+    >>> tag("td", "<b>", class_="n", data_x='"')
+    '<td class="n" data-x="&quot;">&lt;b&gt;</td>'
+    """
+    parts = [
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    ]
+    start = f"<{name}{''.join(parts)}>"
+    if name in EMPTY and not children:
+        return Markup(start if name == "meta" else start[:-1] + "/>")
+    body = "".join(one if isinstance(one, Markup) else html.escape(_visible(str(one))) for one in children)
+    return Markup(f"{start}{body}</{name}>")
+
+
+def _visible(text: str) -> str:
+    """Returns text without control characters, which HTML does not allow, and that change the direction of text."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in "\n\xa0" else one.encode("unicode_escape").decode() for one in text
+    )
+
+
+def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str | None = None) -> Markup:
+    """Returns a table; integers have digits in groups and are aligned to the right."""
+    head = tag("thead", tag("tr", *(tag("th", name) for name in columns)))
+    body = tag("tbody", *(tag("tr", *(_cell(one) for one in row)) for row in rows))
+    title = () if caption is None else (tag("caption", caption),)
+    return tag("table", *title, head, body)
+
+
+def _cell(value: object) -> Markup:
+    if isinstance(value, bool) or value is None:
+        return tag("td", "" if value is None else str(value).lower())
+    if isinstance(value, int):
+        return tag("td", f"{value:,}", style="text-align:right")
+    return tag("td", value)
+
+
+def byte_size(count: float) -> str:
+    """Returns a number of bytes as people read it, with a space at which no line breaks.
+
+    >>> byte_size(0), byte_size(1536), byte_size(5 * 1024**3)
+    ('0\\xa0B', '1.5\\xa0KiB', '5.0\\xa0GiB')
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < BYTES_OF_UNIT:
+            return f"{count:.0f}\xa0B" if unit == "B" else f"{count:.1f}\xa0{unit}"
+        count /= BYTES_OF_UNIT
+    return f"{count:.1f}\xa0TiB"
