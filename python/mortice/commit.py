@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from mortice.display.markup import grid
+
 __all__ = ["Commit", "FileGroupStats", "RowError", "SchemaChange"]
 
 
@@ -107,15 +109,5 @@ class Commit:
 
     def _repr_html_(self) -> str:
         """The commit as a table, for notebooks."""
-        columns = ("partition", "file_id", "inserts", "updates", "deletes", "file_bytes")
-        head = "".join(f"<th>{name}</th>" for name in columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{_cell(getattr(stats, name))}</td>" for name in columns) + "</tr>"
-            for stats in self.stats
-        )
-        return f"<p>{_cell(repr(self))}</p><table><tr>{head}</tr>{rows}</table>"
-
-
-def _cell(value: object) -> str:
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        columns = ["partition", "file_id", "inserts", "updates", "deletes", "file_bytes"]
+        return grid(columns, ([getattr(stats, name) for name in columns] for stats in self.stats), repr(self))

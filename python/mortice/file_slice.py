@@ -6,6 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mortice.display.markup import grid
+
+SHOWN = 200
+"""The number of file slices that a list shows of itself."""
+
+
+class FileSlices(list["FileSlice"]):
+    """A list of file slices, which notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        columns = ["partition", "file id", "instant", "base bytes", "log files", "log bytes"]
+        rows = [
+            [
+                one.partition,
+                one.file_id,
+                one.base_instant,
+                one.base_file.size if one.base_file else None,
+                len(one.log_files),
+                sum(log.size for log in one.log_files),
+            ]
+            for one in self[:SHOWN]
+        ]
+        return grid(columns, rows, f"{len(self):,} file slices" + (f", the first {SHOWN}" if len(self) > SHOWN else ""))
+
 
 @dataclass(frozen=True)
 class DataFile:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from mortice import _mortice
 from mortice._mortice import Block
-from mortice.errors import InvalidArgumentError
+from mortice.display.markup import grid
+from mortice.display.plot import plot_blocks
+from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.options import checked_bool, checked_count, checked_storage_options, checked_uri
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Block", "LogFile"]
 
@@ -100,6 +105,27 @@ class LogFile:
         """
         positions = self._native.positions(block)
         return None if positions is None else pa.record_batch(positions).column(0)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Plots the blocks over the bytes of the file, by kind. Returns the axes.
+
+        It needs matplotlib: `pip install 'mortice[plot]'`.
+
+        Args:
+            ax: Axes to plot on. Default: those of a new figure.
+        """
+        return plot_blocks(list(self.blocks()), self.path.rsplit("/", 1)[-1], ax)
+
+    def _repr_html_(self) -> str:
+        """The blocks as a table, for notebooks."""
+        rows: list[list[object]] = []
+        try:
+            rows.extend(
+                [one.offset, one.end - one.offset, one.type, one.instant_time, one.damage] for one in self.blocks()
+            )
+        except MorticeError as error:
+            rows.append([None, None, "", "", str(error)])
+        return grid(["offset", "bytes", "type", "instant", "damage"], rows, f"{self.path}, {self.size:,} bytes")
 
     def __repr__(self) -> str:
         return f"LogFile({self.path!r}, {self.size} bytes)"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice.display.markup import grid, tag
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters
 from mortice.frames import DtypeBackend, pandas_frame, polars_frame
@@ -142,6 +143,11 @@ class Scan:
     def head(self, n: int = 5) -> pa.Table:
         """Returns at most `n` of the rows, and reads no more files than it takes to find them."""
         return self.limit(n).to_arrow()
+
+    def _repr_html_(self) -> str:
+        """The plan and the columns, for notebooks. No row is read."""
+        columns = grid(["column", "type"], ([field.name, str(field.type)] for field in self.schema))
+        return tag("pre", self.explain()) + tag("details", tag("summary", f"{len(self.schema):,} columns"), columns)
 
     def explain(self) -> str:
         """Returns a description of how the query is read and, after it was read, of what that cost."""

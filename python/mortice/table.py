@@ -15,7 +15,7 @@ import pyarrow as pa
 from mortice import _mortice, queries
 from mortice.credentials import CREDENTIALS, supplier_of
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.file_slice import FileSlice
+from mortice.file_slice import FileSlice, FileSlices
 from mortice.filters import Filters, normal_form
 from mortice.follow import Follower, Ranges
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
@@ -268,7 +268,7 @@ class Table(TableData, TableWrites, TableServices, TableInsight):
     def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
         """Returns the file slices that a snapshot reads; with `filters`, only those in partitions that can match."""
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters, lambda: self.schema))
-        return [FileSlice.from_native(slice_) for slice_ in slices]
+        return FileSlices(FileSlice.from_native(slice_) for slice_ in slices)
 
     def metadata_table(self) -> Table | str | None:
         """Returns the metadata table, as a table of its own; why it cannot be opened; None if there is none."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mortice.insight import difference, health, history, maintenance
+from mortice.insight import difference, health, history, maintenance, report
+from mortice.insight.plots import TablePlots
+from mortice.insight.summary import table_html
 from mortice.insight.table_view import TableView
 from mortice.instants import InstantLike
 
@@ -28,6 +30,27 @@ class TableInsight:
             options: Options of the services, by Hudi's names: when one is due.
         """
         return health.health_of(self, self.metadata_table(), options)
+
+    @property
+    def plot(self: TableView) -> TablePlots:
+        """Plots with matplotlib: `table.plot.layout()`, `table.plot.timeline()`."""
+        return TablePlots(self)
+
+    def report(self: TableView, options: Mapping[str, Any] | None = None) -> str:
+        """Returns a page of HTML on the table: health, layout, timeline, latest writes, columns, properties.
+
+            pathlib.Path("report.html").write_text(table.report(), encoding="utf-8")
+
+        The page loads nothing and runs nothing, so that it can be mailed and archived.
+
+        Args:
+            options: Options of the services, by Hudi's names: when one is due.
+        """
+        return report.report_of(self, health.health_of(self, self.metadata_table(), options))
+
+    def _repr_html_(self: TableView) -> str:
+        """What the table is, for notebooks. Files are not listed."""
+        return table_html(self)
 
     def maintain(
         self: TableView,

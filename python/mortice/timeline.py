@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
+from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError
+
+SHOWN = 20
+"""The number of instants that a timeline shows of itself."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,13 @@ class Timeline(Sequence[Instant]):
     def __hash__(self) -> int:
         return hash(self._active)
 
+    def _repr_html_(self) -> str:
+        """The latest active instants as a table, for notebooks."""
+        shown = [[i.requested_time, i.completion_time, i.action, i.state.lower()] for i in self._active[-SHOWN:]]
+        return grid(["requested", "completed", "action", "state"], shown, f"{len(self._active):,} active instants")
+
     def __repr__(self) -> str:
-        shown = [f"  {i.requested_time}  {i.action}  {i.state.lower()}" for i in self._active[-20:]]
+        shown = [f"  {i.requested_time}  {i.action}  {i.state.lower()}" for i in self._active[-SHOWN:]]
         hidden = len(self._active) - len(shown)
         if hidden:
             shown.insert(0, f"  … {hidden} before")

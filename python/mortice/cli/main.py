@@ -27,6 +27,7 @@ from mortice.cli.commands.man import man
 from mortice.cli.commands.metadata import metadata
 from mortice.cli.commands.read import changes, count, read
 from mortice.cli.commands.recovery import restore, rollback, savepoint
+from mortice.cli.commands.report import report
 from mortice.cli.commands.table import explain, info, schema, slices, timeline
 from mortice.cli.commands.verify_table import repair, verify
 from mortice.cli.commands.write import create, delete, write
@@ -44,7 +45,7 @@ OUTPUT_CLOSED = 141
 """As of a process that SIGPIPE has ended."""
 
 SECTIONS = {
-    "Look": [info, schema, timeline, slices, explain, log],
+    "Look": [info, schema, timeline, slices, explain, log, report],
     "Read": [read, count, changes, diff, history],
     "Write": [create, write, delete],
     "Check": [health, verify, repair],

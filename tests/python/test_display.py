@@ -1,0 +1,122 @@
+"""What notebooks and reports show: it is escaped, complete, and loads nothing."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pyarrow as pa
+import pytest
+
+import mortice
+from mortice.cli.main import main
+
+HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FORBIDDEN = {"script", "img", "iframe", "link", "object"}
+LOADS = {"src", "href", "onerror", "onload"}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A table whose name and partitions are markup."""
+    schema = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
+    path = tmp_path_factory.mktemp("hostile") / "t"
+    table = mortice.create_table(path, schema, name="<script>alert(1)</script>", record_key="id", partition_by="city")
+    for ts in range(2):
+        rows = [{"id": "a", "city": city, "ts": ts} for city in (HOSTILE, "<b>$x_1$\u202e")]
+        table.upsert(pa.Table.from_pylist(rows, schema=schema), {"hoodie.metadata.enable": "false"})
+    return table
+
+
+class Elements(HTMLParser):
+    """Checks that nothing is loaded or run, and that elements are closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.names, self.text = [], set(), ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.names.add(tag)
+        assert tag not in FORBIDDEN
+        assert not LOADS & {name for name, _ in attributes}
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.names.add(tag)
+        assert not LOADS & {name for name, _ in attributes}
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def shown(value):
+    return Elements(value._repr_html_()).text
+
+
+def test_notebooks_show_what_values_are(hostile):
+    assert "<script>alert(1)</script>" in shown(hostile)
+    assert "deltacommit" in shown(hostile.timeline)
+    slices = hostile.file_slices()
+    assert HOSTILE in shown(slices)
+    plan = shown(hostile.snapshot(filters=[("city", "=", HOSTILE)]))
+    assert "listing" in plan
+    assert "<img src=x" in plan
+    log = mortice.LogFile(f"{hostile.uri}/{slices[0].log_files[0].path}")
+    assert "AVRO_DATA_BLOCK" in shown(log)
+    commit = hostile.upsert(pa.table({"id": ["z"], "city": ["<i>"], "ts": [1]}))
+    assert "1 inserted" in shown(commit)
+
+
+def test_a_report_is_complete_and_loads_nothing(hostile, tmp_path, capsys):
+    page = hostile.report()
+    found = Elements(page)
+    assert {"svg", "table", "style"} <= found.names
+    for text in ("Layout", "Timeline", "UPSERT", HOSTILE, "<script>alert(1)</script>", "hoodie.table.version"):
+        assert text in found.text
+    assert "default-src 'none'" in page.replace("&#x27;", "'")
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    assert "\u202e" not in page
+    assert main(["report", hostile.uri, "-o", str(tmp_path / "r.html")]) == 0
+    assert "r.html" in capsys.readouterr().out
+    assert "<h2>Health</h2>" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_a_report_of_an_empty_table(tmp_path):
+    table = mortice.create_table(tmp_path / "t", pa.schema([("id", pa.string())]), name="t", record_key="id")
+    assert "No problems" in Elements(table.report()).text
+
+
+def test_plots_show_each_file_group_and_instant(hostile):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    layout = hostile.plot.layout()
+    assert len(layout.get_yticklabels()) == len(hostile.file_slices())
+    layout.figure.canvas.draw()  # a name with $ is no formula
+    timeline = hostile.plot.timeline()
+    assert [label.get_text() for label in timeline.get_yticklabels()] == ["deltacommit"]
+    log = hostile.file_slices()[0].log_files or hostile.file_slices()[1].log_files
+    axes = mortice.LogFile(f"{hostile.uri}/{log[0].path}").plot()
+    assert len(axes.patches) == 1
+    pyplot.close("all")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="needs chromium")
+def test_a_browser_runs_and_loads_nothing_of_a_report(hostile, tmp_path):
+    page, picture = tmp_path / "report.html", tmp_path / "report.png"
+    page.write_text(hostile.report(), encoding="utf-8")
+    flags = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    flags += [f"--user-data-dir={tmp_path}/profile"]
+    page_read = subprocess.check_output([*flags, "--dump-dom", page.as_uri()], encoding="utf-8", timeout=120)
+    assert "<title>&lt;script&gt;alert(1)&lt;/script&gt;: report</title>" in page_read
+    assert page_read.count("<svg") == 2
+    subprocess.check_call([*flags, "--window-size=1040,1300", f"--screenshot={picture}", page.as_uri()], timeout=120)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size > 20_000
