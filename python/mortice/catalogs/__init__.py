@@ -1,0 +1,1 @@
+"""Tables in catalogs, as Hudi's sync tools register them: Hive metastore and AWS Glue."""
