@@ -1,0 +1,61 @@
+"""What a sync needs of a catalog; `hive_metastore` and `glue` implement it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from mortice.catalogs.definition import CatalogTable
+
+__all__ = ["Catalog", "Partition", "StoredTable"]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition: the values of its columns and its location."""
+
+    values: tuple[str, ...]
+    location: str
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """What a sync compares of a table that the catalog has."""
+
+    columns: tuple[tuple[str, str], ...]
+    partition_columns: tuple[tuple[str, str], ...]
+    location: str
+    properties: dict[str, str]
+
+
+class Catalog(Protocol):
+    """A catalog, opened."""
+
+    def ensure_database(self, name: str, *, create: bool) -> None:
+        """Creates a database that is missing, or raises `InvalidArgumentError`."""
+
+    def table(self, database: str, name: str) -> StoredTable | None:
+        """Returns a table; None if there is none."""
+
+    def create_table(self, database: str, table: CatalogTable) -> None:
+        """Creates a table."""
+
+    def alter_table(self, database: str, table: CatalogTable) -> None:
+        """Replaces columns, formats and properties of a table, and the columns of its partitions. Properties that
+        others have added stay.
+        """
+
+    def drop_table(self, database: str, name: str) -> None:
+        """Drops a table; its files stay."""
+
+    def partitions(self, database: str, table: CatalogTable) -> list[Partition]:
+        """Returns all partitions."""
+
+    def add_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+        """Adds partitions."""
+
+    def drop_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+        """Drops partitions; their files stay."""
+
+    def close(self) -> None:
+        """Ends the connection."""

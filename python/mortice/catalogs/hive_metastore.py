@@ -1,0 +1,158 @@
+"""The Hive metastore, over Thrift (`HMSDDLExecutor` of Hudi)."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+from urllib.parse import urlsplit
+
+from mortice.catalogs.catalog import Partition, StoredTable
+from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE, CatalogTable
+from mortice.errors import InvalidArgumentError
+
+__all__ = ["HiveMetastore"]
+
+_PORT = 9083
+_MILLISECONDS = 30_000
+_AT_ONCE = 1000
+_TABLE, _EXTERNAL = "MANAGED_TABLE", "EXTERNAL_TABLE"
+
+
+class HiveMetastore:
+    """A connection to a metastore. Raises `InvalidArgumentError` if none of the addresses answers."""
+
+    def __init__(self, uris: tuple[str, ...]) -> None:
+        try:
+            from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes
+            from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+            from thrift.transport import TSocket, TTransport
+        except ImportError as error:
+            raise InvalidArgumentError(
+                "a sync with a Hive metastore needs pymetastore: pip install 'mortice[hive]'"
+            ) from error
+        self._types: Any = ttypes
+        refused = []
+        for uri in uris:
+            address = urlsplit(uri)
+            if address.scheme != "thrift" or not address.hostname:
+                raise InvalidArgumentError(f"the address of a metastore must be thrift://HOST:PORT, got {uri!r}")
+            socket = TSocket.TSocket(address.hostname, address.port or _PORT)
+            socket.setTimeout(_MILLISECONDS)
+            self._transport = TTransport.TBufferedTransport(socket)
+            try:
+                self._transport.open()
+            except TTransport.TTransportException as error:
+                refused.append(f"{uri}: {error}")
+                continue
+            self._client: Any = ThriftHiveMetastore.Client(TBinaryProtocol(self._transport))
+            return
+        raise InvalidArgumentError(f"no metastore answers ({'; '.join(refused)})")
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._transport.close()
+
+    def ensure_database(self, name: str, *, create: bool) -> None:
+        """Creates a database that is missing, or raises `InvalidArgumentError`."""
+        try:
+            self._client.get_database(name)
+        except self._types.NoSuchObjectException as error:
+            if not create:
+                raise InvalidArgumentError(f"the metastore has no database {name!r}") from error
+            database = self._types.Database(name=name, description="automatically created by hoodie", parameters={})
+            self._client.create_database(database)
+
+    def table(self, database: str, name: str) -> StoredTable | None:
+        """Returns a table; None if there is none."""
+        try:
+            found = self._client.get_table(database, name)
+        except self._types.NoSuchObjectException:
+            return None
+        return StoredTable(
+            columns=tuple((column.name, column.type) for column in found.sd.cols),
+            partition_columns=tuple((column.name, column.type) for column in found.partitionKeys),
+            location=found.sd.location,
+            properties=dict(found.parameters),
+        )
+
+    def create_table(self, database: str, table: CatalogTable) -> None:
+        """Creates a table."""
+        self._client.create_table(self._table(database, table))
+
+    def alter_table(self, database: str, table: CatalogTable) -> None:
+        """Replaces columns, formats and properties; with them those of the partitions."""
+        stored = self._client.get_table(database, table.name)
+        new = self._table(database, table)
+        new.parameters = {**stored.parameters, **new.parameters}
+        new.owner, new.createTime, new.privileges = stored.owner, stored.createTime, stored.privileges
+        # The metastore hands new columns down to the partitions, as Hudi asks it to.
+        context = self._types.EnvironmentContext(properties={"CASCADE": "true"})
+        self._client.alter_table_with_environment_context(database, table.name, new, context)
+
+    def drop_table(self, database: str, name: str) -> None:
+        """Drops a table; its files stay."""
+        self._client.drop_table(database, name, False)
+
+    def partitions(self, database: str, table: CatalogTable) -> list[Partition]:
+        """Returns all partitions."""
+        found = self._client.get_partitions(database, table.name, -1)
+        return [Partition(tuple(one.values), one.sd.location) for one in found]
+
+    def add_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+        """Adds partitions."""
+        for at in range(0, len(partitions), _AT_ONCE):
+            new = [
+                self._types.Partition(
+                    values=list(one.values),
+                    dbName=database,
+                    tableName=table.name,
+                    sd=self._storage(table, one.location),
+                    parameters={},
+                )
+                for one in partitions[at : at + _AT_ONCE]
+            ]
+            self._client.add_partitions(new)
+
+    def drop_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+        """Drops partitions; their files stay."""
+        for one in partitions:
+            self._client.drop_partition(database, table.name, list(one.values), False)
+
+    def _table(self, database: str, table: CatalogTable) -> Any:
+        return self._types.Table(
+            tableName=table.name,
+            dbName=database,
+            owner=_user(),
+            createTime=0,
+            lastAccessTime=0,
+            retention=0,
+            sd=self._storage(table, table.location),
+            partitionKeys=self._columns(table.partition_columns),
+            parameters=dict(table.properties),
+            tableType=_TABLE if table.is_managed else _EXTERNAL,
+        )
+
+    def _storage(self, table: CatalogTable, location: str) -> Any:
+        serde = self._types.SerDeInfo(serializationLib=SERDE, parameters=dict(table.serde_properties))
+        return self._types.StorageDescriptor(
+            cols=self._columns(table.columns),
+            location=location,
+            inputFormat=table.input_format,
+            outputFormat=OUTPUT_FORMAT,
+            compressed=False,
+            numBuckets=0,
+            serdeInfo=serde,
+            bucketCols=[],
+            sortCols=[],
+            parameters={},
+        )
+
+    def _columns(self, columns: tuple[tuple[str, str], ...]) -> list[Any]:
+        return [self._types.FieldSchema(name=name, type=kind, comment="") for name, kind in columns]
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return ""
