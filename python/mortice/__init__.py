@@ -13,6 +13,8 @@ import warnings
 from types import ModuleType
 
 from mortice import _mortice, queries
+from mortice.catalog_sync import sync
+from mortice.catalogs.run import Synced
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.create_table import create_table
 from mortice.damage import DamagedFileWarning
@@ -87,6 +89,7 @@ __all__ = [
     "StorageForbiddenError",
     "StorageThrottledError",
     "StorageUnreachableError",
+    "Synced",
     "Table",
     "TableExistsError",
     "TableNotFoundError",
@@ -103,6 +106,7 @@ __all__ = [
     "queries",
     "register_merger",
     "scan_polars",
+    "sync",
 ]
 
 

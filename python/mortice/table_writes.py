@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from mortice import _mortice, writes
+from mortice.catalogs.options import asked_for
+from mortice.catalogs.run import sync_after
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, normal_form
@@ -172,7 +174,7 @@ class TableWrites(TableBase):
         Raises as `upsert`; `UnsupportedError` while a compaction or clustering of such a partition is pending.
         """
         with validated(self._validators, self.preview) as check:
-            return self._show(writes.delete_partitions(*self._target(options), partitions, check))
+            return self._show(writes.delete_partitions(*self._target(options), partitions, check), options)
 
     def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit:
         """Deletes the rows that filters select, as one commit.
@@ -189,7 +191,9 @@ class TableWrites(TableBase):
         Raises as `upsert`.
         """
         with validated(self._validators, self.preview) as check:
-            return self._show(writes.delete_where(*self._target(options), filters, check, self._columns_of_table))
+            return self._show(
+                writes.delete_where(*self._target(options), filters, check, self._columns_of_table), options
+            )
 
     def soft_delete(self, rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
         """Sets all columns of rows to null but those of the record key, the partition path and the ordering value.
@@ -251,25 +255,29 @@ class TableWrites(TableBase):
         """
         clauses = clauses_of(on, when_matched_update, when_not_matched)
         given, rows = (
-            writes.checked_options(self._with_damage(options)),
+            writes.checked_options(self._without_sync(self._with_damage(options))),
             writes.checked_table(arrow_rows(data, self._columns_of_table)),
         )
         delete = normal_form(when_matched_delete, lambda: _either(rows.schema, self._columns_of_table()))
         self.refresh()
         with validated(self._validators, self.preview) as check:
             written = _mortice.merge_into(self._native, rows, clauses, delete, given, check)
-            return self._show(writes.commit_of(written, stacklevel=3))
+            return self._show(writes.commit_of(written, stacklevel=3), options)
 
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
         rows = arrow_rows(data, self._columns_of_table)
         with validated(self._validators, self.preview) as check:
-            return self._show(writes.write(*self._target(options), operation, rows, check))
+            return self._show(writes.write(*self._target(options), operation, rows, check), options)
 
     def _columns_of_table(self) -> pa.Schema:
         return pa.schema(self._native.schema())
 
-    def _show(self, commit: Commit) -> Commit:
+    def _show(self, commit: Commit, options: Mapping[str, Any] | None) -> Commit:
+        """Shows the table after a write, and registers it in the catalog that the options name."""
         self.refresh()
+        catalog = asked_for(options)
+        if catalog is not None:
+            sync_after(self, commit.instant, catalog)
         return commit
 
 

@@ -276,7 +276,7 @@ def test_rows_that_cannot_be_written_are_refused_before_anything_is(tmp_path, ro
         ({"hoodie.idnex.type": "SIMPLE"}, InvalidArgumentError, "did you mean hoodie.index.type"),
         ({"hoodie.index.type": "HBASE"}, UnsupportedError, "HBASE"),
         ({"hoodie.datasource.write.recordkey.field": "city"}, InvalidArgumentError, "contradicts the table"),
-        ({"hoodie.datasource.hive_sync.enable": "true"}, UnsupportedError, "hive_sync"),
+        ({"hoodie.datasource.hive_sync.enable": "true"}, InvalidArgumentError, "hive_sync"),
     ],
 )
 def test_options_are_decided_by_name(tmp_path, options, error, message):

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice.catalogs.options import asked_for, without_sync
+from mortice.catalogs.run import sync_after
 from mortice.commit import Commit
 from mortice.errors import (
     InvalidArgumentError,
@@ -107,12 +109,17 @@ def write(  # noqa: PLR0917
         WriteConflictError: Another writer changed the same file groups, and committed first.
         TableServiceError: The rows are in the table, and a table service after the write failed.
     """
-    target = WriteTarget.from_options(uri, options)
+    catalog = asked_for(options)
+    target = WriteTarget.from_options(uri, without_sync(options))
     target = replace(target, options=with_schema(target.options, schema))
     operation = checked_operation(operation, target.options)
     if partitioner is not None:
         df = partitioned_frame(df, partitioner, operation)
-    return write_frame(df, target, operation, mode, checked_validators(validators))
+    commit = write_frame(df, target, operation, mode, checked_validators(validators))
+    if catalog is not None and commit is not None:
+        written = Table(target.uri, storage_options=target.storage_options(df.sparkSession))
+        sync_after(written, commit.instant, catalog, spark=df.sparkSession.version)
+    return commit
 
 
 def write_frame(  # noqa: PLR0917

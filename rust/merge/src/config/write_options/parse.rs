@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn values_that_are_not_followed_are_refused_or_warned_of() {
         let error = parse(&[("hoodie.datasource.hive_sync.enable", "true")]).unwrap_err().to_string();
-        assert!(error.contains("sync tool"), "{error}");
+        assert!(error.contains("mortice.sync"), "{error}");
         parse(&[("hoodie.datasource.hive_sync.enable", "false")]).unwrap();
         let warned = parse(&[("hoodie.partition.ttl.inline", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
         assert_eq!(warned.warnings().len(), 1);
