@@ -17,6 +17,7 @@ import mortice
 from mortice.catalogs import run
 from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE
 from mortice.catalogs.glue import Glue
+from mortice.cli import main
 from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
 from support.cases import DATA
 
@@ -183,6 +184,19 @@ def test_properties_of_others_stay(glue, tmp_path):
     after = glue.get_table(DatabaseName="lake", Name="trips")["Table"]["Parameters"]
     assert after["team"] == "rides"
     assert after["last_commit_time_sync"] == table.timeline.latest.requested_time
+
+
+def test_the_command_prints_what_it_did(glue, tmp_path, capsys):
+    table = new_table(tmp_path)
+    table.upsert(pa.table({"id": ["a"], "ts": [1], "city": ["oslo"]}))
+    assert main(["sync", table.uri, "--glue", "--database", "lake"]) == 0
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()[-3:]] == [
+        ["lake.trips_ro", "created"],
+        ["lake.trips_rt", "created"],
+        ["lake.trips", "created"],
+    ]
+    assert main(["sync", table.uri]) == 2
+    assert "metastore.uris" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from mortice.cli.commands.metadata import metadata
 from mortice.cli.commands.read import changes, count, read
 from mortice.cli.commands.recovery import restore, rollback, savepoint
 from mortice.cli.commands.report import report
+from mortice.cli.commands.sync import sync
 from mortice.cli.commands.table import explain, info, schema, slices, timeline
 from mortice.cli.commands.verify_table import repair, verify
 from mortice.cli.commands.write import create, delete, write
@@ -49,7 +50,7 @@ SECTIONS = {
     "Read": [read, count, changes, diff, history],
     "Write": [create, write, delete],
     "Check": [health, verify, repair],
-    "Maintain": [maintain, compact, log_compact, cluster, clean, archive, metadata],
+    "Maintain": [maintain, compact, log_compact, cluster, clean, archive, metadata, sync],
     "Go back": [rollback, savepoint, restore],
     "Shell": [completion, man],
 }
