@@ -47,6 +47,7 @@ from mortice.insight.maintenance import MaintainResult
 from mortice.log_file import LogFile
 from mortice.log_writer import LogBlock, LogWriter, WrittenBlock
 from mortice.mergers import register_merger
+from mortice.observe import CommitEvent, on_commit
 from mortice.queries import QueryPlan, TimeTravelWarning
 from mortice.row_merge import merge
 from mortice.scan import Scan
@@ -58,6 +59,7 @@ __version__ = _mortice.__version__
 
 __all__ = [
     "Commit",
+    "CommitEvent",
     "CorruptLogError",
     "DamagedFileWarning",
     "DataFile",
@@ -103,6 +105,7 @@ __all__ = [
     "create_table",
     "duckdb",
     "merge",
+    "on_commit",
     "queries",
     "register_merger",
     "scan_polars",

@@ -5,6 +5,7 @@ A `Scan` is fixed when it is created: it names files, so it returns the same row
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from mortice.spark.execution.metrics import Metrics as SparkMetrics
 
 __all__ = ["Scan"]
+
+logger = logging.getLogger("mortice.scan")
 
 SHOWN_COLUMNS = 100
 """Columns of `repr`, at most."""
@@ -259,6 +262,7 @@ class Scan:
             meter.lap("consumer")
         meter.lap("read")
         counts = meter.counts(stream.report(), splits=self._native.split_count, file_bytes=self._native.size)
+        logger.info("read %s: %s", self._title, format_counts(counts))
         self._read = added(self._read, counts)
 
     def _stream(self) -> _mortice.Stream:

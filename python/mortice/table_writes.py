@@ -14,6 +14,7 @@ from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, normal_form
 from mortice.merge_into import clauses_of
+from mortice.observe import observed
 from mortice.partitioner import Partitioner, partitioned
 from mortice.row_input import arrow_rows, is_list_of_keys, key_rows
 from mortice.table_base import TableBase
@@ -260,9 +261,9 @@ class TableWrites(TableBase):
         )
         delete = normal_form(when_matched_delete, lambda: _either(rows.schema, self._columns_of_table()))
         self.refresh()
-        with validated(self._validators, self.preview) as check:
+        with observed("merge_into", self.uri) as observation, validated(self._validators, self.preview) as check:
             written = _mortice.merge_into(self._native, rows, clauses, delete, given, check)
-            return self._show(writes.commit_of(written, stacklevel=3), options)
+            return self._show(observation.done(writes.commit_of(written, stacklevel=3)), options)
 
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
         rows = arrow_rows(data, self._columns_of_table)

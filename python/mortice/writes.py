@@ -12,6 +12,7 @@ from mortice import _mortice
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, SchemaOf, normal_form
+from mortice.observe import observed
 from mortice.validators import CommitCheck
 
 __all__ = [
@@ -62,9 +63,9 @@ def write(  # noqa: PLR0917
             otherwise.
     """
     rows = checked_batches(data)
-    return commit_of(
-        _mortice.write(uri, storage_options, operation, rows, checked_options(options), check), stacklevel=4
-    )
+    with observed(operation, uri) as observation:
+        written = _mortice.write(uri, storage_options, operation, rows, checked_options(options), check)
+        return observation.done(commit_of(written, stacklevel=4))
 
 
 def checked_batches(data: Any) -> Any:
@@ -121,10 +122,9 @@ def delete_partitions(
     """
     if isinstance(partitions, str) or not all(isinstance(partition, str) for partition in partitions):
         raise InvalidArgumentError(f"partitions must be a list of partition paths, got {partitions!r}")
-    return commit_of(
-        _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options), check),
-        stacklevel=4,
-    )
+    with observed("delete_partitions", uri) as observation:
+        written = _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options), check)
+        return observation.done(commit_of(written, stacklevel=4))
 
 
 def delete_where(  # noqa: PLR0917
@@ -150,7 +150,9 @@ def delete_where(  # noqa: PLR0917
     normal = normal_form(filters, schema)
     if not normal:
         raise InvalidArgumentError("filters must select rows; insert_overwrite_table without rows deletes all of them")
-    return commit_of(_mortice.delete_where(uri, storage_options, normal, checked_options(options), check), stacklevel=4)
+    with observed("delete_where", uri) as observation:
+        written = _mortice.delete_where(uri, storage_options, normal, checked_options(options), check)
+        return observation.done(commit_of(written, stacklevel=4))
 
 
 def with_nulls(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mortice import _mortice
+from mortice.observe import observed
 from mortice.writes import checked_options, warn_of
 
 __all__ = ["ArchiveResult", "ArchivedInstant", "archive", "plan_archive"]
@@ -58,8 +59,8 @@ def plan_archive(
 def _archived(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool
 ) -> ArchiveResult:
-    done = _mortice.archive(uri, storage_options, checked_options(options), dry_run)
-    warn_of(done.warnings, stacklevel=5)
-    return ArchiveResult(
-        [ArchivedInstant(one.instant, one.completion_time, one.action, one.files) for one in done.instants]
-    )
+    with observed("archive", uri, dry_run=dry_run) as observation:
+        done = _mortice.archive(uri, storage_options, checked_options(options), dry_run)
+        warn_of(done.warnings, stacklevel=5)
+        instants = [ArchivedInstant(one.instant, one.completion_time, one.action, one.files) for one in done.instants]
+        return observation.done(ArchiveResult(instants))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mortice import _mortice
+from mortice.observe import observed
 from mortice.writes import checked_options, warn_of
 
 __all__ = ["Clean", "CleanResult", "CleanedFile", "clean", "plan_clean"]
@@ -75,11 +76,11 @@ def plan_clean(uri: str, storage_options: Mapping[str, Any], options: Mapping[st
 def _cleaned(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool
 ) -> CleanResult:
-    done = _mortice.clean(uri, storage_options, checked_options(options), dry_run)
-    warn_of(done.warnings, stacklevel=5)
-    return CleanResult(
-        [
+    with observed("clean", uri, dry_run=dry_run) as observation:
+        done = _mortice.clean(uri, storage_options, checked_options(options), dry_run)
+        warn_of(done.warnings, stacklevel=5)
+        cleans = [
             Clean(one.instant, [CleanedFile(path, size) for path, size in one.files], one.partitions, one.earliest)
             for one in done.cleans
         ]
-    )
+        return observation.done(CleanResult(cleans))

@@ -8,6 +8,7 @@ from typing import Any
 
 from mortice import _mortice
 from mortice.commit import Commit
+from mortice.observe import observed
 from mortice.options import checked_bool
 from mortice.writes import checked_options, commit_of, warn_of
 
@@ -68,9 +69,11 @@ def cluster(
         MorticeError: The subclass that says what is wrong. A plan whose execution fails stays pending.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    done = _mortice.cluster(uri, storage_options, checked_options(options), schedule, run)
-    warn_of(done.warnings, stacklevel=4)
-    return ClusterResult(done.scheduled, [commit_of(commit, stacklevel=4) for commit in done.commits])
+    with observed("cluster", uri) as observation:
+        done = _mortice.cluster(uri, storage_options, checked_options(options), schedule, run)
+        warn_of(done.warnings, stacklevel=4)
+        commits = [commit_of(commit, stacklevel=4) for commit in done.commits]
+        return observation.done(ClusterResult(done.scheduled, commits))
 
 
 def plan_cluster(

@@ -8,6 +8,7 @@ from typing import Any
 
 from mortice import _mortice
 from mortice.commit import Commit
+from mortice.observe import observed
 from mortice.options import checked_bool
 from mortice.writes import checked_options, commit_of, warn_of
 
@@ -86,7 +87,9 @@ def compact(
         MorticeError: The subclass that says what is wrong. A compaction that was planned is pending then.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    return _executed(_mortice.compact(uri, storage_options, checked_options(options), schedule, run))
+    with observed("compact", uri) as observation:
+        done = _mortice.compact(uri, storage_options, checked_options(options), schedule, run)
+        return observation.done(_executed(done))
 
 
 def log_compact(
@@ -109,7 +112,9 @@ def log_compact(
     Raises as `compact`.
     """
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    return _executed(_mortice.log_compact(uri, storage_options, checked_options(options), schedule, run))
+    with observed("log_compact", uri) as observation:
+        done = _mortice.log_compact(uri, storage_options, checked_options(options), schedule, run)
+        return observation.done(_executed(done))
 
 
 def plan_compact(

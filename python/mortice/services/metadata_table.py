@@ -8,6 +8,7 @@ from typing import Any
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError
+from mortice.observe import observed
 from mortice.options import checked_bool
 from mortice.writes import checked_options, warn_of
 
@@ -56,16 +57,17 @@ def build_metadata(
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
-    done = _mortice.build_metadata(
-        uri,
-        storage_options,
-        checked_options(options),
-        add=_names("add", add),
-        drop=_names("drop", drop),
-        rebuild=checked_bool("rebuild", rebuild),
-        dry_run=dry_run,
-    )
-    return _result(done)
+    with observed("build_metadata", uri, dry_run=dry_run) as observation:
+        done = _mortice.build_metadata(
+            uri,
+            storage_options,
+            checked_options(options),
+            add=_names("add", add),
+            drop=_names("drop", drop),
+            rebuild=checked_bool("rebuild", rebuild),
+            dry_run=dry_run,
+        )
+        return observation.done(_result(done))
 
 
 def delete_metadata(

@@ -8,6 +8,7 @@ from typing import Any
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError
+from mortice.observe import observed
 from mortice.writes import checked_options
 
 __all__ = [
@@ -88,7 +89,9 @@ def rollback(
         MorticeError: The subclass that says what is wrong.
     """
     given = checked_options(options)
-    return _undone(_mortice.rollback(uri, storage_options, requested_time(instant), given, dry_run))
+    with observed("rollback", uri, dry_run=dry_run) as observation:
+        done = _mortice.rollback(uri, storage_options, requested_time(instant), given, dry_run)
+        return observation.done(_undone(done))
 
 
 def restore(
@@ -106,8 +109,10 @@ def restore(
     Raises as `rollback`.
     """
     given = checked_options(options)
-    done = _mortice.restore(uri, storage_options, requested_time(instant), given, dry_run)
-    return RestoreResult(done.instant, done.restore_instant, [_undone(one) for one in done.undone])
+    with observed("restore", uri, dry_run=dry_run) as observation:
+        done = _mortice.restore(uri, storage_options, requested_time(instant), given, dry_run)
+        undone = [_undone(one) for one in done.undone]
+        return observation.done(RestoreResult(done.instant, done.restore_instant, undone))
 
 
 def create_savepoint(
@@ -136,10 +141,11 @@ def create_savepoint(
     if not isinstance(user, str) or not isinstance(comment, str):
         raise InvalidArgumentError(f"user and comment must be strings, got {(user, comment)!r}")
     given = checked_options(options)
-    done = _mortice.create_savepoint(
-        uri, storage_options, requested_time(instant), given, user=user, comment=comment, dry_run=dry_run
-    )
-    return SavepointResult(done.instant, done.completion_time, done.files)
+    with observed("savepoint", uri, dry_run=dry_run) as observation:
+        done = _mortice.create_savepoint(
+            uri, storage_options, requested_time(instant), given, user=user, comment=comment, dry_run=dry_run
+        )
+        return observation.done(SavepointResult(done.instant, done.completion_time, done.files))
 
 
 def delete_savepoint(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from mortice import _mortice
 from mortice.commit import Commit
+from mortice.observe import observed
 from mortice.writes import checked_options, commit_of
 
 __all__ = ["Finding", "RepairResult", "VerifyResult", "repair", "verify"]
@@ -123,9 +124,10 @@ def repair(
         merged = _mortice.merge_buckets(uri, storage_options, checked_options(options), dry_run)
         buckets = _findings(merged.buckets)
         commit = None if merged.commit is None else commit_of(merged.commit, stacklevel=4)
-    done = _mortice.repair(uri, storage_options, checked_options(options), dry_run)
-    left = [one for one in _findings(done.left) if one not in buckets]
-    return RepairResult(buckets + _findings(done.repaired), left, commit)
+    with observed("repair", uri, dry_run=dry_run) as observation:
+        done = _mortice.repair(uri, storage_options, checked_options(options), dry_run)
+        left = [one for one in _findings(done.left) if one not in buckets]
+        return observation.done(RepairResult(buckets + _findings(done.repaired), left, commit))
 
 
 def _findings(found: list[_mortice.Finding]) -> list[Finding]:

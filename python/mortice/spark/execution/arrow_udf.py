@@ -42,7 +42,7 @@ def set_log_level(environment: Mapping[str, str] = os.environ) -> None:
         return
     logger.setLevel(level)
     # If Spark collects the logs of workers, it has added its own handler.
-    if "PYSPARK_SPARK_SESSION_UUID" not in environment and not logger.handlers:
+    if "PYSPARK_SPARK_SESSION_UUID" not in environment and not logger.hasHandlers():
         logger.addHandler(logging.StreamHandler())
 
 

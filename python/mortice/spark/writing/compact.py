@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mortice import _mortice
 from mortice.commit import Commit
+from mortice.observe import observed
 from mortice.options import checked_bool
 from mortice.services.compaction import CompactResult
 from mortice.spark.execution.task_errors import aborted_on_error
@@ -90,11 +91,12 @@ def _compacted(
     storage = target.storage_options(spark)
     native = _mortice.DistributedCompaction(target.uri, storage, target.options, into_logs, parallelism(spark))
     warn_of(native.warnings, stacklevel=4)
-    commits = _executed(spark, native) if run else []
-    scheduled = native.schedule() if schedule else None
-    if run and scheduled is not None:
-        commits += _executed(spark, native)
-    return CompactResult(scheduled, commits)
+    with observed("log_compact" if into_logs else "compact", target.uri) as observation:
+        commits = _executed(spark, native) if run else []
+        scheduled = native.schedule() if schedule else None
+        if run and scheduled is not None:
+            commits += _executed(spark, native)
+        return observation.done(CompactResult(scheduled, commits))
 
 
 def _executed(spark: SparkSession, native: _mortice.DistributedCompaction) -> list[Commit]:

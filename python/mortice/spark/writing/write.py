@@ -27,6 +27,7 @@ from mortice.errors import (
     UnsupportedError,
     WriteConflictError,
 )
+from mortice.observe import observed
 from mortice.partitioner import Partitioner
 from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.schema import arrow_schema, check_variants, without_arrow_types
@@ -149,7 +150,8 @@ def write_frame(  # noqa: PLR0917
         df = _deleting(df, target.uri, storage)
     for attempt in itertools.count(1):
         try:
-            commit = _written(df, target, operation, validators, merge)
+            with observed(operation, target.uri) as observation:
+                commit = observation.done(_written(df, target, operation, validators, merge))
             break
         except WriteConflictError:
             # Rows that were merged with those of the table have to be merged again.
