@@ -4,6 +4,9 @@
 //! A rename is exclusive in the `NameNode`. A crash leaves at most a temporary file (`.NAME.….tmp`). An empty file is
 //! complete when it is created, and needs no temporary file: Hudi would take one beside a marker for a marker. HDFS has
 //! no conditional replacement: a writer that needs one takes a lock.
+//!
+//! Symbolic links, which clusters have switched off by default, lead nowhere: the `NameNode` does not resolve them for
+//! a client, but answers with an exception (`UnresolvedPathException`), as it does for paths with `..`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,10 +1,11 @@
 //! Writes on the local file system: `O_EXCL` for creation, `O_APPEND` for every write, `fsync` of file and folder.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::{Appendable, FileSink, LocalStorage, WritableStorage};
+use super::anchored::{AnchoredName, MissingFolder};
+use crate::{Appendable, FileSink, LocalStorage, Storage, WritableStorage};
 use mortice_base::error::{Error, Result};
 
 /// A local file that can be appended to.
@@ -57,43 +58,34 @@ impl FileSink for LocalSink {
 
 impl WritableStorage for LocalStorage {
     fn create_new(&self, path: &str) -> Result<Option<Box<dyn FileSink>>> {
-        let path = self.local_path(path);
-        match OpenOptions::new().append(true).create_new(true).open(&path) {
+        let Some(target) = AnchoredName::open(self.folder(), path, MissingFolder::Absent)? else {
+            return Err(Error::not_found("the directory to write to does not exist; create it first")
+                .in_file(self.full_path(path)));
+        };
+        match target.create_new(target.name()) {
             Ok(file) => {
-                sync_folder_of(&path)?;
-                Ok(Some(Box::new(LocalSink::opened(&path, file)?)))
+                target.sync_folder()?;
+                Ok(Some(Box::new(LocalSink::opened(target.path(), file)?)))
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(Error::not_found("the directory to write to does not exist; create it first")
-                    .in_file(path.to_string_lossy()))
-            }
-            Err(error) => Err(Error::io("could not create the file", error).in_file(path.to_string_lossy())),
+            Err(error) => Err(Error::io("could not create the file", error).in_file(target.path().to_string_lossy())),
         }
     }
 
     fn append_to(&self, path: &str) -> Result<Appendable> {
-        let path = self.local_path(path);
-        match OpenOptions::new().append(true).open(&path) {
-            Ok(file) => Ok(Appendable::Opened(Box::new(LocalSink::opened(&path, file)?))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Appendable::Missing),
-            Err(error) => Err(Error::io("could not open the file to append", error).in_file(path.to_string_lossy())),
+        let Some(target) = AnchoredName::open(self.folder(), path, MissingFolder::Absent)? else {
+            return Ok(Appendable::Missing);
+        };
+        match target.append()? {
+            Some(file) => Ok(Appendable::Opened(Box::new(LocalSink::opened(target.path(), file)?))),
+            None => Ok(Appendable::Missing),
         }
     }
-}
-
-/// A new name is durable once its folder is synced.
-pub(crate) fn sync_folder_of(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(|error| Error::io("could not make the folder durable", error).in_file(folder.to_string_lossy()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Storage;
     use mortice_base::ErrorKind;
 
     fn folder(name: &str) -> (std::path::PathBuf, LocalStorage) {

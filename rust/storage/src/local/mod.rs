@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `storage` | a folder; windowed reads if mapping fails |
 //! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
+//! | `anchored` | names in open folders, so that changes do not follow links |
 //! | `create` | files that are created exclusively and appended to |
 //! | `put` | whole files, replaced crash-safely |
 
+mod anchored;
 pub(crate) mod create;
 pub(crate) mod mmap;
 pub(crate) mod put;

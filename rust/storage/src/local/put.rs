@@ -1,209 +1,239 @@
 //! Writes whole files on the local file system: under a temporary name, made durable, and then linked or renamed.
 //!
 //! A crash leaves at most a temporary file (`.NAME.….tmp`). A link is exclusive. A conditional replacement by version
-//! is made under a lock of the folder (`flock`), which all writers of this library take.
+//! is made under a lock of the folder (`flock`), which all writers of this library take. Nothing is changed through a
+//! symbolic link below the root (`anchored`).
 //!
 //! Hadoop's local file system keeps a checksum beside each file that it writes (`.NAME.crc`), and refuses a file that
 //! does not fit it; one without a checksum is read. A checksum goes before its file is replaced or removed.
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use rustix::fs::{FlockOperation, flock};
-use tempfile::NamedTempFile;
+use rustix::fs::{FileType, FlockOperation, flock};
+use uuid::Uuid;
 
-use super::create::sync_folder_of;
+use super::anchored::{AnchoredName, MissingFolder};
+use super::storage::open_regular;
 use crate::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
 use crate::{LocalStorage, Storage};
-use mortice_base::error::{Error, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 
 impl FileStore for LocalStorage {
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
-        let path = self.local_path(path);
+        let target = AnchoredName::create(self.folder(), path)?;
         if bytes.is_empty() {
-            return create_empty(&path);
+            return create_empty(&target);
         }
-        let staged = Staged::with(&path, bytes)?;
-        match std::fs::hard_link(staged.file.path(), &path) {
+        let staged = Staged::with(&target, bytes)?;
+        match target.link(&staged.name, &target) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(PutOutcome::Refused),
-            Err(error) => return Err(failed("could not create the file", error, &path)),
+            Err(error) => return Err(failed("could not create the file", error, target.path())),
         }
-        sync_folder_of(&path)?;
-        staged.version().map(PutOutcome::Written)
+        target.sync_folder()?;
+        version_of_file(&staged.file, target.path()).map(PutOutcome::Written)
     }
 
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
-        let path = self.local_path(path);
-        let staged = Staged::with(&path, bytes)?;
-        let _lock = lock_folder_of(&path)?;
+        let target = AnchoredName::create(self.folder(), path)?;
+        let staged = Staged::with(&target, bytes)?;
+        let _lock = FolderLock::take(&target)?;
         if let Some(expected) = expected
-            && version_at(&path)?.as_ref() != Some(expected)
+            && version_at(target.path())?.as_ref() != Some(expected)
         {
             return Ok(PutOutcome::Refused);
         }
-        let version = staged.version()?;
-        staged.replace(&path)?;
+        let version = version_of_file(&staged.file, target.path())?;
+        replace(&target, &staged.name)?;
         Ok(PutOutcome::Written(version))
     }
 
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
-        let path = self.local_path(path);
-        let gone = |error: std::io::Error| match error.kind() {
-            io::ErrorKind::NotFound => Error::not_found("no such file").in_file(path.to_string_lossy()),
-            _ => failed("could not read", error, &path),
-        };
-        let file = File::open(&path).map_err(gone)?;
-        let status = file.metadata().map_err(gone)?;
+        let path = self.local_path(path)?;
+        let (mut file, status) = open_regular(&path)?;
         let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut { file }, &mut bytes).map_err(gone)?;
+        let read = std::io::Read::read_to_end(&mut file, &mut bytes);
+        read.map_err(|error| failed("could not read", error, &path))?;
         Ok((bytes.into(), version_of(&status)))
     }
 
     fn delete(&self, path: &str) -> Result<()> {
-        let path = self.local_path(path);
-        remove_checksum_of(&path)?;
-        match std::fs::remove_file(&path) {
-            Ok(()) => sync_folder_of(&path),
+        let target = match AnchoredName::open(self.folder(), path, MissingFolder::Absent) {
+            Ok(None) => return Ok(()),
+            Ok(Some(target)) => target,
+            Err(error) if self.is_absent_behind_link(path, &error) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        remove_checksum_of(&target)?;
+        match target.remove(target.name()) {
+            Ok(()) => target.sync_folder(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(failed("could not remove the file", error, &path)),
+            Err(error) => Err(failed("could not remove the file", error, target.path())),
         }
     }
 
     fn check_removable(&self, path: &str) -> Result<()> {
-        check_removable(&self.local_path(""), &self.local_path(path))
+        let target = match AnchoredName::open(self.folder(), path, MissingFolder::Absent) {
+            Ok(None) => return Ok(()),
+            Ok(Some(target)) => target,
+            Err(error) if self.is_absent_behind_link(path, &error) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let found = target.file_type().map_err(|error| failed("could not read", error, target.path()))?;
+        if matches!(found, None | Some(FileType::RegularFile)) {
+            return Ok(());
+        }
+        let message = "not a regular file: it is not deleted, and nothing else was";
+        Err(Error::invalid_table(message).in_file(target.path().to_string_lossy()))
     }
 
     fn create_folder(&self, path: &str) -> Result<()> {
-        let path = self.local_path(path);
-        std::fs::create_dir_all(&path).map_err(|error| failed("could not create the folder", error, &path))?;
-        sync_folder_of(&path)
+        if path.trim_matches('/').is_empty() {
+            let root = self.folder();
+            return std::fs::create_dir_all(root).map_err(|error| failed("could not create the folder", error, root));
+        }
+        let folder = AnchoredName::create(self.folder(), path)?;
+        folder.create_folder()?;
+        folder.sync_folder()
     }
 
     fn remove_empty_folders(&self, path: &str) -> Result<()> {
-        let path = self.local_path(path);
-        remove_empty_folders(&path).map_err(|error| failed("could not remove the folder", error, &path))?;
-        match path.parent() {
-            Some(parent) if parent.is_dir() => sync_folder_of(&path),
-            _ => Ok(()),
-        }
+        let Some(folder) = AnchoredName::open(self.folder(), path, MissingFolder::Absent)? else { return Ok(()) };
+        let removed = folder.remove_empty_folders();
+        removed.map_err(|error| failed("could not remove the folder", error, folder.path()))?;
+        folder.sync_folder()
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
-        let (from, to) = (self.local_path(from), self.local_path(to));
-        make_folder_of(&to)?;
-        match std::fs::hard_link(&from, &to) {
+        let missing = || Error::not_found("no such file").in_file(self.full_path(from));
+        let from = AnchoredName::open(self.folder(), from, MissingFolder::Absent)?.ok_or_else(missing)?;
+        let to = AnchoredName::create(self.folder(), to)?;
+        match from.link(from.name(), &to) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(RenameOutcome::Exists),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Error::not_found("no such file").in_file(from.to_string_lossy()));
-            }
-            Err(error) => return Err(failed("could not rename the file", error, &from)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
+            Err(error) => return Err(failed("could not rename the file", error, from.path())),
         }
-        sync_folder_of(&to)?;
-        std::fs::remove_file(&from).map_err(|error| failed("could not remove the old name", error, &from))?;
-        sync_folder_of(&from)?;
+        to.sync_folder()?;
+        from.remove(from.name()).map_err(|error| failed("could not remove the old name", error, from.path()))?;
+        from.sync_folder()?;
         Ok(RenameOutcome::Done)
     }
 
     fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
-        let target = self.local_path(path);
-        let _ = self.full_path(path);
-        Ok(Box::new(LocalUpload { staged: Staged::new(&target)?, target }))
+        let target = AnchoredName::create(self.folder(), path)?;
+        let (name, file) = new_staged_file(&target)?;
+        Ok(Box::new(LocalUpload { root: self.folder().to_owned(), path: path.to_owned(), name, file: Some(file) }))
     }
 }
 
-/// Makes sure that a path is that of a regular file below `root`, after all links of its folder are followed, or of
-/// none.
-fn check_removable(root: &Path, path: &Path) -> Result<()> {
-    let refused = |what: &str| {
-        let message = format!("{what}: it is not deleted, and nothing else was");
-        Err(Error::invalid_table(message).in_file(path.to_string_lossy()))
-    };
-    match std::fs::symlink_metadata(path) {
-        Ok(status) if !status.is_file() => return refused("not a regular file"),
-        Ok(_) => {}
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
-        Err(error) => return Err(failed("could not read", error, path)),
+impl LocalStorage {
+    /// Returns true if a path was refused for a link and nothing is there, so that a write whose file was refused is
+    /// rolled back.
+    fn is_absent_behind_link(&self, path: &str, error: &Error) -> bool {
+        let found = self.local_path(path).map(std::fs::symlink_metadata);
+        error.kind() == ErrorKind::InvalidTable
+            && matches!(found, Ok(Err(error)) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
     }
-    let canonical = |path: &Path| path.canonicalize().map_err(|error| failed("could not read", error, path));
-    let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-    if canonical(folder_of(path))?.starts_with(canonical(root)?) {
-        return Ok(());
-    }
-    refused("a symbolic link leads out of the table")
 }
 
-/// A temporary file, removed on drop.
-struct Staged {
-    file: NamedTempFile,
+/// A temporary file in the folder of its target, removed on drop.
+struct Staged<'a> {
+    target: &'a AnchoredName,
+    name: String,
+    file: File,
 }
 
-impl Staged {
-    fn new(target: &Path) -> Result<Self> {
-        let folder = make_folder_of(target)?;
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let file = tempfile::Builder::new()
-            .prefix(&format!(".{}.", name.trim_start_matches('.')))
-            .suffix(".tmp")
-            // Restricted by the umask: processes of other users may read the table.
-            .permissions(std::fs::Permissions::from_mode(0o666))
-            .tempfile_in(&folder)
-            .map_err(|error| failed("could not create a temporary file", error, &folder))?;
-        Ok(Self { file })
-    }
-
+impl<'a> Staged<'a> {
     /// Creates a durable temporary file with contents.
-    fn with(target: &Path, bytes: &[u8]) -> Result<Self> {
-        let mut staged = Self::new(target)?;
-        let written = staged.file.write_all(bytes).and_then(|()| staged.file.as_file().sync_all());
-        written.map_err(|error| failed("could not write", error, target))?;
+    fn with(target: &'a AnchoredName, bytes: &[u8]) -> Result<Self> {
+        let (name, file) = new_staged_file(target)?;
+        let mut staged = Self { target, name, file };
+        let written = staged.file.write_all(bytes).and_then(|()| staged.file.sync_all());
+        written.map_err(|error| failed("could not write", error, target.path()))?;
         Ok(staged)
     }
+}
 
-    fn version(&self) -> Result<FileVersion> {
-        let status = self.file.as_file().metadata();
-        status.map(|status| version_of(&status)).map_err(|error| failed("could not write", error, self.file.path()))
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        // It is not there any more if it was renamed.
+        let _ = self.target.remove(&self.name);
     }
+}
 
-    fn replace(self, target: &Path) -> Result<()> {
-        remove_checksum_of(target)?;
-        self.file.persist(target).map_err(|error| failed("could not write the file", error.error, target))?;
-        sync_folder_of(target)
-    }
+fn new_staged_file(target: &AnchoredName) -> Result<(String, File)> {
+    let name = format!(".{}.{}.tmp", target.name().trim_start_matches('.'), Uuid::new_v4().simple());
+    let could_not = |error| failed("could not create a temporary file", error, target.path());
+    let file = target.create_new(&name).map_err(could_not)?;
+    Ok((name, file))
+}
+
+/// Gives the temporary file `name` the name of its target.
+fn replace(target: &AnchoredName, name: &str) -> Result<()> {
+    remove_checksum_of(target)?;
+    target.replace_by(name).map_err(|error| failed("could not write the file", error, target.path()))?;
+    target.sync_folder()
 }
 
 /// Removes the checksum that Hadoop keeps of a file, if there is one.
-fn remove_checksum_of(path: &Path) -> Result<()> {
-    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match std::fs::remove_file(path.with_file_name(format!(".{name}.crc"))) {
-        Err(error) if !matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => {
-            Err(failed("could not remove the checksum of the file", error, path))
+fn remove_checksum_of(target: &AnchoredName) -> Result<()> {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    match target.remove(&format!(".{}.crc", target.name())) {
+        // A folder is no checksum: macOS does not permit to remove it as a file.
+        Err(error) if !matches!(error.kind(), NotFound | NotADirectory | IsADirectory | PermissionDenied) => {
+            Err(failed("could not remove the checksum of the file", error, target.path()))
         }
         _ => Ok(()),
     }
 }
 
+/// A large file. Its folder is opened again when it is finished, as thousands of files may be written at a time.
 struct LocalUpload {
-    staged: Staged,
-    target: PathBuf,
+    root: PathBuf,
+    path: String,
+    name: String,
+    /// `None` once it has its name.
+    file: Option<File>,
+}
+
+impl LocalUpload {
+    fn failed(&self, what: &str, error: io::Error) -> Error {
+        failed(what, error, &self.root.join(&self.path))
+    }
+
+    fn file(&self) -> Result<&File> {
+        self.file.as_ref().ok_or_else(|| Error::internal("a finished upload is written to").in_file(&self.path))
+    }
 }
 
 impl StoreUpload for LocalUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
-        self.staged.file.write_all(&bytes).map_err(|error| failed("could not write", error, &self.target))
+        let mut file = self.file()?;
+        file.write_all(&bytes).map_err(|error| self.failed("could not write", error))
     }
 
-    fn finish(self: Box<Self>) -> Result<FileVersion> {
-        let Self { staged, target } = *self;
-        staged.file.as_file().sync_all().map_err(|error| failed("could not write", error, &target))?;
-        let version = staged.version()?;
-        staged.replace(&target)?;
+    fn finish(mut self: Box<Self>) -> Result<FileVersion> {
+        let file = self.file()?;
+        file.sync_all().map_err(|error| self.failed("could not write", error))?;
+        let version = version_of_file(file, Path::new(&self.path))?;
+        replace(&AnchoredName::create(&self.root, &self.path)?, &self.name)?;
+        self.file = None;
         Ok(version)
+    }
+}
+
+impl Drop for LocalUpload {
+    fn drop(&mut self) {
+        if self.file.take().is_some()
+            && let Ok(Some(target)) = AnchoredName::open(&self.root, &self.path, MissingFolder::Absent)
+        {
+            let _ = target.remove(&self.name);
+        }
     }
 }
 
@@ -211,6 +241,10 @@ impl StoreUpload for LocalUpload {
 fn version_of(status: &std::fs::Metadata) -> FileVersion {
     let etag = format!("{:x}-{:x}-{:x}.{:x}", status.ino(), status.size(), status.mtime(), status.mtime_nsec());
     FileVersion { etag: Some(etag), version: None }
+}
+
+fn version_of_file(file: &File, path: &Path) -> Result<FileVersion> {
+    file.metadata().map(|status| version_of(&status)).map_err(|error| failed("could not write", error, path))
 }
 
 fn version_at(path: &Path) -> Result<Option<FileVersion>> {
@@ -223,77 +257,48 @@ fn version_at(path: &Path) -> Result<Option<FileVersion>> {
 
 /// Creates an empty file. It is complete at once and needs no temporary file: Hudi would take one beside a marker for a
 /// marker, and fail.
-fn create_empty(path: &Path) -> Result<PutOutcome> {
-    let could_not = |error| failed("could not create the file", error, path);
-    make_folder_of(path)?;
-    let file = match File::options().write(true).create_new(true).open(path) {
+fn create_empty(target: &AnchoredName) -> Result<PutOutcome> {
+    let could_not = |error| failed("could not create the file", error, target.path());
+    let file = match target.create_new(target.name()) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(PutOutcome::Refused),
         Err(error) => return Err(could_not(error)),
     };
     file.sync_all().map_err(could_not)?;
-    sync_folder_of(path)?;
-    let status = file.metadata().map_err(could_not)?;
-    Ok(PutOutcome::Written(version_of(&status)))
+    target.sync_folder()?;
+    version_of_file(&file, target.path()).map(PutOutcome::Written)
 }
 
-/// Removes a folder after those in it, as far as they are empty. Symbolic links are files here, and are not followed.
-fn remove_empty_folders(folder: &Path) -> std::io::Result<()> {
-    // What a link stands for is not the table's.
-    if folder.is_symlink() {
-        return Ok(());
-    }
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let entry = entry?;
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => remove_empty_folders(&entry.path())?,
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    match std::fs::remove_dir(folder) {
-        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => Err(error),
-        _ => Ok(()),
+/// The lock of a folder; the operating system releases that of a process that died. It is released explicitly, as a
+/// process that was forked meanwhile has it too.
+struct FolderLock<'a>(&'a File);
+
+impl<'a> FolderLock<'a> {
+    fn take(target: &'a AnchoredName) -> Result<Self> {
+        let locked = rustix::io::retry_on_intr(|| flock(target.folder(), FlockOperation::LockExclusive));
+        locked.map_err(|error| failed("could not lock the folder of", error.into(), target.path()))?;
+        Ok(Self(target.folder()))
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+impl Drop for FolderLock<'_> {
+    fn drop(&mut self) {
+        let _ = flock(self.0, FlockOperation::Unlock);
+    }
 }
 
-fn make_folder_of(path: &Path) -> Result<PathBuf> {
-    let folder = folder_of(path).to_owned();
-    std::fs::create_dir_all(&folder).map_err(|error| failed("could not create the folder", error, &folder))?;
-    Ok(folder)
-}
-
-/// Takes the lock of a folder until it is dropped; the operating system releases that of a process that died.
-fn lock_folder_of(path: &Path) -> Result<File> {
-    let folder = folder_of(path);
-    let lock = || -> std::io::Result<File> {
-        let file = File::open(folder)?;
-        flock(&file, FlockOperation::LockExclusive)?;
-        Ok(file)
-    };
-    lock().map_err(|error| failed("could not lock the folder", error, folder))
-}
-
-fn failed(what: &str, error: std::io::Error, path: &Path) -> Error {
+fn failed(what: &str, error: io::Error, path: &Path) -> Error {
     Error::io(what, error).in_file(path.to_string_lossy())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use mortice_base::ErrorKind;
+    use crate::WritableStorage;
 
     #[test]
     fn an_empty_file_is_created_once() {
@@ -315,15 +320,87 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("f"), "kept").unwrap();
         storage.put("p/f", &Bytes::from_static(b"data"), None).unwrap();
-        std::os::unix::fs::symlink(outside.path(), folder.path().join("q")).unwrap();
-        std::os::unix::fs::symlink(outside.path().join("f"), folder.path().join("p/link")).unwrap();
-        std::os::unix::fs::symlink(folder.path().join("p"), folder.path().join("r")).unwrap();
-        for allowed in ["p/f", "p/missing", "missing/f", "r/f", "p/f/below"] {
+        symlink(outside.path(), folder.path().join("q")).unwrap();
+        symlink(outside.path().join("f"), folder.path().join("p/link")).unwrap();
+        symlink(folder.path().join("p"), folder.path().join("r")).unwrap();
+        for allowed in ["p/f", "p/missing", "missing/f", "q/missing", "p/f/below"] {
             storage.check_removable(allowed).unwrap();
         }
-        for refused in ["p", "q/f", "p/link", "q"] {
+        for refused in ["p", "q/f", "p/link", "q", "r/f", "../f", "/f"] {
             assert_eq!(storage.check_removable(refused).unwrap_err().kind(), ErrorKind::InvalidTable, "{refused}");
         }
+    }
+
+    #[test]
+    fn nothing_is_changed_through_links() {
+        let (folder, storage) = store();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::create_dir(outside.path().join("empty")).unwrap();
+        std::fs::write(outside.path().join("f"), "kept").unwrap();
+        std::fs::write(outside.path().join(".f.crc"), "kept").unwrap();
+        storage.create_folder("p").unwrap();
+        storage.put("p/own", &"data".into(), None).unwrap();
+        symlink(outside.path(), folder.path().join("p/link")).unwrap();
+        symlink(outside.path().join("f"), folder.path().join("p/file")).unwrap();
+        let refusals: [(&str, Result<()>); 11] = [
+            ("put_if_absent", storage.put_if_absent("p/link/n", &"x".into()).map(|_| ())),
+            ("an empty file", storage.put_if_absent("p/link/n", &Bytes::new()).map(|_| ())),
+            ("put", storage.put("p/link/f", &"x".into(), None).map(|_| ())),
+            ("delete", storage.delete("p/link/f")),
+            ("create_folder", storage.create_folder("p/link/n")),
+            ("remove_empty_folders", storage.remove_empty_folders("p/link/empty")),
+            ("rename out", storage.rename("p/own", "p/link/n").map(|_| ())),
+            ("rename in", storage.rename("p/link/f", "p/n").map(|_| ())),
+            ("upload", storage.upload("p/link/n").map(|_| ())),
+            ("create_new", storage.create_new("p/link/n").map(|_| ())),
+            ("append", storage.append_to("p/file").map(|_| ())),
+        ];
+        for (name, refused) in refusals {
+            let error = refused.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidTable, "{name}: {error}");
+            let link = folder.path().join(if name == "append" { "p/file" } else { "p/link" });
+            assert_eq!(error.location().path.as_deref(), link.to_str(), "{name}");
+            assert!(error.text().contains(outside.path().to_str().unwrap()), "{name}: {error}");
+        }
+        // Nothing is there to be removed; a link that is empty to its end is removed and not followed.
+        storage.delete("p/link/n").unwrap();
+        storage.remove_empty_folders("p/link").unwrap();
+        // A link is replaced, or removed, and not what it stands for.
+        storage.put("p/file", &"new".into(), None).unwrap();
+        storage.delete("p/link").unwrap();
+        assert_eq!(names(&storage), ["p/file", "p/own"]);
+        let mut kept: Vec<_> =
+            std::fs::read_dir(outside.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        kept.sort();
+        assert_eq!(kept, [".f.crc", "empty", "f"]);
+        assert_eq!(std::fs::read(outside.path().join("f")).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_folder_that_becomes_a_link_during_an_upload_is_refused() {
+        let (folder, storage) = store();
+        let outside = tempfile::tempdir().unwrap();
+        let mut upload = storage.upload("p/f").unwrap();
+        upload.write("data".into()).unwrap();
+        std::fs::rename(folder.path().join("p"), folder.path().join("moved")).unwrap();
+        symlink(outside.path(), folder.path().join("p")).unwrap();
+        assert_eq!(upload.finish().unwrap_err().kind(), ErrorKind::InvalidTable);
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_root_may_be_a_link() {
+        let real = tempfile::tempdir().unwrap();
+        let place = tempfile::tempdir().unwrap();
+        symlink(real.path(), place.path().join("t")).unwrap();
+        let storage = LocalStorage::new(&place.path().join("t").to_string_lossy(), true);
+        storage.put("p/a", &"1".into(), None).unwrap();
+        storage.rename("p/a", "p/b").unwrap();
+        storage.check_removable("p/b").unwrap();
+        assert_eq!(std::fs::read(real.path().join("p/b")).unwrap(), b"1");
+        storage.delete("p/b").unwrap();
+        storage.remove_empty_folders("p").unwrap();
+        assert_eq!(std::fs::read_dir(real.path()).unwrap().count(), 0);
     }
 
     fn names(storage: &LocalStorage) -> Vec<String> {

@@ -1,14 +1,16 @@
 //! The local file system: large files are mapped; small ones, or all if mapping fails or is disabled, are read in
 //! windows.
 
-use std::fs::{File, read_dir};
+use std::fs::{File, Metadata, read_dir};
+use std::io::ErrorKind;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
+use rustix::fs::OFlags;
 
 use crate::source::out_of_range;
 use crate::{FileSource, FileStatus, FolderEntry, MappedFile, Storage};
@@ -69,18 +71,26 @@ impl LocalStorage {
     }
 
     /// Returns the local path of a path in this storage.
-    pub(crate) fn local_path(&self, path: &str) -> PathBuf {
-        self.folder.join(path)
+    ///
+    /// # Errors
+    /// `InvalidTable` if the path leads out of the folder by its names.
+    pub(crate) fn local_path(&self, path: &str) -> Result<PathBuf> {
+        if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+            let message = format!("the path {path:?} leads out of the table");
+            return Err(Error::invalid_table(message).in_file(&self.root));
+        }
+        Ok(self.folder.join(path))
+    }
+
+    /// The root.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Opens one file by its path: mapped if it is large and if possible, otherwise read in windows.
     pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn FileSource>> {
         let name = path.to_string_lossy();
-        let file = File::open(path).map_err(|error| unopened(&name, error))?;
-        let status = file.metadata().map_err(|error| unopened(&name, error))?;
-        if status.is_dir() {
-            return Err(Error::not_found("expected a file, found a directory").in_file(name));
-        }
+        let (file, status) = open_regular(path)?;
         let len = status.len();
         if mapped
             && len >= SMALLEST_MAPPED
@@ -92,17 +102,44 @@ impl LocalStorage {
     }
 }
 
+impl LocalStorage {
+    /// Returns the status of what a link in `folder` stands for.
+    ///
+    /// # Errors
+    /// `InvalidTable` if that is a folder which the link is in: listing the folders below it would never end.
+    fn followed(&self, folder: &str, link: &Path) -> Result<std::io::Result<Metadata>> {
+        let status = match std::fs::metadata(link) {
+            Ok(status) if status.is_dir() => status,
+            status => return Ok(status),
+        };
+        let is_same = |above: &Path| {
+            std::fs::metadata(above).is_ok_and(|above| (above.dev(), above.ino()) == (status.dev(), status.ino()))
+        };
+        let mut above = self.folder.clone();
+        let mut is_loop = is_same(if self.root.is_empty() { Path::new(".") } else { &above });
+        for part in folder.split('/') {
+            above.push(part);
+            is_loop |= is_same(&above);
+        }
+        if is_loop {
+            let message = "a symbolic link leads to a folder that it is in: remove it";
+            return Err(Error::invalid_table(message).in_file(link.to_string_lossy()));
+        }
+        Ok(Ok(status))
+    }
+}
+
 impl Storage for LocalStorage {
     fn root(&self) -> &str {
         &self.root
     }
 
     fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
-        let path = self.folder.join(folder);
+        let path = self.local_path(folder)?;
         let failed = |error| Error::io("could not list the folder", error).in_file(path.to_string_lossy());
         let children = match read_dir(&path) {
             Ok(children) => children,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
         let mut entries = Vec::new();
@@ -113,7 +150,7 @@ impl Storage for LocalStorage {
             // is omitted.
             // Relative to the open folder, so that the path is not resolved again; links are followed.
             let status = match child.metadata() {
-                Ok(status) if status.is_symlink() => std::fs::metadata(child.path()),
+                Ok(status) if status.is_symlink() => self.followed(folder, &child.path())?,
                 status => status,
             };
             let Ok(status) = status else { continue };
@@ -130,11 +167,29 @@ impl Storage for LocalStorage {
     }
 
     fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
-        Self::open_file(&self.folder.join(path), self.mapped)
+        Self::open_file(&self.local_path(path)?, self.mapped)
     }
 }
 
-fn entry(name: String, status: &std::fs::Metadata) -> FolderEntry {
+/// Opens a regular file. A named pipe would block for ever, and a device has no end.
+pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
+    let name = path.to_string_lossy();
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let opened = match File::options().read(true).custom_flags(flags).open(path) {
+        // Another process has a lease of the file, for which the call waits if it may block.
+        Err(error) if error.kind() == ErrorKind::WouldBlock && path.is_file() => File::open(path),
+        opened => opened,
+    };
+    let file = opened.map_err(|error| unopened(&name, error))?;
+    let status = file.metadata().map_err(|error| unopened(&name, error))?;
+    match status.file_type() {
+        found if found.is_dir() => Err(Error::not_found("expected a file, found a directory").in_file(name)),
+        found if found.is_file() => Ok((file, status)),
+        _ => Err(Error::invalid_table("not a regular file").in_file(name)),
+    }
+}
+
+fn entry(name: String, status: &Metadata) -> FolderEntry {
     if status.is_dir() {
         return FolderEntry::Folder(name);
     }
@@ -144,7 +199,7 @@ fn entry(name: String, status: &std::fs::Metadata) -> FolderEntry {
 }
 
 fn unopened(path: &str, error: std::io::Error) -> Error {
-    if error.kind() == std::io::ErrorKind::NotFound {
+    if error.kind() == ErrorKind::NotFound {
         return Error::not_found("no such file").in_file(path);
     }
     Error::io("could not open the file", error).in_file(path)
@@ -172,6 +227,23 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let error = LocalStorage::open_file(&path, true).err().unwrap();
         assert_eq!(error.kind(), mortice_base::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn links_in_a_loop_and_pipes_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        std::os::unix::fs::symlink("../b", folder.path().join("a/b/self")).unwrap();
+        let error = storage.list_recursively("").unwrap_err();
+        assert_eq!(error.kind(), mortice_base::ErrorKind::InvalidTable);
+        assert!(error.location().path.as_ref().unwrap().ends_with("a/b/self"), "{error}");
+        let pipe = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, folder.path().join("pipe"), pipe, 0o600.into(), 0).unwrap();
+        assert_eq!(storage.open("pipe").err().unwrap().kind(), mortice_base::ErrorKind::InvalidTable);
+        for outside in ["/etc/passwd", "a/../../x", ".."] {
+            assert_eq!(storage.open(outside).err().unwrap().kind(), mortice_base::ErrorKind::InvalidTable);
+        }
     }
 
     #[test]
