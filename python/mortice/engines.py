@@ -94,7 +94,7 @@ class _Source:
         scan = self._scan(used, None if n_rows is not None else predicate)
         if n_rows is not None:
             scan = scan.limit(n_rows)
-        for batch in scan:
+        for batch in scan.to_reader():
             frame = library.from_arrow(batch)
             if predicate is not None:
                 frame = frame.filter(predicate)

@@ -204,8 +204,10 @@ class TableData(TableBase):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yields the rows in record batches, without meta columns."""
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yields the rows as dicts, without meta columns. `to_reader` yields them in record batches, which is many
+        times faster.
+        """
         return iter(self.scan())
 
     def __len__(self) -> int:
