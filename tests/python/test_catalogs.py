@@ -294,7 +294,8 @@ def test_a_hive_metastore_has_the_table(metastore, tmp_path):
     rows = pa.table({"id": ["c"], "ts": [1], "city": ["bern"], "tip": pa.array([2.5])})
     table.upsert(rows, options, schema="add")
     table.delete_partitions(["rome"], options)
-    client = HiveMetastore((metastore,))._client
+    opened = HiveMetastore((metastore,))
+    client = opened._client
     for name in ("trips", "trips_ro", "trips_rt"):
         found = client.get_table("lake", name)
         assert found.sd.cols[-1].name == "tip"
@@ -302,3 +303,4 @@ def test_a_hive_metastore_has_the_table(metastore, tmp_path):
         partitions = client.get_partitions("lake", name, -1)
         assert sorted(one.values for one in partitions) == [["bern"], ["oslo"]]
         assert {one.sd.cols[-1].name for one in partitions} == {"tip"}
+    opened.close()
