@@ -86,3 +86,9 @@ def test_joined_rows_are_correct_with_and_without_broadcast(spark, load, low_bro
 )
 def test_sizes_in_sparks_format(text, bytes_):
     assert _bytes(text) == bytes_
+
+
+def test_a_plan_without_a_join_has_no_hint(spark, table_of):
+    frame = mortice.spark.read(spark, table_of(NAME), columns=["trip_id"])
+    # Spark warns of a hint that is not part of a join.
+    assert "Hint" not in frame._jdf.queryExecution().logical().toString()

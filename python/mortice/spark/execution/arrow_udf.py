@@ -169,12 +169,15 @@ class ReadDescriptors:
 
 
 class ReadNumbered(ReadDescriptors):
-    """A function for `mapInArrow` over a range of numbers, on Spark Connect 3.5: it contains the splits of all tasks.
+    """A function for `mapInArrow` over a range of numbers: it contains the splits of all tasks.
+
+    It is for tables with small files, and for Spark Connect 3.5.
 
     Args:
         queries: The serialised queries.
         tasks: The splits of each task, without their queries.
         target: The schema of the batches.
+        tell: Called with the counts of each split that was read to its end.
         worker: What the worker prepares before a task.
     """
 
@@ -183,10 +186,11 @@ class ReadNumbered(ReadDescriptors):
         queries: Sequence[bytes],
         tasks: list[list[bytes]],
         target: pa.Schema,
+        tell: Tell | None = None,
         *,
         worker: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
     ) -> None:
-        super().__init__(queries, target, worker=worker)
+        super().__init__(queries, target, tell, worker=worker)
         self.tasks = tasks
 
     def _task(self, value: Any) -> list[bytes]:

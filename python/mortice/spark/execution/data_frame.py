@@ -1,8 +1,9 @@
 """Converts a planned query to a Spark DataFrame: `mapInArrow` over rows that contain the splits of one task each.
 
 Spark estimates the size of a `mapInArrow` from its input. The size of rows from an RDD, or on Spark Connect from a
-Python data source, is unknown, so no join broadcasts the whole table by mistake. If the files are small, a broadcast
-hint is added here.
+Python data source, is unknown, so no join broadcasts the whole table by mistake. A range of numbers is small: Spark
+broadcasts rows that are made of it by its own threshold, so the tasks of a table with small files are numbered. A hint
+would do it as well, but Spark warns of hints in plans without joins.
 """
 
 from __future__ import annotations
@@ -56,16 +57,16 @@ def data_frame(
     if not scan.schema.names:
         schema, target = spark_schema(ROWS_ALONE), ROWS_ALONE
     tell = None if metrics is None else metrics.reporter(spark)
-    is_small = _is_small(spark, scan)
     queries, descriptors = serialize_tasks(tasks)
-    if _has_numbers_alone(spark):
-        read = ReadNumbered(queries, descriptors, target, worker=options.worker)
-        # Spark assumes the size of the numbers; the hint prevents a broadcast.
-        frame = _numbered(spark, descriptors).mapInArrow(read, schema).hint("broadcast" if is_small else "merge")
+    is_small = _is_small(spark, scan)
+    if is_small or _has_numbers_alone(spark):
+        read = ReadNumbered(queries, descriptors, target, tell, worker=options.worker)
+        frame = _numbered(spark, descriptors).mapInArrow(read, schema)
+        # Spark Connect 3.5 has numbers alone; there the hint prevents the broadcast of a large table.
+        frame = frame if is_small else frame.hint("merge")
     else:
         rows = _described(spark, descriptors, on_connect=is_connect(spark))
         frame = rows.mapInArrow(ReadDescriptors(queries, target, tell, worker=options.worker), schema)
-        frame = frame.hint("broadcast") if is_small else frame
     return frame if scan.schema.names else frame.drop(*ROWS_ALONE.names)
 
 
