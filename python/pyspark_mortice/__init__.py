@@ -37,26 +37,36 @@ else:
 
         def schema(self) -> StructType:
             """Returns the table's schema, or that of the requested columns."""
-            return self._source().schema()
+            from mortice.spark.settings.catalog_table import is_of_catalog
+
+            source = self._source(None)
+            return source.catalog_schema(self.options) if is_of_catalog(self.options) else source.schema()
 
         def reader(self, schema: StructType) -> DataSourceReader:
             """Returns the reader of one query."""
-            return self._source().reader(schema)
+            return self._source(schema).reader(schema)
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
             """Returns the reader of a stream."""
-            return self._source().streamReader(schema)
+            return self._source(schema).streamReader(schema)
 
         def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
             """Returns the writer of one job."""
-            return self._source().writer(schema, overwrite)
+            from mortice.spark.settings.catalog_table import write_options
 
-        def _source(self) -> MorticeDataSource:
+            return self._with(write_options(self.options, schema)).writer(schema, overwrite)
+
+        def _source(self, schema: StructType | None) -> MorticeDataSource:
+            from mortice.spark.settings.catalog_table import read_options
+
+            return self._with(read_options(self.options, schema))
+
+        def _with(self, options: Mapping[str, str]) -> MorticeDataSource:
             from mortice.spark.data_source import MorticeDataSource
 
             if not self.session_settings:
-                return MorticeDataSource(self.options)
+                return MorticeDataSource(dict(options))
             from mortice.spark.settings.hadoop_conf import settings_of_store
 
-            settings = settings_of_store(self.session_settings, self.options.get("path"))
-            return MorticeDataSource({**settings, **self.options})
+            settings = settings_of_store(self.session_settings, options.get("path"))
+            return MorticeDataSource({**settings, **options})

@@ -7,7 +7,7 @@ DataFrame and do not change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import pyarrow as pa
@@ -27,6 +27,7 @@ from mortice.spark.execution.split_partition import partitions_of
 from mortice.spark.execution.tasks import TaskOptions, tasks_of
 from mortice.spark.reading.stream_reader import SplitStreamReader
 from mortice.spark.schema import arrow_schema, checked_projection, spark_arrow_schema, spark_schema, with_nullability
+from mortice.spark.settings.catalog_table import with_options
 from mortice.spark.settings.options import Query, read_query
 from mortice.spark.settings.stream_options import StreamQuery, is_of_stream, read_stream
 from mortice.spark.writing.data_source_writer import task_insert_writer
@@ -69,6 +70,24 @@ class MorticeDataSource(DataSource):
         # Spark reuses the planning processes for later queries.
         query.tasks.worker.prepare()
         return spark_schema(query.prepare(query.table(), query.columns).schema)
+
+    def catalog_schema(self, options: Mapping[str, str]) -> StructType:
+        """Returns the columns that the catalog stores of a new table: without meta columns, which inserts do not have.
+
+        Args:
+            options: Path, options and properties of the table, as the catalog has them.
+        """
+        query = self._query
+        query.tasks.worker.prepare()
+        table = query.table()
+        names = query.prepare(table, None).schema.names
+        own = query.columns or [name for name in names if name not in META_COLUMNS]
+        if not own:
+            raise InvalidArgumentError(
+                "nothing was written to the table yet, so that it has no columns; write to it, or give columns to "
+                "mortice.create_table"
+            )
+        return with_options(spark_schema(query.prepare(table, own).schema), options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Returns the reader of a query; `schema` is the user's, or the result of `schema()`."""
