@@ -25,7 +25,7 @@ from mortice.cli.commands.housekeeping import archive, clean
 from mortice.cli.commands.log import log
 from mortice.cli.commands.man import man
 from mortice.cli.commands.metadata import metadata
-from mortice.cli.commands.read import changes, count, read
+from mortice.cli.commands.read import changes, count, follow, read
 from mortice.cli.commands.recovery import restore, rollback, savepoint
 from mortice.cli.commands.report import report
 from mortice.cli.commands.sync import sync
@@ -47,7 +47,7 @@ OUTPUT_CLOSED = 141
 
 SECTIONS = {
     "Look": [info, schema, timeline, slices, explain, log, report],
-    "Read": [read, count, changes, diff, history],
+    "Read": [read, count, changes, follow, diff, history],
     "Write": [create, write, delete],
     "Check": [health, verify, repair],
     "Maintain": [maintain, compact, log_compact, cluster, clean, archive, metadata, sync],

@@ -14,6 +14,25 @@ from mortice.writes import checked_options, commit_of
 __all__ = ["Finding", "RepairResult", "VerifyResult", "repair", "verify"]
 
 
+BRING_BACK = "bring the file back from a copy, or restore a savepoint"
+REMEDIES = {
+    "repair": {"orphan_file", "temporary_file", "stale_markers", "dead_heartbeat", "undone_instant"},
+    "repair, then metadata build --rebuild": {"listed_uncommitted"},
+    "metadata build --rebuild": {
+        "index_missing_key",
+        "index_wrong_location",
+        "index_stale_key",
+        "listed_not_stored",
+        "stored_not_listed",
+        "listed_length",
+        "unreadable_metadata_table",
+    },
+    "repair --merge-buckets": {"duplicate_bucket"},
+    "choose which rows are right, and delete the others": {"duplicate_key", "uncommitted_file", "live_replaced_group"},
+}
+"""What to do about findings, by their kinds; about all others `BRING_BACK`."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong with a table.
@@ -33,6 +52,11 @@ class Finding:
     path: str
     message: str
     bytes: int | None
+
+    @property
+    def remedy(self) -> str:
+        """What to do, in a few words; docs/writing.md has the rest."""
+        return next((remedy for remedy, kinds in REMEDIES.items() if self.kind in kinds), BRING_BACK)
 
 
 @dataclass(frozen=True)

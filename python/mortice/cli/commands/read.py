@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -16,9 +17,11 @@ from mortice.cli.rows import (
     scan_of,
     terms,
 )
+from mortice.cli.show import print_json
 from mortice.meta_columns import without_meta
+from mortice.table import Table
 
-__all__ = ["changes", "count", "read"]
+__all__ = ["changes", "count", "follow", "read"]
 
 
 @click.command()
@@ -72,11 +75,7 @@ def changes(
 ) -> None:
     """Print the rows that writes have changed since an instant."""
     table = target.table()
-    names = columns_of(columns)
-    if names is None and not meta:
-        names = without_meta(table.schema.names)
-        if "_hoodie_operation" not in names and (deletes or all_versions):
-            names.insert(0, "_hoodie_operation")
+    names = _changed_columns(table, columns, meta=meta, has_operation=deletes or all_versions)
     scan = table.incremental(
         since,
         until,
@@ -86,3 +85,58 @@ def changes(
         emit_deletes=deletes and not all_versions,
     )
     print_rows(target, scan, limit)
+
+
+def _changed_columns(table: Table, columns: str | None, *, meta: bool, has_operation: bool = True) -> list[str] | None:
+    """Returns the columns of changed rows, the operation first; None for all, meta columns included."""
+    names = columns_of(columns)
+    if names is not None or meta:
+        return names
+    names = without_meta(table.schema.names)
+    if has_operation and "_hoodie_operation" not in names:
+        names.insert(0, "_hoodie_operation")
+    return names
+
+
+@click.command()
+@click.option("--since", metavar="INSTANT", default="latest", show_default=True, help="The instant to begin after.")
+@click.option(
+    "--poll-seconds",
+    metavar="N",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="Seconds between two looks at the timeline.",
+)
+@click.option("--once", is_flag=True, help="Print what is there and end; do not wait for more.")
+@column_options
+@filter_option
+@on_table
+def follow(
+    target: Target,
+    *,
+    since: str,
+    poll_seconds: float,
+    once: bool,
+    columns: str | None,
+    meta: bool,
+    filters: tuple[str, ...],
+) -> None:
+    """Print the rows of each write as it completes, deletes with D in _hoodie_operation, until interrupted.
+
+    With --json, each line has the instant of its write. To go on later, pass the last instant as --since.
+    """
+    table = target.table()
+    names = _changed_columns(table, columns, meta=meta)
+    wait = None if once else poll_seconds
+    with table.follow(since, wait, columns=names, filters=terms(filters), emit_deletes=True) as commits:
+        for instant, scan in commits:
+            if target.form == "json":
+                for batch in scan.to_reader():
+                    for row in batch.to_pylist():
+                        print_json({"instant": instant, "row": row})
+            else:
+                if target.form == "text":
+                    print(f"{instant}:")
+                print_rows(target, scan, None)
+            sys.stdout.flush()

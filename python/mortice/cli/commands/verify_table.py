@@ -13,7 +13,7 @@ from mortice.services.verification import Finding
 
 __all__ = ["repair", "verify"]
 
-NAMES = ["what", "path", "message"]
+NAMES = ["what", "path", "message", "what to do"]
 
 
 @click.command()
@@ -58,10 +58,11 @@ def repair(target: Target, *, merge_buckets: bool, dry_run: bool, options: tuple
         lines.insert(0, f"file groups of buckets were merged by commit {done.merged.instant}")
     if done.left:
         lines.append(f"not repaired: {len(done.left)}")
+    lines.append("contents were not decoded: verify finds files that cannot be read")
     rows = [[would, *row] for row in _rows(done.repaired)] + [["not repaired", *row] for row in _rows(done.left)]
     target.show(dataclasses.asdict(done), ["state", *NAMES], rows, lines, WIDEST_PATH)
     return int(bool(done.left))
 
 
 def _rows(findings: Sequence[Finding]) -> list[list[Any]]:
-    return [[one.kind, one.path, one.message] for one in findings]
+    return [[one.kind, one.path, one.message, one.remedy] for one in findings]
