@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
-from mortice.errors import InvalidArgumentError
+from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.filters import Filters, SchemaOf, normal_form
 from mortice.observe import observed
 from mortice.validators import CommitCheck
@@ -62,32 +62,57 @@ def write(  # noqa: PLR0917
         MorticeError: The subclass that says what is wrong; the table is unchanged then, unless the message says
             otherwise.
     """
-    rows = checked_batches(data)
+    failures: list[InvalidArgumentError] = []
+    rows = checked_batches(data, failures)
     with observed(operation, uri) as observation:
-        written = _mortice.write(uri, storage_options, operation, rows, checked_options(options), check)
+        try:
+            written = _mortice.write(uri, storage_options, operation, rows, checked_options(options), check)
+        except MorticeError:
+            if failures:
+                # The C stream interface passes on the traceback of an error as its text.
+                raise failures[0] from failures[0].__cause__
+            raise
         return observation.done(commit_of(written, stacklevel=4))
 
 
-def checked_batches(data: Any) -> Any:
+def checked_batches(data: Any, failures: list[InvalidArgumentError] | None = None) -> Any:
     """Returns the rows; of a reader, those of one that refuses a batch of other columns than its schema has.
 
     A reader that is made of a generator yields what that yields, and the C stream interface has no type for each batch:
     numbers of another type would be read as other numbers.
+
+    Args:
+        data: Arrow data.
+        failures: Gets the error that ends the rows of a reader.
     """
     if not isinstance(data, pa.RecordBatchReader):
         return data
-    schema = data.schema
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for number, batch in enumerate(data):
-            if batch.schema != schema:
-                raise InvalidArgumentError(
-                    f"batch {number} of the rows has other columns than their schema: {_described(batch.schema)}, and "
-                    f"not {_described(schema)}"
-                )
-            yield batch
+        try:
+            yield from _of_one_schema(data)
+        except (pa.ArrowException, OSError) as error:
+            failure = InvalidArgumentError(f"the rows cannot be read: {error}")
+            failure.__cause__ = error
+            if failures is not None:
+                failures.append(failure)
+            raise failure from error
+        except InvalidArgumentError as error:
+            if failures is not None:
+                failures.append(error)
+            raise
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    return pa.RecordBatchReader.from_batches(data.schema, batches())
+
+
+def _of_one_schema(data: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    for number, batch in enumerate(data):
+        if batch.schema != data.schema:
+            raise InvalidArgumentError(
+                f"batch {number} of the rows has other columns than their schema: {_described(batch.schema)}, and not "
+                f"{_described(data.schema)}"
+            )
+        yield batch
 
 
 def checked_table(data: Any) -> pa.Table:

@@ -67,6 +67,17 @@ def test_batches_of_another_schema_are_refused(table):
         table.upsert(one for one in [pa.RecordBatch.from_pylist(ROWS, SCHEMA), other])
 
 
+def test_rows_that_cannot_be_read_are_named_without_a_traceback(tmp_path):
+    schema = pa.schema([("id", pa.string()), ("n", pa.int32())])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
+    path = tmp_path / "rows.csv"
+    path.write_text("id,n\na,1\nb,zwei\n", encoding="utf-8")
+    data = ds.dataset(path, schema=schema, format="csv")
+    with pytest.raises(mortice.InvalidArgumentError, match="invalid value 'zwei'") as raised:
+        table.upsert(data)
+    assert "Traceback" not in str(raised.value)
+
+
 @pytest.mark.parametrize("partition_by", [[], ["n"]], ids=str)
 def test_keys_are_deleted_by_their_values(tmp_path, partition_by):
     table = mortice.create_table(tmp_path / "t", SCHEMA, name="t", record_key="id", partition_by=partition_by)
