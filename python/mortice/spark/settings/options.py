@@ -21,6 +21,7 @@ from typing import Any
 
 from mortice import queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.filter_text import parse_filter
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported
@@ -256,8 +257,12 @@ def _columns(value: Any) -> Any:
 
 def _filters(value: Any) -> Any:
     """Returns filters: of a string, JSON if it begins as a list of JSON does, and else the text itself."""
-    is_json = isinstance(value, str) and value.lstrip().startswith("[")
-    return _json("filters", value) if is_json else value
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        return _json("filters", value)
+    parse_filter(value)
+    return value
 
 
 def _json(name: str, value: Any) -> Any:
