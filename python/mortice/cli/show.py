@@ -33,10 +33,12 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[Any]], widest: int
     Args:
         names: The columns.
         rows: The rows.
-        widest: Characters of a cell at a terminal, at most.
+        widest: Characters of a cell at a terminal, at most: of paths and reasons, which are to be seen as a whole, so
+            that lines are wrapped rather than fitted.
     """
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    longest = (widest or WIDEST_CELL) if width else sys.maxsize
+    is_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal and widest is None else None
+    longest = (widest or WIDEST_CELL) if is_terminal else sys.maxsize
     all_lines = ([cell_text(cell, longest) for cell in row] for row in rows)
     lines = list(itertools.islice(all_lines, ROWS_FOR_WIDTHS))
     heading = [_cut(cell_text(name, sys.maxsize), longest) for name in names]

@@ -51,11 +51,11 @@ def _collect(found: Health) -> None:
 
 def _show(target: Target, found: Health) -> None:
     services = [
-        [one.service, "due" if one.is_due else "", one.problem or one.gain, one.files, one.bytes]
+        [one.service, "due" if one.is_due else "", one.files, one.bytes, one.problem or one.gain]
         for one in found.services
     ]
     document = dataclasses.asdict(found) | {"log_ratio": found.log_ratio, "due": found.due}
-    target.show(document, ["service", "state", "gain", "files", "bytes"], services, _lines(found), WIDEST_PATH)
+    target.show(document, ["service", "state", "files", "bytes", "gain"], services, _lines(found), WIDEST_PATH)
 
 
 def _lines(found: Health) -> list[str]:
