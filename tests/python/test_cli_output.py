@@ -143,6 +143,13 @@ def test_a_dry_run_refuses_what_the_run_refuses(table_of, capsys):
         assert "version 2" in capsys.readouterr().err
 
 
+def test_an_instant_that_does_not_exist_is_an_invalid_argument(copy_of, capsys):
+    table = str(copy_of(NAME))
+    for command in ("rollback", "savepoint"):
+        assert main([command, table, "123"]) == 2
+        assert "INVALID-ARGUMENT" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_get_a_script_that_completes(shell, capsys):
     assert main(["completion", shell]) == 0

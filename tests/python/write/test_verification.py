@@ -89,6 +89,7 @@ def test_what_stopped_writers_left_is_repaired(table):
     assert (done.repaired, done.left) == (planned.repaired, planned.left)
     assert kinds(done.repaired) == ["dead_heartbeat", "orphan_file", "stale_markers"]
     assert [one.path for one in done.left] == [f"{young.parent.name}/{young.name}"]
+    assert "less than an hour old" in done.left[0].message
     assert young.exists()
     assert not orphan.exists()
     assert not heartbeat.exists()

@@ -38,7 +38,7 @@ impl Rollbacks<'_> {
         heartbeat: Option<HeartbeatOptions>,
     ) -> Result<Instant> {
         let Some(target) = timeline.writes_at(time).next() else {
-            return Err(unknown(timeline, time).at_instant(time));
+            return Err(unknown(timeline, time)?.at_instant(time));
         };
         let checked = if target.is_completed() {
             self.check_completed(timeline, target)
@@ -158,15 +158,13 @@ fn has_file(files: &BTreeMap<String, FileStatus>, file_id: &str, is_wanted: impl
     })
 }
 
-fn unknown(timeline: &Timeline, time: &RequestedTime) -> Error {
-    if timeline.is_before_start(time) {
-        return Error::unsupported(
-            "no such instant is on the active timeline: one that is archived cannot be rolled back any more",
-        );
+fn unknown(timeline: &Timeline, time: &RequestedTime) -> Result<Error> {
+    if timeline.archived()?.iter().any(|archived| archived.requested_time == *time) {
+        return Ok(Error::unsupported("the instant is archived: it cannot be rolled back any more"));
     }
     let known: Vec<String> = timeline.instants().iter().rev().take(5).map(ToString::to_string).collect();
-    Error::invalid_argument(format!(
+    Ok(Error::invalid_argument(format!(
         "the timeline has no write of this requested time; its newest instants are {}",
         known.join(", ")
-    ))
+    )))
 }

@@ -28,6 +28,7 @@ use mortice_table::timeline::Instant;
 
 /// How old an orphan must be.
 const LEAST_AGE: Duration = Duration::from_secs(3600);
+const UNKNOWN_AGE: &str = "it stays, as its age is not known";
 
 /// What was repaired, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,15 +81,20 @@ fn repair_locked(state: &TableState, undone: Vec<Finding>, is_dry_run: bool) -> 
         result.repaired.push(Finding::new(FindingKind::UnreadableMetadataTable, METADATA_ROOT, defect.as_str()));
     }
     for finding in report.findings.into_iter().filter(|finding| !(is_defect && is_of_metadata(finding))) {
-        let is_safe = match finding.kind {
-            FindingKind::StaleMarkers | FindingKind::DeadHeartbeat => true,
-            FindingKind::OrphanFile => is_old_orphan(state, &files, &finding),
-            FindingKind::TemporaryFile => {
-                files.temporary.get(&finding.path).is_some_and(|file| is_unneeded(state, file))
-            }
-            _ => false,
+        let kept = match finding.kind {
+            FindingKind::StaleMarkers | FindingKind::DeadHeartbeat => None,
+            FindingKind::OrphanFile => why_orphan_stays(state, &files, &finding),
+            FindingKind::TemporaryFile => match files.temporary.get(&finding.path) {
+                Some(file) => why_unfinished_stays(state, file),
+                None => Some(UNKNOWN_AGE),
+            },
+            _ => Some(""),
         };
-        if is_safe { result.repaired.push(finding) } else { result.left.push(finding) }
+        match kept {
+            None => result.repaired.push(finding),
+            Some("") => result.left.push(finding),
+            Some(reason) => result.left.push(Finding { message: format!("{}; {reason}", finding.message), ..finding }),
+        }
     }
     let is_file = |finding: &&Finding| matches!(finding.kind, FindingKind::OrphanFile | FindingKind::TemporaryFile);
     for finding in result.repaired.iter().filter(is_file) {
@@ -110,33 +116,44 @@ fn is_of_metadata(finding: &Finding) -> bool {
     is_listed || finding.kind == UnreadableMetadataTable || finding.path.starts_with(METADATA_ROOT)
 }
 
-/// Whether an orphan is older than every pending instant, and than [`LEAST_AGE`].
-fn is_old_orphan(state: &TableState, files: &VerifiedFiles, finding: &Finding) -> bool {
+/// Why an orphan is not deleted; none if it is older than every pending instant, and than [`LEAST_AGE`].
+fn why_orphan_stays(state: &TableState, files: &VerifiedFiles, finding: &Finding) -> Option<&'static str> {
     let (partition, name) = finding.path.rsplit_once('/').unwrap_or(("", &finding.path));
     let in_metadata = || files.metadata.as_ref().and_then(|metadata| metadata.stored.get(partition, name));
     let status = files.stored.get(partition, name).or_else(in_metadata);
-    status.zip(instant_of(name)).is_some_and(|(status, instant)| is_old(state, status, Some(&instant)))
+    match status.zip(instant_of(name)) {
+        Some((status, instant)) => why_young(state, status, Some(&instant)),
+        None => Some(UNKNOWN_AGE),
+    }
 }
 
-/// Whether nobody goes on with a file that was not finished: its instant is completed, or it is old.
-fn is_unneeded(state: &TableState, file: &TemporaryFile) -> bool {
+/// Why a file that was not finished is not deleted; none if nobody goes on with it: its instant is completed, or it is old.
+fn why_unfinished_stays(state: &TableState, file: &TemporaryFile) -> Option<&'static str> {
     let timeline = &state.table.timeline;
     let is_completed = |instant: &RequestedTime| {
         let instants = timeline.instants_at(instant);
         !instants.is_empty() && instants.iter().all(Instant::is_completed)
     };
-    file.instant.as_ref().is_some_and(is_completed) || is_old(state, &file.status, file.instant.as_ref())
+    if file.instant.as_ref().is_some_and(is_completed) {
+        return None;
+    }
+    why_young(state, &file.status, file.instant.as_ref())
 }
 
-fn is_old(state: &TableState, status: &FileStatus, instant: Option<&RequestedTime>) -> bool {
+/// Why a file may still be in use; none if it cannot be.
+fn why_young(state: &TableState, status: &FileStatus, instant: Option<&RequestedTime>) -> Option<&'static str> {
     let mut pending = state.table.timeline.instants().iter().filter(|instant| !instant.is_completed());
     if instant.is_some_and(|instant| pending.any(|pending| pending.requested_time <= *instant)) {
-        return false;
+        return Some("it stays, as an instant before it is pending: complete that or roll it back, and repair again");
     }
     // A rollback of an instant that was completed in the metadata table alone may still need it.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let modified = u64::try_from(status.modified_ms).ok().filter(|millis| *millis > 0).map(Duration::from_millis);
-    modified.is_some_and(|modified| now.saturating_sub(modified) > LEAST_AGE)
+    match modified {
+        Some(modified) if now.saturating_sub(modified) > LEAST_AGE => None,
+        Some(_) => Some("it stays, as it is less than an hour old and its writer may go on: repair again later"),
+        None => Some(UNKNOWN_AGE),
+    }
 }
 
 fn delete(state: &TableState, finding: &Finding) -> Result<()> {
