@@ -18,6 +18,7 @@ from pyspark.sql.datasource import (
     DataSourceWriter,
     InputPartition,
 )
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from mortice.errors import InvalidArgumentError, MorticeError
@@ -91,6 +92,7 @@ class MorticeDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Returns the reader of a query; `schema` is the user's, or the result of `schema()`."""
+        schema = _struct(schema)
         query, table = self._query, self._query.table()
         query.tasks.worker.prepare()
         plan = query.prepare(table, _columns(query, table, schema))
@@ -112,7 +114,7 @@ class MorticeDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Returns the writer of a job (`mortice.spark.writing.data_source_writer`); `overwrite` is Spark's mode."""
-        return task_insert_writer(dict(self.options), schema, overwrite=overwrite)
+        return task_insert_writer(dict(self.options), _struct(schema), overwrite=overwrite)
 
     @cached_property
     def _query(self) -> Query:
@@ -187,6 +189,11 @@ def _expected(schema: StructType) -> list[str]:
             "starts; give them by schema(), or start when there is a commit"
         )
     return [str(name) for name in schema.names]
+
+
+def _struct(schema: StructType | pa.Schema) -> StructType:
+    """Returns Spark's schema: Sail hands over that of Arrow."""
+    return from_arrow_schema(schema) if isinstance(schema, pa.Schema) else schema
 
 
 def _columns(query: Query, table: Table, schema: StructType) -> list[str]:

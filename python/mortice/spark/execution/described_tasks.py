@@ -14,7 +14,9 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import ArrayType, BinaryType, StructType
 
 from mortice.spark.execution.arrow_udf import DESCRIPTORS
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["described_tasks"]
 
 _TASKS = "tasks"
+_SPLITS = pa.list_(pa.field("element", pa.binary()))
 _registered: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 
 
@@ -53,9 +56,9 @@ class DescribedTasks(DataSource):
         """Returns the name of the source, which is not for users: they use `format("mortice")`."""
         return "mortice_described_tasks"
 
-    def schema(self) -> str:
+    def schema(self) -> StructType:
         """Returns the schema that `mortice.spark.execution.arrow_udf.ReadDescriptors` expects."""
-        return f"{DESCRIPTORS} array<binary>"
+        return StructType().add(DESCRIPTORS, ArrayType(BinaryType()))
 
     def reader(self, schema: object) -> DataSourceReader:  # noqa: ARG002
         """Returns the reader of the tasks."""
@@ -69,8 +72,9 @@ class _Reader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         return [InputPartition(task) for task in self._tasks]
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[list[bytes]]]:
-        yield (partition.value,)
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        # Sail reads lists of rows only as Arrow.
+        yield pa.record_batch({DESCRIPTORS: pa.array([partition.value], _SPLITS)})
 
     def __getstate__(self) -> dict[str, object]:
         """Pickles the reader for a task, without the list of tasks."""
