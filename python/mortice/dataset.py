@@ -109,7 +109,7 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
 
     def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[TableFragment]:
         """Yields the file slices of the table, those that can have rows which a filter selects."""
-        for split in self._scan(self.schema.names, filter).splits():
+        for split in self._scan([], filter).splits():
             yield TableFragment(self, filter, split)
 
     def join(self, *arguments: Any, **options: Any) -> Any:

@@ -201,6 +201,17 @@ def test_polars_pushes_into_a_table(wide, monkeypatch):
     assert lazy.collect_schema().names() == wide.columns
 
 
+def test_datafusion_pushes_into_a_table(wide, monkeypatch):
+    datafusion = pytest.importorskip("datafusion")
+    context = datafusion.SessionContext()
+    context.register_dataset("t", wide.dataset())
+    scans = planned(monkeypatch)
+    found = context.sql("select count(*) as rows, sum(fare) as sum from t where day = 'a' and fare > 10.5")
+    expected = wide.to_arrow().filter((pc.field("day") == "a") & (pc.field("fare") > 10.5))
+    assert found.to_pydict() == {"rows": [expected.num_rows], "sum": [pc.sum(expected["fare"]).as_py()]}
+    assert_pushed(scans)
+
+
 def test_a_dataset_is_one_of_pyarrow(wide):
     import pyarrow.dataset as ds
 
