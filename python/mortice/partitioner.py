@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mortice.errors import InvalidArgumentError, MorticeError
 
@@ -72,7 +71,7 @@ def outputs_of(partitioner: Partitioner, batch: pa.RecordBatch) -> pa.Array:
     name = getattr(partitioner, "__name__", repr(partitioner))
     try:
         outputs = found if isinstance(found, pa.Array | pa.ChunkedArray) else pa.array(found)
-        outputs = pc.cast(outputs, pa.int64())
+        outputs = outputs.cast(pa.int64())
     except (pa.ArrowException, TypeError) as error:
         raise InvalidArgumentError(f"the partitioner {name} must return integers: {error}") from error
     if isinstance(outputs, pa.ChunkedArray):

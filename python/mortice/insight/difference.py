@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.insight.table_view import TableView
@@ -149,7 +148,7 @@ def _rows(table: TableView, instant: str, keys: pa.Table, names: list[str], wher
     filters: list[tuple[str, str, Any]] = [] if where is None else [(PARTITION, "in", where)]
     found = keys.column(KEY)
     if keys.num_rows <= MOST_KEYS:
-        filters.append((KEY, "in", pc.unique(found).to_pylist()))
+        filters.append((KEY, "in", found.unique().to_pylist()))
     rows = table.snapshot(columns=columns, filters=filters or None, as_of=instant).to_arrow()
     return _matching(rows, _distinct(keys), "left semi")
 
