@@ -87,7 +87,8 @@ def _compact(table: TableView, options: dict[str, Any]) -> ServiceNeed:
     if table.properties.get("hoodie.table.type") != "MERGE_ON_READ":
         return ServiceNeed("compact", False, "a copy-on-write table has no logs", 0, 0, 0)
     due = table.plan_compact({DELTA_COMMITS: COMPACTION_COMMITS} | options)
-    planned = due or table.plan_compact(options | {DELTA_COMMITS: 0})
+    # Without the option, one is planned after any number of delta commits.
+    planned = due or table.plan_compact({name: value for name, value in options.items() if name != DELTA_COMMITS})
     slices = [one for plan in planned for one in plan.slices]
     logs, size = sum(len(one.log_files) for one in slices), sum(one.log_bytes for one in slices)
     pending = sum(plan.instant is not None for plan in planned)

@@ -106,7 +106,13 @@ def _health(health: Health) -> Markup:
 
 def _services(health: Health) -> Iterable[list[Any]]:
     return (
-        [one.service, "due" if one.is_due else "", one.problem or one.gain, one.files, byte_size(one.bytes)]
+        [
+            one.service,
+            "due" if one.is_due else "cannot run" if one.problem else "",
+            one.problem or one.gain,
+            one.files,
+            byte_size(one.bytes),
+        ]
         for one in health.services
     )
 

@@ -71,7 +71,9 @@ def test_maintenance_does_what_is_due_and_changes_no_row(tmp_path, version, tabl
     assert [one.service for one in done.done] == ["compact" if compacts else "clean"]
     assert [one.service for one in planned.done][:1] == [done.done[0].service]
     assert (done.left, done.failed, content(table)) == ([], [], before)
-    assert (table.health().log_files, table.maintain(600).done) == (0, [])
+    again, health = table.maintain(600), table.health()
+    assert (again.done, again.left, again.failed) == ([], [], [])
+    assert (health.log_files, health.due, [one.problem for one in health.services]) == (0, [], [None] * 4)
 
 
 def test_maintenance_leaves_what_the_budget_does_not_suffice_for(changed):
@@ -145,6 +147,8 @@ def test_history_goes_on_after_a_compaction_and_a_late_record(tmp_path):
     ]
     assert "3 is below 5" in found.versions[-1].reason
     assert found.row["fare"] == 2.0
+    [compact, *_] = table.health().services
+    assert (compact.is_due, compact.problem, compact.gain) == (False, None, "merges 1 log files of 1 file groups")
 
 
 def test_a_clean_that_deletes_nothing_says_why(changed, capsys):

@@ -51,7 +51,13 @@ def _collect(found: Health) -> None:
 
 def _show(target: Target, found: Health) -> None:
     services = [
-        [one.service, "due" if one.is_due else "", one.files, one.bytes, one.problem or one.gain]
+        [
+            one.service,
+            "due" if one.is_due else "cannot run" if one.problem else "",
+            one.files,
+            one.bytes,
+            one.problem or one.gain,
+        ]
         for one in found.services
     ]
     document = dataclasses.asdict(found) | {"log_ratio": found.log_ratio, "due": found.due}
