@@ -12,7 +12,6 @@ import click
 
 from mortice.cli.parameters import Target, as_of, columns_of
 from mortice.cli.show import print_csv, print_json, print_table
-from mortice.meta_columns import without_meta
 from mortice.scan import Scan
 from mortice.table import Table
 
@@ -85,19 +84,12 @@ def scan_of(
         read_optimized: True reads base files only.
     """
     query = table.read_optimized if read_optimized else table.snapshot
-    return query(columns=_columns(table, columns, meta), filters=terms(filters), as_of=as_of)
+    return query(columns=columns_of(columns), filters=terms(filters), as_of=as_of, meta=meta)
 
 
 def terms(filters: Iterable[str]) -> list[str] | None:
     """Returns conditions, all of which must hold; None if there are none."""
     return list(filters) or None
-
-
-def _columns(table: Table, columns: str | None, meta: bool) -> list[str] | None:
-    if columns is not None or meta:
-        return columns_of(columns)
-    # A column of the user may begin so, too: _hoodie_is_deleted.
-    return without_meta(table.schema.names)
 
 
 def print_rows(target: Target, scan: Scan, limit: int | None) -> None:
