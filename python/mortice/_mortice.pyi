@@ -459,6 +459,30 @@ def merge_into(
 ) -> WrittenCommit:
     """Merges Arrow data into a table, in the state in which it was opened, as SQL's `MERGE INTO` does."""
 
+def write_changes(
+    table: Table,
+    rows: Any,
+    updated: Sequence[str],
+    are_inserts_new: bool,
+    options: Mapping[str, str],
+    validator: _Validator = None,
+) -> WrittenCommit:
+    """Writes changed rows of a table, in the state in which it was opened.
+
+    The rows are Arrow data with all columns of the table, the marks `MergePlan.DELETES` and `MergePlan.UPDATES` (a row
+    without a mark is inserted), the record key and partition path of the stored row, and its ordering columns behind
+    `MergePlan.STORED`, if these are among `updated`: the columns that differ from the stored ones. `are_inserts_new`
+    says that the keys of inserted rows were compared with those of the table.
+    """
+
+def check_changes(table: Table, updated: Sequence[str], options: Mapping[str, str]) -> None:
+    """Raises for a table whose rows, or of which these columns, cannot be changed by `write_changes`."""
+
+def rows_of_keys(table: Table, keys: Any, columns: Sequence[str]) -> Scan:
+    """Plans a query of the stored rows that have the keys of a record batch: columns of the record key, and all
+    partition columns or none, without nulls.
+    """
+
 def merge_rows(
     older: Any,
     newer: Any,

@@ -9,6 +9,7 @@ mod arguments;
 mod arrow;
 mod arrow_in;
 mod arrow_stream;
+mod changed_rows;
 mod clean;
 mod cluster;
 mod compact;
@@ -68,6 +69,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(distributed::abort_task_insert, module)?)?;
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<merge_into::MergePlan>()?;
+    changed_rows::add_functions(module)?;
     module.add_function(wrap_pyfunction!(merge_into::merge_into, module)?)?;
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;

@@ -36,7 +36,8 @@ impl JoinedRows {
     }
 }
 
-fn side(rows: &RecordBatch, prefix: &str) -> Result<RecordBatch> {
+/// The columns whose names begin with a prefix, without it.
+pub(super) fn side(rows: &RecordBatch, prefix: &str) -> Result<RecordBatch> {
     let (schema, columns) = (rows.schema(), rows.columns());
     let own = schema.fields().iter().zip(columns).filter_map(|(field, column)| {
         let name = field.name().strip_prefix(prefix)?;

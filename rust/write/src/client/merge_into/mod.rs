@@ -30,7 +30,9 @@
 //! | `joined_columns` | such rows of another engine, as one batch |
 //! | `merged_rows` | rows to write, of all given rows |
 //! | `run` | from given rows to the commit |
+//! | `changed_rows` | rows that another module has changed, by expressions |
 
+mod changed_rows;
 mod clauses;
 mod given_keys;
 mod joined_columns;
@@ -53,6 +55,7 @@ mod table_types;
 #[cfg(test)]
 mod testing;
 
+pub use changed_rows::{RowChanges, check_changes, rows_of_keys, write_changes};
 pub use clauses::{MergeClauses, NotMatched};
 pub use joined_columns::{GIVEN_PREFIX, MATCHED_COLUMN, STORED_PREFIX};
 pub use joined_rows::{DELETES_COLUMN, JoinedRows, UPDATES_COLUMN};

@@ -1,7 +1,9 @@
 //! A merge from given rows to the commit.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 use super::clauses::MergeClauses;
@@ -9,11 +11,12 @@ use super::joined_rows::{DELETES_COLUMN, UPDATES_COLUMN};
 use super::merged_rows::RowMerge;
 use super::plan::MergePlan;
 use crate::client::write::write_rows;
-use crate::commit::WriteOperation;
+use crate::commit::{CommitValidator, WriteOperation};
 use crate::rows::WriteInput;
 use crate::transaction::WriteResult;
 use crate::writable_table::{TableLocation, WritableTable, read_options};
 use mortice_base::error::Result;
+use mortice_base::names::meta_columns;
 use mortice_formats::filter::Filter;
 use mortice_merge::config::ReadOptions;
 use mortice_table::plan::OpenTable;
@@ -31,17 +34,33 @@ pub fn merge_into(
     delete: Option<&Filter>,
     input: WriteInput<'_>,
 ) -> Result<WriteResult> {
-    let read = ReadOptions { on_damage: read_options(input.options)?.on_damage, ..table.options.clone() };
-    let table = &Arc::new(table.with_read_options(read)?);
+    let table = &with_damage_of(table, input.options)?;
     let names: Vec<String> = input.schema.fields().iter().map(|field| field.name().clone()).collect();
     let (options, validator) = (input.options, input.validator.clone());
     let plan = MergePlan::new(table, &names, clauses, options)?;
     let given = plan.read_given(input, delete)?;
     let merged = RowMerge::new(table, &plan, delete)?.run(&given)?;
     drop(given);
+    write_merged(table, &plan, merged, options, validator)
+}
+
+/// The table, with what options of a write say of damaged files.
+pub(super) fn with_damage_of(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<Arc<OpenTable>> {
+    let read = ReadOptions { on_damage: read_options(options)?.on_damage, ..table.options.clone() };
+    table.with_read_options(read).map(Arc::new)
+}
+
+/// Writes merged rows, if the table is still as it was opened.
+pub(super) fn write_merged(
+    table: &Arc<OpenTable>,
+    plan: &MergePlan,
+    merged: Vec<RecordBatch>,
+    options: &BTreeMap<String, String>,
+    validator: Option<Arc<dyn CommitValidator>>,
+) -> Result<WriteResult> {
     let mut batches = merged.into_iter().map(Ok);
     let input = WriteInput {
-        schema: Arc::new(written_columns(&plan)),
+        schema: Arc::new(written_columns(plan)),
         batches: &mut batches,
         is_in_memory: true,
         options,
@@ -52,15 +71,18 @@ pub fn merge_into(
     write_rows(target, WriteOperation::Upsert, input, Some(plan.source()))
 }
 
-fn written_columns(plan: &MergePlan) -> Schema {
+/// The columns of a table without meta columns.
+pub(super) fn own_columns(columns: &Schema) -> impl Iterator<Item = &FieldRef> {
+    columns.fields().iter().filter(|field| !meta_columns::ALL.contains(&field.name().as_str()))
+}
+
+pub(super) fn written_columns(plan: &MergePlan) -> Schema {
     let marks = [DELETES_COLUMN, UPDATES_COLUMN].map(|name| Arc::new(Field::new(name, DataType::Boolean, true)));
     Schema::new(plan.columns().fields().iter().cloned().chain(marks).collect::<Vec<FieldRef>>())
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::RecordBatch;
-
     use super::super::clauses::NotMatched;
     use super::super::testing::{Row, TestTable, batch, names, options};
     use super::*;
