@@ -1,0 +1,312 @@
+"""The parser of expressions: recursive descent, a function for each level of precedence."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import re
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from mortice.errors import InvalidArgumentError
+from mortice.expressions.functions import FUNCTIONS
+from mortice.expressions.tokens import Token, refused, tokens
+from mortice.expressions.tree import Call, Case, Cast, Column, InList, Literal, Node
+
+__all__ = ["parse"]
+
+COMPARISONS = {"=": "=", "==": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
+MOST_DEPTH = 60
+MOST_DIGITS = 38
+INT64 = range(-(2**63), 2**63)
+TYPES = {
+    "BOOLEAN": pa.bool_(),
+    "INT": pa.int32(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "LONG": pa.int64(),
+    "FLOAT": pa.float32(),
+    "REAL": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "STRING": pa.string(),
+    "VARCHAR": pa.string(),
+    "TEXT": pa.string(),
+    "BINARY": pa.binary(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us", "UTC"),
+    "TIMESTAMP_NTZ": pa.timestamp("us"),
+}
+UNITS = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6}
+UNITS |= {"DAY": 24 * UNITS["HOUR"], "WEEK": 7 * 24 * UNITS["HOUR"]}
+RESERVED = {"AND", "OR", "NOT", "IN", "IS", "LIKE", "BETWEEN", "CASE", "WHEN", "THEN", "ELSE", "END", "AS", "CAST"}
+
+
+def parse(text: str) -> Node:
+    """Returns the tree of an expression. Raises `InvalidArgumentError` that names the place in the text."""
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"an expression must be a string, got {text!r}")
+    parser = _Parser(text)
+    node = parser.disjunction()
+    if parser.token.kind != "end":
+        parser.fail(f"has {parser.token.text!r}, which is not expected")
+    return node
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = list(tokens(text))
+        self.place = 0
+        self.depth = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.place]
+
+    def fail(self, what: str, at: int | None = None) -> NoReturn:
+        raise refused(self.text, self.token.at if at is None else at, what)
+
+    def take(self, *words: str) -> str | None:
+        """Takes the next token if it is one of these words or symbols."""
+        word = self.token.word
+        if word in words and word:
+            self.place += 1
+            return word
+        return None
+
+    def expect(self, *words: str) -> str:
+        taken = self.take(*words)
+        if taken is None:
+            got = repr(self.token.text) if self.token.kind != "end" else "its end"
+            self.fail(f"has {got} where {' or '.join(words)} is expected")
+        return taken
+
+    def disjunction(self) -> Node:
+        self.depth += 1
+        if self.depth > MOST_DEPTH:
+            self.fail(f"is nested more than {MOST_DEPTH} levels deep")
+        node, at = self.conjunction(), self.token.at
+        while self.take("OR"):
+            node = Call("or", (node, self.conjunction()), at)
+        self.depth -= 1
+        return node
+
+    def conjunction(self) -> Node:
+        node, at = self.negation(), self.token.at
+        while self.take("AND"):
+            node = Call("and", (node, self.negation()), at)
+        return node
+
+    def negation(self) -> Node:
+        negations, at = 0, self.token.at
+        while self.take("NOT"):
+            negations += 1
+        node = self.test()
+        return Call("not", (node,), at) if negations % 2 else node
+
+    def test(self) -> Node:
+        node, at = self.sum(), self.token.at
+        if symbol := self.take(*COMPARISONS):
+            return Call(COMPARISONS[symbol], (node, self.sum()), at)
+        if self.take("IS"):
+            negated = self.take("NOT") is not None
+            kind = self.expect("NULL", "TRUE", "FALSE")
+            tested: Node = Call(f"is {kind.lower()}", (node,), at)
+            return Call("not", (tested,), at) if negated else tested
+        negated = self.take("NOT") is not None
+        if self.take("IN"):
+            self.expect("(")
+            found: Node = InList(node, self.list_until_closed())
+        elif self.take("BETWEEN"):
+            low = self.sum()
+            self.expect("AND")
+            found = Call("and", (Call(">=", (node, low), at), Call("<=", (node, self.sum()), at)), at)
+        elif self.take("LIKE"):
+            found = Call("like", (node, self.sum()), at)
+        elif negated:
+            self.fail("has NOT where IN, BETWEEN or LIKE is expected behind it")
+        else:
+            return node
+        return Call("not", (found,), at) if negated else found
+
+    def list_until_closed(self) -> tuple[Node, ...]:
+        items = [self.disjunction()]
+        while self.expect(",", ")") == ",":
+            items.append(self.disjunction())
+        return tuple(items)
+
+    def sum(self) -> Node:
+        node, at = self.product(), self.token.at
+        while symbol := self.take("+", "-", "||"):
+            node, at = Call("concat" if symbol == "||" else symbol, (node, self.product()), at), self.token.at
+        return node
+
+    def product(self) -> Node:
+        node, at = self.unary(), self.token.at
+        while symbol := self.take("*", "/", "%"):
+            node, at = Call(symbol, (node, self.unary()), at), self.token.at
+        return node
+
+    def unary(self) -> Node:
+        negations, at = 0, self.token.at
+        while symbol := self.take("-", "+"):
+            negations += symbol == "-"
+        if negations % 2 and self.token.kind == "number":
+            return self.number(f"-{self.token.text}")
+        node = self.primary()
+        return Call("negate", (node,), at) if negations % 2 else node
+
+    def primary(self) -> Node:
+        token = self.token
+        if token.kind == "number":
+            return self.number(token.text)
+        if token.kind == "string":
+            self.place += 1
+            return Literal(pa.scalar(token.text))
+        if self.take("("):
+            node = self.disjunction()
+            self.expect(")")
+            return node
+        if token.kind == "quoted":
+            return self.column()
+        if token.kind != "name":
+            what = f"has {token.text!r}" if token.text else "ends"
+            self.fail(f"{what} where a value is expected")
+        return self.word()
+
+    def word(self) -> Node:
+        token, following = self.token, self.tokens[self.place + 1]
+        if following.kind == "string" and token.word in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "X", "INTERVAL"):
+            return self.typed_literal(token.word)
+        if token.word == "INTERVAL" and following.kind == "number":
+            return self.typed_literal(token.word)
+        if constant := self.take("TRUE", "FALSE"):
+            return Literal(pa.scalar(constant == "TRUE"))
+        if self.take("NULL"):
+            return Literal(pa.scalar(None))
+        if self.take("CASE"):
+            return self.case()
+        if self.take("CAST"):
+            self.expect("(")
+            value = self.disjunction()
+            self.expect("AS")
+            cast = Cast(value, self.type())
+            self.expect(")")
+            return cast
+        if following.word == "(":
+            return self.call()
+        if token.word in RESERVED:
+            self.fail(f"has {token.text!r} where a value is expected; quote a column of this name with backticks")
+        return self.column()
+
+    def number(self, text: str) -> Node:
+        at = self.token.at
+        self.place += 1
+        if "e" in text.lower():
+            return Literal(pa.scalar(float(text), pa.float64()))
+        value = decimal.Decimal(text)
+        if "." not in text and int(value) in INT64:
+            return Literal(pa.scalar(int(value), pa.int64()))
+        if len(value.as_tuple().digits) > MOST_DIGITS or -int(value.as_tuple().exponent) > MOST_DIGITS:
+            self.fail(f"has a number of more than {MOST_DIGITS} digits", at)
+        return Literal(pa.scalar(value))
+
+    def typed_literal(self, word: str) -> Node:
+        at, text = self.token.at, self.tokens[self.place + 1].text
+        self.place += 2
+        try:
+            if word == "X":
+                return Literal(pa.scalar(bytes.fromhex(text)))
+            if word == "DATE":
+                return Literal(pa.scalar(dt.date.fromisoformat(text.strip())))
+            if word == "INTERVAL":
+                return Literal(self.interval(text))
+            moment = dt.datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+            if word == "TIMESTAMP":
+                aware = moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)
+                return Literal(pa.scalar(aware.astimezone(dt.timezone.utc), pa.timestamp("us", "UTC")))
+            if moment.tzinfo is not None:
+                self.fail("has a TIMESTAMP_NTZ with a time zone", at)
+            return Literal(pa.scalar(moment, pa.timestamp("us")))
+        except ValueError as error:
+            self.fail(f"has {word} {text!r}, which is not one ({error}),", at)
+
+    def interval(self, text: str) -> pa.Scalar[Any]:
+        found = re.fullmatch(r"\s*([+-]?\d+)\s*([A-Za-z]*)\s*", text)
+        unit = (found.group(2) if found and found.group(2) else "").upper()
+        if found and not unit:
+            unit = self.token.text.upper()
+            self.place += 1
+        size = UNITS.get(unit.removesuffix("S"))
+        if found is None or size is None:
+            raise ValueError(f"INTERVAL '3' DAY; units: {', '.join(UNITS)}")
+        return pa.scalar(int(found.group(1)) * size, pa.duration("us"))
+
+    def type(self) -> pa.DataType:
+        token = self.token
+        self.place += token.kind != "end"
+        if token.word in ("DECIMAL", "NUMERIC"):
+            digits, scale = 10, 0
+            if self.take("("):
+                digits = self.whole()
+                if self.expect(",", ")") == ",":
+                    scale = self.whole()
+                    self.expect(")")
+            if not 1 <= digits <= MOST_DIGITS or scale > digits:
+                self.fail(f"has the type decimal({digits}, {scale}), which there is not", token.at)
+            return pa.decimal128(digits, scale)
+        kind = TYPES.get(token.word)
+        if kind is None:
+            self.fail(f"has the type {token.text!r}; supported: {', '.join(TYPES).lower()}, decimal(p, s)", token.at)
+        if token.word == "VARCHAR" and self.take("("):
+            self.whole()
+            self.expect(")")
+        return kind
+
+    def whole(self) -> int:
+        text = self.token.text
+        if self.token.kind != "number" or not text.isdigit():
+            self.fail(f"has {text!r} where a whole number is expected")
+        self.place += 1
+        return int(text)
+
+    def case(self) -> Node:
+        at = self.token.at
+        operand = None if self.token.word == "WHEN" else self.disjunction()
+        branches: list[tuple[Node, Node]] = []
+        while self.take("WHEN"):
+            condition = self.disjunction()
+            if operand is not None:
+                condition = Call("=", (operand, condition), at)
+            self.expect("THEN")
+            branches.append((condition, self.disjunction()))
+        if not branches:
+            self.expect("WHEN")
+        otherwise = self.disjunction() if self.take("ELSE") else Literal(pa.scalar(None))
+        self.expect("END")
+        return Case(tuple(branches), otherwise)
+
+    def call(self) -> Node:
+        token = self.token
+        name = token.text.lower()
+        self.place += 2
+        arguments = () if self.take(")") else self.list_until_closed()
+        function = FUNCTIONS.get(name)
+        if function is None:
+            self.fail(f"calls {token.text!r}; supported: {', '.join(sorted(FUNCTIONS))}", token.at)
+        if not function.least <= len(arguments) <= function.most:
+            self.fail(f"calls {name} with {len(arguments)} arguments, which takes {function.counts}", token.at)
+        if name == "if":
+            return Case(((arguments[0], arguments[1]),), arguments[2])
+        return Call(name, arguments, token.at)
+
+    def column(self) -> Node:
+        at, path = self.token.at, [self.token.text]
+        self.place += 1
+        while self.take("."):
+            if self.token.kind not in ("name", "quoted"):
+                self.fail("has a point where no name follows")
+            path.append(self.token.text)
+            self.place += 1
+        return Column(tuple(path), at)
