@@ -1,0 +1,171 @@
+"""Which rows match which stored ones: a join of batches of the table with the rows of a merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mortice.errors import InvalidArgumentError
+from mortice.expressions import Columns, Expression
+from mortice.expressions.kernels import as_type, cast, common_type
+from mortice.expressions.pushdown import conjuncts
+from mortice.expressions.tree import Call, Column, Node, traverse
+
+__all__ = ["SOURCE", "TARGET", "JoinKey", "MergeCondition", "condition_of"]
+
+TARGET, SOURCE = "target", "source"
+PAIRS = 1 << 18
+"""Pairs of rows whose condition is evaluated at a time."""
+_ZERO = 0.0
+
+
+class JoinKey:
+    """An equality of a value of the stored row and one of the given row."""
+
+    def __init__(self, target: Node, source: Node) -> None:
+        self.target = target
+        self.source = source
+
+
+class MergeCondition:
+    """The condition by which rows match: equalities, and what is left to be evaluated for each pair.
+
+    Args:
+        expression: The condition, over both sides.
+    """
+
+    def __init__(self, expression: Expression) -> None:
+        self.expression = expression
+        self.keys: list[JoinKey] = []
+        self.rest: list[Node] = []
+        for node in conjuncts(expression.tree):
+            key = self._key(node)
+            if key is None:
+                self.rest.append(node)
+            else:
+                self.keys.append(key)
+
+    def _key(self, node: Node) -> JoinKey | None:
+        if not isinstance(node, Call) or node.name != "=":
+            return None
+        sides = [self._sides(argument) for argument in node.arguments]
+        one, other = node.arguments
+        if sides == [{TARGET}, {SOURCE}]:
+            return JoinKey(one, other)
+        return JoinKey(other, one) if sides == [{SOURCE}, {TARGET}] else None
+
+    def _sides(self, node: Node) -> set[str]:
+        return {self.expression.found(part)[0] for part in traverse(node) if isinstance(part, Column)}
+
+    def plain(self, node: Node) -> str | None:
+        """Returns the name of the column that a node is; None if it is anything else."""
+        if not isinstance(node, Column):
+            return None
+        _, path = self.expression.found(node)
+        return path[0] if len(path) == 1 else None
+
+    def key_columns(self) -> dict[str, Node]:
+        """Returns the columns of the table that equal a value of the given row, and that value."""
+        named = ((self.plain(key.target), key.source) for key in self.keys)
+        return {name: source for name, source in named if name is not None}
+
+
+def condition_of(on: str | list[str], columns: Columns) -> MergeCondition:
+    """Returns the condition of a merge: an expression, or the names of columns that are equal."""
+    names = [on] if isinstance(on, str) and all(on in schema.names for schema in columns.sides.values()) else on
+    if isinstance(names, str):
+        return MergeCondition(Expression.condition(names, columns))
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InvalidArgumentError(f"on must be a condition or a list of columns, got {on!r}")
+    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
+    return MergeCondition(Expression(" AND ".join(f"target.{q} = source.{q}" for q in quoted), columns))
+
+
+class SourceRows:
+    """The given rows of a merge, with the values that stored rows are joined with.
+
+    Args:
+        rows: The rows, as one batch.
+        condition: The condition of the merge.
+        target: An empty batch of the table's columns.
+    """
+
+    def __init__(self, rows: pa.RecordBatch, condition: MergeCondition, target: pa.RecordBatch) -> None:
+        self.rows = rows
+        self.condition = condition
+        expression = condition.expression
+        self._types, keys = [], []
+        for key in condition.keys:
+            value = expression.evaluate_part(key.source, {SOURCE: rows})
+            other = expression.evaluate_part(key.target, {TARGET: target})
+            self._types.append(common_type(value.type, other.type))
+            keys.append(_joinable(as_type(value, self._types[-1])))
+        self._keys = [f"k{number}" for number in range(len(keys))]
+        numbers = pa.array(range(rows.num_rows), pa.int64())
+        self._table = pa.table([*keys, numbers], names=[*self._keys, "s"])
+
+    def pairs(self, stored: pa.RecordBatch) -> pa.Table:
+        """Returns the numbers `t` of stored rows and `s` of given ones that match, ordered by `t`."""
+        parts = [self._with_rest(part, stored) for part in self._joined(stored)]
+        schema = pa.schema([("t", pa.int64()), ("s", pa.int64())])
+        return pa.concat_tables(parts).sort_by("t") if parts else schema.empty_table()
+
+    def _joined(self, stored: pa.RecordBatch) -> Iterator[pa.Table]:
+        numbers = pa.array(range(stored.num_rows), pa.int64())
+        if self._keys:
+            expression = self.condition.expression
+            values = [expression.evaluate_part(key.target, {TARGET: stored}) for key in self.condition.keys]
+            keys = [_joinable(as_type(value, kind)) for value, kind in zip(values, self._types, strict=True)]
+            left = pa.table([*keys, numbers], names=[*self._keys, "t"])
+            found = left.join(self._table, self._keys, join_type="inner").select(["t", "s"])
+            for start in range(0, found.num_rows, PAIRS):
+                yield found.slice(start, PAIRS)
+            return
+        # Without an equality each stored row is compared with each given one.
+        given, step = self._table.column("s").combine_chunks(), max(1, PAIRS // max(1, self.rows.num_rows))
+        for start in range(0, stored.num_rows, step):
+            some = numbers.slice(start, step)
+            places = pa.array([row for row in range(len(some)) for _ in range(len(given))], pa.int64())
+            tiled = pa.concat_arrays([given] * len(some)) if len(some) else given.slice(0, 0)
+            yield pa.table({"t": some.take(places), "s": tiled})
+
+    def _with_rest(self, pairs: pa.Table, stored: pa.RecordBatch) -> pa.Table:
+        """Returns the pairs for which the rest of the condition is true."""
+        expression = self.condition.expression
+        if not self.condition.rest or not pairs.num_rows:
+            return pairs
+        sides = taken(pairs, stored, self.rows, (expression.names(TARGET), expression.names(SOURCE)))
+        for node in self.condition.rest:
+            is_true = pc.fill_null(cast(expression.evaluate_part(node, sides), pa.bool_()), False)
+            pairs = pairs.filter(is_true)
+            sides = {side: batch.filter(is_true) for side, batch in sides.items()}
+        return pairs
+
+
+def taken(
+    pairs: pa.Table, stored: pa.RecordBatch, given: pa.RecordBatch, names: tuple[set[str], set[str]]
+) -> dict[str, pa.RecordBatch]:
+    """Returns the rows of pairs beside each other.
+
+    Args:
+        pairs: Their numbers.
+        stored: The stored rows.
+        given: The given rows.
+        names: The columns that are needed of each.
+    """
+    sides = {}
+    for side, number, rows, wanted in ((TARGET, "t", stored, names[0]), (SOURCE, "s", given, names[1])):
+        kept = [name for name in rows.schema.names if name in wanted]
+        # A batch without columns has no rows.
+        sides[side] = rows.select(kept or rows.schema.names[:1]).take(pairs.column(number).combine_chunks())
+    return sides
+
+
+def _joinable(values: Any) -> pa.Array[Any]:
+    """Returns values that are equal only if their bytes are: there are two zeros, and decimals have one width."""
+    if pa.types.is_floating(values.type):
+        return pc.add(values, pa.scalar(_ZERO, values.type))
+    return values
