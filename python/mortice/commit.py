@@ -64,7 +64,8 @@ class Commit:
     """
 
     instant: str
-    """The requested time: the value of `_hoodie_commit_time` in the rows that were written."""
+    """The requested time: the value of `_hoodie_commit_time` in the rows that were written. Empty if an update or a
+    merge had nothing to write, and made no commit."""
     completion_time: str | None
     """The completion time; None up to table version 7."""
     operation: str
@@ -105,7 +106,7 @@ class Commit:
         rows = ", ".join(f"{count:,} {what}" for what, count in counts if count) or "no rows"
         files = len([stats for stats in self.stats if stats.path is not None])
         failed = f", {self.error_count:,} not written" if self.error_count else ""
-        return f"Commit({self.instant}, {self.operation}: {rows} in {files} file{'s' * (files != 1)}{failed})"
+        return f"Commit({self.instant or 'none'}, {self.operation}: {rows} in {files} file{'s' * (files != 1)}{failed})"
 
     def _repr_html_(self) -> str:
         """The commit as a table, for notebooks."""

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import pyarrow as pa
 
-from mortice import _mortice, writes
+from mortice import _mortice, queries, writes
 from mortice.catalogs.options import asked_for
 from mortice.catalogs.run import sync_after
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
-from mortice.filters import Filters, normal_form
+from mortice.filters import Filters, Term, normal_form
+from mortice.merge_clauses import MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments
 from mortice.merge_into import clauses_of
+from mortice.merge_run import run_merge
 from mortice.observe import observed
 from mortice.partitioner import Partitioner, partitioned
+from mortice.row_changes import Values
 from mortice.row_input import arrow_rows, is_list_of_keys, key_rows
+from mortice.scan import Scan
 from mortice.table_base import TableBase
+from mortice.update_where import update_where
 from mortice.validators import Validator, validated
 from mortice.writes import SchemaChanges
 
@@ -264,6 +269,103 @@ class TableWrites(TableBase):
         with observed("merge_into", self.uri) as observation, validated(self._validators, self.preview) as check:
             written = _mortice.merge_into(self._native, rows, clauses, delete, given, check)
             return self._show(observation.done(writes.commit_of(written, stacklevel=3)), options)
+
+    def update_where(
+        self, values: Mapping[str, Any], filters: Filters | str, options: Mapping[str, Any] | None = None
+    ) -> Commit:
+        """Updates the rows that a condition selects, as one commit.
+
+            table.update_where({"fare": "fare * 1.1", "note": "'raised'"}, "city = 'oslo' AND fare < 3")
+
+        Only columns and partitions that the condition may select are read. An update is never lost to ordering values:
+        a row keeps the stored one, unless it is among the values, and then the new one must not be less.
+
+        Args:
+            values: The columns, and what they get: an expression as a string (`mortice.expressions`), or another Python
+                value. A value is cast to the column's type exactly, or refused.
+            filters: A condition as a string, or filters as those of `snapshot`. `"true"` selects all rows.
+            options: As for `upsert`.
+
+        Returns:
+            The commit. If no row is selected nothing is written, and `Commit.instant` is empty.
+
+        Raises as `upsert`; `InvalidArgumentError`, with the place in the text, for an expression; for columns of the
+        record key, and of the partition path unless `hoodie.index.type` is a global index; `UnsupportedError` and
+        `WriteConflictError` as `merge_into`.
+        """
+        given = writes.checked_options(self._without_sync(self._with_damage(options)))
+        self.refresh()
+        with observed("update_where", self.uri) as observation, validated(self._validators, self.preview) as check:
+            commit = update_where(self._native, self._query, values, filters, given, check)
+            return self._show(observation.done(commit), options if commit.instant else None)
+
+    @overload
+    def merge(self, data: Any, on: str | Sequence[str], options: Mapping[str, Any] | None = None) -> MergeBuilder: ...
+
+    @overload
+    def merge(
+        self,
+        data: Any,
+        on: str | Sequence[str],
+        options: Mapping[str, Any] | None = None,
+        *,
+        when_matched_update: Values | Literal["all"] | None = ...,
+        when_matched_delete: str | bool | None = ...,
+        when_not_matched_insert: Values | Literal["all"] | None = ...,
+        when_not_matched_by_source_update: Values | None = ...,
+        when_not_matched_by_source_delete: str | bool | None = ...,
+    ) -> Commit: ...
+
+    def merge(self, data: Any, on: str | Sequence[str], options: Any = None, **clauses: Any) -> MergeBuilder | Commit:
+        """Merges rows into the table as SQL's `MERGE INTO` does, by any condition and with several clauses.
+
+            table.merge(
+                rides,
+                on="t.id = s.id",
+                when_matched_delete="s.state = 'cancelled'",
+                when_matched_update={"fare": "t.fare + s.fare", "ts": "s.ts"},
+                when_not_matched_insert="all",
+            )
+
+        Without clauses it returns a builder, which can have several of each kind (`MergeBuilder`). Expressions
+        (`mortice.expressions`) name columns of the table as `t.fare`, those of the rows as `s.fare`. Stored rows are
+        read with filters on key and partition columns, if the condition says that these are equal. As in `update_where`
+        an update is never lost to ordering values.
+
+        Args:
+            data: The rows: anything with `__arrow_c_stream__`. They are kept in memory.
+            on: The condition by which rows match stored ones, or the columns that are equal.
+            options: As for `upsert`.
+            **clauses: `when_matched_update` and `when_not_matched_insert` map columns to expressions, or are `"all"`:
+                all columns that rows and table have in common; `when_not_matched_by_source_update` maps columns, too.
+                `when_matched_delete` and `when_not_matched_by_source_delete` are conditions, or True. Deletes are
+                tried first.
+
+        Returns:
+            With clauses, the commit. If no row changes nothing is written, and `Commit.instant` is empty.
+
+        Raises as `update_where`; `InvalidArgumentError` if several rows match a stored one, or a row to insert has a
+        key that the table has.
+        """
+        unknown = [name for name in clauses if name not in MERGE_ARGUMENTS]
+        if unknown:
+            raise TypeError(f"merge() has no argument {unknown[0]!r}; clauses: {', '.join(MERGE_ARGUMENTS)}")
+
+        def run(given: Sequence[MergeClause]) -> Commit:
+            checked = writes.checked_options(self._without_sync(self._with_damage(options)))
+            rows = writes.checked_table(arrow_rows(data, self._columns_of_table))
+            self.refresh()
+            with observed("merge", self.uri) as observation, validated(self._validators, self.preview) as check:
+                commit = run_merge(self._native, self._query, rows, on, given, checked, check)
+                return self._show(observation.done(commit), options if commit.instant else None)
+
+        builder = MergeBuilder(run)
+        return clauses_of_arguments(builder, clauses).execute() if clauses else builder
+
+    def _query(self, columns: Sequence[str], terms: Sequence[Sequence[Term]] | None) -> Scan:
+        """Plans a query of the table as it was opened."""
+        plan = queries.Snapshot(columns, None if terms is None else [list(all_of) for all_of in terms])
+        return plan.prepare(self._native, None).scan()
 
     def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
         rows = arrow_rows(data, self._columns_of_table)

@@ -61,7 +61,7 @@ def _condition(filters: Filters | str, columns: Columns) -> tuple[Expression | N
         condition = Expression.condition(filters, columns)
         terms = pushed_terms(condition, columns, "row")
         return condition, [terms] if terms else None
-    terms_of = normal_form(filters)
+    terms_of = normal_form(filters, lambda: columns.sides["row"])
     if not terms_of:
         raise InvalidArgumentError("filters must select rows; the condition 'true' selects all of them")
     return None, terms_of
