@@ -478,6 +478,24 @@ def write_changes(
 def check_changes(table: Table, updated: Sequence[str], options: Mapping[str, str]) -> None:
     """Raises for a table whose rows, or of which these columns, cannot be changed by `write_changes`."""
 
+def stored_columns(table: Table) -> tuple[str, str | None]:
+    """Returns the Avro schema of a table's columns, as JSON, and the columns with their ids, if they have some."""
+
+def avro_record(columns: Any, name: str) -> str:
+    """Returns the Avro schema of the columns of Arrow data in a record of this full name, as JSON."""
+
+def alter_schema(
+    table: Table,
+    schema: str,
+    with_ids: tuple[str, str] | None,
+    options: Mapping[str, str],
+    validator: _Validator = None,
+) -> WrittenCommit:
+    """Changes the columns of a table, in the state in which it was opened.
+
+    `schema` is their Avro schema, as JSON; `with_ids` has the columns with their ids before and after the change.
+    """
+
 def rows_of_keys(table: Table, keys: Any, columns: Sequence[str]) -> Scan:
     """Plans a query of the stored rows that have the keys of a record batch: columns of the record key, and all
     partition columns or none, without nulls.

@@ -4,6 +4,7 @@
 //! The GIL is released while Rust works. Arrow data is passed through the PyCapsule interface only.
 
 mod allocator;
+mod alter_schema;
 mod archive;
 mod arguments;
 mod arrow;
@@ -70,6 +71,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<merge_into::MergePlan>()?;
     changed_rows::add_functions(module)?;
+    alter_schema::add_functions(module)?;
     module.add_function(wrap_pyfunction!(merge_into::merge_into, module)?)?;
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;

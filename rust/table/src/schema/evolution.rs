@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::internal_schema::InternalSchema;
@@ -21,10 +22,10 @@ use mortice_base::names::{FieldNames, RequestedTime};
 use mortice_storage::{FolderEntry, Storage};
 
 /// Under this key commits keep their schema.
-pub(super) const LATEST_SCHEMA: &str = "latest_schema";
+pub const LATEST_SCHEMA: &str = "latest_schema";
 
 /// The folder of histories.
-const HISTORY_FOLDER: &str = ".hoodie/.schema";
+pub const HISTORY_FOLDER: &str = ".hoodie/.schema";
 
 /// What files call the columns of a query, by the instants that wrote them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +127,19 @@ fn number(instant: &RequestedTime) -> Option<i64> {
 
 /// The newest history that a completed write has left; empty where there is none.
 fn history(storage: &dyn Storage, timeline: &Timeline) -> Result<Vec<InternalSchema>> {
+    let Some((instant, path, text)) = newest_history(storage, timeline)? else { return Ok(Vec::new()) };
+    InternalSchema::parse_history(&text).map_err(|error| error.in_file(path).at_instant(instant))
+}
+
+/// The JSON of the newest history that a completed write has left; none if there is none.
+///
+/// # Errors
+/// Those of listing and reading.
+pub fn history_text(storage: &dyn Storage, timeline: &Timeline) -> Result<Option<Bytes>> {
+    Ok(newest_history(storage, timeline)?.map(|(_, _, text)| text))
+}
+
+fn newest_history(storage: &dyn Storage, timeline: &Timeline) -> Result<Option<(RequestedTime, String, Bytes)>> {
     let entries = storage.list(HISTORY_FOLDER)?.unwrap_or_default();
     let newest = entries.iter().filter_map(|entry| {
         let FolderEntry::File(file) = entry else { return None };
@@ -135,8 +149,8 @@ fn history(storage: &dyn Storage, timeline: &Timeline) -> Result<Vec<InternalSch
         let requested = RequestedTime::parse(requested)?;
         timeline.is_completed(&requested).then_some((requested, &file.name))
     });
-    let Some((instant, name)) = newest.max() else { return Ok(Vec::new()) };
+    let Some((instant, name)) = newest.max() else { return Ok(None) };
     let source = storage.open(&format!("{HISTORY_FOLDER}/{name}"))?;
     let text = source.read_all()?;
-    InternalSchema::parse_history(&text).map_err(|error| error.in_file(source.path()).at_instant(instant))
+    Ok(Some((instant, source.path().to_owned(), text)))
 }

@@ -14,5 +14,5 @@ mod internal_types;
 pub mod table_schema;
 
 pub use any_case::case_names;
-pub use evolution::{SchemaEvolution, in_tables_names};
+pub use evolution::{HISTORY_FOLDER, LATEST_SCHEMA, SchemaEvolution, history_text, in_tables_names};
 pub use internal_schema::InternalSchema;

@@ -43,6 +43,25 @@ pub fn at(timeline: &Timeline, config: &TableConfig, as_of: Option<&RequestedTim
         .map_err(|error| error.at_instant(&stored.instant.requested_time))
 }
 
+/// The JSON of the columns with their ids that the newest write stores; none if columns have no ids.
+///
+/// # Errors
+/// Those of reading commit metadata.
+pub fn column_ids(timeline: &Timeline, config: &TableConfig) -> Result<Option<String>> {
+    Ok(newest(timeline, config, None)?.and_then(|stored| stored.internal))
+}
+
+/// The Avro schema of the table as it is stored, with descriptions of columns; none if only files have it.
+///
+/// # Errors
+/// Those of reading commit metadata.
+pub fn stored_text(timeline: &Timeline, config: &TableConfig) -> Result<Option<String>> {
+    match newest(timeline, config, None)? {
+        Some(stored) => Ok(stored.schema),
+        None => Ok(config.create_schema.clone()),
+    }
+}
+
 fn stated(
     schema: Option<&str>,
     internal: Option<&str>,

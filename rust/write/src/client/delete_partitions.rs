@@ -54,7 +54,8 @@ fn delete(
     let found = begun(&mut transaction, partitions);
     let (transaction, (found, missing)) = transaction.or_abort(found)?;
     let schema = found.schema;
-    let extra = CommitExtra { schema, user_metadata: user_metadata(options), replaced: found.replaced };
+    let user_metadata = user_metadata(options);
+    let extra = CommitExtra { schema, user_metadata, replaced: found.replaced, column_ids: None };
     let committed = transaction.commit(Vec::new(), &extra)?;
     let failed = run_inline_services(target, &committed.instant)?;
     let missing = missing.into_iter().map(|path| format!("the table has no partition {path:?}"));

@@ -8,6 +8,7 @@
 //! | `tasks` | the rows of one file group, written |
 //! | `retries` | writes that are repeated after a conflict |
 //! | `replaced_groups` | file groups that a write replaces |
+//! | `alter_schema` | changes columns |
 //! | `delete_partitions` | deletes partitions |
 //! | `delete_where` | deletes the rows that a filter selects |
 //! | `merge_into/` | SQL's `MERGE INTO` |
@@ -16,6 +17,7 @@
 //! | `create_for_write` | the table that a write creates |
 //! | `distributed/` | writes whose rows are in other processes |
 
+mod alter_schema;
 mod bulk_insert;
 mod create_for_write;
 mod delete_partitions;
@@ -30,6 +32,7 @@ mod retries;
 mod tasks;
 mod write;
 
+pub use alter_schema::{AlteredColumns, WithIds, alter_schema, stored_columns};
 pub use bulk_insert::bulk_insert;
 pub use create_for_write::{create_table_for_write, forget_schema};
 pub use delete_partitions::delete_partitions;

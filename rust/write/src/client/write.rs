@@ -133,8 +133,12 @@ pub(super) fn committed(
     warnings: Vec<String>,
 ) -> Result<WriteResult> {
     let (transaction, Written { statuses, schema, refused, replaced }) = transaction.or_abort(written)?;
-    let extra =
-        CommitExtra { schema: schema.columns.json().to_owned(), user_metadata: user_metadata(options), replaced };
+    let extra = CommitExtra {
+        schema: schema.columns.json().to_owned(),
+        user_metadata: user_metadata(options),
+        replaced,
+        column_ids: None,
+    };
     let target = Arc::clone(transaction.target());
     let committed = transaction.commit(statuses, &extra)?;
     let failed = run_inline_services(&target, &committed.instant)?;

@@ -34,10 +34,12 @@ pub enum WriteOperation {
     LogCompact,
     /// Rewrites file groups.
     Cluster,
+    /// Changes columns, and no rows.
+    AlterSchema,
 }
 
 impl WriteOperation {
-    /// All of them.
+    /// All that options name.
     pub const ALL: [Self; 12] = [
         Self::Upsert,
         Self::UpsertPrepped,
@@ -69,6 +71,7 @@ impl WriteOperation {
             Self::Compact => "COMPACT",
             Self::LogCompact => "LOG_COMPACT",
             Self::Cluster => "CLUSTER",
+            Self::AlterSchema => "ALTER_SCHEMA",
         }
     }
 

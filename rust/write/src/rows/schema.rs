@@ -75,7 +75,7 @@ impl WriteSchema {
             let old = found.fields();
             let changed = fields.iter().filter(|field| !old.contains(field)).map(|field| format!("{:?}", field.name));
             return Err(Error::unsupported(format!(
-                "columns {} are added or changed, but the table's columns have ids (schema on read): change its schema with Hudi first",
+                "columns {} are added or changed, but the table's columns have ids (schema on read): change them with Table.alter first",
                 changed.collect::<Vec<_>>().join(", ")
             )));
         }

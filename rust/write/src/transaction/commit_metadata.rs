@@ -2,13 +2,14 @@
 
 use bytes::Bytes;
 
-use super::CommitExtra;
+use super::{ColumnIds, CommitExtra};
 use crate::commit::{TimelineWriter, WriteOperation, WrittenGroups};
 use crate::write::WriteStatus;
 use mortice_avro::Schema;
 use mortice_base::error::Result;
 use mortice_base::names::meta_columns;
 use mortice_merge::config::STORES_OPERATIONS;
+use mortice_table::schema::LATEST_SCHEMA;
 use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieReplaceCommitMetadata, OrderedMap};
 
@@ -21,6 +22,7 @@ pub(super) fn commit_metadata(
     operation: WriteOperation,
     statuses: &[WriteStatus],
     extra: &CommitExtra,
+    ids: Option<&ColumnIds>,
 ) -> Result<HoodieCommitMetadata> {
     let mut stats: OrderedMap<Vec<_>> = OrderedMap::new();
     for status in statuses {
@@ -30,11 +32,12 @@ pub(super) fn commit_metadata(
             None => stats.insert(status.partition.clone(), vec![stat]),
         }
     }
-    let user = extra.user_metadata.iter().filter(|(name, _)| *name != "schema");
+    let user = extra.user_metadata.iter().filter(|(name, _)| *name != "schema" && *name != LATEST_SCHEMA);
     let user = user.map(|(name, value)| (name.clone(), value.clone()));
     let (schema, has_operation) = without_operation(&extra.schema)?;
     let mark = has_operation.then(|| (STORES_OPERATIONS.to_owned(), "true".to_owned()));
-    let metadata: OrderedMap<String> = user.chain(mark).chain([("schema".to_owned(), schema)]).collect();
+    let ids = ids.map(|ids| (LATEST_SCHEMA.to_owned(), ids.latest.clone()));
+    let metadata: OrderedMap<String> = user.chain(mark).chain([("schema".to_owned(), schema)]).chain(ids).collect();
     Ok(HoodieCommitMetadata {
         partition_to_write_stats: Some(stats),
         compacted: Some(operation == WriteOperation::Compact),

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::column_ids::with_stored_schema;
 use super::commit_metadata::{commit_metadata, completed_content, written_groups};
-use super::{CommitExtra, Committed, Transaction};
+use super::{ColumnIds, CommitExtra, Committed, Transaction};
 use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::write::{Markers, WriteStatus};
@@ -96,7 +97,9 @@ impl Transaction {
         }
         // Not before: they may be those of another process, which executes the plan since.
         self.markers().delete_data_files(&abandoned)?;
-        let metadata = commit_metadata(self.operation, statuses, extra)?;
+        let ids = self.column_ids(&now, extra)?;
+        let extra = &self.described(&now, extra)?;
+        let metadata = commit_metadata(self.operation, statuses, extra, ids.as_ref())?;
         let content = completed_content(&self.files, self.action, &metadata, extra)?;
         self.validate(&now, &content)?;
         let upkeep = self.write_metadata(&now, statuses, extra)?;
@@ -106,6 +109,9 @@ impl Transaction {
             lock.check()?;
         }
         self.check_pending()?;
+        if let Some(ids) = &ids {
+            self.write_history(ids, &completion)?;
+        }
         match self.files.complete(&self.instant, self.action, &completion, &content) {
             CompletionOutcome::Completed(instant) => {
                 self.confirm(&instant, lock).map_err(Failure::of_confirmation)?;
@@ -120,6 +126,22 @@ impl Transaction {
             }
             CompletionOutcome::Failed(error) => Err(Failure::NotCommitted(error)),
             CompletionOutcome::Unknown(error) => Err(Failure::Open(error)),
+        }
+    }
+
+    /// The columns with their ids that the write stores; services store none, as in Hudi.
+    fn column_ids(&self, now: &OpenTable, extra: &CommitExtra) -> Result<Option<ColumnIds>> {
+        match &extra.column_ids {
+            Some(ids) => Ok(Some(ids.clone())),
+            None if self.is_service() => Ok(None),
+            None => ColumnIds::of_table(now),
+        }
+    }
+
+    fn described(&self, now: &OpenTable, extra: &CommitExtra) -> Result<CommitExtra> {
+        match self.is_service() || self.operation == WriteOperation::AlterSchema {
+            true => Ok(extra.clone()),
+            false => with_stored_schema(now, extra),
         }
     }
 

@@ -14,6 +14,7 @@
 //! | `commit_metadata` | what is written into the completed instant |
 
 mod begin;
+mod column_ids;
 mod commit_metadata;
 mod complete;
 #[cfg(test)]
@@ -26,6 +27,7 @@ mod service;
 mod undo;
 mod write_result;
 
+pub use column_ids::ColumnIds;
 pub(crate) use service::{MakePlan, begin_service, change_metadata, give_up, schedule, schedule_and_begin};
 
 use std::collections::BTreeMap;
@@ -71,6 +73,8 @@ pub struct CommitExtra {
     pub user_metadata: BTreeMap<String, String>,
     /// The file groups that the write replaces, by partition.
     pub replaced: BTreeMap<String, Vec<String>>,
+    /// The columns with their ids, if the write changes them; none: they stay as they are.
+    pub column_ids: Option<ColumnIds>,
 }
 
 /// A write that is part of the table.

@@ -262,6 +262,7 @@ impl DistributedWrite {
             schema: self.schema.columns.json().to_owned(),
             user_metadata: self.user_metadata.clone(),
             replaced: replaced_by_write(&self.table, self.operation, self.target.options(), partitions)?,
+            column_ids: None,
         })
     }
 

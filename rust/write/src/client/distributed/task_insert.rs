@@ -57,7 +57,12 @@ pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<Committed
     let extra = |statuses: &[WriteStatus]| {
         let partitions: BTreeSet<String> = statuses.iter().map(|status| status.partition.clone()).collect();
         let replaced = replaced_by_write(transaction.table(), write.operation, &write.options, partitions)?;
-        Ok(CommitExtra { schema: write.schema.clone(), user_metadata: spec.user_metadata.clone(), replaced })
+        Ok(CommitExtra {
+            schema: write.schema.clone(),
+            user_metadata: spec.user_metadata.clone(),
+            replaced,
+            column_ids: None,
+        })
     };
     let ended = written(reports).and_then(|statuses| {
         let extra = extra(&statuses)?;
