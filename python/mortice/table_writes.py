@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 import pyarrow as pa
 
 from mortice import _mortice, queries, writes
+from mortice.alter import Changes, alter
 from mortice.catalogs.options import asked_for
 from mortice.catalogs.run import sync_after
 from mortice.commit import Commit
@@ -361,6 +362,50 @@ class TableWrites(TableBase):
 
         builder = MergeBuilder(run)
         return clauses_of_arguments(builder, clauses).execute() if clauses else builder
+
+    def alter(
+        self,
+        *,
+        add: Mapping[str, pa.DataType] | pa.Schema | None = None,
+        drop: str | Sequence[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        type: Mapping[str, pa.DataType] | None = None,  # noqa: A002
+        comment: Mapping[str, str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Commit:
+        """Changes the table's columns, as one commit without rows, as Hudi's `ALTER TABLE` writes it.
+
+            table.alter(add={"tip": pa.float64(), "rider.age": pa.int32()}, rename={"fare": "price"})
+
+        Fields are paths: `rider.age`, `stops.element.city` within a list, `prices.value.net` within a map. Dropping,
+        renaming and another type give the columns ids (schema on read): old files keep their names, and each later
+        write of mortice stores the ids. Hudi reads such a table with `hoodie.schema.on.read.enable=true`.
+
+        Args:
+            add: New columns and fields, and their types; rows that are there have null. A column is put before
+                partition columns that are at the end.
+            drop: Columns and fields that are no longer shown. Files keep their values until they are rewritten.
+            rename: Columns and fields, and their new names.
+            type: Columns and fields, and the wider types that they get: of int32 int64, float64 or string, of float32
+                float64 or string, of int64 and float64 string.
+            comment: Columns and fields, and their descriptions.
+            options: As for `upsert`.
+
+        Returns:
+            The commit; `schema_changes` has the new columns and types.
+
+        Raises:
+            InvalidArgumentError: A column does not exist, or is part of the record key, the partition path or the
+                ordering value.
+            UnsupportedError: Another type, or a table that mortice does not write.
+            WriteConflictError: Another writer has committed meanwhile.
+        """
+        changes = {"add": add, "drop": drop, "rename": rename, "type": type, "comment": comment}
+        made = Changes.from_arguments(changes)
+        given = writes.checked_options(self._without_sync(options))
+        self.refresh()
+        with observed("alter", self.uri) as observation, validated(self._validators, self.preview) as check:
+            return self._show(observation.done(alter(self._native, made, given, check)), options)
 
     def _query(self, columns: Sequence[str], terms: Sequence[Sequence[Term]] | None) -> Scan:
         """Plans a query of the table as it was opened."""

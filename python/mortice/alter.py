@@ -1,0 +1,102 @@
+"""`Table.alter`: changes of columns, as Hudi's `ALTER TABLE` writes them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from mortice import _mortice, writes
+from mortice.alter_columns import AlteredSchema
+from mortice.commit import Commit, SchemaChange
+from mortice.errors import InvalidArgumentError
+from mortice.validators import CommitCheck
+
+__all__ = ["Changes", "alter"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Changes:
+    """Changes of columns, by paths. They are made in this order."""
+
+    drop: Sequence[str]
+    rename: Mapping[str, str]
+    type: Mapping[str, pa.DataType]
+    add: Mapping[str, pa.DataType]
+    comment: Mapping[str, str]
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Changes:
+        """Returns the changes that the arguments of `Table.alter` ask for. Raises `InvalidArgumentError`."""
+        drop = arguments["drop"] or []
+        drop = [drop] if isinstance(drop, str) else list(drop)
+        added: Any = arguments["add"] or {}
+        if isinstance(added, pa.Schema):
+            added = {field.name: field.type for field in added}
+        maps = {name: dict(arguments[name] or {}) for name in ("rename", "type", "comment")}
+        made = cls(drop, maps["rename"], maps["type"], dict(added), maps["comment"])
+        if not any((made.drop, made.rename, made.type, made.add, made.comment)):
+            raise InvalidArgumentError("alter needs a change: add, drop, rename, type or comment")
+        for name, kinds in (("add", made.add), ("type", made.type)):
+            for path, kind in kinds.items():
+                if not isinstance(kind, pa.DataType):
+                    raise InvalidArgumentError(f"{name} maps paths to pyarrow types, got {path!r}: {kind!r}")
+        for name, texts in (("rename", made.rename), ("comment", made.comment)):
+            if not all(isinstance(text, str) for text in texts.values()):
+                raise InvalidArgumentError(f"{name} maps paths to strings, got {texts!r}")
+        return made
+
+    @property
+    def needs_ids(self) -> bool:
+        """Whether columns are known by their ids afterwards.
+
+        Hudi reads a file by the types that columns had when it was written, which the history of ids says: without it,
+        a number that has become wider is an error of its reader (measured with Hudi 1.2).
+        """
+        return bool(self.drop or self.rename or self.type)
+
+
+def alter(native: _mortice.Table, changes: Changes, options: Mapping[str, str], check: CommitCheck | None) -> Commit:
+    """Changes the columns of a table, as one commit without rows.
+
+    Args:
+        native: The table, opened.
+        changes: The changes.
+        options: Options of the write, checked.
+        check: Checks the table before the write is completed.
+    """
+    text, ids = _mortice.stored_columns(native)
+    keys = [*native.record_key_fields, *native.partition_fields, *native.ordering_fields]
+    fixed = [name.split(".")[0].split(":")[0] for name in keys]
+    schema = AlteredSchema(json.loads(text), None if ids is None else json.loads(ids), fixed)
+    if changes.needs_ids:
+        schema.give_ids()
+    types = pa.schema(native.schema())
+    for path in changes.drop:
+        schema.drop(path)
+    for path, name in changes.rename.items():
+        schema.rename(path, name)
+    made = []
+    for path, kind in changes.type.items():
+        schema.widen(path, _avro(schema, path, kind))
+        made.append(SchemaChange(path, types.field(path).type if path in types.names else None, kind))
+    for path, kind in changes.add.items():
+        schema.add(path, _avro(schema, path, kind), native.partition_fields)
+        made.append(SchemaChange(path, None, kind))
+    for path, text in changes.comment.items():
+        schema.comment(path, text)
+    avro, with_ids = schema.texts()
+    commit = writes.commit_of(_mortice.alter_schema(native, avro, with_ids, dict(options), check), stacklevel=4)
+    return dataclasses.replace(commit, schema_changes=made)
+
+
+def _avro(schema: AlteredSchema, path: str, kind: pa.DataType) -> Any:
+    """Returns the Avro type of a column, without null, as a write of it would store it."""
+    *parents, name = path.split(".")
+    namespace = ".".join(filter(None, [schema.avro.get("namespace"), schema.avro["name"], *parents]))
+    record = json.loads(_mortice.avro_record(pa.schema([pa.field(name, kind)]).empty_table(), namespace))
+    kinds = record["fields"][0]["type"]
+    return next(one for one in kinds if one != "null") if isinstance(kinds, list) else kinds
