@@ -38,6 +38,7 @@ from mortice.options import (
     checked_storage_options,
 )
 from mortice.scan import Scan
+from mortice.services import erasure
 from mortice.services.table_services import TableServices
 from mortice.split import pickled
 from mortice.table_data import TableData
@@ -526,6 +527,45 @@ class Table(TableData, TableWrites, TableServices, TableInsight):
         if after is None:
             raise InvalidArgumentError('start must be an instant, "earliest" or "latest", got None')
         return Ranges(self._native.follow(after))
+
+    def erase(
+        self,
+        filters: Filters,
+        options: Mapping[str, Any] | None = None,
+        *,
+        audit: str | os.PathLike[str] | None = None,
+    ) -> erasure.Erasure:
+        """Erases rows so that no file of the table holds them, and proves it: for a legal duty to delete.
+
+            table.erase([("customer", "=", "c-4711")], audit="erasure-2024-0815.json")
+
+        The rows are deleted; log files are compacted, older file versions cleaned, and the metadata table, whose
+        statistics keep values, is built again. So queries of earlier instants, of any rows, are no longer possible.
+        Then all files that remain are read: record keys of the rows, constants of the filters, and strings that no
+        other row has must be in none of them. If it is stopped, run it again.
+
+        Args:
+            filters: The filters, as those of `snapshot`. Rows that were deleted before are erased as well.
+            options: As for `upsert`.
+            audit: The file for a record of the erasure as JSON, outside of the table. It does not contain what was
+                erased.
+
+        Returns:
+            What was done.
+
+        Raises:
+            UnsupportedError: A savepoint holds such rows, or a clustering is pending: the message says what to call
+                first; the table is not on a local file system, or is bootstrapped.
+            TableServiceError: The rows are deleted, but a value is still in a file, which the message names.
+            InvalidArgumentError: The filters do not fit the table, or select all rows.
+        """
+        done = erasure.erase(self, filters, options, audit, Table)
+        self.refresh()
+        return done
+
+    def plan_erase(self, filters: Filters) -> erasure.Erasure:
+        """Returns what `erase` would do: the number of rows, and the savepoints for which it would be refused."""
+        return erasure.plan_erase(self, filters)
 
     def position_here(self, position: str, layout: int) -> str | None:
         """Converts a position of `Ranges` from a timeline of `layout` 1 or 2 to this table's timeline.

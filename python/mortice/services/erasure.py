@@ -1,0 +1,206 @@
+"""Erases rows so that no file of the table holds them, and proves it: for a legal duty to delete.
+
+Rows are deleted, log files are compacted away, all older file versions are cleaned, and the metadata table, whose
+statistics keep values as minimum and maximum, is built again. Then all files that remain are read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from mortice.commit import Commit
+from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
+from mortice.filters import Filters, normal_form
+from mortice.scan import Scan
+from mortice.services.remains import Erased, remaining_files
+from mortice.timeline import Timeline
+
+__all__ = ["Erasure", "erase", "plan_erase"]
+
+RECORD_KEY = "_hoodie_record_key"
+CLEAN = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": 1}
+UNLIMITED = {"hoodie.compaction.target.io": 1 << 40}
+_MOST_ROUNDS = 100
+
+
+class ErasableTable(Protocol):
+    """What an erasure needs of a table."""
+
+    @property
+    def uri(self) -> str: ...
+    @property
+    def properties(self) -> Mapping[str, str]: ...
+    @property
+    def partition_fields(self) -> list[str]: ...
+    @property
+    def timeline(self) -> Timeline: ...
+    def refresh(self) -> None: ...
+    def snapshot(self, columns: Any = None, filters: Filters = None, as_of: Any = None) -> Scan: ...
+    def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit: ...
+    def compact(self, options: Mapping[str, Any] | None = None) -> Any: ...
+    def plan_compact(self, options: Mapping[str, Any] | None = None) -> Sequence[Any]: ...
+    def clean(self, options: Mapping[str, Any] | None = None) -> Any: ...
+    def plan_clean(self, options: Mapping[str, Any] | None = None) -> Any: ...
+    def build_metadata(self, options: Mapping[str, Any] | None = None, *, rebuild: bool = False) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What `Table.erase` has done, or `Table.plan_erase` would do. It does not contain what was erased."""
+
+    table: str
+    """The table's base path."""
+    columns: list[str]
+    """The columns of the filters."""
+    rows: int
+    """The number of rows that the filters select now."""
+    commits: list[str] = field(default_factory=list)
+    """The instants of what was done: the delete, compactions, cleans."""
+    savepoints: dict[str, int] = field(default_factory=dict)
+    """Savepoints that hold such rows, and how many: an erasure is refused while there are some."""
+    started: str | None = None
+    """When it began, in UTC."""
+    finished: str | None = None
+    """When all files had been read, in UTC."""
+    files_read: int = 0
+    """The number of files that remained, all of which were read."""
+    bytes_read: int = 0
+    """Their size."""
+    values_searched: int = 0
+    """The number of values that were searched for: record keys, constants of the filters, and values that no other row
+    has."""
+
+    def to_json(self) -> str:
+        """Returns the audit record as JSON."""
+        return json.dumps(asdict(self), indent=2)
+
+
+def plan_erase(table: ErasableTable, filters: Filters) -> Erasure:
+    """Returns what `erase` would do, without changing anything."""
+    terms = _checked(table, filters)
+    table.refresh()
+    rows = table.snapshot(columns=[], filters=terms).count()
+    return Erasure(table.uri, _columns(terms), rows, savepoints=_savepoints(table, terms))
+
+
+def erase(
+    table: ErasableTable,
+    filters: Filters,
+    options: Mapping[str, Any] | None,
+    audit: str | os.PathLike[str] | None,
+    open_table: Callable[[str], ErasableTable],
+) -> Erasure:
+    """Erases the rows that filters select (`Table.erase`).
+
+    Args:
+        table: The table.
+        filters: The filters.
+        options: Options of the writes.
+        audit: The file for the audit record; None for none.
+        open_table: Opens the metadata table.
+    """
+    terms, started = _checked(table, filters), _now()
+    table.refresh()
+    if audit is not None and Path(audit).resolve().is_relative_to(Path(_folder(table)).resolve()):
+        raise InvalidArgumentError("the audit record must not be in the folder of the table")
+    held = _savepoints(table, terms)
+    if held:
+        names = " and ".join(f"delete_savepoint({instant!r})" for instant in held)
+        raise UnsupportedError(f"rows to erase are in savepoints, whose files stay: call {names} first", path=table.uri)
+    _check_pending(table)
+    erased = Erased.of_rows(table.snapshot(filters=terms).to_arrow(), terms, table.partition_fields)
+    commits = _remove(table, terms, options)
+    erased = erased.without_shared(table.snapshot)
+    remains = remaining_files(Path(_folder(table)), erased, table.timeline)
+    if _metadata_folder(table).is_dir():
+        remains.add_metadata(open_table(str(_metadata_folder(table))).snapshot().to_reader(), erased)
+    if remains.found:
+        raise TableServiceError(
+            f"{erased.rows} rows were deleted, but what was erased is still in {len(remains.found)} files: "
+            f"{'; '.join(remains.found[:10])}; repair() removes what another writer has left; remove others by hand",
+            path=table.uri,
+        )
+    done = Erasure(
+        table=table.uri,
+        columns=_columns(terms),
+        rows=erased.rows,
+        commits=commits,
+        started=started,
+        finished=_now(),
+        files_read=remains.files,
+        bytes_read=remains.bytes,
+        values_searched=erased.count,
+    )
+    if audit is not None:
+        Path(audit).write_text(done.to_json() + "\n", encoding="utf-8")
+    return done
+
+
+def _remove(table: ErasableTable, terms: Any, options: Mapping[str, Any] | None) -> list[str]:
+    """Deletes the rows, and all files that may hold them. Returns the instants of what was done."""
+    before = {instant.requested_time for instant in table.timeline.active}
+    if table.snapshot(columns=[], filters=terms).count():
+        table.delete_where(terms, options)
+    if table.properties.get("hoodie.table.type") == "MERGE_ON_READ":
+        given = {**(options or {}), **UNLIMITED}
+        for _ in range(_MOST_ROUNDS):
+            if not table.plan_compact(given):
+                break
+            table.compact(given)
+    table.clean({**(options or {}), **CLEAN})
+    if _metadata_folder(table).is_dir():
+        table.build_metadata(options, rebuild=True)
+    table.refresh()
+    after = (instant.requested_time for instant in table.timeline.active.completed)
+    return [instant for instant in after if instant not in before]
+
+
+def _checked(table: ErasableTable, filters: Filters) -> Any:
+    terms = normal_form(filters)
+    if not terms:
+        raise InvalidArgumentError("filters must select the rows to erase")
+    if not Path(_folder(table)).is_dir():
+        message = "erase of a table that is not on a local file system: all of its files have to be listed and read"
+        raise UnsupportedError(message, path=table.uri)
+    if table.properties.get("hoodie.bootstrap.base.path"):
+        raise UnsupportedError("erase of a bootstrapped table, whose rows are in files elsewhere", path=table.uri)
+    return terms
+
+
+def _folder(table: ErasableTable) -> str:
+    return table.uri.removeprefix("file://")
+
+
+def _metadata_folder(table: ErasableTable) -> Path:
+    return Path(_folder(table), ".hoodie", "metadata")
+
+
+def _check_pending(table: ErasableTable) -> None:
+    for instant in table.timeline.pending:
+        if instant.action in ("clustering", "replacecommit", "logcompaction"):
+            raise UnsupportedError(
+                f"the pending {instant.action} {instant.requested_time} needs files that an erasure removes: run "
+                "cluster(schedule=False) or log_compact(schedule=False), or roll it back",
+                path=table.uri,
+            )
+
+
+def _savepoints(table: ErasableTable, terms: Any) -> dict[str, int]:
+    """Returns the savepoints that hold rows which filters select."""
+    instants = [one.requested_time for one in table.timeline.active.completed if one.action == "savepoint"]
+    counts = {instant: table.snapshot(columns=[], filters=terms, as_of=instant).count() for instant in instants}
+    return {instant: count for instant, count in counts.items() if count}
+
+
+def _columns(terms: Any) -> list[str]:
+    return sorted({str(term[0]) for all_of in terms for term in all_of})
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")
