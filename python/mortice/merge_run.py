@@ -233,7 +233,8 @@ class _Merge:
         return _one_batch(table.group_by(names).aggregate([]).select(names))
 
     def _partition_terms(self) -> list[Term]:
-        names, terms = self.condition.key_columns(), []
+        names = self.condition.key_columns()
+        terms: list[Term] = []
         for name in self.native.partition_fields:
             values = self._values([name]) if name in names else None
             if values is not None and values.num_rows <= _MOST_PARTITIONS and _is_filtered(values.column(0).type):

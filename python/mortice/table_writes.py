@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
@@ -14,18 +14,18 @@ from mortice.catalogs.run import sync_after
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, Term, normal_form
-from mortice.merge_clauses import MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments
 from mortice.merge_into import clauses_of
-from mortice.merge_run import run_merge
 from mortice.observe import observed
 from mortice.partitioner import Partitioner, partitioned
-from mortice.row_changes import Values
 from mortice.row_input import arrow_rows, is_list_of_keys, key_rows
 from mortice.scan import Scan
 from mortice.table_base import TableBase
-from mortice.update_where import update_where
 from mortice.validators import Validator, validated
 from mortice.writes import SchemaChanges
+
+if TYPE_CHECKING:
+    from mortice.merge_clauses import MergeBuilder, MergeClause
+    from mortice.row_changes import Values
 
 __all__ = ["TableWrites"]
 
@@ -294,6 +294,9 @@ class TableWrites(TableBase):
         record key, and of the partition path unless `hoodie.index.type` is a global index; `UnsupportedError` and
         `WriteConflictError` as `merge_into`.
         """
+        # pyarrow.compute takes a tenth of a second to be imported.
+        from mortice.update_where import update_where
+
         given = writes.checked_options(self._without_sync(self._with_damage(options)))
         self.refresh()
         with observed("update_where", self.uri) as observation, validated(self._validators, self.preview) as check:
@@ -348,6 +351,9 @@ class TableWrites(TableBase):
         Raises as `update_where`; `InvalidArgumentError` if several rows match a stored one, or a row to insert has a
         key that the table has.
         """
+        from mortice.merge_clauses import MERGE_ARGUMENTS, MergeBuilder, clauses_of_arguments
+        from mortice.merge_run import run_merge
+
         unknown = [name for name in clauses if name not in MERGE_ARGUMENTS]
         if unknown:
             raise TypeError(f"merge() has no argument {unknown[0]!r}; clauses: {', '.join(MERGE_ARGUMENTS)}")

@@ -14,11 +14,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
 from mortice.filters import Filters, normal_form
 from mortice.scan import Scan
-from mortice.services.remains import Erased, remaining_files
 from mortice.timeline import Timeline
 
 __all__ = ["Erasure", "erase", "plan_erase"]
@@ -36,6 +37,8 @@ class ErasableTable(Protocol):
     def uri(self) -> str: ...
     @property
     def properties(self) -> Mapping[str, str]: ...
+    @property
+    def schema(self) -> pa.Schema: ...
     @property
     def partition_fields(self) -> list[str]: ...
     @property
@@ -105,6 +108,9 @@ def erase(
         audit: The file for the audit record; None for none.
         open_table: Opens the metadata table.
     """
+    # pyarrow.compute takes a tenth of a second to be imported.
+    from mortice.services.remains import Erased, remaining_files
+
     terms, started = _checked(table, filters), _now()
     table.refresh()
     if audit is not None and Path(audit).resolve().is_relative_to(Path(_folder(table)).resolve()):
@@ -162,7 +168,7 @@ def _remove(table: ErasableTable, terms: Any, options: Mapping[str, Any] | None)
 
 
 def _checked(table: ErasableTable, filters: Filters) -> Any:
-    terms = normal_form(filters)
+    terms = normal_form(filters, lambda: table.schema)
     if not terms:
         raise InvalidArgumentError("filters must select the rows to erase")
     if not Path(_folder(table)).is_dir():
@@ -199,7 +205,8 @@ def _savepoints(table: ErasableTable, terms: Any) -> dict[str, int]:
 
 
 def _columns(terms: Any) -> list[str]:
-    return sorted({str(term[0]) for all_of in terms for term in all_of})
+    names = (term[0] for all_of in terms for term in all_of)
+    return sorted({name if isinstance(name, str) else ".".join(name) for name in names})
 
 
 def _now() -> str:
