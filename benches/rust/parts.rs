@@ -7,6 +7,7 @@ mod avro_decode;
 #[path = "../../tests/rust/hfile/builder.rs"]
 mod builder;
 mod key_pass;
+mod local_reads;
 mod log_slice;
 mod merge_partial;
 mod merge_slice;
@@ -19,9 +20,10 @@ mod slice_table;
 mod synthetic;
 mod theirs;
 
-const BENCHES: [(&str, fn()); 7] = [
+const BENCHES: [(&str, fn()); 8] = [
     ("avro_decode", avro_decode::run),
     ("key_pass", key_pass::run),
+    ("local_reads", local_reads::run),
     ("log_slice", log_slice::run),
     ("merge_partial", merge_partial::run),
     ("merge_slice", merge_slice::run),

@@ -38,7 +38,7 @@ class LogFile:
         path: A local path or a URI. From an object store, only block headers and the contents that are read are
             fetched.
         storage_options: As for `mortice.Table`.
-        mmap: False reads ranges of a local file and does not map it into memory.
+        mmap: True maps a large file on a local disk into memory, as for `mortice.Table`.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -51,7 +51,7 @@ class LogFile:
         path: str | os.PathLike[str],
         storage_options: Mapping[str, Any] | None = None,
         *,
-        mmap: bool = True,
+        mmap: bool = False,
     ) -> None:
         options = checked_storage_options(storage_options)
         self._native = _mortice.LogFile(checked_uri(path), options, mmap=checked_bool("mmap", mmap))

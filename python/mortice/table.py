@@ -63,7 +63,8 @@ class Table(TableData, TableWrites, TableServices, TableInsight):
             `https://`).
         storage_options: Options of the storage by name (docs/storage.md); local files have none. `credentials` may be
             a function that returns options (`mortice.credentials`).
-        mmap: False reads ranges of local files and does not map them into memory.
+        mmap: True maps large files on local disks into memory. Nobody may make them shorter while they are read: that
+            ends the process (docs/tuning.md).
         semantics: The merge rules: `"1.x"`, those of the newest Hudi, or `"0.x"`, those of Hudi 0.15 on tables that it
             can read.
         memory_limit: Bytes of memory for the keys and contents of logs and for batches that wait to be consumed.
@@ -106,7 +107,7 @@ class Table(TableData, TableWrites, TableServices, TableInsight):
         uri: str | os.PathLike[str],
         *,
         storage_options: Mapping[str, Any] | None = None,
-        mmap: bool = True,
+        mmap: bool = False,
         semantics: str = DEFAULT_SEMANTICS,
         memory_limit: int | None = None,
         spill_dir: str | os.PathLike[str] | None = None,

@@ -139,11 +139,11 @@ def test_log_lists_blocks():
     assert mortice("log", log_file("log_avro_multi")).stdout.count("AVRO_DATA_BLOCK") == 5
 
 
-def test_no_mmap_reads_the_same_rows(table_of):
+def test_mmap_reads_the_same_rows(table_of):
     path = DATA / LOG_FILES[0]
-    assert mortice("log", path, "--no-mmap", "--json").stdout == mortice("log", path, "--json").stdout
+    assert mortice("log", path, "--mmap", "--json").stdout == mortice("log", path, "--json").stdout
     read = ("read", table_of(NAME), "--limit", "3")
-    assert mortice(*read, "--no-mmap").stdout == mortice(*read).stdout
+    assert mortice(*read, "--mmap").stdout == mortice(*read).stdout
 
 
 def test_log_shows_records():

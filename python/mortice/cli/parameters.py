@@ -172,11 +172,9 @@ def print_error(error: BaseException) -> None:
 def storage_options(run: _Command) -> _Command:
     """Adds the options of the storage."""
     run = click.option(
-        "--no-mmap",
-        "mmap",
-        flag_value=False,
-        default=True,
-        help="Read ranges of local files; do not map them into memory.",
+        "--mmap/--no-mmap",
+        default=False,
+        help="Map large files on local disks into memory. Nobody may make them shorter while they are read.",
     )(run)
     return click.option(
         "--storage-option",

@@ -21,8 +21,8 @@ trait FullStorage: FileStore + WritableStorage {}
 
 impl<T: FileStore + WritableStorage> FullStorage for T {}
 
-/// Opens the storage at `uri`: a plain path, a `file:` URI, or one of an object store. With `mmap`, local files are
-/// mapped into memory.
+/// Opens the storage at `uri`: a plain path, a `file:` URI, or one of an object store. With `mmap`, large
+/// files on local disks are mapped into memory.
 ///
 /// # Errors
 /// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not support.
@@ -95,7 +95,7 @@ pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<
 /// # Errors
 /// As for [`open`].
 pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritableStorage>> {
-    Ok(open_full(uri, options, true)?)
+    Ok(open_full(uri, options, false)?)
 }
 
 /// Opens the storage at `uri` for writing whole files, with the same URIs as [`open`].
@@ -103,7 +103,7 @@ pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Writ
 /// # Errors
 /// As for [`open`].
 pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn FileStore>> {
-    Ok(open_full(uri, options, true)?)
+    Ok(open_full(uri, options, false)?)
 }
 
 /// Returns the local path of a URI. [`mortice_base::ErrorKind::InvalidArgument`] if options are given.

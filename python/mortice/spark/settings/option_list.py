@@ -257,7 +257,11 @@ _RESOURCES = (
     ),
     Option(names.SPILL_COMPRESSED, _BOOL, "true", "Compresses spilled data.", argument="spill_compressed"),
     Option(
-        names.MMAP, _BOOL, "true", "Maps large local files into memory; false reads ranges of all.", argument="mmap"
+        names.MMAP,
+        _BOOL,
+        "false",
+        "Maps large files on local disks into memory. Nobody may make them shorter while they are read.",
+        argument="mmap",
     ),
     Option(
         names.ZIP_CACHE,

@@ -139,7 +139,7 @@ pub struct ReadOptions {
     /// Whether keys that a filter names are looked up in the record index, where the table has one. The rows are the
     /// same as long as no key is in two partitions.
     pub record_index: bool,
-    /// Whether local files are mapped into memory; else they are read by windows.
+    /// Whether large files on local disks are mapped into memory; else they are read by windows.
     pub mmap: bool,
 }
 
@@ -170,7 +170,7 @@ impl Default for ReadOptions {
             metadata: true,
             column_stats: true,
             record_index: false,
-            mmap: true,
+            mmap: false,
         }
     }
 }

@@ -10,24 +10,35 @@ use memmap2::Mmap;
 
 use crate::FileSource;
 use crate::source::out_of_range;
-use mortice_base::error::Result;
+use mortice_base::error::{Error, ErrorKind, Result};
 
 /// A local file mapped into memory.
 pub struct MappedFile {
     path: String,
     bytes: Bytes,
+    /// The file, if others may change it.
+    file: Option<File>,
 }
 
 impl MappedFile {
-    /// Maps the whole file. Fails if the operating system refuses the mapping (an address-space limit, a file system
-    /// without mappings); callers then read in windows.
+    /// Maps a file that only this process has: a temporary file without a name. Fails if the operating system refuses
+    /// the mapping (an address-space limit, a file system without mappings); callers then read in windows.
     pub fn map(file: &File, path: &str) -> std::io::Result<Self> {
-        // SAFETY: the mapping is private to this value and read only. Hudi never rewrites or shortens a data file or a
-        // log file in place: it creates files, appends to log files past the length seen here, and deletes whole files
-        // (a deleted file stays mapped). What it does write in place is small, and small files are not mapped
-        // (`LocalStorage::open_file`). No `&mut` to the mapped pages exists in this process.
+        // SAFETY: the mapping is private to this value and read only, and no `&mut` to the mapped pages exists in this
+        // process. The file is not shortened: this process does not, and others do not have it. One that others have
+        // is mapped only if the user asks for it, and the documentation says what that needs (`map_shared`).
         let map = unsafe { Mmap::map(file)? };
-        Ok(Self { path: path.to_owned(), bytes: Bytes::from_owner(map) })
+        Ok(Self { path: path.to_owned(), bytes: Bytes::from_owner(map), file: None })
+    }
+
+    /// Maps a file of a table. Nobody may make it shorter while it is read: touching a page that is gone ends the
+    /// process with SIGBUS. Its length is compared before each read, which notices most of it.
+    ///
+    /// # Errors
+    /// As for [`Self::map`].
+    pub(super) fn map_shared(file: File, path: &str) -> std::io::Result<Self> {
+        let mapped = Self::map(&file, path)?;
+        Ok(Self { file: Some(file), ..mapped })
     }
 }
 
@@ -46,9 +57,21 @@ impl FileSource for MappedFile {
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let within = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-        match within {
-            Some((start, end)) if start <= end && end <= self.bytes.len() => Ok(self.bytes.slice(start..end)),
-            _ => Err(out_of_range(self, &range)),
+        let Some((start, end)) = within.filter(|(start, end)| start <= end && *end <= self.bytes.len()) else {
+            return Err(out_of_range(self, &range));
+        };
+        if let Some(file) = &self.file
+            && file.metadata().is_ok_and(|status| status.len() < range.end)
+        {
+            return Err(truncated(&self.path, range.start, self.len()));
         }
+        Ok(self.bytes.slice(start..end))
     }
+}
+
+/// The error of a file that became shorter while it was read.
+pub(super) fn truncated(path: &str, offset: u64, len: u64) -> Error {
+    let message =
+        format!("the file was truncated while it was read: it had {len} bytes when it was opened; read again");
+    Error::new(ErrorKind::FileChanged, message).in_file(path).at_offset(offset)
 }

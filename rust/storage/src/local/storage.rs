@@ -1,17 +1,23 @@
-//! The local file system: large files are mapped; small ones, or all if mapping fails or is disabled, are read in
-//! windows.
+//! The local file system: files are read in windows. If the user asks for it, large ones on a local disk are mapped.
+//!
+//! A mapped file that somebody makes shorter (a copy over it, `rsync --inplace`) ends the process with SIGBUS, where a
+//! read is an error. A read that copies costs no more than to map: page faults take as long as the copy (`benches/rust/
+//! local_reads.rs`).
 
 use std::fs::{File, Metadata, read_dir};
 use std::io::ErrorKind;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
+use rustix::buffer::spare_capacity;
 use rustix::fs::OFlags;
+use rustix::io::{Errno, pread};
 
+use super::mmap::truncated;
 use crate::source::out_of_range;
 use crate::{FileSource, FileStatus, FolderEntry, MappedFile, Storage};
 use mortice_base::error::{Error, Result};
@@ -19,8 +25,7 @@ use mortice_base::error::{Error, Result};
 /// The number of bytes of one windowed read.
 const WINDOW: u64 = 256 * 1024;
 
-/// Files of fewer bytes are not mapped. Hudi writes `hoodie.properties` again in place, and a mapped file that becomes
-/// shorter ends the process with SIGBUS, where a read is an error. To read a small file costs no more than to map it.
+/// Files of fewer bytes are not mapped: Hudi writes `hoodie.properties` again in place.
 const SMALLEST_MAPPED: u64 = WINDOW;
 
 /// A local file that is read by range, without mapping.
@@ -28,6 +33,14 @@ pub struct LocalFile {
     path: String,
     file: File,
     len: u64,
+}
+
+impl LocalFile {
+    #[cold]
+    fn too_large(&self, bytes: usize) -> Error {
+        let message = format!("cannot allocate {bytes} bytes to read a part of the file; give the process more memory");
+        Error::new(mortice_base::ErrorKind::MemoryLimit, message).in_file(&self.path)
+    }
 }
 
 impl FileSource for LocalFile {
@@ -48,10 +61,20 @@ impl FileSource for LocalFile {
         let Some(wanted) = wanted.and_then(|wanted| usize::try_from(wanted).ok()) else {
             return Err(out_of_range(self, &range));
         };
-        let mut bytes = vec![0; wanted];
-        self.file
-            .read_exact_at(&mut bytes, range.start)
-            .map_err(|error| Error::io("could not read", error).in_file(&self.path).at_offset(range.start))?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(wanted).map_err(|_| self.too_large(wanted))?;
+        while bytes.len() < wanted {
+            let offset = range.start.saturating_add(bytes.len() as u64);
+            match pread(&self.file, spare_capacity(&mut bytes), offset) {
+                Ok(0) => return Err(truncated(&self.path, offset, self.len)),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => {
+                    return Err(Error::io("could not read", error.into()).in_file(&self.path).at_offset(offset));
+                }
+            }
+        }
+        // A vector may have more capacity than was asked for.
+        bytes.truncate(wanted);
         Ok(bytes.into())
     }
 }
@@ -64,7 +87,7 @@ pub struct LocalStorage {
 }
 
 impl LocalStorage {
-    /// Returns the folder at `path`. If `mapped` is false, files are not mapped.
+    /// Returns the folder at `path`. If `mapped` is true, large files on local disks are mapped.
     #[must_use]
     pub fn new(path: &str, mapped: bool) -> Self {
         Self { root: path.to_owned(), folder: PathBuf::from(path), mapped }
@@ -87,14 +110,16 @@ impl LocalStorage {
         &self.folder
     }
 
-    /// Opens one file by its path: mapped if it is large and if possible, otherwise read in windows.
+    /// Opens one file by its path, to read it in windows. With `mapped`, it is mapped if it is large, on a local disk,
+    /// and if that is possible.
     pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn FileSource>> {
         let name = path.to_string_lossy();
         let (file, status) = open_regular(path)?;
         let len = status.len();
         if mapped
             && len >= SMALLEST_MAPPED
-            && let Ok(mapped) = MappedFile::map(&file, &name)
+            && is_on_local_disk(&file)
+            && let Ok(mapped) = file.try_clone().and_then(|file| MappedFile::map_shared(file, &name))
         {
             return Ok(Arc::new(mapped));
         }
@@ -168,6 +193,34 @@ impl Storage for LocalStorage {
 
     fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
         Self::open_file(&self.local_path(path)?, self.mapped)
+    }
+}
+
+/// Returns true if a file is on a file system that only this machine changes. On others, NFS, SMB and what runs in user
+/// space (FUSE), pages of a mapping may vanish at any time.
+fn is_on_local_disk(file: &File) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        // From linux/magic.h: ext2 to ext4, XFS, Btrfs, tmpfs, ramfs, F2FS, overlayfs, ZFS, bcachefs.
+        const LOCAL: [u32; 9] = [
+            0xEF53,
+            0x5846_5342,
+            0x9123_683E,
+            0x0102_1994,
+            0x8584_58F6,
+            0xF2F5_2010,
+            0x794C_7630,
+            0x2FC1_2FC1,
+            0xCA45_1A4E,
+        ];
+        // The magic has 32 bits; the type of the field depends on the platform.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bit pattern of 32 bits")]
+        return rustix::fs::fstatfs(file).is_ok_and(|found| LOCAL.contains(&(found.f_type as u32)));
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        false
     }
 }
 
@@ -247,13 +300,25 @@ mod tests {
     }
 
     #[test]
-    fn a_small_file_that_becomes_shorter_is_an_error() {
-        let path = std::env::temp_dir().join(format!("mortice shorter {}.bin", std::process::id()));
-        std::fs::write(&path, vec![1; 100_000]).unwrap();
-        let source = LocalStorage::open_file(&path, true).unwrap();
-        std::fs::write(&path, b"").unwrap();
-        let error = source.read(50_000..60_000).unwrap_err();
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!((error.kind(), error.location().offset), (mortice_base::ErrorKind::Io, Some(50_000)));
+    fn a_file_that_becomes_shorter_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        for (len, mapped) in [(100_000, true), (1_000_000, true), (1_000_000, false)] {
+            std::fs::write(&path, vec![1; len]).unwrap();
+            let source = LocalStorage::open_file(&path, mapped).unwrap();
+            std::fs::write(&path, b"").unwrap();
+            let error = source.read(50_000..60_000).unwrap_err();
+            assert_eq!(error.kind(), mortice_base::ErrorKind::FileChanged, "{error}");
+            assert_eq!(error.location().offset, Some(50_000));
+        }
+    }
+
+    #[test]
+    fn a_range_that_memory_does_not_hold_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create(folder.path().join("f")).unwrap();
+        file.set_len(1 << 62).or_else(|_| file.set_len(1 << 43)).unwrap();
+        let source = LocalStorage::open_file(&folder.path().join("f"), false).unwrap();
+        assert_eq!(source.read(0..source.len()).unwrap_err().kind(), mortice_base::ErrorKind::MemoryLimit);
     }
 }
