@@ -13,6 +13,7 @@
 //! | `log_check` | whether logs have what completed writes wrote |
 //! | `log_contents` | the log blocks of a slice, without their records |
 //! | `memory` | the memory limit of a merge, and spilling |
+//! | `missing_file` | whether a file that is not there was removed, or is lost |
 //! | `reader_threads` | the threads of a stream |
 //! | `report` | statistics of a read |
 //!
@@ -26,6 +27,7 @@ mod log_check;
 mod log_contents;
 mod logs;
 mod memory;
+mod missing_file;
 mod reader_threads;
 mod report;
 mod rows;

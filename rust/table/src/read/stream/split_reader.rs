@@ -6,15 +6,17 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::read::changes::change_reader::ChangeReader;
+use crate::read::missing_file::explained;
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
-use crate::split::Split;
+use crate::split::{Query, Split};
 use mortice_base::error::Result;
 use mortice_storage::Storage;
 
 /// Reads a split in batches. Ends after an error.
 pub struct SplitReader {
     report: SharedReport,
+    query: Arc<Query>,
     reader: Reader,
 }
 
@@ -26,12 +28,13 @@ enum Reader {
 impl SplitReader {
     /// Plans the read of a split; no file is opened yet.
     pub fn new(split: Split, report: SharedReport) -> Result<Self> {
+        let query = Arc::clone(&split.query);
         let reader = if split.change.is_some() {
             Reader::Changes(Box::new(ChangeReader::new(split, report.clone())?))
         } else {
             Reader::Slice(Box::new(SliceReader::new(split, report.clone())?))
         };
-        Ok(Self { report, reader })
+        Ok(Self { report, query, reader })
     }
 
     /// Sets a memory limit in bytes instead of that of the split: its share, if several are read concurrently.
@@ -93,6 +96,6 @@ impl Iterator for SplitReader {
         if let Some(Ok(batch)) = &next {
             self.report.edit().rows += batch.num_rows() as u64;
         }
-        next
+        next.map(|next| next.map_err(|error| explained(error, &self.query)))
     }
 }
