@@ -27,9 +27,14 @@ _WITH_FUNCTIONS = b"functions:"
 _NUMBER_BYTES = 4
 
 
-def _without_functions(data: bytes) -> tuple[bytes, Merging | None]:
+def _without_functions(data: bytes, *, functions: bool) -> tuple[bytes, Merging | None]:
     if not data.startswith(_WITH_FUNCTIONS):
         return data, None
+    if not functions:
+        raise InvalidArgumentError(
+            "the bytes contain functions (a registered merger, or one that returns credentials), which are code; "
+            "pass functions=True if you trust their source"
+        )
     native, merger, supplier = pickle.loads(data[len(_WITH_FUNCTIONS) :])  # noqa: S301
     if supplier is not None:
         credentials.adopt(*supplier)
@@ -75,9 +80,15 @@ class SharedQuery:
         self._merger = merger
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> SharedQuery:
-        """Returns the query that `to_bytes` wrote. Functions in it are code: the source must be trusted."""
-        native, merger = _without_functions(data)
+    def from_bytes(cls, data: bytes, *, functions: bool = False) -> SharedQuery:
+        """Returns the query that `to_bytes` wrote.
+
+        Args:
+            data: The bytes. Without functions they are plain data, and may come from anywhere.
+            functions: True loads functions in it, which are code: their source must be trusted. False raises
+                `InvalidArgumentError` if there are any.
+        """
+        native, merger = _without_functions(data, functions=functions)
         return cls(_mortice.SharedQuery.from_bytes(native, merger), merger)
 
     @property
@@ -110,7 +121,7 @@ class SharedQuery:
         return Split(_mortice.Split.with_query(self._native, data), self)
 
     def __reduce__(self) -> tuple[Callable[[bytes], SharedQuery], tuple[bytes]]:
-        return SharedQuery.from_bytes, (self.to_bytes(),)
+        return _query_of, (self.to_bytes(),)
 
 
 class Split:
@@ -123,9 +134,15 @@ class Split:
         self._query = query
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Split:
-        """Returns the split that `to_bytes` wrote. Functions in it are code: the source must be trusted."""
-        complete, merger = _without_functions(data)
+    def from_bytes(cls, data: bytes, *, functions: bool = False) -> Split:
+        """Returns the split that `to_bytes` wrote.
+
+        Args:
+            data: The bytes. Without functions they are plain data, and may come from anywhere: they cannot name a file
+                outside of their table, other than the source of a bootstrapped one.
+            functions: As for `SharedQuery.from_bytes`.
+        """
+        complete, merger = _without_functions(data, functions=functions)
         native = _mortice.Split.from_bytes(complete, merger)
         return cls(native, SharedQuery(native.query, merger))
 
@@ -197,6 +214,11 @@ class Split:
         return f"Split(partition={self.partition!r}, file_id={self.file_id!r}{part}, {self.size} bytes)"
 
 
+def _query_of(data: bytes) -> SharedQuery:
+    """Returns a query of a process of the same user, as pickle does."""
+    return SharedQuery.from_bytes(data, functions=True)
+
+
 def _split_of(query: SharedQuery, data: bytes) -> Split:
     """Restores a split from a pickle."""
     return query.split(data)
@@ -227,5 +249,5 @@ def deserialize_splits(queries: Sequence[bytes], rests: Iterable[bytes]) -> Iter
             )
         query = known.get(number)
         if query is None:
-            query = known[number] = SharedQuery.from_bytes(queries[number])
+            query = known[number] = _query_of(queries[number])
         yield query.split(rest[_NUMBER_BYTES:])

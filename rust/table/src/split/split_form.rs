@@ -11,13 +11,16 @@
 //! | [`Split::to_bytes`] | `form`, `query`, `split`: self-contained |
 //!
 //! In `split`, a file is its name if its path is `partition/name`; other paths begin with `/`.
+//!
+//! The bytes may come from anywhere: they are plain data, memory is allocated in proportion to them, and they cannot
+//! name a file outside of the table, other than the source of a bootstrapped one.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::FileGroupChange;
+use super::change::{ChangeSource, FileGroupChange};
 use super::part::SlicePart;
 use super::split::{Query, Split};
 use crate::file_group::{BaseFile, BootstrapSource, FileSlice, LogFile};
@@ -26,6 +29,12 @@ use mortice_base::names::RequestedTime;
 
 /// The number of the format. It changes with every change that another release cannot read or would read differently.
 const FORM: u32 = 13;
+
+/// The most rows of a batch: Arrow's offsets have 31 bits.
+const MOST_BATCH_ROWS: usize = (1 << 31) - 1;
+
+/// The most threads of a read.
+const MOST_THREADS: usize = 1 << 16;
 
 #[derive(Deserialize)]
 struct FormNumber {
@@ -91,7 +100,7 @@ impl Query {
     /// # Errors
     /// `InvalidArgument` for other input, including queries of other formats.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        read::<Message<'_>>(bytes)?.query.map(Cow::into_owned).ok_or_else(|| incomplete("query"))
+        checked(read::<Message<'_>>(bytes)?.query.ok_or_else(|| incomplete("query"))?.into_owned())
     }
 }
 
@@ -110,8 +119,8 @@ impl Split {
     /// `InvalidArgument` for other input, including splits of other formats.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let Message { query, split, .. } = read(bytes)?;
-        let query = query.ok_or_else(|| incomplete("query"))?.into_owned();
-        Ok(split.ok_or_else(|| incomplete("split"))?.into_split(Arc::new(query)))
+        let query = checked(query.ok_or_else(|| incomplete("query"))?.into_owned())?;
+        split.ok_or_else(|| incomplete("split"))?.into_split(Arc::new(query))
     }
 
     /// Serializes the split without its query, for [`Split::with_query`]. The merger is omitted.
@@ -129,7 +138,7 @@ impl Split {
     /// `InvalidArgument` for other input, including splits of other formats.
     pub fn with_query(query: &Arc<Query>, bytes: &[u8]) -> Result<Self> {
         let split = read::<Message<'_>>(bytes)?.split.ok_or_else(|| incomplete("split"))?;
-        Ok(split.into_split(Arc::clone(query)))
+        split.into_split(Arc::clone(query))
     }
 }
 
@@ -154,6 +163,16 @@ fn parsed<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
         .map_err(|error| Error::invalid_argument("not a split of this release of mortice").caused_by(error))
 }
 
+/// Checks the options that memory and threads are allocated by.
+fn checked(query: Query) -> Result<Query> {
+    let options = query.options.clone().checked()?;
+    if options.batch_rows > MOST_BATCH_ROWS || options.threads.is_some_and(|threads| threads > MOST_THREADS) {
+        let message = format!("a split of batches of {} rows and {:?} threads", options.batch_rows, options.threads);
+        return Err(Error::invalid_argument(message));
+    }
+    Ok(query)
+}
+
 fn incomplete(field: &str) -> Error {
     Error::invalid_argument(format!("the bytes of a split lack the field {field:?}"))
 }
@@ -163,10 +182,28 @@ impl<'a> SplitForm<'a> {
         Self(SliceForm::from_slice(&split.slice), split.change.as_ref().map(Cow::Borrowed), split.part)
     }
 
-    fn into_split(self, query: Arc<Query>) -> Split {
+    fn into_split(self, query: Arc<Query>) -> Result<Split> {
         let Self(slice, change, part) = self;
-        Split { query, slice: slice.into_slice(), change: change.map(Cow::into_owned), part, merger: None }
+        let split = Split { query, slice: slice.into_slice(), change: change.map(Cow::into_owned), part, merger: None };
+        let leads_out = |path: &&str| path.starts_with('/') || path.split('/').any(|part| matches!(part, "." | ".."));
+        if let Some(path) = own_files(&split).into_iter().find(leads_out) {
+            return Err(Error::invalid_argument(format!("a split names {path:?}, which is not a file of its table")));
+        }
+        Ok(split)
     }
+}
+
+/// Returns the paths of the files of a split that are in the table: all but sources of a bootstrapped one.
+fn own_files(split: &Split) -> Vec<&str> {
+    let (logs, before) = match split.change.as_ref().map(|change| &change.source) {
+        None | Some(ChangeSource::Inserted | ChangeSource::Deleted) => (&[][..], None),
+        Some(ChangeSource::Logs(logs)) => (logs.as_slice(), None),
+        Some(ChangeSource::ChangeLogs { files, before, .. }) => (files.as_slice(), before.as_deref()),
+    };
+    let slices = || std::iter::once(&split.slice).chain(before);
+    let bases = slices().filter_map(|slice| slice.base_file.as_ref()).map(|base| base.path.as_str());
+    let logs = slices().flat_map(|slice| &slice.log_files).chain(logs).map(|log| log.path.as_str());
+    bases.chain(logs).collect()
 }
 
 impl<'a> SliceForm<'a> {

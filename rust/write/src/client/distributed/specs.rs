@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::assign::TaskKind;
 use crate::write::LogNaming;
+use mortice_base::error::{Error, Result};
 use mortice_table::file_group::FileSlice;
+
+/// The most partitions of a data frame: memory is allocated for each. Spark itself becomes unusable before.
+const MOST_PARTITIONS: u32 = 1_000_000;
 
 /// One stage of a write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +37,28 @@ pub(super) enum StageSpec {
     Compact(CompactSpec),
     /// Logs of file slices are compacted into logs.
     LogCompact(LogCompactSpec),
+}
+
+impl StageSpec {
+    /// Checks what memory is allocated for, as the bytes of a stage may come from anywhere.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if a number is impossible.
+    pub(super) fn check(&self) -> Result<()> {
+        let partitions = match self {
+            Self::Split(slots) | Self::Move(slots) => slots.count,
+            Self::ReadKeys(spec) => spec.slots.count,
+            Self::Tag(spec) => spec.moves.as_ref().map_or(1, |slots| slots.count),
+            Self::ReadRows(spec) => spec.slots.count,
+            Self::Route(spec) => spec.partitions.max(spec.partition_of_task.iter().copied().max().unwrap_or(0)),
+            Self::Prepare(_) | Self::Write(_) | Self::Insert(_) | Self::Compact(_) | Self::LogCompact(_) => 1,
+        };
+        if partitions > MOST_PARTITIONS {
+            let message = format!("a stage of {partitions} partitions, expected at most {MOST_PARTITIONS}");
+            return Err(Error::invalid_argument(message));
+        }
+        Ok(())
+    }
 }
 
 /// Slots of keys.

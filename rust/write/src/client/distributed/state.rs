@@ -74,6 +74,7 @@ impl WriteState {
             )));
         }
         let Envelope { state, stage, .. } = serde_json::from_slice(bytes).map_err(unreadable)?;
+        stage.check()?;
         Ok((state, stage))
     }
 
