@@ -41,6 +41,13 @@ struct AmbiguousName {
     in_file: Vec<String>,
 }
 
+/// Names that are all known: none is ambiguous.
+impl From<FieldNames> for CaseNames {
+    fn from(names: FieldNames) -> Self {
+        Self { names, ambiguous: Vec::new() }
+    }
+}
+
 impl CaseNames {
     /// Finds the fields of a table in a file.
     #[must_use]

@@ -33,7 +33,7 @@ pub fn open_parquet(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {
     Ok(Box::new(ParquetFile::open(source)?))
 }
 
-/// Opens a file that a table was bootstrapped from: its name need not tell its format, its first bytes do.
+/// Opens a file that a table was bootstrapped from: its format is known from its first bytes, not from its name.
 pub fn open_source(source: Arc<dyn FileSource>) -> Result<Box<dyn BaseFile>> {
     let start = source.read(0..source.len().min(4))?;
     match start.as_ref() {
@@ -54,5 +54,5 @@ pub fn read_as(mut file: Box<dyn BaseFile>, table: &Schema, names: &FieldNames) 
         return in_any_case(file, table);
     }
     file.correct_types(table, names)?;
-    Ok(renamed(file, names))
+    Ok(renamed(file, names.clone().into()))
 }

@@ -1,5 +1,5 @@
 //! A base file whose columns have had other names than the table's are now: read under the file's names, delivered
-//! under the table's, nested fields too.
+//! under the table's, nested fields too. Queries of ambiguous columns are errors.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,21 +11,26 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, Schema
 use super::reader::{BaseBatches, BaseFile};
 use crate::filter::{BoundFilter, ColumnBounds};
 use mortice_base::error::{Error, Result};
-use mortice_base::names::FieldNames;
+use mortice_base::names::{CaseNames, FieldNames};
 
-/// The file with its columns under the table's names.
-pub(super) fn renamed(file: Box<dyn BaseFile>, names: &FieldNames) -> Box<dyn BaseFile> {
-    if names.is_identity() { file } else { Box::new(RenamedFile { file, names: names.clone() }) }
+/// The file with its columns under the table's names. A query of an ambiguous one is an error.
+pub(super) fn renamed(file: Box<dyn BaseFile>, names: CaseNames) -> Box<dyn BaseFile> {
+    if names.is_identity() { file } else { Box::new(RenamedFile { file, names: Arc::new(names) }) }
 }
 
 struct RenamedFile {
     file: Box<dyn BaseFile>,
-    names: FieldNames,
+    names: Arc<CaseNames>,
 }
 
 impl RenamedFile {
     fn in_file(&self, wanted: &SchemaRef) -> SchemaRef {
-        Arc::new(Schema::new(fields_in_file(wanted.fields(), &self.names)))
+        Arc::new(Schema::new(fields_in_file(wanted.fields(), self.names.names())))
+    }
+
+    fn checked_in_file(&self, wanted: &SchemaRef) -> Result<SchemaRef> {
+        self.names.check(wanted.fields().iter().map(|field| field.name().as_str()))?;
+        Ok(self.in_file(wanted))
     }
 }
 
@@ -43,8 +48,8 @@ impl BaseFile for RenamedFile {
     }
 
     fn has_column(&self, name: &str) -> bool {
-        let (name, _) = self.names.in_file(name);
-        self.file.has_column(&name)
+        let (in_file, _) = self.names.names().in_file(name);
+        self.names.is_ambiguous(name) || self.file.has_column(&in_file)
     }
 
     fn kept_rows(&self) -> Vec<Range<u64>> {
@@ -64,13 +69,16 @@ impl BaseFile for RenamedFile {
     }
 
     fn bounds(&self, wanted: &Field) -> Option<ColumnBounds> {
+        if self.names.is_ambiguous(wanted.name()) {
+            return None;
+        }
         let wanted: FieldRef = Arc::new(wanted.clone());
-        let in_file = fields_in_file(&Fields::from(vec![wanted]), &self.names);
+        let in_file = fields_in_file(&Fields::from(vec![wanted]), self.names.names());
         self.file.bounds(in_file.first()?)
     }
 
     fn again(&self) -> Option<Box<dyn BaseFile>> {
-        Some(Box::new(Self { file: self.file.again()?, names: self.names.clone() }))
+        Some(Box::new(Self { file: self.file.again()?, names: Arc::clone(&self.names) }))
     }
 
     fn keep_row_groups(&mut self, kept: Range<usize>) {
@@ -79,12 +87,12 @@ impl BaseFile for RenamedFile {
 
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
         // The filter goes by places in `wanted`, which stay.
-        let wanted = self.in_file(wanted);
+        let wanted = self.checked_in_file(wanted)?;
         self.file.prune(&wanted, filter)
     }
 
     fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
-        let (in_file, wanted) = (self.in_file(wanted), Arc::clone(wanted));
+        let (in_file, wanted) = (self.checked_in_file(wanted)?, Arc::clone(wanted));
         let batches = self.file.batches(&in_file, batch_rows)?;
         Ok(Box::new(batches.map(move |batch| labelled_batch(&batch?, &wanted))))
     }
@@ -234,7 +242,8 @@ mod tests {
             Field::new("new", DataType::Utf8, true),
             Field::new("list", list_of(pair("y")), true),
         ]));
-        let batch = renamed(Box::new(OneBatch(file)), &names).batches(&wanted, 10).unwrap().next().unwrap().unwrap();
+        let batch =
+            renamed(Box::new(OneBatch(file)), names.into()).batches(&wanted, 10).unwrap().next().unwrap().unwrap();
         assert_eq!(batch.schema(), wanted);
         assert_eq!(batch.column(0).null_count(), 2, "another column of that name");
         assert_eq!(batch.column(1).as_string::<i32>().value(1), "b");
