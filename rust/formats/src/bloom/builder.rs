@@ -3,6 +3,8 @@
 //! A dynamic filter grows by a row when the last one has its number of keys, up to a number of keys in all. From then
 //! on the rows take keys in turns, and more keys are found that were never added.
 
+use arrow_array::builder::LargeBinaryBuilder;
+
 use super::bits::Bits;
 use super::filter::{BloomFilter, BloomType};
 use super::hash::{HashKind, Hashing};
@@ -28,15 +30,7 @@ impl Default for BloomOptions {
 }
 
 impl BloomOptions {
-    /// Refuses numbers that make no filter.
-    ///
-    /// # Errors
-    /// `InvalidArgument`.
-    pub fn check(&self) -> Result<()> {
-        self.size().map(drop)
-    }
-
-    /// Bits of a row, and hashes of a key.
+    /// Bits of a row, and hashes of a key. Refuses numbers that make no filter.
     fn size(&self) -> Result<(u32, u32)> {
         let Self { entries, error_rate, .. } = *self;
         if entries == 0 || !(error_rate > 0.0 && error_rate < 1.0) {
@@ -58,9 +52,13 @@ impl BloomOptions {
 }
 
 /// A filter that keys are added to.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct BloomBuilder {
+    /// Has no row of bits while keys wait.
     filter: BloomFilter,
+    /// The first keys. The bits of a filter have the size of that of a full file, and many files that are open at the
+    /// same time have few keys each.
+    waiting: Option<LargeBinaryBuilder>,
     max_entries: u32,
     /// Once the filter has all its rows: the row for the next key.
     turn: Option<usize>,
@@ -69,6 +67,9 @@ pub struct BloomBuilder {
 
 /// Keys that are added at the same time.
 const KEYS: usize = 4;
+
+/// Bytes of keys that wait.
+const WAITING_BYTES: usize = 16 << 10;
 
 impl BloomBuilder {
     /// Creates an empty filter.
@@ -80,8 +81,9 @@ impl BloomBuilder {
         let (bits, count) = options.size()?;
         let hashing = Hashing { kind: HashKind::Murmur, count, bits };
         let counts = if kind == BloomType::Simple { [0; 2] } else { [entries, 0] };
-        let filter = BloomFilter { kind, hashing, counts, rows: vec![Bits::new(hashing.bits)] };
-        Ok(Self { filter, max_entries, turn: None, scratch: Default::default() })
+        let filter = BloomFilter { kind, hashing, counts, rows: Vec::new() };
+        let waiting = Some(LargeBinaryBuilder::with_capacity(0, 0));
+        Ok(Self { filter, waiting, max_entries, turn: None, scratch: Default::default() })
     }
 
     /// Adds a key.
@@ -89,29 +91,52 @@ impl BloomBuilder {
     /// # Errors
     /// `InvalidArgument` for the empty key, which Hudi refuses as well.
     pub fn add(&mut self, key: &[u8]) -> Result<()> {
-        self.add_together([key])
+        self.add_all(std::iter::once(key))
     }
 
     /// Adds keys, several at a time.
     ///
     /// # Errors
-    /// As for [`Self::add`].
-    pub fn add_all<'a>(&mut self, mut keys: impl Iterator<Item = &'a [u8]>) -> Result<()> {
-        while let Some(first) = keys.next() {
-            match (keys.next(), keys.next(), keys.next()) {
-                (Some(second), Some(third), Some(fourth)) => self.add_together([first, second, third, fourth])?,
-                (second, third, _) => {
-                    return [Some(first), second, third].into_iter().flatten().try_for_each(|key| self.add(key));
-                }
-            }
+    /// As for [`Self::add`]: the keys after the empty one are not added.
+    pub fn add_all<'a>(&mut self, keys: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+        let mut has_empty = false;
+        self.insert_all(keys.take_while(|key| {
+            has_empty = key.is_empty();
+            !has_empty
+        }));
+        if has_empty {
+            return Err(Error::invalid_argument("an empty record key cannot be added to a Bloom filter"));
         }
         Ok(())
     }
 
-    fn add_together<const COUNT: usize>(&mut self, keys: [&[u8]; COUNT]) -> Result<()> {
-        if keys.iter().any(|key| key.is_empty()) {
-            return Err(Error::invalid_argument("an empty record key cannot be added to a Bloom filter"));
+    fn insert_all<'a>(&mut self, mut keys: impl Iterator<Item = &'a [u8]>) {
+        while let Some(waiting) = &mut self.waiting {
+            let Some(key) = keys.next() else { return };
+            waiting.append_value(key);
+            if waiting.values_slice().len() > WAITING_BYTES {
+                self.begin();
+            }
         }
+        while let Some(first) = keys.next() {
+            match (keys.next(), keys.next(), keys.next()) {
+                (Some(second), Some(third), Some(fourth)) => self.insert([first, second, third, fourth]),
+                (second, third, _) => {
+                    return [Some(first), second, third].into_iter().flatten().for_each(|key| self.insert([key]));
+                }
+            }
+        }
+    }
+
+    /// Creates the first row of bits, for the keys that wait.
+    fn begin(&mut self) {
+        if let Some(mut waiting) = self.waiting.take() {
+            self.filter.rows.push(Bits::new(self.filter.hashing.bits));
+            self.insert_all(waiting.finish().iter().flatten());
+        }
+    }
+
+    fn insert<const COUNT: usize>(&mut self, keys: [&[u8]; COUNT]) {
         let rows = keys.map(|_| self.row_for_key());
         let mut scratch: [Vec<u32>; COUNT] =
             std::array::from_fn(|at| self.scratch.get_mut(at).map(std::mem::take).unwrap_or_default());
@@ -123,7 +148,6 @@ impl BloomBuilder {
             }
         });
         self.scratch.iter_mut().zip(scratch).for_each(|(own, used)| *own = used);
-        Ok(())
     }
 
     /// The row for the next key, which is counted.
@@ -156,7 +180,8 @@ impl BloomBuilder {
 
     /// The filter of the keys added.
     #[must_use]
-    pub fn finish(self) -> BloomFilter {
+    pub fn finish(mut self) -> BloomFilter {
+        self.begin();
         self.filter
     }
 }

@@ -210,7 +210,7 @@ impl BaseFileWriter {
         let (key_range, bloom) = match self.keys.take() {
             None => (None, None),
             Some(keys) => {
-                let (range, filter) = keys.finish()?;
+                let (range, filter) = keys.finish();
                 (range, Some((filter.kind(), filter.to_text())))
             }
         };
