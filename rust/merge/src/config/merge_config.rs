@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::table_config::{ordering_fields, payload_class};
-use super::{MergeSemantics, Properties, TableVersion, merge_inference, payload};
+use super::{MergeSemantics, PayloadClass, Properties, TableVersion, merge_inference, payload};
 use mortice_base::error::{Error, Result};
 
 const PROPERTY: &str = "hoodie.record.merge.property.";
@@ -90,11 +90,11 @@ impl MergeConfig {
         Ok(Self { mode, ordering_fields, partial_update, delete_marker })
     }
 
-    /// The bare name of the payload class that merges, if it is Hudi's own.
+    /// The payload class that merges, if it is one of Hudi's.
     #[must_use]
-    pub fn hudis_payload(&self) -> Option<&str> {
+    pub fn hudis_payload(&self) -> Option<PayloadClass> {
         match &self.mode {
-            MergeMode::Custom(CustomMerge::Payload(class)) => payload::hudis_own(class),
+            MergeMode::Custom(CustomMerge::Payload(class)) => PayloadClass::parse(class),
             _ => None,
         }
     }
@@ -190,11 +190,7 @@ fn delete_marker(mode: &MergeMode, properties: &Properties) -> Result<Option<Del
 /// Before table version 9 these payload classes know their marker themselves.
 fn payload_delete_marker(mode: &MergeMode) -> Option<DeleteMarker> {
     let MergeMode::Custom(CustomMerge::Payload(class)) = mode else { return None };
-    let (field, marker) = match payload::hudis_own(class)? {
-        "AWSDmsAvroPayload" => ("Op", "D"),
-        "PostgresDebeziumAvroPayload" | "MySqlDebeziumAvroPayload" => ("_change_operation_type", "d"),
-        _ => return None,
-    };
+    let (field, marker) = PayloadClass::parse(class)?.delete_marker()?;
     Some(DeleteMarker { field: field.to_owned(), marker: marker.to_owned(), any_case: true })
 }
 

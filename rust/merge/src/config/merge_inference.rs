@@ -10,7 +10,7 @@
 //! ordering (0.15 writes it next to every class), so there it says nothing.
 
 use super::table_config::{ordering_fields, payload_class};
-use super::{CustomMerge, MergeMode, Properties, TableVersion, TimelineLayout, payload};
+use super::{CustomMerge, MergeMode, PayloadClass, Properties, TableVersion, TimelineLayout};
 use mortice_base::error::{Error, Result};
 
 const COMMIT_TIME: &str = "ce9acb64-bde0-424c-9b91-f6ebba25356d";
@@ -93,11 +93,8 @@ fn inferred(version: TableVersion, properties: &Properties) -> Result<MergeMode>
 }
 
 fn by_payload(class: String) -> MergeMode {
-    match payload::hudis_own(&class) {
-        Some("OverwriteWithLatestAvroPayload") => MergeMode::CommitTime,
-        Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload") => MergeMode::EventTime,
-        _ => MergeMode::Custom(CustomMerge::Payload(class)),
-    }
+    let mode = PayloadClass::parse(&class).and_then(PayloadClass::mode);
+    mode.unwrap_or(MergeMode::Custom(CustomMerge::Payload(class)))
 }
 
 fn by_strategy(id: &str) -> MergeMode {

@@ -29,6 +29,7 @@ mod table_version;
 mod write_options;
 
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
+pub use payload::PayloadClass;
 pub use properties::Properties;
 pub use properties_file::PropertiesFile;
 pub use read_options::{LogScan, MergeSemantics, OnCorrupt, OnDamage, ReadOptions};

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::ordering_field::{MissingOrdering, OrderingField, is_unordered};
 use super::record_key::{LogKeys, RecordKey};
-use crate::config::{DeleteMarker, MergeConfig, MergeSemantics};
+use crate::config::{DeleteMarker, MergeConfig, MergeSemantics, PayloadClass};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use mortice_avro::{self as avro, RequestedColumn};
 use mortice_base::error::{Error, Result};
@@ -75,9 +75,9 @@ impl KeyColumns {
         semantics: MergeSemantics,
     ) -> Result<Self> {
         let payload = match merge.hudis_payload() {
-            Some("MySqlDebeziumAvroPayload") if is_text(types, BINLOG_POSITION) => Payload::ByBinlogPosition,
-            Some("OverwriteNonDefaultsWithLatestAvroPayload" | "PartialUpdateAvroPayload") => Payload::FillsFlag,
-            Some("EmptyHoodieRecordPayload") => Payload::DeletesAll,
+            Some(PayloadClass::MySqlDebezium) if is_text(types, BINLOG_POSITION) => Payload::ByBinlogPosition,
+            Some(PayloadClass::OverwriteNonDefaults | PayloadClass::PartialUpdate) => Payload::FillsFlag,
+            Some(PayloadClass::Empty) => Payload::DeletesAll,
             _ => Payload::Plain,
         };
         let field = |name: &str| OrderingField::new(table, types, name, semantics);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::Schema;
 
 use super::field_absence::FieldAbsence;
-use crate::config::payload;
+use crate::config::{PayloadClass, payload};
 use crate::keys::KeyColumns;
 use crate::merge::DeletedRows;
 use crate::merge::fold::{
@@ -50,7 +50,7 @@ impl FoldPlan {
             Self::Merger(_) => Ok(types.fields().iter().map(|field| field.name().clone()).collect()),
             Self::Metadata if types.index_of(METADATA_TYPE).is_err() => Err(Error::unsupported(format!(
                 "the payload class org.apache.hudi.metadata.{} is not supported for this table: it merges records of metadata tables, and the table has no column {METADATA_TYPE:?}{}",
-                payload::METADATA,
+                PayloadClass::Metadata.name(),
                 payload::ALTERNATIVES
             ))),
             Self::Metadata => Ok(vec![METADATA_TYPE.to_owned()]),

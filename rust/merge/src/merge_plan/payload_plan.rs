@@ -3,7 +3,7 @@
 use super::field_absence::FieldAbsence;
 use super::fold_plan::FoldPlan;
 use super::plan::MergePlan;
-use crate::config::{MergeSemantics, payload};
+use crate::config::{MergeSemantics, PayloadClass};
 use crate::keys::KeyColumns;
 use crate::merge::fold::{FoldRules, PayloadFold};
 use crate::merge::{OverBase, RecordMergeRules};
@@ -32,34 +32,35 @@ impl MergePlan {
             };
             Self::Fold(FoldPlan::Rules(rules, absence))
         };
-        Ok(match payload::hudis_own(class) {
-            Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),
+        let unsupported = || Error::unsupported(format!("the payload class {class} is not supported"));
+        Ok(match PayloadClass::parse(class).ok_or_else(unsupported)? {
+            PayloadClass::OverwriteWithLatest | PayloadClass::AwsDms => choose(OverBase::Always),
             // Its records are deletes, all of them, and none is merged with another.
-            Some("EmptyHoodieRecordPayload") => Self::Choose(RecordMergeRules::CommitTime),
-            Some("MySqlDebeziumAvroPayload") if keys.is_ordered_by_binlog_position() => {
+            PayloadClass::Empty => Self::Choose(RecordMergeRules::CommitTime),
+            PayloadClass::MySqlDebezium if keys.is_ordered_by_binlog_position() => {
                 choose(OverBase::UnlessLowerPosition)
             }
-            Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload" | "MySqlDebeziumAvroPayload") => {
+            PayloadClass::Default | PayloadClass::EventTime | PayloadClass::MySqlDebezium => {
                 choose(OverBase::UnlessLower)
             }
-            Some("OverwriteNonDefaultsWithLatestAvroPayload") => {
+            PayloadClass::OverwriteNonDefaults => {
                 fold(PayloadFold::NonDefaults, FieldAbsence::Default { by_identity: false })
             }
-            Some(payload::METADATA) => Self::Fold(FoldPlan::Metadata),
-            Some("PartialUpdateAvroPayload") => {
+            PayloadClass::Metadata => Self::Fold(FoldPlan::Metadata),
+            PayloadClass::PartialUpdate => {
                 let compares = keys.compares_with_avro();
                 fold(PayloadFold::PartialUpdate { compares }, FieldAbsence::Null)
             }
-            Some("FirstValueAvroPayload") if semantics == MergeSemantics::V0x => choose(OverBase::IfHigher),
+            PayloadClass::FirstValue if semantics == MergeSemantics::V0x => choose(OverBase::IfHigher),
+            PayloadClass::FirstValue => return Err(unsupported()),
             // Measured on tables of versions 6 and 8: 0.15 fills strings and bytes. 1.1 and 1.2 fill neither: the
             // payload writes the older values into the newer Avro record and returns that record, which
             // `HoodieAvroRecordMerger.merge` takes for the newer one unchanged. Table version 9 has FILL_UNAVAILABLE in
             // its place, which fills strings.
-            Some("PostgresDebeziumAvroPayload") if semantics == MergeSemantics::V1x => choose(OverBase::UnlessLower),
-            Some("PostgresDebeziumAvroPayload") => {
+            PayloadClass::PostgresDebezium if semantics == MergeSemantics::V1x => choose(OverBase::UnlessLower),
+            PayloadClass::PostgresDebezium => {
                 fold(PayloadFold::Postgres, FieldAbsence::TextOrBytes(UNAVAILABLE.to_owned()))
             }
-            _ => return Err(Error::unsupported(format!("the payload class {class} is not supported"))),
         })
     }
 }

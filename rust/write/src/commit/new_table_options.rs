@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::TableVersion;
+use mortice_merge::config::{MergeMode, PayloadClass, TableVersion};
 
 /// Properties that are stored as they are given.
 const STORED: &[&str] = &[
@@ -49,6 +49,15 @@ pub(super) enum MergeChoice {
 }
 
 impl MergeChoice {
+    /// That of a payload class, by its name without the package; `None` if no merge mode is the same.
+    fn of_payload(name: &str) -> Option<Self> {
+        match PayloadClass::by_name(name)?.mode()? {
+            MergeMode::EventTime => Some(Self::EventTime),
+            MergeMode::CommitTime => Some(Self::CommitTime),
+            MergeMode::Custom(_) => None,
+        }
+    }
+
     pub(super) fn mode(self) -> &'static str {
         match self {
             Self::EventTime => "EVENT_TIME_ORDERING",
@@ -131,17 +140,15 @@ pub(super) fn merge_choice(
         }
     };
     let class = properties.get(PAYLOAD).map(|class| class.rsplit('.').next().unwrap_or(class));
-    let by_class = match class {
-        None => None,
-        Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload") => Some(MergeChoice::EventTime),
-        Some("OverwriteWithLatestAvroPayload") => Some(MergeChoice::CommitTime),
-        Some(other) => {
-            return Err(Error::unsupported(format!(
-                "{PAYLOAD}={other} for a new table of version {version} (supported: DefaultHoodieRecordPayload, \
+    let choice_of = |name: &str| {
+        MergeChoice::of_payload(name).ok_or_else(|| {
+            Error::unsupported(format!(
+                "{PAYLOAD}={name} for a new table of version {version} (supported: DefaultHoodieRecordPayload, \
                  EventTimeAvroPayload, OverwriteWithLatestAvroPayload)"
-            )));
-        }
+            ))
+        })
     };
+    let by_class = class.map(choice_of).transpose()?;
     match (by_mode, by_class) {
         (Some(mode), Some(class)) if mode != class => {
             Err(Error::invalid_argument(format!("{MODE} and {PAYLOAD} contradict each other; leave one of them out")))

@@ -1,7 +1,7 @@
 //! Whether an option agrees with the property of the table that it would set in Hudi
 //! (`HoodieWriterUtils.validateTableConfig`).
 
-use crate::config::{MergeMode, TableConfig};
+use crate::config::{PayloadClass, TableConfig};
 
 const PAYLOADS: [&str; 2] = ["hoodie.compaction.payload.class", "hoodie.table.legacy.payload.class"];
 const KEY_GENERATORS: [&str; 2] = ["hoodie.table.keygenerator.class", "hoodie.table.keygenerator.type"];
@@ -36,11 +36,7 @@ fn differs_in(stored: &[String], value: &str) -> Option<String> {
 /// A payload class agrees if the table stores it, or merges as it does.
 fn payload_contradicted(table: &TableConfig, value: &str) -> Option<String> {
     let stored: Vec<&str> = PAYLOADS.iter().filter_map(|name| table.properties.get(name)).collect();
-    let mode = match class_name(value) {
-        "DefaultHoodieRecordPayload" | "EventTimeAvroPayload" => Some(MergeMode::EventTime),
-        "OverwriteWithLatestAvroPayload" => Some(MergeMode::CommitTime),
-        _ => None,
-    };
+    let mode = PayloadClass::by_name(class_name(value)).and_then(PayloadClass::mode);
     let agrees = stored.contains(&value) || (mode.is_some() && mode.as_ref() == Some(&table.merge.mode));
     let own = || stored.first().map_or_else(|| table.merge.mode.name().to_owned(), |class| (*class).to_owned());
     (!agrees).then(own)
