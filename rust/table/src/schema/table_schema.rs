@@ -13,9 +13,6 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_merge::config::{STORES_OPERATIONS, TableConfig, TimelineLayout};
 
-/// Operations that rewrite existing rows, in any schema (`WriteOperationType.canUpdateSchema`).
-const SERVICES: [&str; 4] = ["COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX"];
-
 /// A table's schema at an instant.
 #[derive(Debug, Clone)]
 pub struct TableSchema {
@@ -132,7 +129,7 @@ fn newest<'a>(
         }
         let has_operation = metadata.extra.get(STORES_OPERATIONS).is_some_and(|value| value == "true");
         let stored = StoredSchema { instant, schema, internal, has_operation };
-        if SERVICES.contains(&metadata.operation.as_str()) {
+        if metadata.is_of_service() {
             of_service = of_service.or(Some(stored));
         } else if stored.internal.is_some() {
             return Ok(Some(stored));

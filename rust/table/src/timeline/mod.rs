@@ -16,6 +16,7 @@
 //! | `archived_since` | writes that were archived since a timeline was listed |
 //! | `compacted_logs` | log files that compactions skipped |
 //! | `range` | the range of an incremental query |
+//! | `operations` | what follows from the operation of a commit |
 //! | `positions` | positions between the writes of a timeline |
 //! | `hollow_commits` | pending writes in a range that later ones have overtaken |
 //! | `writes_in_range` | the writes of a range, active and archived |
@@ -45,6 +46,7 @@ pub mod metadata;
 mod metadata_files;
 #[cfg(any(test, feature = "testing"))]
 mod named_timeline;
+mod operations;
 mod positions;
 mod range;
 mod removed_since;

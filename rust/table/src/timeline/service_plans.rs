@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use super::metadata::{
     HoodieCleanMetadata, HoodieCleanPartitionMetadata, HoodieCleanerPlan, HoodieCompactionOperation,
     HoodieCompactionPlan, HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata,
-    TimelineMetadata,
+    HoodieSliceInfo, TimelineMetadata,
 };
-use mortice_base::error::Result;
+use super::operations;
+use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 
 /// One file group that a compaction is to merge.
@@ -33,8 +34,9 @@ pub(super) fn compaction(bytes: &[u8]) -> Result<Vec<CompactionOperation>> {
 fn operation(operation: HoodieCompactionOperation) -> Result<CompactionOperation> {
     let base_instant = operation.base_instant_time.as_deref().filter(|time| !time.is_empty());
     Ok(CompactionOperation {
+        // Null, its default, for a table without partitions.
         partition: operation.partition_path.unwrap_or_default(),
-        file_id: operation.file_id.unwrap_or_default(),
+        file_id: operation.file_id.ok_or_else(|| without_file_id("compaction"))?,
         base_instant: base_instant.map(|time| RequestedTime::from_metadata("baseInstantTime", time)).transpose()?,
         log_files: operation.delta_file_paths.iter().flatten().map(|path| file_name(path)).collect(),
     })
@@ -43,7 +45,8 @@ fn operation(operation: HoodieCompactionOperation) -> Result<CompactionOperation
 /// Returns true if the `.requested` file of a replace commit plans clustering. Other replace commits have no plan.
 pub(super) fn is_clustering(bytes: &[u8]) -> Result<bool> {
     let requested: HoodieRequestedReplaceMetadata = read(bytes)?;
-    Ok(requested.operation_type.as_deref() == Some("CLUSTER") && requested.clustering_plan.is_some())
+    Ok(requested.operation_type.as_deref().is_some_and(operations::is_clustering)
+        && requested.clustering_plan.is_some())
 }
 
 /// Partition and file id of each file group that the `.requested` file of a clustering plans to replace.
@@ -51,7 +54,16 @@ pub(super) fn clustered_groups(bytes: &[u8]) -> Result<Vec<(String, String)>> {
     let requested: HoodieRequestedReplaceMetadata = read(bytes)?;
     let groups = requested.clustering_plan.and_then(|plan| plan.input_groups).into_iter().flatten();
     let slices = groups.flat_map(|group| group.slices.into_iter().flatten());
-    Ok(slices.map(|slice| (slice.partition_path.unwrap_or_default(), slice.file_id.unwrap_or_default())).collect())
+    let group = |slice: HoodieSliceInfo| {
+        let file_id = slice.file_id.ok_or_else(|| without_file_id("clustering"))?;
+        // Null, its default, for a table without partitions.
+        Ok((slice.partition_path.unwrap_or_default(), file_id))
+    };
+    slices.map(group).collect()
+}
+
+fn without_file_id(service: &str) -> Error {
+    Error::invalid_table(format!("a file slice of a {service} plan has no fileId; roll the {service} back"))
 }
 
 /// `earliestCommitToRetain` of a completed clean: slices that only older instants need may be gone. `None` if the clean

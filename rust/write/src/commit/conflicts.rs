@@ -23,7 +23,9 @@ use super::timeline_writer::TimelineWriter;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::{TableConfig, TableType, TimelineLayout};
-use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieRequestedReplaceMetadata, TimelineMetadata};
+use mortice_table::timeline::metadata::{
+    HoodieCommitMetadata, HoodieRequestedReplaceMetadata, HoodieSliceInfo, TimelineMetadata,
+};
 use mortice_table::timeline::{Action, CommitMetadata, Instant, Timeline};
 
 /// File groups that an error names; of more it names the first.
@@ -125,7 +127,7 @@ impl ConflictCheck<'_> {
         let is_merge_on_read = self.config.table_type == TableType::MergeOnRead;
         let own = match self.config.layout() {
             TimelineLayout::V2 if is_merge_on_read && other.action == Action::Commit => &self.groups.merged,
-            TimelineLayout::V1 if metadata.operation == "COMPACT" && other.requested_time < *self.instant => {
+            TimelineLayout::V1 if metadata.is_compaction() && other.requested_time < *self.instant => {
                 return Ok(());
             }
             _ => &self.groups.all,
@@ -148,9 +150,10 @@ impl ConflictCheck<'_> {
                 continue;
             }
             if clustering.iter().any(|instant| instant.is_same(other)) {
+                // It was rolled back since the timeline was read.
                 let Some(bytes) = self.writer.read_requested(time, other.action)? else { continue };
                 let plan = HoodieRequestedReplaceMetadata::from_bytes(&bytes)?.unwrap_or_default();
-                self.compare(&self.groups.all, clustered(plan), other)?;
+                self.compare(&self.groups.all, clustered(plan)?.into_iter(), other)?;
             } else if other.action == Action::ReplaceCommit && time > self.instant {
                 let Some(bytes) = self.writer.read(&format!("{time}.{}.inflight", other.action))? else { continue };
                 let profile = HoodieCommitMetadata::from_bytes(&bytes)?.unwrap_or_default();
@@ -203,10 +206,16 @@ impl ConflictCheck<'_> {
     }
 }
 
-fn clustered(plan: HoodieRequestedReplaceMetadata) -> impl Iterator<Item = (String, String)> {
-    let groups = plan.clustering_plan.and_then(|plan| plan.input_groups).unwrap_or_default();
-    let slices = groups.into_iter().flat_map(|group| group.slices.unwrap_or_default());
-    slices.filter_map(|slice| Some((slice.partition_path.unwrap_or_default(), slice.file_id?)))
+fn clustered(plan: HoodieRequestedReplaceMetadata) -> Result<Vec<(String, String)>> {
+    let groups = plan.clustering_plan.and_then(|plan| plan.input_groups).into_iter().flatten();
+    let slices = groups.flat_map(|group| group.slices.into_iter().flatten());
+    let group = |slice: HoodieSliceInfo| {
+        let file_id = slice.file_id;
+        let file_id = file_id.ok_or_else(|| Error::invalid_table("a file slice of a clustering plan has no fileId"))?;
+        // Null, its default, for a table without partitions.
+        Ok((slice.partition_path.unwrap_or_default(), file_id))
+    };
+    slices.map(group).collect()
 }
 
 /// The groups of a workload profile. New groups have no file id there.
@@ -230,7 +239,7 @@ mod tests {
     use mortice_storage::{FileStore, LocalStorage, Storage};
     use mortice_table::timeline::metadata::{
         HoodieClusteringGroup, HoodieClusteringPlan, HoodieCompactionOperation, HoodieCompactionPlan,
-        HoodieInstantInfo, HoodieRollbackPlan, HoodieSliceInfo,
+        HoodieInstantInfo, HoodieRollbackPlan,
     };
 
     const OWN: &str = "20240105000000000";

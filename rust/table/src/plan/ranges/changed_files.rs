@@ -17,23 +17,6 @@ use crate::timeline::{CommitMetadata, Instant, Timeline, TimelineRange, WriteSta
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
 
-/// The operations that change rows (`WriteOperationType.yieldChanges`). The prepped ones are used by writers that have
-/// looked up record keys themselves.
-const CHANGING: [&str; 12] = [
-    "INSERT",
-    "INSERT_PREPPED",
-    "UPSERT",
-    "UPSERT_PREPPED",
-    "BULK_INSERT",
-    "BULK_INSERT_PREPPED",
-    "DELETE",
-    "DELETE_PREPPED",
-    "DELETE_PARTITION",
-    "INSERT_OVERWRITE",
-    "INSERT_OVERWRITE_TABLE",
-    "BOOTSTRAP",
-];
-
 /// The change that one commit made to one file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::plan) struct FoundChange {
@@ -95,10 +78,10 @@ pub(in crate::plan) fn changes_in(timeline: &Timeline, timeline_range: &Timeline
 }
 
 fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<FoundChange>) -> Result<()> {
-    let CommitMetadata { operation, write_stats, replaced, .. } = metadata;
-    if !CHANGING.contains(&operation.as_str()) {
+    if !metadata.changes_rows() {
         return Ok(());
     }
+    let CommitMetadata { operation, write_stats, replaced, .. } = metadata;
     let instant = &write.requested_time;
     let change = |partition: &str, file_id: String, how| FoundChange {
         instant: instant.clone(),
@@ -110,9 +93,13 @@ fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<Foun
         // A log file that was rolled over has a write statistic for each file.
         let mut logged: BTreeMap<String, ChangeKind> = BTreeMap::new();
         for stat in stats {
-            let Some(file_id) = stat.file_id.clone() else { continue };
-            match change_kind(stat, &operation)? {
-                Some(ChangeKind::Logged { logs, base_file, logs_before }) => {
+            let file_id = stat.file_id.clone();
+            let Some(kind) = change_kind(stat, &operation)? else { continue };
+            let lost =
+                || Error::invalid_table("a write statistic of a commit has a path, but no fileId").at_instant(instant);
+            let file_id = file_id.ok_or_else(lost)?;
+            match kind {
+                ChangeKind::Logged { logs, base_file, logs_before } => {
                     let known = logged.entry(file_id).or_insert_with(no_logs);
                     if let ChangeKind::Logged { logs: all, base_file: below, logs_before: all_before } = known {
                         all.extend(logs);
@@ -120,8 +107,7 @@ fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<Foun
                         *below = base_file.or_else(|| below.take());
                     }
                 }
-                Some(how) => changes.push(change(&partition, file_id, how)),
-                None => {}
+                how => changes.push(change(&partition, file_id, how)),
             }
         }
         changes.extend(logged.into_iter().map(|(file_id, how)| change(&partition, file_id, how)));

@@ -68,14 +68,11 @@ impl WrittenFiles {
 
     /// Adds the files that one commit has written.
     pub(in crate::plan) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: SkippedWrites) {
-        let left_out = match metadata.operation.as_str() {
-            // Log compaction of Hudi 1.2 gives the rows that it merges its own commit time, so without this they would
-            // be returned again.
-            "COMPACT" | "LOG_COMPACT" => skip.compaction,
-            "CLUSTER" => skip.clustering,
-            _ => false,
-        };
-        self.has_log_compaction |= metadata.operation == "LOG_COMPACT";
+        // Log compaction of Hudi 1.2 gives the rows that it merges its own commit time, so without this they would be
+        // returned again.
+        let is_any_compaction = metadata.is_compaction() || metadata.is_log_compaction();
+        let left_out = is_any_compaction && skip.compaction || metadata.is_clustering() && skip.clustering;
+        self.has_log_compaction |= metadata.is_log_compaction();
         let time = &write.requested_time;
         if self.latest.as_ref().is_none_or(|latest| latest < time) {
             self.latest = Some(time.clone());

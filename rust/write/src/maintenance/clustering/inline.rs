@@ -45,5 +45,5 @@ fn commits_since_clustering(timeline: &Timeline) -> Result<usize> {
 
 fn is_clustering(timeline: &Timeline, instant: &Instant) -> Result<bool> {
     let metadata = timeline.commit_metadata(instant, MetadataPart::All)?;
-    Ok(metadata.is_some_and(|metadata| metadata.operation == "CLUSTER"))
+    Ok(metadata.is_some_and(|metadata| metadata.is_clustering()))
 }

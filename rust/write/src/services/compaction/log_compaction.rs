@@ -7,7 +7,6 @@ use super::plan::{operation_of, plan_of, planned_slices};
 use super::slices::{planned_groups_and_logs, slices_to_compact};
 use super::table_compaction::TableCompactions;
 use super::trigger::{Since, delta_commits};
-use crate::commit::WriteOperation;
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
@@ -64,7 +63,7 @@ impl TableCompactions {
         }
         for (count, instant) in (0..options.threshold).zip(delta_commits(timeline).rev()) {
             let metadata = timeline.commit_metadata(instant, MetadataPart::All)?;
-            if metadata.is_some_and(|metadata| metadata.operation == WriteOperation::LogCompact.name()) {
+            if metadata.is_some_and(|metadata| metadata.is_log_compaction()) {
                 return Ok(count >= options.threshold);
             }
         }
