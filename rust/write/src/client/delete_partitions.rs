@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::replaced_groups::{ReplacedGroups, replaced_by_delete};
 use super::retries::ConflictRetries;
-use super::write::{opened, user_metadata};
+use super::write::{open_for_write, user_metadata};
 use crate::commit::{CommitValidator, WriteOperation};
 use crate::maintenance::run_inline_services;
 use crate::rows::WriteSchema;
@@ -31,7 +31,8 @@ pub fn delete_partitions(
     options: &BTreeMap<String, String>,
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
-    let target = Arc::new(opened(location, options, WriteOperation::DeletePartition)?.with_validator(validator));
+    let target =
+        Arc::new(open_for_write(location, options, WriteOperation::DeletePartition)?.with_validator(validator));
     if target.latest().config.partition_fields.is_empty() {
         let message = "the table has no partitions; insert_overwrite_table without rows deletes all of its rows";
         return Err(Error::invalid_argument(message).in_file(location.uri()));

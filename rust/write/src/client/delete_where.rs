@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::retries::ConflictRetries;
-use super::write::{Written, committed, opened, plan, written};
+use super::write::{Written, commit_or_abort, open_for_write, plan, write_plan};
 use crate::commit::{CommitValidator, WriteOperation};
 use crate::rows::{read_input, row_memory};
 use crate::transaction::{Transaction, WriteResult};
@@ -28,14 +28,14 @@ pub fn delete_where(
     options: &BTreeMap<String, String>,
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
-    let target = Arc::new(opened(location, options, WriteOperation::Delete)?.with_validator(validator));
+    let target = Arc::new(open_for_write(location, options, WriteOperation::Delete)?.with_validator(validator));
     let table = target.latest();
     // A filter that does not fit is refused before there is an instant.
     table.snapshot(&query(&table, filter), None, SnapshotRows::Merged)?;
     ConflictRetries::from_options(target.options())?.run(|_| {
         let mut transaction = Transaction::begin(&target, WriteOperation::Delete)?;
         let deleted = delete(&mut transaction, filter, target.options());
-        committed(transaction, deleted, options, Vec::new())
+        commit_or_abort(transaction, deleted, options, Vec::new())
     })
 }
 
@@ -49,7 +49,7 @@ fn delete(transaction: &mut Transaction, filter: &Filter, options: &BTreeMap<Str
     };
     let rows = read_input(&schema, &mut stream, false, row_memory(options)?)?;
     let plan = plan(&table, WriteOperation::Delete, (schema.as_ref(), &rows), options, transaction.instant())?;
-    written(transaction, plan, options)
+    write_plan(transaction, plan, options)
 }
 
 /// The columns that keys and partitions are read from.

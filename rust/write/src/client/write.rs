@@ -62,7 +62,7 @@ pub(super) struct Written {
 /// `InvalidArgument` and `Unsupported` for rows and options that cannot be written, before anything is; as for
 /// [`Transaction::begin`] and [`Transaction::commit`]. The table is unchanged then, unless the message says otherwise.
 pub fn write(location: &TableLocation, operation: WriteOperation, input: WriteInput<'_>) -> Result<WriteResult> {
-    let target = opened(location, input.options, operation)?;
+    let target = open_for_write(location, input.options, operation)?;
     write_rows(target, operation, input, None)
 }
 
@@ -70,7 +70,7 @@ pub fn write(location: &TableLocation, operation: WriteOperation, input: WriteIn
 ///
 /// # Errors
 /// As for [`WritableTable::open`] and [`check_writable`].
-pub(super) fn opened(
+pub(super) fn open_for_write(
     location: &TableLocation,
     options: &BTreeMap<String, String>,
     operation: WriteOperation,
@@ -117,8 +117,8 @@ pub(super) fn write_rows(
             // The plan has the rows: columns that were converted are not needed as they were given.
             input = None;
         }
-        let written = caught("a write", || written(&mut transaction, planned?, options));
-        committed(transaction, written, given, changed.iter().cloned().collect())
+        let written = caught("a write", || write_plan(&mut transaction, planned?, options));
+        commit_or_abort(transaction, written, given, changed.iter().cloned().collect())
     })
 }
 
@@ -126,7 +126,7 @@ pub(super) fn write_rows(
 ///
 /// # Errors
 /// That of the write; as for [`Transaction::commit`] and [`run_inline_services`].
-pub(super) fn committed(
+pub(super) fn commit_or_abort(
     transaction: Transaction,
     written: Result<Written>,
     options: &BTreeMap<String, String>,
@@ -208,7 +208,7 @@ pub(super) fn plan(
     Ok(Plan { schema, index, prepared, refused, updated: Vec::new() })
 }
 
-pub(super) fn written(
+pub(super) fn write_plan(
     transaction: &mut Transaction,
     plan: Plan,
     options: &BTreeMap<String, String>,

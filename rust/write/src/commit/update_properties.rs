@@ -26,14 +26,14 @@ pub fn update_properties(
     mut change: impl FnMut(&mut PropertiesFile) -> Result<()>,
 ) -> Result<PropertiesFile> {
     for _ in 0..ATTEMPTS {
-        let (old, version) = recovered(store)?;
+        let (old, version) = read_recovered(store)?;
         let mut new = old.clone();
         change(&mut new)?;
         if new == old {
             return Ok(old);
         }
         let content = Bytes::from(new.to_hudi_bytes(Utc::now())?);
-        if replaced(store, &content, &version)? {
+        if replace_file(store, &content, &version)? {
             return Ok(new);
         }
     }
@@ -48,7 +48,7 @@ pub fn update_properties(
 ///
 /// Storage that cannot compare versions has it compared right before, as Hudi has: a writer that is not alone holds the
 /// table's lock.
-fn replaced(store: &dyn FileStore, content: &Bytes, version: &FileVersion) -> Result<bool> {
+fn replace_file(store: &dyn FileStore, content: &Bytes, version: &FileVersion) -> Result<bool> {
     if store.compares_versions() {
         return Ok(matches!(store.put(MAIN, content, Some(version))?, PutOutcome::Written(_)));
     }
@@ -59,7 +59,7 @@ fn replaced(store: &dyn FileStore, content: &Bytes, version: &FileVersion) -> Re
 }
 
 /// Returns the properties and their version, after a backup was put back if the main file is not whole.
-fn recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)> {
+fn read_recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)> {
     let main = whole(store, MAIN)?;
     let backup = whole(store, BACKUP)?;
     match (main, backup) {

@@ -57,7 +57,7 @@ pub fn build_metadata(
     request: &MetadataRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<BuiltMetadata> {
-    let target = opened(location, request, options)?;
+    let target = open_table(location, request, options)?;
     let mut built = preview(&target, request)?;
     let after = change_metadata(&target, request.rebuilds)?;
     let partitions: BTreeSet<&String> = after.config.metadata_partitions.iter().collect();
@@ -81,11 +81,11 @@ pub fn planned_metadata(
     request: &MetadataRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<BuiltMetadata> {
-    preview(&opened(location, request, options)?, request)
+    preview(&open_table(location, request, options)?, request)
 }
 
 /// Opens the table and checks what is asked for. The options have those that the request adds.
-fn opened(
+fn open_table(
     location: &TableLocation,
     request: &MetadataRequest,
     options: &BTreeMap<String, String>,

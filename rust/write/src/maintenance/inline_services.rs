@@ -67,7 +67,7 @@ fn compact_inline(target: &Arc<WritableTable>, step: InlineStep) -> Result<()> {
             CompactRequest { schedule: table.timeline.pending(Action::Compaction).next().is_none(), run: false }
         }
     };
-    steps.fulfilled(target, Compaction::IntoBaseFiles { commits: None }).map(drop)
+    steps.execute(target, Compaction::IntoBaseFiles { commits: None }).map(drop)
 }
 
 /// Compacts logs into logs.
@@ -77,7 +77,7 @@ fn log_compact_inline(target: &Arc<WritableTable>, inline: &InlineServices) -> R
         return Ok(());
     }
     LogCompactHandle::check(&table)?;
-    CompactRequest { schedule: true, run: true }.fulfilled(target, Compaction::IntoLogs).map(drop)
+    CompactRequest { schedule: true, run: true }.execute(target, Compaction::IntoLogs).map(drop)
 }
 
 fn after_commit(service: &str, error: Error, instant: &RequestedTime) -> Error {

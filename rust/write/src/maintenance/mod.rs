@@ -8,7 +8,7 @@
 //! | `verify/` | whether a table agrees with itself |
 //! | `bucket_merge/` | buckets with several file groups, made one again |
 //! | `build_metadata` | the metadata table that a user asks for |
-//! | `opened` | opens a table for a service |
+//! | `open` | opens a table for a service |
 //! | `inline_services` | table services after a write |
 
 mod bucket_merge;
@@ -16,7 +16,7 @@ mod build_metadata;
 mod clustering;
 pub(crate) mod compaction;
 mod inline_services;
-mod opened;
+mod open;
 mod recovery;
 mod verify;
 

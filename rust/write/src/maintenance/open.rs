@@ -11,7 +11,7 @@ use mortice_base::error::Result;
 ///
 /// # Errors
 /// `Unsupported`, by name, for tables that are not written to; `InvalidTable` if a restore was stopped; as for [`WritableTable::open`].
-pub(super) fn opened_for_service(
+pub(super) fn open_for_service(
     location: &TableLocation,
     options: &BTreeMap<String, String>,
     service: &str,

@@ -12,7 +12,7 @@ use super::keyed_rows::{KeyedRows, outputs_of};
 use super::partition_writers::{BulkTarget, PartitionWriters};
 use super::pipeline::{Feeder, Items, run};
 use super::sorter::Sorter;
-use crate::client::write::{Written, committed, opened, refuse_failed_rows, write_rows};
+use crate::client::write::{Written, commit_or_abort, open_for_write, refuse_failed_rows, write_rows};
 use crate::commit::WriteOperation;
 use crate::index::{IndexOptions, check_layout};
 use crate::rows::DeleteMarks;
@@ -51,7 +51,7 @@ const ROWS_OF_THREAD: u64 = 1 << 19;
 /// As for [`write`]; rows that are read later are refused after earlier ones were written, and these are deleted then.
 pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<WriteResult> {
     let WriteInput { schema, batches, is_in_memory, options, validator } = input;
-    let target = opened(location, options, WriteOperation::BulkInsert)?;
+    let target = open_for_write(location, options, WriteOperation::BulkInsert)?;
     let (table, values) = (target.latest(), target.options());
     let index = IndexOptions::from_options(&table.config, values)?;
     let combines = option_values::given_boolean(values, "hoodie.combine.before.insert")?.unwrap_or(false);
@@ -69,7 +69,7 @@ pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<Wr
     let target = Arc::new(target.with_validator(validator));
     let mut transaction = Transaction::begin(&target, WriteOperation::BulkInsert)?;
     let written = caught("a bulk insert", || insert(&mut transaction, &index, &schema, batches, target.options()));
-    committed(transaction, written, options, Vec::new())
+    commit_or_abort(transaction, written, options, Vec::new())
 }
 
 /// What is known of a bulk insert without its rows.

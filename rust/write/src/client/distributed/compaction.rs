@@ -8,7 +8,7 @@ use super::packing::{bin_count, bins_of};
 use super::reports::ReadReport;
 use super::specs::{CompactSpec, LogCompactSpec, StageSpec};
 use super::state::WriteState;
-use crate::maintenance::compaction::{Compaction, log_slices_of, opened, pending, schedule, slices_of};
+use crate::maintenance::compaction::{Compaction, log_slices_of, open_table, pending, schedule, slices_of};
 use crate::metadata_upkeep::keeps_blooms;
 use crate::rows::WriteSchema;
 use crate::transaction::{CommitExtra, Committed, Transaction, begin_service};
@@ -86,7 +86,7 @@ impl DistributedCompaction {
         into: CompactionTarget,
         parallelism: u32,
     ) -> Result<Self> {
-        let target = opened(location, options, into.service())?;
+        let target = open_table(location, options, into.service())?;
         if into == CompactionTarget::LogFiles {
             LogCompactHandle::check(&target.latest()).map_err(|error| error.in_file(location.uri()))?;
         }

@@ -16,7 +16,7 @@ use super::state::WriteState;
 use crate::client::merge_into::MergePlan;
 use crate::client::read_state::MergeSource;
 use crate::client::replaced_groups::replaced_by_write;
-use crate::client::write::{opened, refuse_failed_rows, schema_of, user_metadata};
+use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::{CommitValidator, OpenMark, WriteOperation};
 use crate::index::{IndexOptions, LookUp, check_layout, checked_view, view_of_partitions};
 use crate::maintenance::run_inline_services;
@@ -108,7 +108,7 @@ impl DistributedWrite {
     ) -> Result<Self> {
         check_operation(operation)?;
         let user_metadata = user_metadata(options);
-        let target = opened(location, options, operation)?;
+        let target = open_for_write(location, options, operation)?;
         let (table, options) = (target.latest(), target.options());
         check_options(operation, options)?;
         let index = IndexOptions::from_options(&table.config, options)?;

@@ -11,7 +11,7 @@ use super::reports::ReadReport;
 use super::specs::{InsertSpec, StageSpec};
 use super::state::WriteState;
 use crate::client::replaced_groups::replaced_by_write;
-use crate::client::write::{opened, refuse_failed_rows, schema_of, user_metadata};
+use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::WriteOperation;
 use crate::index::{IndexOptions, check_layout};
 use crate::rows::Preparation;
@@ -35,7 +35,7 @@ pub fn begin_task_insert(
     options: &BTreeMap<String, String>,
 ) -> Result<(Vec<u8>, Vec<String>)> {
     check_operation(operation)?;
-    let target = Arc::new(opened(location, options, operation)?);
+    let target = Arc::new(open_for_write(location, options, operation)?);
     Transaction::check_resumable(&target)?;
     let user_metadata = user_metadata(options);
     let insert = TaskInsert { operation, columns, options: target.options(), user_metadata };

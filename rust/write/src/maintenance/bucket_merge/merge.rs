@@ -7,7 +7,7 @@ use super::one_row_each::OneRowEach;
 use super::shared_buckets::{SharedBucket, shared_buckets};
 use crate::commit::WriteOperation;
 use crate::index::new_bucket_prefix;
-use crate::maintenance::opened::opened_for_service;
+use crate::maintenance::open::open_for_service;
 use crate::maintenance::verify::Finding;
 use crate::rows::{WriteSchema, row_memory};
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
@@ -43,7 +43,7 @@ pub fn merge_buckets(
     options: &BTreeMap<String, String>,
     is_dry_run: bool,
 ) -> Result<MergedBuckets> {
-    let target = Arc::new(opened_for_service(location, options, "repair")?);
+    let target = Arc::new(open_for_service(location, options, "repair")?);
     let buckets: Vec<Finding> = shared_buckets(&target.latest())?.iter().map(SharedBucket::finding).collect();
     if buckets.is_empty() || is_dry_run {
         return Ok(MergedBuckets { buckets, write: None });

@@ -11,7 +11,7 @@ use super::run::{ClusteringRun, replaced_groups};
 use crate::commit::{Clock, TimelineWriter, WriteOperation};
 use crate::index::{IndexOptions, check_layout};
 use crate::maintenance::compaction::check_merge;
-use crate::maintenance::opened::opened_for_service;
+use crate::maintenance::open::open_for_service;
 use crate::rows::WriteSchema;
 use crate::services::{ClusteringOptions, PlannedClustering, plan_clustering, planned_clustering};
 use crate::transaction::{self, CommitExtra, Transaction, WriteResult, begin_service};
@@ -55,7 +55,7 @@ pub fn cluster(
     options: &BTreeMap<String, String>,
     steps: ClusteringSteps,
 ) -> Result<ClusterResult> {
-    let target = opened(location, options)?;
+    let target = open_table(location, options)?;
     let mut result = ClusterResult { warnings: target.warnings().to_vec(), ..ClusterResult::default() };
     if steps.schedule {
         result.scheduled = schedule(&target)?;
@@ -76,7 +76,7 @@ pub fn clustering_preview(
     options: &BTreeMap<String, String>,
     steps: ClusteringSteps,
 ) -> Result<Vec<(Option<RequestedTime>, PlannedClustering)>> {
-    let target = opened(location, options)?;
+    let target = open_table(location, options)?;
     let table = target.latest();
     if steps.schedule {
         check_not_bucketed(&table, target.options())?;
@@ -106,8 +106,8 @@ fn no_plan(instant: &RequestedTime) -> Error {
     Error::invalid_table("a pending clustering has no plan").at_instant(instant)
 }
 
-fn opened(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
-    let target = opened_for_service(location, options, "cluster")?;
+fn open_table(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
+    let target = open_for_service(location, options, "cluster")?;
     check_order(&target.latest(), target.options())?;
     Ok(Arc::new(target))
 }
@@ -166,7 +166,8 @@ fn plan_of_table(
     if live.iter().any(|slice| !slice.log_files.is_empty()) {
         check_merge(table)?;
     }
-    let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok()).unwrap_or_default();
+    let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok());
+    let hour = hour.ok_or_else(|| Error::internal("an instant without an hour").at_instant(instant))?;
     let options = ClusteringOptions::from_options(target.options())?;
     let plan = plan_clustering(target.store().as_ref(), &table.timeline, live.clone(), &options, hour)?;
     if let Some(plan) = plan.as_ref().filter(|_| table.checks_logs()) {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::execute::{execute_pending, executed};
+use super::execute::{execute_pending, execute_plan};
 use super::kind::Compaction;
 use super::schedule::{PlanOptions, schedule, with_plan};
 use crate::commit::Clock;
-use crate::maintenance::opened::opened_for_service;
+use crate::maintenance::open::open_for_service;
 use crate::services::TableCompactions;
 use crate::transaction::{Committed, schedule_and_begin};
 use crate::writable_table::{TableLocation, WritableTable};
@@ -33,7 +33,7 @@ impl CompactRequest {
     ///
     /// # Errors
     /// As for [`compact`].
-    pub(crate) fn fulfilled(self, target: &Arc<WritableTable>, kind: Compaction) -> Result<Compacted> {
+    pub(crate) fn execute(self, target: &Arc<WritableTable>, kind: Compaction) -> Result<Compacted> {
         let mut done = Compacted { warnings: target.warnings().to_vec(), ..Compacted::default() };
         if self.run {
             done.committed = execute_pending(target, kind)?;
@@ -45,7 +45,7 @@ impl CompactRequest {
                 let begun = with_plan(target, kind, |plan| schedule_and_begin(target, kind.operation(), plan))?;
                 if let Some(transaction) = begun {
                     done.scheduled = Some(transaction.instant().clone());
-                    done.committed.push(executed(transaction, kind)?);
+                    done.committed.push(execute_plan(transaction, kind)?);
                 }
             }
         }
@@ -56,7 +56,7 @@ impl CompactRequest {
     ///
     /// # Errors
     /// As for [`compact`].
-    pub(super) fn planned(self, target: &WritableTable, kind: Compaction) -> Result<Vec<PlannedCompaction>> {
+    pub(super) fn plan(self, target: &WritableTable, kind: Compaction) -> Result<Vec<PlannedCompaction>> {
         let (compactions, table) = (TableCompactions::for_preview(target)?, target.latest());
         let mut planned = Vec::new();
         if self.run {
@@ -106,7 +106,7 @@ pub fn compact(
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Compacted> {
-    request.fulfilled(&opened(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
+    request.execute(&open_table(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
 }
 
 /// What [`compact`] would do. Nothing is changed.
@@ -118,19 +118,19 @@ pub fn planned_compactions(
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    request.planned(&*opened(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
+    request.plan(&*open_table(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
 }
 
 /// Opens a table that is to be compacted, and checks the options.
 ///
 /// # Errors
-/// `InvalidArgument` for a copy-on-write table; as for [`opened_for_service`].
-pub(crate) fn opened(
+/// `InvalidArgument` for a copy-on-write table; as for [`open_for_service`].
+pub(crate) fn open_table(
     location: &TableLocation,
     options: &BTreeMap<String, String>,
     service: &str,
 ) -> Result<Arc<WritableTable>> {
-    let target = opened_for_service(location, options, service)?;
+    let target = open_for_service(location, options, service)?;
     if target.latest().config.table_type != TableType::MergeOnRead {
         let message = "a copy-on-write table has no logs to compact";
         return Err(Error::invalid_argument(message).in_file(location.uri()));

@@ -21,7 +21,7 @@ pub(super) fn execute_pending(target: &Arc<WritableTable>, kind: Compaction) -> 
     let mut committed = Vec::new();
     for instant in pending(target, kind)? {
         if let Some(transaction) = begin_service(target, kind.operation(), &instant)? {
-            committed.push(executed(transaction, kind)?);
+            committed.push(execute_plan(transaction, kind)?);
         }
     }
     Ok(committed)
@@ -48,7 +48,7 @@ pub(crate) fn pending(target: &WritableTable, kind: Compaction) -> Result<Vec<Re
 ///
 /// # Errors
 /// As for [`Transaction::commit`]; those of writing. The plan stays on the timeline, and is executed again later.
-pub(super) fn executed(transaction: Transaction, kind: Compaction) -> Result<Committed> {
+pub(super) fn execute_plan(transaction: Transaction, kind: Compaction) -> Result<Committed> {
     let written = match kind {
         Compaction::IntoBaseFiles { .. } => write_base_files(&transaction),
         Compaction::IntoLogs => write_logs(&transaction),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::compact::{CompactRequest, Compacted, PlannedCompaction, opened};
+use super::compact::{CompactRequest, Compacted, PlannedCompaction, open_table};
 use super::kind::Compaction;
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::LogCompactHandle;
@@ -20,7 +20,7 @@ pub fn log_compact(
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Compacted> {
-    request.fulfilled(&checked(location, options)?, Compaction::IntoLogs)
+    request.execute(&open_checked(location, options)?, Compaction::IntoLogs)
 }
 
 /// What [`log_compact`] would do. Nothing is changed.
@@ -32,11 +32,11 @@ pub fn planned_log_compactions(
     request: CompactRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    request.planned(&*checked(location, options)?, Compaction::IntoLogs)
+    request.plan(&*open_checked(location, options)?, Compaction::IntoLogs)
 }
 
-fn checked(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
-    let target = opened(location, options, "log_compact")?;
+fn open_checked(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
+    let target = open_table(location, options, "log_compact")?;
     LogCompactHandle::check(&target.latest()).map_err(|error| error.in_file(location.uri()))?;
     Ok(target)
 }

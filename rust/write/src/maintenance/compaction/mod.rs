@@ -23,7 +23,7 @@ mod schedule;
 pub(crate) use base_execute::slices_of;
 #[cfg(test)]
 pub(crate) use base_execute::write_base_files;
-pub(crate) use compact::opened;
+pub(crate) use compact::open_table;
 pub use compact::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
 pub(crate) use execute::pending;
 pub(crate) use kind::Compaction;

@@ -182,7 +182,7 @@ impl MergeHandle {
             changes: changes.as_mut(),
         };
         let mut write = |rows: RecordBatch, written: &WrittenRows| new_file.write(rows, written);
-        let counts = if appends { rows.appended(&mut write)? } else { rows.by_key(&rules, &mut write)? };
+        let counts = if appends { rows.append_rows(&mut write)? } else { rows.by_key(&rules, &mut write)? };
         let mut status = status(&target, counts, new_file.writer.rows())?;
         let changes = changes.map(ChangeLog::finish).transpose()?;
         status.file = Some(written_file(&target, new_file.writer.finish()?, changes)?);
