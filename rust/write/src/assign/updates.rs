@@ -96,3 +96,65 @@ pub(crate) fn log_naming(view: &WriteView, config: &TableConfig, slice: &FileSli
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::{FurtherLocation, Location};
+    use mortice_base::error::ErrorKind;
+    use mortice_merge::config::Properties;
+
+    fn location(partition: &str, file_id: &str) -> Location {
+        Location { partition: partition.to_owned(), file_id: file_id.to_owned(), base_instant: "7".into() }
+    }
+
+    fn table(version: &str) -> TableConfig {
+        let entries =
+            [("hoodie.table.name", "t"), ("hoodie.table.version", version), ("hoodie.table.type", "MERGE_ON_READ")];
+        TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap()
+    }
+
+    #[test]
+    fn a_row_goes_to_all_file_groups_that_have_its_key() {
+        let further = |row, group, position| FurtherLocation { row, group, position };
+        let tagged = Tagged {
+            locations: vec![Some(1), None, Some(0), Some(1)],
+            groups: vec![location("p", "a"), location("p", "b"), location("q", "unused")],
+            positions: vec![Some(9), None, None, Some(3)],
+            further: vec![further(0, 0, Some(2)), further(0, 1, Some(9)), further(0, 1, Some(8))],
+            ..Tagged::default()
+        };
+        let key = |file_id: &str| ("p".to_owned(), file_id.to_owned());
+        let expected = Updates::from([
+            (key("a"), vec![(0, Some(2)), (2, None)]),
+            (key("b"), vec![(0, Some(8)), (0, Some(9)), (3, Some(3))]),
+        ]);
+        assert_eq!(of_tagged(&tagged).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_file_group_that_is_not_there_is_an_internal_error() {
+        let tagged = Tagged { locations: vec![Some(1)], groups: vec![location("p", "a")], ..Tagged::default() };
+        assert_eq!(of_tagged(&tagged).unwrap_err().kind(), ErrorKind::Internal);
+        let stale = slice_of(&WriteView::default(), &table("6"), "p", "a").unwrap_err();
+        assert!(stale.kind() == ErrorKind::InvalidTable && stale.to_string().contains("\"a\""), "{stale}");
+    }
+
+    /// Readers of table version 6 find the logs of a slice by its base instant; those of version 8 by the commit.
+    #[test]
+    fn log_names_are_those_of_the_table_version() {
+        let slice = FileSlice {
+            partition: "p".to_owned(),
+            file_id: "f-0".to_owned(),
+            base_instant: "7".into(),
+            base_file: None,
+            log_files: Vec::new(),
+        };
+        let view = WriteView::default();
+        assert!(matches!(log_naming(&view, &table("8"), &slice), LogNaming::ByDeltaCommit));
+        let LogNaming::BySlice { base_instant, base_file, log_files } = log_naming(&view, &table("6"), &slice) else {
+            panic!("not by slice")
+        };
+        assert_eq!((base_instant.as_str(), base_file.as_str(), log_files.len()), ("7", "", 0));
+    }
+}

@@ -267,3 +267,141 @@ fn check_field(columns: &Schema, role: &str, field: &str) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::Field;
+
+    use super::*;
+    use mortice_base::ErrorKind;
+    use mortice_merge::config::MergeMode;
+
+    fn columns() -> Schema {
+        let inner = vec![Field::new("x", DataType::Int32, true)];
+        Schema::new(vec![
+            Field::new("id", DataType::Utf8, false),
+            Field::new("city", DataType::Utf8, true),
+            Field::new("day", DataType::Date32, true),
+            Field::new("ts", DataType::Int64, true),
+            Field::new("raw", DataType::Binary, true),
+            Field::new("s", DataType::Struct(inner.into()), true),
+        ])
+    }
+
+    fn new_table(version: u8) -> NewTable {
+        let strings = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        NewTable {
+            name: "t".to_owned(),
+            version: TableVersion::for_new_table(version).unwrap(),
+            table_type: TableType::MergeOnRead,
+            record_key: strings(&["id"]),
+            partition_by: strings(&["city"]),
+            ordering: strings(&["ts"]),
+            properties: BTreeMap::new(),
+        }
+    }
+
+    fn refusal(table: &NewTable) -> (ErrorKind, String) {
+        let error = table.properties_file(&columns()).unwrap_err();
+        (error.kind(), error.to_string())
+    }
+
+    #[test]
+    fn properties_are_those_of_the_release_that_wrote_the_version() {
+        for (version, present, absent) in [
+            (6, ["hoodie.table.precombine.field", "hoodie.table.keygenerator.class"], "hoodie.record.merge.mode"),
+            (8, ["hoodie.table.precombine.field", "hoodie.record.merge.strategy.id"], "hoodie.table.ordering.fields"),
+            (9, ["hoodie.table.ordering.fields", "hoodie.record.merge.mode"], "hoodie.compaction.payload.class"),
+        ] {
+            let file = new_table(version).properties_file(&columns()).unwrap();
+            let properties = file.properties();
+            assert!(present.iter().all(|name| properties.get(name).is_some()), "{version}");
+            assert_eq!(properties.get(absent), None, "{version}");
+            let config = TableConfig::from_properties(properties).unwrap();
+            assert_eq!((config.version.number(), config.table_type), (version, TableType::MergeOnRead));
+            assert_eq!((config.record_key_fields, config.partition_fields), (vec!["id".into()], vec!["city".into()]));
+        }
+    }
+
+    #[test]
+    fn the_merge_mode_follows_from_ordering_fields_and_properties() {
+        let mode = |table: &NewTable| {
+            let file = table.properties_file(&columns()).unwrap();
+            TableConfig::from_properties(file.properties()).unwrap().merge.mode
+        };
+        for version in [6, 8, 9] {
+            assert_eq!(mode(&new_table(version)), MergeMode::EventTime, "{version}");
+            let unordered = NewTable { ordering: Vec::new(), ..new_table(version) };
+            assert_eq!(mode(&unordered), MergeMode::CommitTime, "{version}");
+        }
+        let by_commit = ("hoodie.record.merge.mode".to_owned(), "COMMIT_TIME_ORDERING".to_owned());
+        assert_eq!(mode(&NewTable { properties: [by_commit].into(), ..new_table(9) }), MergeMode::CommitTime);
+    }
+
+    #[test]
+    fn key_generators_follow_from_the_number_of_fields() {
+        for (keys, partitions, kind) in [
+            (vec!["id"], vec![], "NON_PARTITION"),
+            (vec!["id"], vec!["city"], "SIMPLE"),
+            (vec![], vec!["city"], "SIMPLE"),
+            (vec!["id", "s.x"], vec!["city"], "COMPLEX"),
+            (vec!["id"], vec!["city", "day"], "COMPLEX"),
+        ] {
+            let strings = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let table = NewTable { record_key: strings(&keys), partition_by: strings(&partitions), ..new_table(9) };
+            let file = table.properties_file(&columns()).unwrap();
+            assert_eq!(file.properties().get("hoodie.table.keygenerator.type"), Some(kind), "{keys:?} {partitions:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_in_the_columns_is_refused_by_name() {
+        let named = |name: &str| vec![name.to_owned()];
+        for (table, word) in [
+            (NewTable { record_key: named("none"), ..new_table(9) }, "record_key names \"none\""),
+            (NewTable { record_key: named("s.none"), ..new_table(9) }, "s.none"),
+            (NewTable { partition_by: named("none"), ..new_table(9) }, "partition_by"),
+            (NewTable { ordering: named("none"), ..new_table(9) }, "ordering"),
+        ] {
+            let (kind, message) = refusal(&table);
+            assert!(kind == ErrorKind::InvalidArgument && message.contains(word), "{message}");
+        }
+        let own = Schema::new(vec![Field::new("_hoodie_record_key", DataType::Utf8, true)]);
+        assert!(new_table(9).properties_file(&own).unwrap_err().to_string().contains("_hoodie_record_key"));
+    }
+
+    #[test]
+    fn what_readers_would_not_find_again_is_refused() {
+        let named = |name: &str| vec![name.to_owned()];
+        let (kind, message) = refusal(&NewTable { partition_by: named("raw"), ..new_table(9) });
+        assert!(kind == ErrorKind::Unsupported && message.contains("hexadecimal"), "{message}");
+        let two = NewTable { ordering: vec!["ts".to_owned(), "id".to_owned()], ..new_table(8) };
+        let (kind, message) = refusal(&two);
+        assert!(kind == ErrorKind::Unsupported && message.contains("version 9"), "{message}");
+        new_table(9).properties_file(&columns()).unwrap();
+    }
+
+    #[test]
+    fn properties_that_contradict_the_arguments_are_refused() {
+        for (version, name, value, kind, word) in [
+            (9, "hoodie.table.name", "other", ErrorKind::InvalidArgument, "argument name"),
+            (9, "hoodie.table.precombine.field", "id", ErrorKind::InvalidArgument, "argument ordering"),
+            (6, "hoodie.record.merge.mode", "COMMIT_TIME_ORDERING", ErrorKind::Unsupported, "version 8"),
+            (9, "hoodie.compaction.payload.class", "x.Y", ErrorKind::Unsupported, "merge modes instead"),
+            (8, "hoodie.compaction.payload.class", "x.Own", ErrorKind::Unsupported, "=Own"),
+            (9, "hoodie.record.merge.mode", "CUSTOM", ErrorKind::Unsupported, "CUSTOM"),
+            (9, "hoodie.table.keygenerator.type", "NON_PARTITION", ErrorKind::InvalidArgument, "without partitions"),
+            (9, "hoodie.index.type", "BUCKET", ErrorKind::Unsupported, "hoodie.index.type"),
+        ] {
+            let properties = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+            let (found, message) = refusal(&NewTable { properties, ..new_table(version) });
+            assert!(found == kind && message.contains(word), "{name}: {message}");
+        }
+        let both = [
+            ("hoodie.record.merge.mode".to_owned(), "EVENT_TIME_ORDERING".to_owned()),
+            ("hoodie.compaction.payload.class".to_owned(), "a.OverwriteWithLatestAvroPayload".to_owned()),
+        ];
+        let (_, message) = refusal(&NewTable { properties: both.into(), ..new_table(8) });
+        assert!(message.contains("contradict"), "{message}");
+    }
+}

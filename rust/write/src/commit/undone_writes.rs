@@ -74,3 +74,98 @@ fn without_archived(mut found: Vec<UndoneWrite>, timeline: &Timeline) -> Result<
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use mortice_merge::config::{Properties, TableConfig};
+    use mortice_storage::{FileStore, LocalStorage, Storage};
+    use mortice_table::timeline::metadata::{
+        HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPlan, TimelineMetadata,
+    };
+
+    struct Table {
+        folder: tempfile::TempDir,
+        config: TableConfig,
+    }
+
+    impl Table {
+        /// A commit that was completed after the rollback that names it.
+        fn new() -> Self {
+            let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", "6")];
+            let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+            let table = Self { folder: tempfile::tempdir().unwrap(), config };
+            table.put("1.commit", b"{}");
+            table.roll_back("5", "1");
+            table
+        }
+
+        fn roll_back(&self, time: &str, target: &str) {
+            let info =
+                HoodieInstantInfo { commit_time: target.to_owned(), action: "commit".to_owned(), ..Default::default() };
+            let plan = HoodieRollbackPlan { instant_to_rollback: Some(info), ..Default::default() };
+            let result = HoodieRollbackMetadata { commits_rollback: vec![target.to_owned()], ..Default::default() };
+            self.put(&format!("{time}.rollback.requested"), &plan.to_avro().unwrap());
+            self.put(&format!("{time}.rollback"), &result.to_avro().unwrap());
+        }
+
+        fn store(&self) -> Arc<LocalStorage> {
+            Arc::new(LocalStorage::new(&self.folder.path().to_string_lossy(), true))
+        }
+
+        fn put(&self, name: &str, content: &[u8]) {
+            let path = format!("{}/{name}", self.config.timeline_folder);
+            self.store().put(&path, &Bytes::copy_from_slice(content), None).unwrap();
+        }
+
+        fn timeline(&self) -> Timeline {
+            let storage: Arc<dyn Storage> = self.store();
+            Timeline::load(&storage, &self.config).unwrap()
+        }
+
+        fn writer(&self) -> TimelineWriter {
+            TimelineWriter::new(self.store(), &self.config)
+        }
+
+        /// The requested times of undone writes, with those of their rollbacks.
+        fn undone(&self) -> Vec<[String; 2]> {
+            let found = UndoneWrite::find(&self.writer(), &self.timeline()).unwrap();
+            found.iter().map(|one| [&one.write, &one.rollback].map(|one| one.requested_time.to_string())).collect()
+        }
+    }
+
+    #[test]
+    fn a_write_that_was_completed_after_its_rollback_is_undone() {
+        let table = Table::new();
+        assert_eq!(table.undone(), [["1".to_owned(), "5".to_owned()]]);
+        let found = UndoneWrite::find(&table.writer(), &table.timeline()).unwrap();
+        table.put("1.inflight", b"");
+        found.first().unwrap().remove(&table.writer()).unwrap();
+        let timeline = table.timeline();
+        assert!(!timeline.is_completed(&"1".into()) && timeline.has_pending_at(&"1".into()));
+    }
+
+    #[test]
+    fn other_writes_stay() {
+        let table = Table::new();
+        table.put("1.inflight", b"");
+        assert!(table.undone().is_empty(), "a plan that was executed again has an inflight file");
+        let table = Table::new();
+        table.put("7.commit", b"{}");
+        table.roll_back("6", "7");
+        assert_eq!(table.undone().len(), 1, "a rollback is later than what it undoes");
+        table.roll_back("8", "3");
+        assert_eq!(table.undone().len(), 1, "what was rolled back in time is not there");
+    }
+
+    #[test]
+    fn a_rollback_that_is_pending_has_undone_nothing_yet() {
+        let table = Table::new();
+        std::fs::remove_file(table.folder.path().join(".hoodie/5.rollback")).unwrap();
+        assert!(table.undone().is_empty());
+    }
+}
