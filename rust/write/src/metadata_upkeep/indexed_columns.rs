@@ -304,3 +304,124 @@ fn type_of_path<'s>(schema: &'s Schema, path: &str) -> Option<&'s Type> {
     }
     Some(ty)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mortice_merge::config::Properties;
+    use mortice_storage::LocalStorage;
+
+    const SCHEMA: &str = r#"{"type":"record","name":"r","fields":[
+        {"name":"_hoodie_commit_time","type":["null","string"],"default":null},
+        {"name":"_hoodie_operation","type":["null","string"],"default":null},
+        {"name":"id","type":"string"},
+        {"name":"list","type":{"type":"array","items":"int"}},
+        {"name":"s","type":{"type":"record","name":"s","fields":[{"name":"x","type":["null","int"],"default":null}]}},
+        {"name":"ts","type":"long"}]}"#;
+    const META_THREE: [&str; 3] = ["_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key"];
+
+    fn table(version: &str) -> TableConfig {
+        let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version)];
+        TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap()
+    }
+
+    fn choice(options: &[(&str, &str)]) -> Result<ColumnChoice> {
+        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        ColumnChoice::from_options(&options)
+    }
+
+    /// The names behind those of the meta columns.
+    fn own_names(found: &IndexedColumns) -> Vec<&str> {
+        let names: Vec<&str> = found.columns.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names.get(..3), Some(&META_THREE[..]), "{names:?}");
+        names.get(3..).unwrap().to_vec()
+    }
+
+    fn definitions(columns: &str, version: &str) -> IndexDefinitions {
+        let text = format!(r#"{{"sourceFields":[{columns}],"version":"{version}"}}"#);
+        IndexDefinitions(BTreeMap::from([("column_stats".to_owned(), serde_json::from_str(&text).unwrap())]))
+    }
+
+    #[test]
+    fn a_new_index_has_the_first_columns_whose_types_have_bounds() {
+        let (schema, table) = (Schema::parse(SCHEMA).unwrap(), table("9"));
+        assert_eq!(own_names(&new_columns(&table, &schema, &ColumnChoice::default())), ["id", "ts"]);
+        assert_eq!(own_names(&new_columns(&table, &schema, &choice(&[(MOST, "1")]).unwrap())), ["id"]);
+        let many: Vec<String> = (0..40).map(|number| format!(r#"{{"name":"c{number}","type":"int"}}"#)).collect();
+        let many = Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{}]}}"#, many.join(","))).unwrap();
+        assert_eq!(own_names(&new_columns(&table, &many, &ColumnChoice::default())).len(), 32);
+    }
+
+    #[test]
+    fn options_name_columns_and_fields_of_structs() {
+        let (schema, table) = (Schema::parse(SCHEMA).unwrap(), table("9"));
+        let named = choice(&[(COLUMN_LIST, " s.x , ts,,_hoodie_commit_time, ts")]).unwrap();
+        named.check(&schema).unwrap();
+        assert_eq!(own_names(&new_columns(&table, &schema, &named)), ["s.x", "ts"]);
+        for missing in ["none", "s.none", "id.x"] {
+            let error = choice(&[(COLUMN_LIST, missing)]).unwrap().check(&schema).unwrap_err();
+            assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(missing), "{error}");
+        }
+        assert_eq!(choice(&[(MOST, "many")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert!(!choice(&[]).unwrap().is_given() && named.is_given());
+    }
+
+    /// Hudi prunes a file without statistics of a column that other files have statistics of.
+    #[test]
+    fn columns_of_the_definition_and_added_ones_have_statistics() {
+        let (schema, default) = (Schema::parse(SCHEMA).unwrap(), ColumnChoice::default());
+        let defined = definitions(r#""_hoodie_commit_time","s.x","gone""#, "V1");
+        let found = defined.columns(&table("9"), &schema, &default);
+        assert_eq!((found.version, own_names(&found)), (IndexVersion::V1, vec!["s.x", "id", "ts"]));
+        let none = IndexDefinitions::default();
+        for (version, of_table) in [("8", IndexVersion::V1), ("9", IndexVersion::V2)] {
+            assert_eq!(none.columns(&table(version), &schema, &default).version, of_table);
+        }
+        // Hudi 0.x has statistics of all columns, meta columns included.
+        let all = none.columns(&table("6"), &schema, &default);
+        let names: Vec<&str> = all.columns.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, [&meta_columns::ALL[..], &["_hoodie_operation", "id", "ts"]].concat());
+    }
+
+    #[test]
+    fn an_index_is_built_again_only_for_other_columns() {
+        let (schema, table) = (Schema::parse(SCHEMA).unwrap(), table("9"));
+        let defined = definitions(r#""_hoodie_commit_time","_hoodie_partition_path","_hoodie_record_key","ts""#, "V2");
+        assert!(!defined.differs(&table, &schema, &ColumnChoice::default()));
+        assert!(!defined.differs(&table, &schema, &choice(&[(COLUMN_LIST, "ts")]).unwrap()));
+        assert!(defined.differs(&table, &schema, &choice(&[(COLUMN_LIST, "ts,id")]).unwrap()));
+        assert!(IndexDefinitions::default().differs(&table, &schema, &choice(&[(MOST, "3")]).unwrap()));
+    }
+
+    #[test]
+    fn definitions_of_other_indexes_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        undefine_indexes(&store, &["column_stats"]).unwrap();
+        assert!(!is_record_index_partitioned(&store).unwrap());
+        let own = json!({"indexName": "expr", "sourceFields": ["a"], "unknown": [1, {"x": null}]});
+        define_index(&store, "expr", own.clone()).unwrap();
+        define_index(&store, "record_index", json!({"indexOptions": {"isPartitioned": "true"}})).unwrap();
+        assert!(is_record_index_partitioned(&store).unwrap());
+        let refused = IndexDefinitions::load(&store).unwrap().check_record_index().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Unsupported);
+        define_index(&store, "record_index", record_index_definition()).unwrap();
+        IndexDefinitions::load(&store).unwrap().check_record_index().unwrap();
+        undefine_indexes(&store, &["record_index", "none"]).unwrap();
+        let (bytes, _) = store.get(DEFINITIONS).unwrap();
+        let left: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(left, json!({"indexDefinitions": {"expr": own}}));
+    }
+
+    #[test]
+    fn a_definition_that_is_not_json_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        for damaged in ["{", "[]", r#"{"indexDefinitions":1}"#] {
+            store.put(DEFINITIONS, &Bytes::from(damaged), None).unwrap();
+            let error = define_index(&store, "record_index", record_index_definition()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidTable, "{damaged}");
+            assert_eq!(store.get(DEFINITIONS).unwrap().0, damaged.as_bytes());
+        }
+    }
+}

@@ -111,3 +111,84 @@ fn stored_range(column: &str, stored: &StoredStatistics, kind: &ColumnKind) -> C
     let range = ColumnRange { bounds, values, nulls, total_size, total_uncompressed_size, ..ColumnRange::new(column) };
     ColumnRange { bounds: known_bounds(&range, kind), ..range }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::ColumnValue;
+    use mortice_avro::Schema;
+    use proptest::prelude::*;
+
+    use super::super::column_kind::IndexVersion;
+    use super::super::record_bytes::Wrapper;
+
+    fn longs() -> ColumnKind {
+        ColumnKind::of_type(Schema::parse(r#""long""#).unwrap().root(), IndexVersion::V1).unwrap()
+    }
+
+    fn range(bounds: Option<(i64, i64)>, values: u64, nulls: u64) -> ColumnRange {
+        let bounds = bounds.map(|(least, greatest)| (ColumnValue::Long(least), ColumnValue::Long(greatest)));
+        ColumnRange { bounds, values, nulls, ..ColumnRange::new("c") }
+    }
+
+    fn stored(range: &ColumnRange) -> StoredStatistics {
+        let kind = longs();
+        let bound = |value: &ColumnValue| {
+            StoredBound::Known(kind.wrapper(IndexVersion::V1), kind.wrapped(value, IndexVersion::V1).unwrap())
+        };
+        let bounds = match &range.bounds {
+            Some((least, greatest)) => [bound(least), bound(greatest)],
+            None => [StoredBound::Missing, StoredBound::Missing],
+        };
+        StoredStatistics { bounds, counts: [range.values, range.nulls, 3, 4] }
+    }
+
+    #[test]
+    fn a_column_without_new_files_keeps_its_record() {
+        let before = stored(&range(Some((1, 2)), 5, 0));
+        assert_eq!(merged(None, Some(&before), &longs(), true), None);
+    }
+
+    #[test]
+    fn a_column_that_other_files_do_not_have_has_nulls() {
+        let new = range(Some((1, 2)), 5, 0);
+        assert_eq!(merged(Some(&new), None, &longs(), false), Some(new.clone()));
+        let found = merged(Some(&new), None, &longs(), true).unwrap();
+        assert_eq!((found.bounds, found.values, found.nulls), (new.bounds, 6, 1));
+    }
+
+    /// A bound that cannot be read must not make the range of the partition narrower than its values.
+    #[test]
+    fn bounds_of_an_unknown_wrapper_are_the_widest() {
+        let (kind, new) = (longs(), range(Some((1, 2)), 5, 0));
+        let unknown = StoredStatistics { bounds: [StoredBound::Unknown, StoredBound::Unknown], counts: [9, 1, 3, 4] };
+        let found = merged(Some(&new), Some(&unknown), &kind, true).unwrap();
+        assert_eq!(found.bounds, Some(kind.widest()));
+        let [StoredBound::Known(_, one), _] = stored(&new).bounds else { panic!("no bound") };
+        let other = StoredBound::Known(Wrapper::String, one);
+        let of_string = StoredStatistics { bounds: [other.clone(), other], counts: [9, 1, 3, 4] };
+        assert_eq!(merged(Some(&new), Some(&of_string), &kind, true).unwrap().bounds, Some(kind.widest()));
+    }
+
+    proptest! {
+        #[test]
+        fn the_range_of_a_partition_has_all_values_of_its_files(
+            files in proptest::collection::vec(proptest::collection::vec(proptest::option::of(-9_i64..9), 0..4), 1..6)
+        ) {
+            let kind = longs();
+            let mut known: Option<StoredStatistics> = None;
+            for file in &files {
+                let values: Vec<i64> = file.iter().flatten().copied().collect();
+                let bounds = values.iter().min().copied().zip(values.iter().max().copied());
+                let new = range(bounds, file.len() as u64, (file.len() - values.len()) as u64);
+                known = Some(stored(&merged(Some(&new), known.as_ref(), &kind, known.is_some()).unwrap()));
+            }
+            let found = stored_range("c", known.as_ref().unwrap(), &kind);
+            let all: Vec<i64> = files.iter().flatten().flatten().copied().collect();
+            let bounds = all.iter().min().copied().zip(all.iter().max().copied());
+            prop_assert_eq!(found.bounds, range(bounds, 0, 0).bounds);
+            prop_assert_eq!(found.values, files.iter().flatten().count() as u64);
+            prop_assert_eq!(found.nulls, files.iter().flatten().filter(|value| value.is_none()).count() as u64);
+        }
+    }
+}

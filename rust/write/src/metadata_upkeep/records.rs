@@ -61,3 +61,36 @@ impl DividedRecords {
         Ok(records)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Readers look a key up in the file group of its hash alone.
+        #[test]
+        fn each_record_is_in_the_file_group_of_its_key(
+            upserts in proptest::collection::btree_map("[a-zß-ø/=]{1,9}", proptest::collection::vec(any::<u8>(), 0..3), 0..20),
+            deletes in proptest::collection::btree_set("[A-Z]{1,9}", 0..9),
+            groups in 1_usize..9,
+        ) {
+            let records =
+                PartitionRecords { upserts: upserts.clone(), deletes: deletes.clone(), ..PartitionRecords::default() };
+            prop_assert_eq!(records.is_empty(), upserts.is_empty() && deletes.is_empty());
+            let divided = records.divided(groups).unwrap();
+            let (mut upserted, mut deleted) = (BTreeMap::new(), BTreeSet::new());
+            for number in 0..u32::try_from(groups).unwrap() {
+                let group = divided.group(number).unwrap();
+                for (key, record) in group.upserts {
+                    prop_assert_eq!(shard::number_of(key, u32::try_from(groups).unwrap()), number);
+                    prop_assert!(upserted.insert(key.to_owned(), record.to_vec()).is_none());
+                }
+                for key in group.deletes {
+                    prop_assert!(deleted.insert(key.to_owned()));
+                }
+            }
+            prop_assert_eq!((upserted, deleted), (upserts, deletes));
+        }
+    }
+}
