@@ -111,6 +111,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "metadata_upkeep",
         &[
+            "row_number",
             "progress",
             "spill",
             "names",

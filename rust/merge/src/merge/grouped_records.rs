@@ -214,6 +214,7 @@ impl LogSink for GroupedRecords {
             #[allow(clippy::indexing_slicing)]
             let hash = hashes[row % AHEAD];
             let at = RowRef { source, at: *at };
+            // Another pass or part has its key.
             let Some(record) = batch.incoming(at, row, hash, &self.index, &self.wanted)? else { continue };
             let mut found = record.found;
             if self.make_room()? {

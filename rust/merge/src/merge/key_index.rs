@@ -275,8 +275,7 @@ impl KeyIndex {
             self.table.prefetch_filter(slot.0);
             count += 1;
         }
-        let hashed = hashes.get(..count).unwrap_or_default();
-        self.prefetch_likely::<AHEAD>(hashed.iter().copied());
+        self.prefetch_likely::<AHEAD>(hashes.iter().take(count).copied());
         hashes
     }
 
@@ -453,10 +452,10 @@ impl KeyIndex {
                 count += usize::from(self.table.may_hold(hash.0));
             }
         }
-        let likely = likely.get(..count).unwrap_or_default();
-        likely.iter().for_each(|(_, hash)| self.table.prefetch(hash.0));
-        self.prefetch_likely::<BASE_ROWS_AHEAD>(likely.iter().map(|(_, hash)| *hash));
-        for (row, hash) in likely {
+        let likely = || likely.iter().take(count);
+        likely().for_each(|(_, hash)| self.table.prefetch(hash.0));
+        self.prefetch_likely::<BASE_ROWS_AHEAD>(likely().map(|(_, hash)| *hash));
+        for (row, hash) in likely() {
             let index = key_of_row(keys, *row).and_then(|key| self.find(*hash, key));
             if let Some((index, stored)) = index.and_then(|index| Some((index, self.mark_matched(index)?))) {
                 on_match(*row, index, stored);

@@ -97,6 +97,7 @@ impl OrderingValues {
             (OrderingArray::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
             (OrderingArray::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
             (OrderingArray::Bytes(all), OrderingValue::Bytes(value)) => {
+                // Memory of the value that is replaced.
                 let before = all.get(index).map_or(0, |text| text.len() + ALLOCATION);
                 self.strings = (self.strings + value.len() + ALLOCATION).saturating_sub(before);
                 put(all, index, value.into());

@@ -162,6 +162,7 @@ impl LogSink for WinningRecords {
             #[allow(clippy::indexing_slicing)]
             let hash = hashes[row % AHEAD];
             let at = RowRef { source, at: *at };
+            // Another pass or part has its key.
             let Some(newer) = batch.incoming(at, row, hash, &self.index, &self.wanted)? else { continue };
             if let Some(stored) = newer.found.and_then(|index| self.index.stored(index))
                 && !self.rules.replaces(batch.kind, newer.side, stored.side)

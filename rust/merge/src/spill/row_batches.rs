@@ -169,10 +169,12 @@ impl RowBatches {
             if !range.contains(&(*row as usize)) {
                 batch = self.batch_of(*row);
                 range = self.range(batch);
+                // For the size of a batch alone: an unknown row is an error where it is taken.
                 of_row = self.row_bytes.get(batch).copied().unwrap_or_default().max(1);
                 most = (most_bytes / of_row).clamp(1, most_rows);
             }
-            let rest = rows.get(at..at.saturating_add(most).min(rows.len())).unwrap_or_default();
+            let (_, rest) = rows.split_at(at);
+            let (rest, _) = rest.split_at(most.min(rest.len()));
             let run = self.run(rest, batch).max(1);
             let run_bytes = run.saturating_mul(of_row);
             let is_long = run >= LONG_STRETCH.min(most_rows);
@@ -231,10 +233,12 @@ impl RowBatches {
         self.ends.partition_point(|end| *end <= row as usize)
     }
 
+    /// 0 for the first batch.
     fn start(&self, batch: usize) -> usize {
         batch.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default()
     }
 
+    /// Empty behind the last batch, which has no row.
     fn range(&self, batch: usize) -> Range<usize> {
         self.start(batch)..self.ends.get(batch).copied().unwrap_or_default()
     }

@@ -134,7 +134,7 @@ impl RowBatches {
     pub fn select(&self, rows: &[u32]) -> Result<Self> {
         let mut selected = RowBatchesBuilder::new(self.schema(), self.memory().clone());
         for stretch in self.stretches(rows, CHUNK_ROWS, self.memory().chunk_bytes()) {
-            let rows = rows.get(stretch).unwrap_or_default();
+            let rows = rows.get(stretch).ok_or_else(|| Error::internal("a stretch of rows that were not asked for"))?;
             let taken = self.take(rows)?;
             // A slice shares the buffers of its batch.
             match rows.first().and_then(|first| self.batches().get(self.batch_of(*first))) {

@@ -107,6 +107,7 @@ impl MetadataTable {
     ) -> Result<()> {
         let mut wanted = RequestedStats::new();
         for column in stats.keys() {
+            // Files are not skipped by a column without a type.
             let Some((name, _)) = skipping.type_of(*column) else { continue };
             let keys = ColumnKeys::new(name);
             wanted.extend(
@@ -132,6 +133,7 @@ fn note(
     let stats = batch.column_by_name(STATS).and_then(|stats| stats.as_struct_opt()).ok_or_else(misfit)?;
     let deleted = stats.column_by_name("isDeleted").and_then(|deleted| deleted.as_boolean_opt()).ok_or_else(misfit)?;
     for (row, key) in keys.iter().enumerate() {
+        // Blocks have other keys as well.
         let Some((column, file)) = key.and_then(|key| wanted.get(key)) else { continue };
         let is_live = stats.is_valid(row) && deleted.is_valid(row) && !deleted.value(row);
         if let Some(slot) = found.get_mut(column).and_then(|files| files.get_mut(*file)).filter(|_| is_live) {

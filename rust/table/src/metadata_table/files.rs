@@ -122,6 +122,7 @@ fn partitions(lists: &mut HashMap<String, Names>) -> Result<Vec<String>> {
 
 fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> Result<PartitionListing> {
     let files = partitions.into_iter().map(|name| {
+        // As Hudi: a partition without a record has no files (`fetchAllFilesInPartition`).
         let names = lists.remove(&name).unwrap_or_default();
         check_registered(&names).map_err(|error| error.in_file(path_of(&name)))?;
         Ok(PartitionFiles::new(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))

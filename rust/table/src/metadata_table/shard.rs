@@ -34,7 +34,8 @@ pub fn slices_of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Ve
 pub fn number_of(key: &str, count: u32) -> u32 {
     let hash = key.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
     // Java's absolute value of the smallest int is that int; so the absolute value of the remainder is taken again.
-    (i64::from(hash.wrapping_abs()) % i64::from(count)).unsigned_abs().try_into().unwrap_or_default()
+    // The remainder is less than `count`.
+    (i64::from(hash.wrapping_abs()) % i64::from(count.max(1))).unsigned_abs() as u32
 }
 
 #[cfg(test)]

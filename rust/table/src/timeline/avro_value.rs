@@ -99,7 +99,7 @@ impl<'a> MetadataValue<'a> {
     /// Returns the items of an array, without nulls.
     pub(super) fn items(self) -> Result<Vec<Self>> {
         let list = self.array.as_list_opt::<i32>().ok_or_else(|| self.type_error("an array"))?;
-        let range = self.range(list.value_offsets());
+        let range = self.range(list.value_offsets())?;
         Ok(range.filter_map(|at| Self::at(&**list.values(), at, self.name)).collect())
     }
 
@@ -107,13 +107,14 @@ impl<'a> MetadataValue<'a> {
     pub(super) fn entries(self) -> Result<Vec<(&'a str, Self)>> {
         let map = self.array.as_map_opt().ok_or_else(|| self.type_error("a map"))?;
         let keys = map.keys().as_string_opt::<i32>().ok_or_else(|| self.type_error("a map of strings"))?;
-        let range = self.range(map.value_offsets());
+        let range = self.range(map.value_offsets())?;
         Ok(range.filter_map(|at| Some((keys.value(at), Self::at(&**map.values(), at, self.name)?))).collect())
     }
 
-    fn range(self, offsets: &[i32]) -> std::ops::Range<usize> {
-        let offset = |at: usize| offsets.get(at).and_then(|offset| usize::try_from(*offset).ok()).unwrap_or_default();
-        offset(self.at)..offset(self.at.saturating_add(1))
+    fn range(self, offsets: &[i32]) -> Result<std::ops::Range<usize>> {
+        let lost = || Error::internal(format_args!("{} has no items at row {}", self.name, self.at));
+        let offset = |at: usize| offsets.get(at).and_then(|offset| usize::try_from(*offset).ok()).ok_or_else(lost);
+        Ok(offset(self.at)?..offset(self.at.saturating_add(1))?)
     }
 
     /// Converts the value to JSON. Bytes become a string with one character per byte, as in Avro's JSON encoding.
@@ -130,13 +131,13 @@ impl<'a> MetadataValue<'a> {
             DataType::Null => Json::Null,
             DataType::List(_) => {
                 let list = self.array.as_list::<i32>();
-                let items = self.range(list.value_offsets()).map(|at| json_at(&**list.values(), at, self.name));
+                let items = self.range(list.value_offsets())?.map(|at| json_at(&**list.values(), at, self.name));
                 Json::Array(items.collect::<Result<_>>()?)
             }
             DataType::Map(..) => {
                 let map = self.array.as_map();
                 let keys = map.keys().as_string_opt::<i32>().ok_or_else(|| self.type_error("a map of strings"))?;
-                let range = self.range(map.value_offsets());
+                let range = self.range(map.value_offsets())?;
                 let entry = |at| Ok((keys.value(at).to_owned(), json_at(&**map.values(), at, self.name)?));
                 Json::Object(range.map(entry).collect::<Result<_>>()?)
             }

@@ -43,6 +43,7 @@ impl WriteStat {
     #[must_use]
     pub fn written_bytes(&self) -> Option<Range<u64>> {
         let end = self.file_size_in_bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|end| *end > 0)?;
+        // A file without an offset was written from its start.
         let start = self.log_offset.and_then(|offset| u64::try_from(offset).ok()).unwrap_or(0);
         Some(start.min(end)..end)
     }

@@ -324,6 +324,7 @@ impl TaskRunner<'_> {
         if has_ordering && self.table.merge.mode != MergeMode::CommitTime {
             for (number, name) in self.table.merge.ordering_fields.iter().enumerate() {
                 let path = FieldPath::new(name);
+                // Rows of `delete` may have keys alone, and a table can name a column that it does not have.
                 let Some(column) = self.prepared.rows.column(path.column(), deletes)? else { continue };
                 // Without an ordering value a delete wins over all.
                 let values = nullif(&path.values(&column)?, &unconditional)

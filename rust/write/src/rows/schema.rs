@@ -200,6 +200,7 @@ fn check_key_types(table: &OpenTable, before: &Schema, after: &Schema) -> Result
     let keys = config.record_key_fields.iter().chain(&config.partition_fields).map(|name| (name, true));
     for (name, is_key) in keys.chain(table.merge.ordering_fields.iter().map(|name| (name, false))) {
         let path = FieldPath::new(name);
+        // A column that is added has no keys, and none is removed.
         let (Some(old), Some(new)) = (path.avro_type(before), path.avro_type(after)) else { continue };
         let is_allowed = match (old, new) {
             (Type::Int, Type::Long) => true,

@@ -141,6 +141,7 @@ impl Rollbacks<'_> {
         for info in instants {
             let time = RequestedTime::from_metadata("commitTime of a restore plan", &info.commit_time)?;
             let timeline = self.timeline()?;
+            // It was undone before the restore was stopped.
             let Some(target) = timeline.writes_at(&time).next().cloned() else { continue };
             undone.push((info.clone(), self.roll_back_for_restore(target)?));
         }

@@ -231,7 +231,7 @@ impl Rollbacks<'_> {
         if let Some(metadata) = self.metadata {
             metadata.check(&target.requested_time)?;
         }
-        let planned = self.planned(timeline, target, UndoneFiles::OfInstant)?;
+        let planned = self.plan_or_resume(timeline, target, UndoneFiles::OfInstant)?;
         if self.is_overtaken(&planned)? {
             self.timeline_writer().delete_instant(&planned.rollback, Action::Rollback)?;
             return Ok(None);
@@ -276,7 +276,7 @@ impl Rollbacks<'_> {
     /// As for [`Self::roll_back`].
     pub(super) fn roll_back_for_restore(&self, target: Instant) -> Result<HoodieRollbackMetadata> {
         let started = Started::now();
-        let planned = self.planned(self.timeline()?, target, UndoneFiles::OfInstantAndItsSlices)?;
+        let planned = self.plan_or_resume(self.timeline()?, target, UndoneFiles::OfInstantAndItsSlices)?;
         let done = self.undo(&planned)?;
         if let Some(metadata) = self.metadata {
             metadata.roll_back(&planned.target.requested_time, &planned.rollback, &done)?;
@@ -327,10 +327,12 @@ impl Rollbacks<'_> {
     pub(super) fn all_begun(&self, timeline: &Timeline) -> Result<Vec<BegunRollback>> {
         let mut begun = Vec::new();
         for rollback in timeline.pending(Action::Rollback) {
+            // An empty plan: its writer died while it wrote it, and has undone nothing.
             let Some(plan) = self.plan_of(rollback)? else { continue };
             let Some(info) = plan.instant_to_rollback else { continue };
             let time = RequestedTime::from_metadata("commitTime of a rollback plan", &info.commit_time)?;
             let action = Action::named(&info.action).filter(|action| action.is_write());
+            // Hudi may roll other actions back.
             let Some(action) = action else { continue };
             let gone = Instant {
                 requested_time: time.clone(),
@@ -374,7 +376,7 @@ impl Rollbacks<'_> {
     }
 
     /// A rollback of the instant on the timeline: one that was begun, or a new one.
-    fn planned(&self, timeline: Timeline, target: Instant, files: UndoneFiles) -> Result<Planned> {
+    fn plan_or_resume(&self, timeline: Timeline, target: Instant, files: UndoneFiles) -> Result<Planned> {
         // Before the markers are listed: attempts of tasks that run on add no files any more.
         OpenMark::new(Arc::clone(self.store), &target.requested_time).close()?;
         let planned = match self.pending(&timeline, &target)? {
@@ -416,6 +418,7 @@ impl Rollbacks<'_> {
     /// A rollback of the instant that was begun, by this or another writer.
     fn pending(&self, timeline: &Timeline, target: &Instant) -> Result<Option<Planned>> {
         for rollback in timeline.pending(Action::Rollback) {
+            // As in `all_begun`.
             let Some(plan) = self.plan_of(rollback)? else { continue };
             let is_target = |info: &HoodieInstantInfo| target.requested_time == info.commit_time.as_str();
             if plan.instant_to_rollback.as_ref().is_some_and(is_target) {

@@ -160,6 +160,7 @@ impl Undo {
             let logs = request.log_blocks_to_be_deleted.iter().flat_map(OrderedMap::iter);
             let log = |(log, len): (&str, &i64)| {
                 let name = DataPath::of_plan(&request.partition_path, log)?.name;
+                // Hudi has -1 where it goes by markers, which have no lengths (`MarkerBasedRollbackStrategy`).
                 Ok((name, u64::try_from(*len).unwrap_or_default()))
             };
             let logs: Result<BTreeMap<String, u64>> = logs.map(log).collect();

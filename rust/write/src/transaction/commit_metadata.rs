@@ -26,6 +26,7 @@ pub(super) fn commit_metadata(
 ) -> Result<HoodieCommitMetadata> {
     let mut stats: OrderedMap<Vec<_>> = OrderedMap::new();
     for status in statuses {
+        // No file was written, as all rows were refused.
         let Some(stat) = status.to_write_stat() else { continue };
         match stats.get_mut(&status.partition) {
             Some(partition) => partition.push(stat),

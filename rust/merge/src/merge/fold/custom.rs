@@ -159,7 +159,7 @@ impl CustomFold {
             )));
         }
         pool.batches.push(self.projected(&rows, &pool.schema)?);
-        Ok(keep.iter().map(|kept| kept.unwrap_or_default()).collect())
+        Ok(keep.values().iter().collect())
     }
 
     /// The merger's rows, with the projected columns in their order.

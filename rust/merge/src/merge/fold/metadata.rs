@@ -112,7 +112,7 @@ impl<'a> Entries<'a> {
         FileEntry { size: self.sizes.value(at), is_deleted: self.deleted.value(at) }
     }
 
-    /// The ordinals of the entries of a row.
+    /// The ordinals of the entries of a row. Arrow has checked the offsets: each row has two, which are not negative.
     fn entries_of_row(&self, row: usize) -> std::ops::Range<usize> {
         let ends = self.map.value_offsets();
         let end = |at: usize| ends.get(at).and_then(|end| usize::try_from(*end).ok()).unwrap_or_default();

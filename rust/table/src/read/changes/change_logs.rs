@@ -191,7 +191,8 @@ impl ChangeLogs {
                 let rows = rows?;
                 let images = form.images_of_batch(&self.table, &rows)?;
                 let column = rows.column_by_name(meta_columns::RECORD_KEY);
-                let Some(keys) = column.and_then(|column| column.as_string_opt::<i32>()) else { continue };
+                let keys = column.and_then(|column| column.as_string_opt::<i32>());
+                let keys = keys.ok_or_else(|| Error::internal("rows of a change log's keys have no record keys"))?;
                 for (key, image) in keys.iter().zip(images.iter()) {
                     if let (Some(key), Some(image)) = (key, image) {
                         found.insert(key.to_owned(), image.to_owned());

@@ -79,7 +79,8 @@ impl PathValues {
         }
         let mut columns = rows.columns().to_vec();
         for (at, name, value) in found {
-            let Some(column) = columns.get_mut(at) else { continue };
+            let lost = || Error::internal(format_args!("rows have no column {at} for the partition value of {name:?}"));
+            let column = columns.get_mut(at).ok_or_else(lost)?;
             *column = match base_file::repeated(value, column.data_type(), column.len()) {
                 Ok(repeated) => repeated,
                 Err(error) if self.alone => return Err(misfit(name, value, column, error)),

@@ -184,6 +184,7 @@ impl RowsMerge {
             deleted_rows: self.deleted_rows(),
         };
         let missing = self.missing.as_ref().map(|missing| MissingColumns::from_all(batches, missing));
+        // None are missing by default.
         plan.fold(&of, missing.unwrap_or_default())
     }
 

@@ -108,7 +108,7 @@ impl RowOrder {
                 (curve, ranked.collect::<Result<Vec<_>>>()?)
             }
         };
-        Ok(Arc::new(curve.positions(&coordinates, rows.num_rows())))
+        Ok(Arc::new(curve.positions(&coordinates, rows.num_rows())?))
     }
 }
 

@@ -20,16 +20,22 @@ pub(super) enum Curve {
 
 impl Curve {
     /// The positions on the curve of points, given by their coordinates in each column.
-    pub(super) fn positions(self, coordinates: &[Vec<u64>], rows: usize) -> BinaryArray {
+    ///
+    /// # Errors
+    /// `Internal` for a column that has not a value for each row.
+    pub(super) fn positions(self, coordinates: &[Vec<u64>], rows: usize) -> Result<BinaryArray> {
+        if coordinates.iter().any(|column| column.len() != rows) {
+            return Err(Error::internal(format_args!("coordinates that are not those of {rows} rows")));
+        }
         let mut point: Vec<u64> = Vec::with_capacity(coordinates.len());
-        BinaryArray::from_iter_values((0..rows).map(|row| {
+        Ok(BinaryArray::from_iter_values((0..rows).map(|row| {
             point.clear();
-            point.extend(coordinates.iter().map(|column| column.get(row).copied().unwrap_or(u64::MAX)));
+            point.extend(coordinates.iter().filter_map(|column| column.get(row)));
             if self == Self::Hilbert {
                 hilbert_transpose(&mut point);
             }
             interleaved(&point)
-        }))
+        })))
     }
 }
 
@@ -161,7 +167,7 @@ mod tests {
     fn ordered(curve: Curve, side: u64) -> Vec<(u64, u64)> {
         let points: Vec<(u64, u64)> = (0..side).flat_map(|x| (0..side).map(move |y| (x, y))).collect();
         let coordinates = [points.iter().map(|point| point.0).collect(), points.iter().map(|point| point.1).collect()];
-        let positions = curve.positions(&coordinates, points.len());
+        let positions = curve.positions(&coordinates, points.len()).unwrap();
         let mut found: Vec<(Vec<u8>, (u64, u64))> =
             positions.iter().map(|key| key.unwrap().to_vec()).zip(points).collect();
         found.sort();

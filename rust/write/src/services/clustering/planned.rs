@@ -76,6 +76,7 @@ fn group_of_plan(group: HoodieClusteringGroup, live: &BTreeMap<(&str, &str), &Fi
 }
 
 fn slice_of_plan(info: &HoodieSliceInfo, live: &BTreeMap<(&str, &str), &FileSlice>) -> Result<FileSlice> {
+    // Null, its default, for a table without partitions.
     let partition = info.partition_path.clone().unwrap_or_default();
     let file_id = info.file_id.clone();
     let file_id = file_id.ok_or_else(|| Error::invalid_table("a file slice of a clustering plan has no fileId"))?;

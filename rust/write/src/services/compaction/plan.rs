@@ -73,6 +73,7 @@ pub(super) fn slices_of_plan(table: &ServiceTable, plan: &HoodieCompactionPlan) 
     let mut listed: Option<PartitionFiles> = None;
     let mut slices = Vec::new();
     for operation in plan.operations.iter().flatten() {
+        // Null, its default, for a table without partitions.
         let partition = operation.partition_path.clone().unwrap_or_default();
         // Operations are mostly ordered by partition.
         let files = match listed.take() {

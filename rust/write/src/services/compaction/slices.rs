@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::services::service_table::ServiceTable;
-use mortice_base::error::Result;
+use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_merge::config::TimelineLayout;
 use mortice_table::file_group::{FileSlice, FileSystemView, LogFile, PartitionFiles};
@@ -88,7 +88,8 @@ fn completed_before(
 ) -> Result<Vec<LogFile>> {
     let mut kept = Vec::with_capacity(logs.len());
     for log in logs {
-        let Some(name) = LogFileName::parse(&log.name) else { continue };
+        let unnamed = || Error::internal(format_args!("log file {:?} of a slice has no name of a log file", log.name));
+        let name = LogFileName::parse(&log.name).ok_or_else(unnamed)?;
         // Written before the table was upgraded to version 8: the name has the base instant.
         let is_of_slice = base_instant == Some(&name.instant);
         let is_before = match timeline.completion_time(&name.instant)? {

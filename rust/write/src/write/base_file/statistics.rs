@@ -52,7 +52,7 @@ pub(super) fn column_ranges(
         for group in metadata.row_groups() {
             let chunk = group.columns().iter().find(|chunk| chunk.column_path().parts().join(".") == path);
             let chunk = chunk.ok_or_else(|| Error::internal(format!("column {path} was not written")))?;
-            range.add(chunk_range(&path, chunk, ty, with_nan.contains(&path)));
+            range.add(chunk_range(&path, chunk, ty, with_nan.contains(&path))?);
         }
         Ok(range)
     };
@@ -70,13 +70,15 @@ fn add_leaves<'a>(record: &'a Record, path: &str, leaves: &mut Vec<(String, &'a 
     }
 }
 
-fn chunk_range(path: &str, chunk: &ColumnChunkMetaData, ty: &Type, has_nan: bool) -> ColumnRange {
-    let count = |number: i64| u64::try_from(number).unwrap_or_default();
+fn chunk_range(path: &str, chunk: &ColumnChunkMetaData, ty: &Type, has_nan: bool) -> Result<ColumnRange> {
+    let misfit = || Error::internal(format_args!("column {path:?} was written without statistics"));
+    let count = |number: i64| u64::try_from(number).map_err(|_| misfit());
     let mut range = ColumnRange::new(path);
-    range.values = count(chunk.num_values());
-    range.nulls = chunk.statistics().and_then(Statistics::null_count_opt).unwrap_or_default();
-    range.total_size = count(chunk.compressed_size());
-    range.total_uncompressed_size = count(chunk.uncompressed_size());
+    range.values = count(chunk.num_values())?;
+    // Readers skip a file for `IS NULL` if it has no nulls.
+    range.nulls = chunk.statistics().and_then(Statistics::null_count_opt).ok_or_else(misfit)?;
+    range.total_size = count(chunk.compressed_size())?;
+    range.total_uncompressed_size = count(chunk.uncompressed_size())?;
     range.bounds = chunk.statistics().and_then(|statistics| bounds(statistics, ty));
     if has_nan && range.nulls < range.values {
         let nan =
@@ -84,7 +86,7 @@ fn chunk_range(path: &str, chunk: &ColumnChunkMetaData, ty: &Type, has_nan: bool
         let least = range.bounds.map_or_else(|| nan.clone(), |(least, _)| least);
         range.bounds = Some((least, nan));
     }
-    range
+    Ok(range)
 }
 
 fn bounds(statistics: &Statistics, ty: &Type) -> Option<(ColumnValue, ColumnValue)> {

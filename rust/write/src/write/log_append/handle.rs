@@ -268,10 +268,10 @@ impl AppendHandle {
         let frame = avro_block_frame(BlockType::AvroData, &header, pending.rows, pending.datums.len())?;
         let file = self.file()?;
         file.append(&frame.head)?;
-        for row in pending.order() {
+        for row in pending.order()? {
             let row = row as usize;
-            let start = row.checked_sub(1).and_then(|before| pending.ends.get(before)).copied().unwrap_or_default();
-            let datum = pending.ends.get(row).and_then(|end| pending.datums.get(start..*end));
+            let start = row.checked_sub(1).map_or(Some(&0), |before| pending.ends.get(before));
+            let datum = start.zip(pending.ends.get(row)).and_then(|(start, end)| pending.datums.get(*start..*end));
             let datum = datum.ok_or_else(|| Error::internal("an encoded record beyond the encoded bytes"))?;
             let len = i32::try_from(datum.len()).map_err(|_| Error::invalid_argument("a record of 2 GiB or more"))?;
             file.append(&len.to_be_bytes())?;
@@ -297,7 +297,7 @@ impl AppendHandle {
             return Ok(());
         }
         let positions = self.delete_positions.take();
-        let order = order_by(positions.as_deref().filter(|_| self.base_instant.is_some()), all.num_rows());
+        let order = order_by(positions.as_deref().filter(|_| self.base_instant.is_some()), all.num_rows())?;
         let order = arrow_array::UInt32Array::from(order);
         let all = arrow_select::take::take_record_batch(&all, &order).map_err(unfit)?;
         let header = self.header().with_schema(self.schema.json());

@@ -7,6 +7,7 @@ use arrow_select::take::take_record_batch;
 use crate::write::column_range::ColumnRange;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_base::row_number::number_of;
 use mortice_formats::log::writer::BlockHeader;
 
 /// Records of the next block, in one of two forms, and what is counted of them.
@@ -69,7 +70,10 @@ impl Pending {
     }
 
     /// The order of the records in their block: that of their positions, if all have one.
-    pub(super) fn order(&self) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// As for [`order_by`].
+    pub(super) fn order(&self) -> Result<Vec<u32>> {
         order_by(self.positions.as_deref(), self.rows)
     }
 
@@ -79,7 +83,7 @@ impl Pending {
         let unfit =
             |error| Error::invalid_argument("the records do not fit one block; set a lower limit").caused_by(error);
         let all = concat_batches(first.schema_ref(), &self.batches).map_err(unfit)?;
-        let order = self.order();
+        let order = self.order()?;
         if order.is_sorted() {
             return Ok(Some(all));
         }
@@ -104,12 +108,17 @@ pub(super) fn add_columns(all: &mut Vec<ColumnRange>, more: Vec<ColumnRange>) {
 }
 
 /// The order of records by their positions.
-pub(super) fn order_by(positions: Option<&[u64]>, rows: usize) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..rows as u32).collect();
-    if let Some(positions) = positions {
-        order.sort_by_key(|row| positions.get(*row as usize).copied().unwrap_or(u64::MAX));
+///
+/// # Errors
+/// `Internal` if there are more or fewer positions than records.
+pub(super) fn order_by(positions: Option<&[u64]>, rows: usize) -> Result<Vec<u32>> {
+    let Some(positions) = positions else { return Ok((0..number_of(rows)?).collect()) };
+    if positions.len() != rows {
+        return Err(Error::internal(format_args!("{} positions of {rows} records", positions.len())));
     }
-    order
+    let mut numbered: Vec<(u64, u32)> = positions.iter().copied().zip(0..).collect();
+    numbered.sort_by_key(|(position, _)| *position);
+    Ok(numbered.into_iter().map(|(_, row)| row).collect())
 }
 
 /// Adds the positions of a block to its header, as Hudi does: none if a record has none, the base file's instant alone if two

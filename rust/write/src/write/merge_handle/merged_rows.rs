@@ -102,7 +102,7 @@ impl MergeRows<'_> {
     ///
     /// # Errors
     /// `Internal` if there are deletes; those of `base` and `write`.
-    pub(super) fn appended(mut self, write: WriteRows<'_>) -> Result<MergeCounts> {
+    pub(super) fn append_rows(mut self, write: WriteRows<'_>) -> Result<MergeCounts> {
         let mut counts = MergeCounts::default();
         for rows in self.base {
             let rows = in_types(&rows?, self.types)?;
@@ -146,8 +146,9 @@ impl ChangedRows {
         let unfit = |error| Error::internal("rows that change").caused_by(error);
         let taken = |rows: &RecordBatch, numbers: &UInt64Array| take_record_batch(rows, numbers).map_err(unfit);
         if !self.updated.is_empty() {
-            let after = (0..merged.num_rows()).filter(|row| written.contains(*row)).map(|row| row as u64);
-            let after = taken(merged, &UInt64Array::from_iter_values(after))?;
+            let is_written = |row| written.contains(row).map(|is_written| is_written.then_some(row as u64)).transpose();
+            let after = (0..merged.num_rows()).filter_map(is_written).collect::<Result<Vec<u64>>>()?;
+            let after = taken(merged, &UInt64Array::from(after))?;
             if after.num_rows() != self.updated.len() {
                 return Err(Error::internal(format!("{} of {} rows change", after.num_rows(), self.updated.len())));
             }

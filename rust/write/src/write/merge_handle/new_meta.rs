@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
 
 use crate::write::base_file::BaseFileTarget;
 use mortice_base::error::{Error, Result};
@@ -23,11 +23,17 @@ pub(super) enum WrittenRows {
 
 impl WrittenRows {
     /// Whether a row is one of them.
-    pub(super) fn contains(&self, row: usize) -> bool {
+    ///
+    /// # Errors
+    /// `Internal` for a row that is not of the batch.
+    pub(super) fn contains(&self, row: usize) -> Result<bool> {
         match self {
-            Self::None => false,
-            Self::All => true,
-            Self::Some(rows) => rows.get(row).copied().unwrap_or_default(),
+            Self::None => Ok(false),
+            Self::All => Ok(true),
+            Self::Some(rows) => {
+                let lost = || Error::internal(format_args!("row {row} of {} that are merged", rows.len()));
+                rows.get(row).copied().ok_or_else(lost)
+            }
         }
     }
 }
@@ -54,7 +60,8 @@ pub(super) fn with_new_meta(
         let missing = || Error::internal(format!("rows that are written have no column {name}"));
         let (at, _) = schema.column_with_name(name).ok_or_else(missing)?;
         let column = columns.get_mut(at).ok_or_else(missing)?;
-        *column = replaced(column, written, first, value).ok_or_else(missing)?;
+        let stored = column.as_string_opt::<i32>().ok_or_else(missing)?;
+        *column = replaced(stored, written, first, value)?;
         Ok(())
     };
     set(meta_columns::COMMIT_TIME, &|_, text| text.push_str(instant))?;
@@ -68,18 +75,17 @@ pub(super) fn with_new_meta(
         .map_err(|error| Error::internal(format!("meta columns do not fit their rows: {error}")))
 }
 
-/// The column with other values in the rows that were written; `None` if it is not of strings.
+/// The column with other values in the rows that were written.
 fn replaced(
-    column: &ArrayRef,
+    stored: &StringArray,
     written: &WrittenRows,
     first: u64,
     value: &dyn Fn(u64, &mut String),
-) -> Option<ArrayRef> {
-    let stored = column.as_string_opt::<i32>()?;
+) -> Result<ArrayRef> {
     let mut values = StringBuilder::with_capacity(stored.len(), stored.values().len());
     let mut text = String::new();
     for (row, number) in (0..stored.len()).zip(first..) {
-        if written.contains(row) {
+        if written.contains(row)? {
             text.clear();
             value(number, &mut text);
             values.append_value(&text);
@@ -89,5 +95,5 @@ fn replaced(
             values.append_value(stored.value(row));
         }
     }
-    Some(Arc::new(values.finish()))
+    Ok(Arc::new(values.finish()))
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::group_records::GroupRecords;
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::at;
 use mortice_merge::spill::{AppendedBytes, SpillFolder};
 use mortice_table::metadata_table::shard;
 
@@ -78,13 +79,13 @@ impl KeyLocations {
         let mut keys = DividedKeys {
             entries: self.entries.finish()?,
             records: self.records,
-            places: vec![Vec::new(); usize::try_from(groups).unwrap_or(usize::MAX)],
+            places: vec![Vec::new(); at(groups)],
         };
         let mut place = 0;
         while place < keys.entries.len() {
             let (key, _) = keys.entry(place)?;
             let (len, group) = (key.len(), shard::number_of(key, groups));
-            let places = usize::try_from(group).ok().and_then(|group| keys.places.get_mut(group));
+            let places = keys.places.get_mut(at(group));
             places.ok_or_else(|| Error::internal("a record key without a file group"))?.push(place);
             place = place.saturating_add(HEADER).saturating_add(len);
         }

@@ -274,6 +274,7 @@ fn optional_string(text: Option<&str>, out: &mut Vec<u8>) {
 
 /// Counts and sizes are longs.
 fn write_count(count: u64, out: &mut Vec<u8>) {
+    // No list in memory has more items.
     write_long(i64::try_from(count).unwrap_or(i64::MAX), out);
 }
 

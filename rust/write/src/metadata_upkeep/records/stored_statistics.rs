@@ -84,6 +84,7 @@ fn read(batch: &RecordBatch, wrappers: &[String], found: &mut BTreeMap<String, S
         }
         let bound = |members: Option<&StructArray>| members.map(|members| bound(members, wrappers, row));
         let [Some(least), Some(greatest)] = bounds.map(bound) else { return Err(misfit()) };
+        // Hudi reads a count that is null as 0 as well.
         let count = |counts: Option<&arrow_array::Int64Array>| {
             let count = counts.filter(|counts| counts.is_valid(row)).map_or(0, |counts| counts.value(row));
             u64::try_from(count).unwrap_or_default()

@@ -89,6 +89,7 @@ pub(super) fn add_partitions(
     let mut instants = init_instants(table, &MetadataFolder::open(store)?)?;
     for kind in wanted {
         let folder = MetadataFolder::open(store)?;
+        // A table without rows has no statistics.
         let records = records.remove(kind).unwrap_or_default();
         let instant = instants.next().ok_or_else(|| Error::internal("no more init instants"))??;
         let new = NewPartition { kind: *kind, file_groups: file_groups(*kind, &records), records, instant };
@@ -150,6 +151,7 @@ fn file_groups(kind: PartitionKind, records: &PartitionRecords) -> u32 {
         PartitionKind::BloomFilters => BLOOM_GROUPS,
         PartitionKind::RecordIndex => {
             let expected = records.keys.count().saturating_mul(RECORD_GROWTH);
+            // Beyond the largest number, which is the limit below.
             let groups = u32::try_from(expected / RECORDS_OF_GROUP).unwrap_or(u32::MAX);
             groups.clamp(RECORD_INDEX_GROUPS.0, RECORD_INDEX_GROUPS.1)
         }

@@ -16,6 +16,7 @@ use crate::commit::{Clock, WriteOperation};
 use crate::write::{WriteStatus, WrittenFile};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_base::row_number::at;
 use mortice_formats::log::writer::BlockHeader;
 use mortice_storage::PutOutcome;
 use mortice_table::timeline::metadata::HoodieWriteStat;
@@ -43,7 +44,7 @@ impl NewPartition {
         let text = format!("#partition metadata\ncommitTime={}\npartitionDepth=1\n", self.instant);
         folder.store().put(&format!("{path}/.hoodie_partition_metadata"), &Bytes::from(text), None)?;
         let Self { kind, file_groups, records, instant } = self;
-        let records = records.divided(usize::try_from(file_groups).unwrap_or(usize::MAX))?;
+        let records = records.divided(at(file_groups))?;
         let mut stats = Vec::new();
         for number in 0..file_groups {
             let file_id = kind.file_group(number);
