@@ -5,12 +5,12 @@
 //! | `files` | the deleted files of each partition, as deleted; a partition that is gone is deleted from the list. Its key is not, as Hudi 1.x does it: see [`super::removed_partitions`] |
 //! | `column_stats`, `bloom_filters` | the keys of the files are deleted |
 
+use super::build::new_metadata_table::current_schema;
 use super::delta_commit::{delete_unfinished, write_delta_commit};
-use super::files::of_clean;
-use super::indexed_columns::IndexedColumns;
-use super::new_metadata_table::current_schema;
 use super::partition_kind::PartitionKind;
-use super::records::{PartitionRecords, Records};
+use super::records::files::of_clean;
+use super::records::indexed_columns::IndexedColumns;
+use super::records::partition_records::{PartitionRecords, Records};
 use super::upkeep::MetadataUpkeep;
 use crate::commit::CleanedFiles;
 use mortice_base::error::Result;

@@ -14,11 +14,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::drop_metadata_table::drop_metadata_table;
+use super::build::drop_metadata_table::drop_metadata_table;
+use super::build::wanted_partitions::{is_enabled, rebuilds_unusable};
 use super::metadata_folder::{MetadataFolder, is_defect};
 use super::partition_kind::{ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
 use super::upkeep::MetadataUpkeep;
-use super::wanted_partitions::{is_enabled, rebuilds_unusable};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_storage::{FileStore, parallel};

@@ -10,10 +10,10 @@
 
 use bytes::Bytes;
 
-use super::group_records::GroupRecords;
 use super::metadata_folder::{MetadataFolder, NextLog, ROOT};
 use super::partition_kind::PartitionKind;
-use super::records::{PartitionRecords, Records};
+use super::records::group_records::GroupRecords;
+use super::records::partition_records::{PartitionRecords, Records};
 use crate::commit::{Clock, WriteOperation};
 use crate::write::{LogFileStatus, MarkerKind, WriteStatus, WrittenFile};
 use mortice_base::error::{Error, ErrorKind, Result};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::partition_kind::PartitionKind;
-use super::record_schema::RecordSchema;
+use super::records::record_schema::RecordSchema;
 use crate::commit::TimelineWriter;
 use crate::write::Markers;
 use mortice_base::error::{Error, ErrorKind, Result};

@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::delta_commit::{heartbeat, write_delta_commit, write_log};
-use super::files;
 use super::metadata_folder::{MetadataFolder, ROOT};
 use super::partition_kind::PartitionKind;
-use super::record_bytes::{Entries, FileEntry};
-use super::records::{PartitionRecords, Records};
-use super::removed_partitions::mark_removed;
+use super::records::files;
+use super::records::partition_records::{PartitionRecords, Records};
+use super::records::record_bytes::{Entries, FileEntry};
+use super::records::removed_partitions::mark_removed;
 use super::upkeep::MetadataUpkeep;
 use crate::commit::{RolledBackFiles, TimelineWriter};
 use mortice_base::error::{Error, Result};

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::change_partitions::{change_partitions, decided_changes};
-use super::commit_update::CommitUpdate;
+use super::build::change_partitions::{change_partitions, decided_changes};
+use super::build::drop_metadata_table::{delete_unlisted, drop_metadata_table, drop_partitions, forget_rebuilt};
+use super::build::new_metadata_table::{create_metadata_table, new_partitions};
+use super::build::wanted_partitions::{drops_unsupported, index_options, is_enabled, options_for, options_with};
 use super::delta_commit::{heartbeat, write_checked_delta_commit};
-use super::drop_metadata_table::{delete_unlisted, drop_metadata_table, drop_partitions, forget_rebuilt};
-use super::indexed_columns::{ColumnChoice, IndexDefinitions};
 use super::metadata_folder::{MetadataFolder, is_defect};
-use super::new_metadata_table::{create_metadata_table, new_partitions};
 use super::partition_kind::{ListedPartitions, PartitionKind};
-use super::records::{PartitionRecords, Records};
-use super::wanted_partitions::{drops_unsupported, index_options, is_enabled, options_for, options_with};
-use super::{bloom_filters, column_stats, files, partition_stats, record_index};
+use super::records::commit_update::CommitUpdate;
+use super::records::indexed_columns::{ColumnChoice, IndexDefinitions};
+use super::records::partition_records::{PartitionRecords, Records};
+use super::records::{bloom_filters, column_stats, files, partition_stats, record_index};
 use crate::commit::Clock;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::drop_metadata_table::drop_partitions;
-use super::indexed_columns::{ColumnChoice, IndexDefinitions, undefine_indexes};
 use super::new_metadata_table::{add_partitions, current_schema};
-use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::wanted_partitions::{PartitionChanges, partition_changes};
+use crate::metadata_upkeep::partition_kind::{ListedPartitions, PartitionKind};
+use crate::metadata_upkeep::records::indexed_columns::{ColumnChoice, IndexDefinitions, undefine_indexes};
 use mortice_base::error::Result;
 use mortice_merge::config::TimelineLayout;
 use mortice_storage::FileStore;
@@ -21,7 +21,7 @@ use mortice_table::plan::OpenTable;
 ///
 /// # Errors
 /// `InvalidArgument` and `Unsupported` for options; those of reading definitions of indexes.
-pub(super) fn decided_changes(
+pub(in crate::metadata_upkeep) fn decided_changes(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
     options: &BTreeMap<String, String>,
@@ -51,7 +51,7 @@ pub(super) fn decided_changes(
 ///
 /// # Errors
 /// As for [`decided_changes`]; those of the storage, after which it can be repeated.
-pub(super) fn change_partitions(
+pub(in crate::metadata_upkeep) fn change_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
     options: &BTreeMap<String, String>,

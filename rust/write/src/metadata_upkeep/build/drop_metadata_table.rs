@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use super::indexed_columns::undefine_indexes;
-use super::metadata_folder::ROOT;
-use super::partition_kind::{COMPLETED, INFLIGHT, ListedPartitions, TO_REBUILD};
 use crate::commit::update_properties;
+use crate::metadata_upkeep::metadata_folder::ROOT;
+use crate::metadata_upkeep::partition_kind::{COMPLETED, INFLIGHT, ListedPartitions, TO_REBUILD};
+use crate::metadata_upkeep::records::indexed_columns::undefine_indexes;
 use mortice_base::error::Result;
 use mortice_merge::config::{Properties, PropertiesFile};
 use mortice_storage::FileStore;
@@ -17,7 +17,7 @@ use mortice_storage::FileStore;
 ///
 /// # Errors
 /// Those of the storage.
-pub(super) fn drop_metadata_table(
+pub(in crate::metadata_upkeep) fn drop_metadata_table(
     store: &Arc<dyn FileStore>,
     properties: &Properties,
     is_rebuilt: bool,
@@ -47,7 +47,11 @@ pub(super) fn drop_metadata_table(
 ///
 /// # Errors
 /// Those of the storage.
-pub(super) fn drop_partitions(store: &Arc<dyn FileStore>, names: &[String], rebuilt: &[&str]) -> Result<()> {
+pub(in crate::metadata_upkeep) fn drop_partitions(
+    store: &Arc<dyn FileStore>,
+    names: &[String],
+    rebuilt: &[&str],
+) -> Result<()> {
     let without = |properties: &mut PropertiesFile, key: &str| {
         let left = properties.properties().list(&[key]);
         let left: Vec<String> = left.into_iter().filter(|name| !names.contains(name)).collect();
@@ -77,7 +81,7 @@ pub(super) fn drop_partitions(store: &Arc<dyn FileStore>, names: &[String], rebu
 ///
 /// # Errors
 /// Those of the storage.
-pub(super) fn forget_rebuilt(store: &Arc<dyn FileStore>) -> Result<()> {
+pub(in crate::metadata_upkeep) fn forget_rebuilt(store: &Arc<dyn FileStore>) -> Result<()> {
     let forget = |properties: &mut PropertiesFile| {
         properties.remove(TO_REBUILD);
         Ok(())
@@ -90,7 +94,7 @@ pub(super) fn forget_rebuilt(store: &Arc<dyn FileStore>) -> Result<()> {
 ///
 /// # Errors
 /// As for [`delete_below`].
-pub(super) fn delete_unlisted(store: &Arc<dyn FileStore>, listed: &ListedPartitions) -> Result<()> {
+pub(in crate::metadata_upkeep) fn delete_unlisted(store: &Arc<dyn FileStore>, listed: &ListedPartitions) -> Result<()> {
     if listed.is_empty() {
         return delete_below(store.as_ref(), ROOT);
     }
@@ -103,7 +107,7 @@ pub(super) fn delete_unlisted(store: &Arc<dyn FileStore>, listed: &ListedPartiti
 ///
 /// # Errors
 /// `InvalidTable` if a link leads out of the table: nothing is deleted then; those of the storage.
-pub(super) fn delete_below(store: &dyn FileStore, folder: &str) -> Result<()> {
+pub(in crate::metadata_upkeep) fn delete_below(store: &dyn FileStore, folder: &str) -> Result<()> {
     let mut paths: Vec<String> = store.list_recursively(folder)?.into_iter().map(|(path, _)| path).collect();
     paths.sort_by_key(|path| !path.ends_with("/hoodie.properties"));
     paths.iter().try_for_each(|path| store.check_removable(path))?;

@@ -21,7 +21,7 @@ use mortice_storage::Storage;
 ///
 /// # Errors
 /// What opening the file may fail with.
-pub(super) fn ranges_of_base_file<'a>(
+pub(in crate::metadata_upkeep) fn ranges_of_base_file<'a>(
     place: &dyn Storage,
     path: &str,
     columns: impl Iterator<Item = &'a str>,

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::bloom_filters;
-use super::column_stats::{known_bounds, statistics};
 use super::file_ranges::ranges_of_base_file;
-use super::files;
-use super::indexed_columns::IndexedColumns;
-use super::record_bytes::{self, Entries, FileEntry};
-use super::record_schema::RecordSchema;
-use super::records::PartitionRecords;
+use crate::metadata_upkeep::records::bloom_filters;
+use crate::metadata_upkeep::records::column_stats::{known_bounds, statistics};
+use crate::metadata_upkeep::records::files;
+use crate::metadata_upkeep::records::indexed_columns::IndexedColumns;
+use crate::metadata_upkeep::records::partition_records::PartitionRecords;
+use crate::metadata_upkeep::records::record_bytes::{self, Entries, FileEntry};
+use crate::metadata_upkeep::records::record_schema::RecordSchema;
 use crate::write::ColumnRange;
 use mortice_avro as avro;
 use mortice_base::error::Result;
@@ -23,7 +23,7 @@ use mortice_table::metadata_table::{ColumnKeys, bloom_filter_key, partition_name
 use mortice_table::plan::OpenTable;
 
 /// The completed files of a table.
-pub(super) struct TableListing {
+pub(in crate::metadata_upkeep) struct TableListing {
     partitions: Vec<PartitionFiles>,
 }
 
@@ -39,7 +39,7 @@ impl TableListing {
     ///
     /// # Errors
     /// Those of [`list_table`].
-    pub(super) fn load(table: &OpenTable) -> Result<Self> {
+    pub(in crate::metadata_upkeep) fn load(table: &OpenTable) -> Result<Self> {
         if table.timeline.latest_visible().is_none() {
             return Ok(Self { partitions: Vec::new() });
         }
@@ -52,7 +52,7 @@ impl TableListing {
     }
 
     /// Records of the partition `files`.
-    pub(super) fn files(&self, schema: &RecordSchema) -> PartitionRecords {
+    pub(in crate::metadata_upkeep) fn files(&self, schema: &RecordSchema) -> PartitionRecords {
         let mut all: BTreeMap<String, Entries> = BTreeMap::new();
         for files in &self.partitions {
             let bases = files.base_files.iter().map(|base| (base.name.name.clone(), FileEntry::live(base.len)));
@@ -67,7 +67,7 @@ impl TableListing {
     ///
     /// # Errors
     /// What reading footers may fail with.
-    pub(super) fn statistics(
+    pub(in crate::metadata_upkeep) fn statistics(
         &self,
         table: &OpenTable,
         schema: &RecordSchema,
@@ -109,7 +109,11 @@ impl TableListing {
     ///
     /// # Errors
     /// What reading the files may fail with.
-    pub(super) fn bloom_filters(&self, table: &OpenTable, schema: &RecordSchema) -> Result<PartitionRecords> {
+    pub(in crate::metadata_upkeep) fn bloom_filters(
+        &self,
+        table: &OpenTable,
+        schema: &RecordSchema,
+    ) -> Result<PartitionRecords> {
         let mut records = PartitionRecords::default();
         for files in &self.partitions {
             for base in &files.base_files {

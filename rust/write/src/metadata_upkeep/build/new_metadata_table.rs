@@ -8,18 +8,18 @@ use bytes::Bytes;
 use chrono::Utc;
 
 use super::drop_metadata_table::delete_below;
-use super::indexed_columns::{
-    ColumnChoice, DEFINITIONS, column_stats_definition, define_index, new_columns, record_index_definition,
-};
 use super::listing_records::TableListing;
-use super::metadata_folder::{MetadataFolder, ROOT};
 use super::new_partition::NewPartition;
-use super::partition_kind::{COMPLETED, INFLIGHT, PartitionKind, TO_REBUILD};
-use super::record_index;
-use super::record_schema::RecordSchema;
-use super::records::{PartitionRecords, Records};
 use super::wanted_partitions::wanted_partitions;
 use crate::commit::{Clock, update_properties};
+use crate::metadata_upkeep::metadata_folder::{MetadataFolder, ROOT};
+use crate::metadata_upkeep::partition_kind::{COMPLETED, INFLIGHT, PartitionKind, TO_REBUILD};
+use crate::metadata_upkeep::records::indexed_columns::{
+    ColumnChoice, DEFINITIONS, column_stats_definition, define_index, new_columns, record_index_definition,
+};
+use crate::metadata_upkeep::records::partition_records::{PartitionRecords, Records};
+use crate::metadata_upkeep::records::record_index;
+use crate::metadata_upkeep::records::record_schema::RecordSchema;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
@@ -42,7 +42,7 @@ const RECORD_GROWTH: u64 = 2;
 ///
 /// # Errors
 /// Those of the storage; `InvalidArgument` for options.
-pub(super) fn create_metadata_table(
+pub(in crate::metadata_upkeep) fn create_metadata_table(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
     options: &BTreeMap<String, String>,
@@ -61,7 +61,10 @@ pub(super) fn create_metadata_table(
 ///
 /// # Errors
 /// `InvalidArgument` and `Unsupported` for options; those of reading the table's schema.
-pub(super) fn new_partitions(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<Vec<PartitionKind>> {
+pub(in crate::metadata_upkeep) fn new_partitions(
+    table: &OpenTable,
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<PartitionKind>> {
     let mut wanted = wanted_partitions(&table.config, options)?;
     if table.timeline.latest_visible().is_some() && table.has_column_ids(None)? {
         // Files have columns under names of their own: statistics by name would be those of other columns.
@@ -75,7 +78,7 @@ pub(super) fn new_partitions(table: &OpenTable, options: &BTreeMap<String, Strin
 ///
 /// # Errors
 /// Those of the storage.
-pub(super) fn add_partitions(
+pub(in crate::metadata_upkeep) fn add_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
     wanted: &[PartitionKind],
@@ -254,7 +257,7 @@ fn define_indexes(
 }
 
 /// The schema of a table; of one without commits that which it was created with.
-pub(super) fn current_schema(table: &OpenTable) -> Result<Schema> {
+pub(in crate::metadata_upkeep) fn current_schema(table: &OpenTable) -> Result<Schema> {
     match (&table.config.create_schema, table.timeline.latest_visible()) {
         (Some(created), None) => Schema::parse(created),
         _ => Ok(table.schema_at(None)?.0.files),

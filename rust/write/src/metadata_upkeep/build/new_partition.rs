@@ -6,13 +6,13 @@
 use bytes::Bytes;
 
 use super::base_hfile::BaseHFile;
-use super::delta_commit::{complete, deleted_keys};
 use super::drop_metadata_table::delete_below;
-use super::group_records::GroupRecords;
-use super::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
-use super::partition_kind::PartitionKind;
-use super::records::PartitionRecords;
 use crate::commit::{Clock, WriteOperation};
+use crate::metadata_upkeep::delta_commit::{complete, deleted_keys};
+use crate::metadata_upkeep::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
+use crate::metadata_upkeep::partition_kind::PartitionKind;
+use crate::metadata_upkeep::records::group_records::GroupRecords;
+use crate::metadata_upkeep::records::partition_records::PartitionRecords;
 use crate::write::{WriteStatus, WrittenFile};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
@@ -23,11 +23,11 @@ use mortice_table::timeline::metadata::HoodieWriteStat;
 use mortice_table::timeline::{Action, Timeline};
 
 /// A partition that is to be written.
-pub(super) struct NewPartition {
-    pub(super) kind: PartitionKind,
-    pub(super) file_groups: u32,
-    pub(super) records: PartitionRecords,
-    pub(super) instant: RequestedTime,
+pub(in crate::metadata_upkeep) struct NewPartition {
+    pub(in crate::metadata_upkeep) kind: PartitionKind,
+    pub(in crate::metadata_upkeep) file_groups: u32,
+    pub(in crate::metadata_upkeep) records: PartitionRecords,
+    pub(in crate::metadata_upkeep) instant: RequestedTime,
 }
 
 impl NewPartition {
@@ -35,7 +35,11 @@ impl NewPartition {
     ///
     /// # Errors
     /// Those of the storage.
-    pub(super) fn write(self, folder: &MetadataFolder, (clock, table): (&Clock, &Timeline)) -> Result<()> {
+    pub(in crate::metadata_upkeep) fn write(
+        self,
+        folder: &MetadataFolder,
+        (clock, table): (&Clock, &Timeline),
+    ) -> Result<()> {
         let path = format!("{ROOT}/{}", self.kind.folder());
         delete_below(folder.store().as_ref(), &path)?;
         let writer = folder.timeline_writer();

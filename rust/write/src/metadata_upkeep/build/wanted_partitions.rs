@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use super::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
+use crate::metadata_upkeep::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::option_values::given_boolean;
 use mortice_merge::config::{TableConfig, TimelineLayout};
@@ -32,7 +32,7 @@ const BLOOM_FILTERS: &str = "hoodie.metadata.index.bloom.filter.enable";
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
-pub(super) fn is_enabled(options: &Options) -> Result<bool> {
+pub(in crate::metadata_upkeep) fn is_enabled(options: &Options) -> Result<bool> {
     Ok(given_boolean(options, ENABLE)?.unwrap_or(true))
 }
 
@@ -40,7 +40,7 @@ pub(super) fn is_enabled(options: &Options) -> Result<bool> {
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
-pub(super) fn drops_unsupported(options: &Options) -> Result<bool> {
+pub(in crate::metadata_upkeep) fn drops_unsupported(options: &Options) -> Result<bool> {
     Ok(given_boolean(options, DROP_UNSUPPORTED)?.unwrap_or(false))
 }
 
@@ -48,7 +48,7 @@ pub(super) fn drops_unsupported(options: &Options) -> Result<bool> {
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
-pub(super) fn rebuilds_unusable(options: &Options) -> Result<bool> {
+pub(in crate::metadata_upkeep) fn rebuilds_unusable(options: &Options) -> Result<bool> {
     Ok(given_boolean(options, REBUILD_UNUSABLE)?.unwrap_or(true))
 }
 
@@ -56,7 +56,10 @@ pub(super) fn rebuilds_unusable(options: &Options) -> Result<bool> {
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean; `Unsupported` for an index that the table cannot have.
-pub(super) fn wanted_partitions(table: &TableConfig, options: &Options) -> Result<Vec<PartitionKind>> {
+pub(in crate::metadata_upkeep) fn wanted_partitions(
+    table: &TableConfig,
+    options: &Options,
+) -> Result<Vec<PartitionKind>> {
     let is_1x = table.layout() == TimelineLayout::V2;
     let has_statistics = table.base_file_format == "PARQUET" && !table.is_bootstrapped();
     let column_stats = given_boolean(options, COLUMN_STATS)?.unwrap_or(is_1x) && has_statistics;
@@ -83,18 +86,18 @@ pub(super) fn wanted_partitions(table: &TableConfig, options: &Options) -> Resul
 
 /// What options say of the partitions of a metadata table that is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct PartitionChanges {
+pub(in crate::metadata_upkeep) struct PartitionChanges {
     /// Those to add, in the order in which they are initialised.
-    pub(super) added: Vec<PartitionKind>,
+    pub(in crate::metadata_upkeep) added: Vec<PartitionKind>,
     /// Those to drop.
-    pub(super) dropped: Vec<PartitionKind>,
+    pub(in crate::metadata_upkeep) dropped: Vec<PartitionKind>,
 }
 
 /// The partitions that options switch on or off by name. Others stay as they are.
 ///
 /// # Errors
 /// As for [`wanted_partitions`].
-pub(super) fn partition_changes(
+pub(in crate::metadata_upkeep) fn partition_changes(
     table: &TableConfig,
     options: &Options,
     listed: &ListedPartitions,
@@ -130,7 +133,7 @@ pub(super) fn partition_changes(
 
 /// Options by which a new metadata table gets the partitions that a table has, unless `options` say otherwise: none if the table has no
 /// metadata table.
-pub(super) fn options_for(options: &Options, listed: &ListedPartitions) -> Options {
+pub(in crate::metadata_upkeep) fn options_for(options: &Options, listed: &ListedPartitions) -> Options {
     let mut again = options_with(options, listed);
     for kind in PartitionKind::ALL.into_iter().filter(|kind| !listed.known.contains(kind)) {
         set_unless_given(&mut again, kind, false);
@@ -139,7 +142,7 @@ pub(super) fn options_for(options: &Options, listed: &ListedPartitions) -> Optio
 }
 
 /// Options by which a metadata table gets these partitions, unless `options` say otherwise.
-pub(super) fn options_with(options: &Options, listed: &ListedPartitions) -> Options {
+pub(in crate::metadata_upkeep) fn options_with(options: &Options, listed: &ListedPartitions) -> Options {
     let mut with = options.clone();
     listed.known.iter().for_each(|kind| set_unless_given(&mut with, *kind, true));
     with
@@ -164,7 +167,11 @@ fn set_unless_given(options: &mut Options, kind: PartitionKind, value: bool) {
 /// # Errors
 /// `InvalidArgument`, by name, for what is no index that can be maintained, and for `files`, which is no index; for an index that is
 /// both added and dropped.
-pub(super) fn index_options(options: &Options, added: &[String], dropped: &[String]) -> Result<Options> {
+pub(in crate::metadata_upkeep) fn index_options(
+    options: &Options,
+    added: &[String],
+    dropped: &[String],
+) -> Result<Options> {
     let mut all = options.clone();
     for (names, value) in [(added, "true"), (dropped, "false")] {
         for name in names {

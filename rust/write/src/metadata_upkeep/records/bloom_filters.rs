@@ -2,9 +2,9 @@
 
 use super::commit_update::CommitUpdate;
 use super::file_keys::keys_of_base_file;
-use super::metadata_folder::MetadataFolder;
+use super::partition_records::PartitionRecords;
 use super::record_bytes;
-use super::records::PartitionRecords;
+use crate::metadata_upkeep::metadata_folder::MetadataFolder;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_formats::bloom::{BloomBuilder, BloomOptions};
@@ -20,7 +20,7 @@ pub(crate) fn keeps_blooms(table: &TableConfig) -> bool {
 }
 
 /// The records of a commit's base files. Of a file whose footer has no filter, one is built from its keys.
-pub(super) fn of_commit(
+pub(in crate::metadata_upkeep) fn of_commit(
     folder: &MetadataFolder,
     instant: &RequestedTime,
     update: &CommitUpdate<'_>,
@@ -41,7 +41,7 @@ pub(super) fn of_commit(
 ///
 /// # Errors
 /// What reading the file may fail with.
-pub(super) fn built(place: &dyn Storage, path: &str) -> Result<(String, String)> {
+pub(in crate::metadata_upkeep) fn built(place: &dyn Storage, path: &str) -> Result<(String, String)> {
     let mut builder = BloomBuilder::new(&BloomOptions::default())?;
     keys_of_base_file(place, path, &mut |key| builder.add(key.as_bytes()))?;
     let filter = builder.finish();

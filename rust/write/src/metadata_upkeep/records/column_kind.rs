@@ -26,14 +26,14 @@ const GREATEST_CHARS: &str = "\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}
 
 /// The version of the index of column statistics (`HoodieIndexVersion`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IndexVersion {
+pub(in crate::metadata_upkeep) enum IndexVersion {
     V1,
     V2,
 }
 
 /// The type of an indexed column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ColumnKind {
+pub(in crate::metadata_upkeep) struct ColumnKind {
     shape: Shape,
     value_type: i32,
     /// `precision,scale` of decimals.
@@ -55,7 +55,7 @@ enum Shape {
 
 impl ColumnKind {
     /// The kind of a column; none if columns of the type have no statistics in this version of the index.
-    pub(super) fn of_type(ty: &Type, version: IndexVersion) -> Option<Self> {
+    pub(in crate::metadata_upkeep) fn of_type(ty: &Type, version: IndexVersion) -> Option<Self> {
         let mut more = None;
         let (shape, value_type) = match ty.non_null() {
             Type::Boolean => (Shape::Boolean, 2),
@@ -97,12 +97,12 @@ impl ColumnKind {
     }
 
     /// The kind of the meta columns.
-    pub(super) fn string() -> Self {
+    pub(in crate::metadata_upkeep) fn string() -> Self {
         Self { shape: Shape::String, value_type: 7, more: None }
     }
 
     /// The wrapper of its bounds.
-    pub(super) fn wrapper(&self, version: IndexVersion) -> Wrapper {
+    pub(in crate::metadata_upkeep) fn wrapper(&self, version: IndexVersion) -> Wrapper {
         match (self.shape, version) {
             (Shape::Boolean, _) => Wrapper::Boolean,
             (Shape::Int, _) | (Shape::Date, IndexVersion::V2) => Wrapper::Int,
@@ -117,13 +117,17 @@ impl ColumnKind {
     }
 
     /// What records of index version 2 say of the type. If there are no values, as in a log of nothing but deletes, it is null.
-    pub(super) fn value_type(&self, version: IndexVersion, has_values: bool) -> Option<(i32, Option<&str>)> {
+    pub(in crate::metadata_upkeep) fn value_type(
+        &self,
+        version: IndexVersion,
+        has_values: bool,
+    ) -> Option<(i32, Option<&str>)> {
         let value_type = if has_values { (self.value_type, self.more.as_deref()) } else { (NULL, None) };
         (version == IndexVersion::V2).then_some(value_type)
     }
 
     /// Bounds of this kind from those of a file, whose column may have had a narrower type; none if they cannot be converted.
-    pub(super) fn converted(&self, value: &ColumnValue) -> Option<ColumnValue> {
+    pub(in crate::metadata_upkeep) fn converted(&self, value: &ColumnValue) -> Option<ColumnValue> {
         Some(match (self.shape, value) {
             (Shape::Boolean, ColumnValue::Boolean(_))
             | (Shape::Int | Shape::Date, ColumnValue::Int(_))
@@ -142,7 +146,7 @@ impl ColumnKind {
 
     /// Bounds that hold for all values of the type: what is written if the bounds are not known. Hudi takes a file whose bounds are
     /// missing for one without values, and does not read it.
-    pub(super) fn widest(&self) -> (ColumnValue, ColumnValue) {
+    pub(in crate::metadata_upkeep) fn widest(&self) -> (ColumnValue, ColumnValue) {
         match self.shape {
             Shape::Boolean => (ColumnValue::Boolean(false), ColumnValue::Boolean(true)),
             Shape::Int | Shape::Date => (ColumnValue::Int(i32::MIN), ColumnValue::Int(i32::MAX)),
@@ -160,7 +164,11 @@ impl ColumnKind {
     }
 
     /// A bound of this kind as it is stored; none for one of another kind.
-    pub(super) fn wrapped(&self, value: &ColumnValue, version: IndexVersion) -> Option<WrappedValue> {
+    pub(in crate::metadata_upkeep) fn wrapped(
+        &self,
+        value: &ColumnValue,
+        version: IndexVersion,
+    ) -> Option<WrappedValue> {
         Some(match (self.converted(value)?, self.shape) {
             (ColumnValue::Boolean(value), _) => WrappedValue::Boolean(value),
             (ColumnValue::Int(value), _) => WrappedValue::Integer(value.into()),
@@ -181,7 +189,7 @@ impl ColumnKind {
     }
 
     /// A stored bound as a value of the column; none for one of another kind.
-    pub(super) fn unwrapped(&self, stored: &WrappedValue, wrapper: Wrapper) -> Option<ColumnValue> {
+    pub(in crate::metadata_upkeep) fn unwrapped(&self, stored: &WrappedValue, wrapper: Wrapper) -> Option<ColumnValue> {
         let value = match (stored, wrapper) {
             (WrappedValue::Boolean(value), _) => ColumnValue::Boolean(*value),
             (WrappedValue::Integer(value), Wrapper::Long) => ColumnValue::Long(*value),
@@ -209,7 +217,7 @@ impl ColumnKind {
 }
 
 /// The fewest bytes of a number, the highest first (`BigInteger.toByteArray`).
-pub(super) fn twos_complement(value: i128) -> Vec<u8> {
+pub(in crate::metadata_upkeep) fn twos_complement(value: i128) -> Vec<u8> {
     let bytes = value.to_be_bytes();
     let sign = if value < 0 { 0xff } else { 0 };
     let mut from = 0_usize;

@@ -3,15 +3,15 @@
 use super::column_kind::ColumnKind;
 use super::commit_update::{CommitFile, CommitUpdate};
 use super::indexed_columns::IndexedColumns;
+use super::partition_records::PartitionRecords;
 use super::record_bytes::{self, StatisticsRecord};
 use super::record_schema::RecordSchema;
-use super::records::PartitionRecords;
 use crate::write::ColumnRange;
 use mortice_base::error::{Error, Result};
 use mortice_table::metadata_table::ColumnKeys;
 
 /// The records of a commit's files.
-pub(super) fn of_commit(
+pub(in crate::metadata_upkeep) fn of_commit(
     schema: &RecordSchema,
     columns: &IndexedColumns,
     update: &CommitUpdate<'_>,
@@ -30,14 +30,14 @@ pub(super) fn of_commit(
 }
 
 /// The range of a column in a file. A log of nothing but deletes has no values in any column.
-pub(super) fn range_of(file: &CommitFile<'_>, column: &str) -> Option<ColumnRange> {
+pub(in crate::metadata_upkeep) fn range_of(file: &CommitFile<'_>, column: &str) -> Option<ColumnRange> {
     let found = file.file.columns.iter().find(|range| range.column == column);
     let is_deletes_alone = file.file.log.is_some() && file.file.columns.is_empty();
     found.cloned().or_else(|| is_deletes_alone.then(|| ColumnRange::new(column)))
 }
 
 /// A record of a file's or a partition's column. Bounds that are not known are those of the type.
-pub(super) fn statistics(
+pub(in crate::metadata_upkeep) fn statistics(
     schema: &RecordSchema,
     (name, is_of_partition): (&str, bool),
     columns: &IndexedColumns,
@@ -63,7 +63,7 @@ pub(super) fn statistics(
 }
 
 /// The bounds of a range, in the kind of the column; those of the type where there are values whose bounds are not known.
-pub(super) fn known_bounds(
+pub(in crate::metadata_upkeep) fn known_bounds(
     range: &ColumnRange,
     kind: &ColumnKind,
 ) -> Option<(crate::write::ColumnValue, crate::write::ColumnValue)> {

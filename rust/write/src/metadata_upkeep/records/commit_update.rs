@@ -22,11 +22,11 @@ pub struct CommitUpdate<'a> {
 
 /// A file that a commit wrote.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CommitFile<'a> {
-    pub(super) partition: &'a str,
-    pub(super) name: &'a str,
-    pub(super) status: &'a WriteStatus,
-    pub(super) file: &'a WrittenFile,
+pub(in crate::metadata_upkeep) struct CommitFile<'a> {
+    pub(in crate::metadata_upkeep) partition: &'a str,
+    pub(in crate::metadata_upkeep) name: &'a str,
+    pub(in crate::metadata_upkeep) status: &'a WriteStatus,
+    pub(in crate::metadata_upkeep) file: &'a WrittenFile,
 }
 
 impl<'a> CommitUpdate<'a> {
@@ -34,7 +34,7 @@ impl<'a> CommitUpdate<'a> {
     ///
     /// # Errors
     /// `Internal` for an empty file, which Hudi takes for missing.
-    pub(super) fn files(&self) -> Result<Vec<CommitFile<'a>>> {
+    pub(in crate::metadata_upkeep) fn files(&self) -> Result<Vec<CommitFile<'a>>> {
         let with_file = self.statuses.iter().filter_map(|status| Some((status, status.file.as_ref()?)));
         let files = with_file.map(|(status, file)| {
             if file.bytes == 0 {
@@ -47,7 +47,7 @@ impl<'a> CommitUpdate<'a> {
     }
 
     /// The partitions all of whose new files begin file groups.
-    pub(super) fn partitions_of_new_groups(&self) -> BTreeSet<&'a str> {
+    pub(in crate::metadata_upkeep) fn partitions_of_new_groups(&self) -> BTreeSet<&'a str> {
         let mut partitions = self.written_partitions();
         for status in self.statuses.iter().filter(|status| status.previous_commit.is_some()) {
             partitions.remove(status.partition.as_str());
@@ -56,7 +56,7 @@ impl<'a> CommitUpdate<'a> {
     }
 
     /// The partitions that have new files.
-    pub(super) fn written_partitions(&self) -> BTreeSet<&'a str> {
+    pub(in crate::metadata_upkeep) fn written_partitions(&self) -> BTreeSet<&'a str> {
         self.statuses.iter().filter(|status| status.file.is_some()).map(|status| status.partition.as_str()).collect()
     }
 }

@@ -19,7 +19,7 @@ const BATCH_ROWS: usize = 64 * 1024;
 ///
 /// # Errors
 /// `InvalidTable` for a row without a key; what reading the file and `take` may fail with.
-pub(super) fn keys_of_base_file(
+pub(in crate::metadata_upkeep) fn keys_of_base_file(
     place: &dyn Storage,
     path: &str,
     take: &mut dyn FnMut(&str) -> Result<()>,
@@ -41,7 +41,7 @@ pub(super) fn keys_of_base_file(
 }
 
 /// The column of record keys of a batch that has nothing else.
-pub(super) fn keys(batch: &RecordBatch) -> Result<StringArray> {
+pub(in crate::metadata_upkeep) fn keys(batch: &RecordBatch) -> Result<StringArray> {
     let keys = batch.columns().first().and_then(|column| column.as_string_opt::<i32>());
     keys.cloned().ok_or_else(|| Error::invalid_table("record keys are not strings"))
 }
@@ -51,7 +51,7 @@ pub(super) fn keys(batch: &RecordBatch) -> Result<StringArray> {
 ///
 /// # Errors
 /// `CorruptLog` if the file is damaged; what reading the file and `take` may fail with.
-pub(super) fn deleted_keys_of_log(
+pub(in crate::metadata_upkeep) fn deleted_keys_of_log(
     place: &dyn Storage,
     path: &str,
     instant: &RequestedTime,

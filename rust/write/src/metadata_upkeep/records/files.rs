@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::commit_update::CommitUpdate;
+use super::partition_records::PartitionRecords;
 use super::record_bytes::{self, Entries, FileEntry};
 use super::record_schema::RecordSchema;
-use super::records::PartitionRecords;
 use super::removed_partitions::mark_removed;
 use crate::commit::CleanedFiles;
 use mortice_base::error::Result;
@@ -13,7 +13,7 @@ use mortice_table::metadata_table::{ALL_PARTITIONS, MetadataTable, partition_nam
 
 /// The list of the partitions that a commit wrote to, known ones among them, and the new files of each. Replaced file groups are
 /// listed until they are cleaned.
-pub(super) fn of_commit<'m>(
+pub(in crate::metadata_upkeep) fn of_commit<'m>(
     schema: &RecordSchema,
     update: &CommitUpdate<'_>,
     metadata: impl FnOnce() -> Result<&'m MetadataTable>,
@@ -38,7 +38,10 @@ pub(super) fn of_commit<'m>(
 }
 
 /// The list of these partitions, and their files.
-pub(super) fn of_listing(schema: &RecordSchema, files: &BTreeMap<String, Entries>) -> PartitionRecords {
+pub(in crate::metadata_upkeep) fn of_listing(
+    schema: &RecordSchema,
+    files: &BTreeMap<String, Entries>,
+) -> PartitionRecords {
     let partitions: Vec<(&str, FileEntry)> = files.keys().map(|name| (name.as_str(), FileEntry::live(0))).collect();
     let mut records = PartitionRecords::default();
     records.upserts.insert(ALL_PARTITIONS.to_owned(), record_bytes::partition_list(schema, partitions.into_iter()));
@@ -50,7 +53,7 @@ pub(super) fn of_listing(schema: &RecordSchema, files: &BTreeMap<String, Entries
 }
 
 /// Files that a clean deleted. Partitions that are gone are deleted from the list.
-pub(super) fn of_clean(schema: &RecordSchema, cleaned: &CleanedFiles) -> PartitionRecords {
+pub(in crate::metadata_upkeep) fn of_clean(schema: &RecordSchema, cleaned: &CleanedFiles) -> PartitionRecords {
     let mut records = PartitionRecords::default();
     let mut gone = Vec::new();
     for (partition, files) in &cleaned.partitions {

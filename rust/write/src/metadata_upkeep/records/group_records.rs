@@ -2,7 +2,7 @@
 
 /// The records of one file group, sorted by key.
 #[derive(Default)]
-pub(super) struct GroupRecords<'a> {
-    pub(super) upserts: Vec<(&'a str, &'a [u8])>,
-    pub(super) deletes: Vec<&'a str>,
+pub(in crate::metadata_upkeep) struct GroupRecords<'a> {
+    pub(in crate::metadata_upkeep) upserts: Vec<(&'a str, &'a [u8])>,
+    pub(in crate::metadata_upkeep) deletes: Vec<&'a str>,
 }

@@ -18,25 +18,26 @@ use mortice_merge::config::option_values::number;
 use mortice_storage::FileStore;
 
 /// The definitions of a table's indexes.
-pub(super) const DEFINITIONS: &str = ".hoodie/.index_defs/index.json";
+pub(in crate::metadata_upkeep) const DEFINITIONS: &str = ".hoodie/.index_defs/index.json";
 const COLUMN_LIST: &str = "hoodie.metadata.index.column.stats.column.list";
 const MOST: &str = "hoodie.metadata.index.column.stats.max.columns.to.index";
 /// The default of `hoodie.metadata.index.column.stats.max.columns.to.index`.
 const MAX_COLUMNS: usize = 32;
 /// Meta columns with statistics, in the order of the definition.
-pub(super) const META: [&str; 3] = [meta_columns::COMMIT_TIME, meta_columns::PARTITION_PATH, meta_columns::RECORD_KEY];
+pub(in crate::metadata_upkeep) const META: [&str; 3] =
+    [meta_columns::COMMIT_TIME, meta_columns::PARTITION_PATH, meta_columns::RECORD_KEY];
 
 /// Columns with statistics.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct IndexedColumns {
-    pub(super) version: IndexVersion,
+pub(in crate::metadata_upkeep) struct IndexedColumns {
+    pub(in crate::metadata_upkeep) version: IndexVersion,
     /// Names, the paths of nested ones, and kinds.
-    pub(super) columns: Vec<(String, ColumnKind)>,
+    pub(in crate::metadata_upkeep) columns: Vec<(String, ColumnKind)>,
 }
 
 /// The columns that options name; by default the first 32.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ColumnChoice {
+pub(in crate::metadata_upkeep) struct ColumnChoice {
     named: Vec<String>,
     most: Option<usize>,
 }
@@ -46,7 +47,7 @@ impl ColumnChoice {
     ///
     /// # Errors
     /// `InvalidArgument` for a number that is none, or less than 1.
-    pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+    pub(in crate::metadata_upkeep) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
         let list = options.get(COLUMN_LIST).map(String::as_str).unwrap_or_default();
         let named = list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let most = options.contains_key(MOST).then(|| number(options, MOST)).transpose()?;
@@ -54,7 +55,7 @@ impl ColumnChoice {
     }
 
     /// Whether options name columns, or their number.
-    pub(super) fn is_given(&self) -> bool {
+    pub(in crate::metadata_upkeep) fn is_given(&self) -> bool {
         !self.named.is_empty() || self.most.is_some()
     }
 
@@ -62,7 +63,7 @@ impl ColumnChoice {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the column.
-    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
+    pub(in crate::metadata_upkeep) fn check(&self, schema: &Schema) -> Result<()> {
         match self.named.iter().find(|name| type_of_path(schema, name).is_none() && !is_meta(name)) {
             None => Ok(()),
             Some(name) => Err(Error::invalid_argument(format!(
@@ -99,7 +100,7 @@ struct Definition {
 
 /// What the definitions of a table's indexes say.
 #[derive(Default)]
-pub(super) struct IndexDefinitions(BTreeMap<String, Definition>);
+pub(in crate::metadata_upkeep) struct IndexDefinitions(BTreeMap<String, Definition>);
 
 /// Whether the record index of a table has a location of a key for each partition, not for the table.
 ///
@@ -114,7 +115,7 @@ impl IndexDefinitions {
     ///
     /// # Errors
     /// `InvalidTable` if the file cannot be read as JSON; those of the storage.
-    pub(super) fn load(store: &dyn FileStore) -> Result<Self> {
+    pub(in crate::metadata_upkeep) fn load(store: &dyn FileStore) -> Result<Self> {
         let bytes = match store.get(DEFINITIONS) {
             Ok((bytes, _)) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
@@ -135,7 +136,7 @@ impl IndexDefinitions {
     ///
     /// # Errors
     /// `Unsupported`.
-    pub(super) fn check_record_index(&self) -> Result<()> {
+    pub(in crate::metadata_upkeep) fn check_record_index(&self) -> Result<()> {
         if self.is_record_index_partitioned() {
             return Err(Error::unsupported(
                 "the table has a partitioned record index, which mortice cannot maintain; drop the index with Hudi, or write with Hudi",
@@ -145,7 +146,12 @@ impl IndexDefinitions {
     }
 
     /// Whether options choose other columns than the statistics have.
-    pub(super) fn differs(&self, table: &TableConfig, schema: &Schema, choice: &ColumnChoice) -> bool {
+    pub(in crate::metadata_upkeep) fn differs(
+        &self,
+        table: &TableConfig,
+        schema: &Schema,
+        choice: &ColumnChoice,
+    ) -> bool {
         let chosen = new_columns(table, schema, choice).columns;
         let chosen: BTreeSet<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();
         let defined = self.0.get("column_stats").map(|definition| definition.source_fields.iter().map(String::as_str));
@@ -153,7 +159,12 @@ impl IndexDefinitions {
     }
 
     /// The columns with statistics of rows of this schema.
-    pub(super) fn columns(&self, table: &TableConfig, schema: &Schema, choice: &ColumnChoice) -> IndexedColumns {
+    pub(in crate::metadata_upkeep) fn columns(
+        &self,
+        table: &TableConfig,
+        schema: &Schema,
+        choice: &ColumnChoice,
+    ) -> IndexedColumns {
         let definition = self.0.get("column_stats");
         let version = match definition.and_then(|definition| definition.version.as_deref()) {
             Some("V2") => IndexVersion::V2,
@@ -175,7 +186,11 @@ impl IndexDefinitions {
 }
 
 /// The columns of a new index: those that options choose, or that Hudi 1.2 gives a new table.
-pub(super) fn new_columns(table: &TableConfig, schema: &Schema, choice: &ColumnChoice) -> IndexedColumns {
+pub(in crate::metadata_upkeep) fn new_columns(
+    table: &TableConfig,
+    schema: &Schema,
+    choice: &ColumnChoice,
+) -> IndexedColumns {
     let version = if table.version.number() >= 9 { IndexVersion::V2 } else { IndexVersion::V1 };
     IndexedColumns { version, columns: choice.columns(table, schema, version) }
 }
@@ -184,7 +199,11 @@ pub(super) fn new_columns(table: &TableConfig, schema: &Schema, choice: &ColumnC
 ///
 /// # Errors
 /// `InvalidTable` if the file that is there cannot be read as JSON; those of the storage.
-pub(super) fn define_index(store: &dyn FileStore, name: &str, definition: serde_json::Value) -> Result<()> {
+pub(in crate::metadata_upkeep) fn define_index(
+    store: &dyn FileStore,
+    name: &str,
+    definition: serde_json::Value,
+) -> Result<()> {
     let mut all = match store.get(DEFINITIONS) {
         Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
         Err(error) if error.kind() == ErrorKind::NotFound => json!({}),
@@ -204,7 +223,7 @@ pub(super) fn define_index(store: &dyn FileStore, name: &str, definition: serde_
 ///
 /// # Errors
 /// As for [`define_index`].
-pub(super) fn undefine_indexes(store: &dyn FileStore, names: &[&str]) -> Result<()> {
+pub(in crate::metadata_upkeep) fn undefine_indexes(store: &dyn FileStore, names: &[&str]) -> Result<()> {
     let mut all: serde_json::Value = match store.get(DEFINITIONS) {
         Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -225,7 +244,7 @@ fn write_definitions(store: &dyn FileStore, all: &serde_json::Value) -> Result<(
 }
 
 /// The definition of the index of column statistics.
-pub(super) fn column_stats_definition(columns: &IndexedColumns) -> serde_json::Value {
+pub(in crate::metadata_upkeep) fn column_stats_definition(columns: &IndexedColumns) -> serde_json::Value {
     let names: Vec<&str> = columns.columns.iter().map(|(name, _)| name.as_str()).collect();
     let version = match columns.version {
         IndexVersion::V1 => "V1",
@@ -242,7 +261,7 @@ pub(super) fn column_stats_definition(columns: &IndexedColumns) -> serde_json::V
 }
 
 /// The definition of a record index of the whole table.
-pub(super) fn record_index_definition() -> serde_json::Value {
+pub(in crate::metadata_upkeep) fn record_index_definition() -> serde_json::Value {
     json!({
         "indexName": "record_index",
         "indexType": "record_index",

@@ -17,7 +17,7 @@ const DELETED: u32 = u32::MAX;
 const HEADER: usize = 8;
 
 /// New locations of keys, and keys without one any more, in the order in which a commit has them.
-pub(super) struct KeyLocations {
+pub(in crate::metadata_upkeep) struct KeyLocations {
     entries: AppendedBytes,
     records: Vec<Vec<u8>>,
     count: u64,
@@ -34,7 +34,7 @@ impl KeyLocations {
     ///
     /// # Errors
     /// `Unsupported` for more than 4,294,967,294 records.
-    pub(super) fn add_record(&mut self, record: Vec<u8>) -> Result<u32> {
+    pub(in crate::metadata_upkeep) fn add_record(&mut self, record: Vec<u8>) -> Result<u32> {
         let number = u32::try_from(self.records.len()).ok().filter(|number| *number < DELETED);
         let number = number.ok_or_else(|| Error::unsupported("4,294,967,295 file groups in one commit"))?;
         self.records.push(record);
@@ -45,7 +45,7 @@ impl KeyLocations {
     ///
     /// # Errors
     /// Those of setting keys aside.
-    pub(super) fn locate(&mut self, key: &str, record: u32) -> Result<()> {
+    pub(in crate::metadata_upkeep) fn locate(&mut self, key: &str, record: u32) -> Result<()> {
         let len = u32::try_from(key.len()).map_err(|_| Error::unsupported("a record key of 4 GiB"))?;
         self.entries.append(&len.to_le_bytes())?;
         self.entries.append(&record.to_le_bytes())?;
@@ -58,16 +58,16 @@ impl KeyLocations {
     ///
     /// # Errors
     /// Those of setting keys aside.
-    pub(super) fn delete(&mut self, key: &str) -> Result<()> {
+    pub(in crate::metadata_upkeep) fn delete(&mut self, key: &str) -> Result<()> {
         self.locate(key, DELETED)
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(in crate::metadata_upkeep) const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// How many keys were added. Keys that were added several times count as often.
-    pub(super) const fn count(&self) -> u64 {
+    pub(in crate::metadata_upkeep) const fn count(&self) -> u64 {
         self.count
     }
 
@@ -75,7 +75,7 @@ impl KeyLocations {
     ///
     /// # Errors
     /// Those of setting keys aside.
-    pub(super) fn divided(self, groups: u32) -> Result<DividedKeys> {
+    pub(in crate::metadata_upkeep) fn divided(self, groups: u32) -> Result<DividedKeys> {
         let mut keys = DividedKeys {
             entries: self.entries.finish()?,
             records: self.records,
@@ -94,7 +94,7 @@ impl KeyLocations {
 }
 
 /// The keys by file group.
-pub(super) struct DividedKeys {
+pub(in crate::metadata_upkeep) struct DividedKeys {
     entries: Bytes,
     records: Vec<Vec<u8>>,
     places: Vec<Vec<usize>>,
@@ -113,7 +113,11 @@ impl DividedKeys {
     ///
     /// # Errors
     /// `Internal` for entries that are not those that were added.
-    pub(super) fn add_group<'a>(&'a self, group: u32, records: &mut GroupRecords<'a>) -> Result<()> {
+    pub(in crate::metadata_upkeep) fn add_group<'a>(
+        &'a self,
+        group: u32,
+        records: &mut GroupRecords<'a>,
+    ) -> Result<()> {
         let places = usize::try_from(group).ok().and_then(|group| self.places.get(group));
         let entries = places.into_iter().flatten().map(|place| self.entry(*place));
         let mut entries = entries.collect::<Result<Vec<_>>>()?;

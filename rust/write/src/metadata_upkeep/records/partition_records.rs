@@ -4,23 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::group_records::GroupRecords;
 use super::key_locations::{DividedKeys, KeyLocations};
-use super::partition_kind::PartitionKind;
+use crate::metadata_upkeep::partition_kind::PartitionKind;
 use mortice_base::error::{Error, Result};
 use mortice_table::metadata_table::shard;
 
 /// Records of one partition.
 #[derive(Default)]
-pub(super) struct PartitionRecords {
+pub(in crate::metadata_upkeep) struct PartitionRecords {
     /// Avro bytes by key, sorted as HFiles are.
-    pub(super) upserts: BTreeMap<String, Vec<u8>>,
+    pub(in crate::metadata_upkeep) upserts: BTreeMap<String, Vec<u8>>,
     /// Keys that are deleted; none of them is upserted.
-    pub(super) deletes: BTreeSet<String>,
+    pub(in crate::metadata_upkeep) deletes: BTreeSet<String>,
     /// The records of the partition `record_index`, which has no others.
-    pub(super) keys: KeyLocations,
+    pub(in crate::metadata_upkeep) keys: KeyLocations,
 }
 
 impl PartitionRecords {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::metadata_upkeep) fn is_empty(&self) -> bool {
         self.upserts.is_empty() && self.deletes.is_empty() && self.keys.is_empty()
     }
 
@@ -28,17 +28,17 @@ impl PartitionRecords {
     ///
     /// # Errors
     /// Those of setting keys aside.
-    pub(super) fn divided(self, groups: usize) -> Result<DividedRecords> {
+    pub(in crate::metadata_upkeep) fn divided(self, groups: usize) -> Result<DividedRecords> {
         let groups = u32::try_from(groups).map_err(|_| Error::internal("4,294,967,296 file groups of an index"))?;
         Ok(DividedRecords { groups, keys: self.keys.divided(groups)?, upserts: self.upserts, deletes: self.deletes })
     }
 }
 
 /// Records by partition. Partitions without records are left out.
-pub(super) type Records = BTreeMap<PartitionKind, PartitionRecords>;
+pub(in crate::metadata_upkeep) type Records = BTreeMap<PartitionKind, PartitionRecords>;
 
 /// Records of one partition, divided among its file groups.
-pub(super) struct DividedRecords {
+pub(in crate::metadata_upkeep) struct DividedRecords {
     groups: u32,
     upserts: BTreeMap<String, Vec<u8>>,
     deletes: BTreeSet<String>,
@@ -50,7 +50,7 @@ impl DividedRecords {
     ///
     /// # Errors
     /// `Internal` if keys that were set aside are lost.
-    pub(super) fn group(&self, number: u32) -> Result<GroupRecords<'_>> {
+    pub(in crate::metadata_upkeep) fn group(&self, number: u32) -> Result<GroupRecords<'_>> {
         let is_of_group = |key: &str| shard::number_of(key, self.groups) == number;
         let upserts = self.upserts.iter().filter(|(key, _)| is_of_group(key));
         let mut records = GroupRecords {

@@ -17,17 +17,17 @@ use super::column_kind::ColumnKind;
 use super::column_stats::{known_bounds, range_of, statistics};
 use super::commit_update::CommitUpdate;
 use super::indexed_columns::IndexedColumns;
-use super::partition_kind::PartitionKind;
+use super::partition_records::PartitionRecords;
 use super::record_schema::RecordSchema;
-use super::records::PartitionRecords;
 use super::stored_statistics::{StoredBound, StoredStatistics, stored_statistics};
 use crate::commit::WriteOperation;
+use crate::metadata_upkeep::partition_kind::PartitionKind;
 use crate::write::ColumnRange;
 use mortice_base::error::Result;
 use mortice_table::metadata_table::{ColumnKeys, MetadataTable, partition_name};
 
 /// The records of a commit. `metadata` opens the metadata table as it is before the commit.
-pub(super) fn of_commit<'m>(
+pub(in crate::metadata_upkeep) fn of_commit<'m>(
     schema: &RecordSchema,
     columns: &IndexedColumns,
     update: &CommitUpdate<'_>,
@@ -119,8 +119,8 @@ mod tests {
     use mortice_avro::Schema;
     use proptest::prelude::*;
 
-    use super::super::column_kind::IndexVersion;
-    use super::super::record_bytes::Wrapper;
+    use crate::metadata_upkeep::records::column_kind::IndexVersion;
+    use crate::metadata_upkeep::records::record_bytes::{WrappedValue, Wrapper};
 
     fn longs() -> ColumnKind {
         ColumnKind::of_type(Schema::parse(r#""long""#).unwrap().root(), IndexVersion::V1).unwrap()
@@ -164,8 +164,7 @@ mod tests {
         let unknown = StoredStatistics { bounds: [StoredBound::Unknown, StoredBound::Unknown], counts: [9, 1, 3, 4] };
         let found = merged(Some(&new), Some(&unknown), &kind, true).unwrap();
         assert_eq!(found.bounds, Some(kind.widest()));
-        let [StoredBound::Known(_, one), _] = stored(&new).bounds else { panic!("no bound") };
-        let other = StoredBound::Known(Wrapper::String, one);
+        let other = StoredBound::Known(Wrapper::String, WrappedValue::String("1".to_owned()));
         let of_string = StoredStatistics { bounds: [other.clone(), other], counts: [9, 1, 3, 4] };
         assert_eq!(merged(Some(&new), Some(&of_string), &kind, true).unwrap().bounds, Some(kind.widest()));
     }

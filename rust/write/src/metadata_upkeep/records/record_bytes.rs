@@ -25,12 +25,12 @@ const PRESENT: i64 = 1;
 
 /// What a record is of (`MetadataPartitionType.recordType`).
 mod record_type {
-    pub(super) const PARTITION_LIST: i64 = 1;
-    pub(super) const FILES: i64 = 2;
-    pub(super) const COLUMN_STATS: i64 = 3;
-    pub(super) const BLOOM_FILTER: i64 = 4;
-    pub(super) const RECORD_INDEX: i64 = 5;
-    pub(super) const PARTITION_STATS: i64 = 6;
+    pub(in crate::metadata_upkeep) const PARTITION_LIST: i64 = 1;
+    pub(in crate::metadata_upkeep) const FILES: i64 = 2;
+    pub(in crate::metadata_upkeep) const COLUMN_STATS: i64 = 3;
+    pub(in crate::metadata_upkeep) const BLOOM_FILTER: i64 = 4;
+    pub(in crate::metadata_upkeep) const RECORD_INDEX: i64 = 5;
+    pub(in crate::metadata_upkeep) const PARTITION_STATS: i64 = 6;
 }
 
 fn record(schema: &RecordSchema, kind: i64, member: Member, content: &[u8]) -> Vec<u8> {
@@ -52,26 +52,26 @@ fn record(schema: &RecordSchema, kind: i64, member: Member, content: &[u8]) -> V
 
 /// A file, or a partition, of which the size is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileEntry {
-    pub(super) size: u64,
-    pub(super) is_deleted: bool,
+pub(in crate::metadata_upkeep) struct FileEntry {
+    pub(in crate::metadata_upkeep) size: u64,
+    pub(in crate::metadata_upkeep) is_deleted: bool,
 }
 
 impl FileEntry {
     /// A file that is gone.
-    pub(super) const DELETED: Self = Self { size: 0, is_deleted: true };
+    pub(in crate::metadata_upkeep) const DELETED: Self = Self { size: 0, is_deleted: true };
 
     /// A live file.
-    pub(super) fn live(size: u64) -> Self {
+    pub(in crate::metadata_upkeep) fn live(size: u64) -> Self {
         Self { size, is_deleted: false }
     }
 }
 
 /// Entries by name.
-pub(super) type Entries = BTreeMap<String, FileEntry>;
+pub(in crate::metadata_upkeep) type Entries = BTreeMap<String, FileEntry>;
 
 /// The record of the key `__all_partitions__`.
-pub(super) fn partition_list<'a>(
+pub(in crate::metadata_upkeep) fn partition_list<'a>(
     schema: &RecordSchema,
     partitions: impl ExactSizeIterator<Item = (&'a str, FileEntry)>,
 ) -> Vec<u8> {
@@ -79,7 +79,10 @@ pub(super) fn partition_list<'a>(
 }
 
 /// The record of a partition's files.
-pub(super) fn files<'a>(schema: &RecordSchema, files: impl ExactSizeIterator<Item = (&'a str, FileEntry)>) -> Vec<u8> {
+pub(in crate::metadata_upkeep) fn files<'a>(
+    schema: &RecordSchema,
+    files: impl ExactSizeIterator<Item = (&'a str, FileEntry)>,
+) -> Vec<u8> {
     record(schema, record_type::FILES, Member::Files, &entries(files))
 }
 
@@ -99,7 +102,12 @@ fn entries<'a>(entries: impl ExactSizeIterator<Item = (&'a str, FileEntry)>) -> 
 }
 
 /// The record of a base file's Bloom filter. `text` is what the file's footer has.
-pub(super) fn bloom_filter(schema: &RecordSchema, kind: &str, instant: &str, text: &str) -> Vec<u8> {
+pub(in crate::metadata_upkeep) fn bloom_filter(
+    schema: &RecordSchema,
+    kind: &str,
+    instant: &str,
+    text: &str,
+) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len().saturating_add(64));
     write_bytes(kind.as_bytes(), &mut out);
     write_bytes(instant.as_bytes(), &mut out);
@@ -110,7 +118,7 @@ pub(super) fn bloom_filter(schema: &RecordSchema, kind: &str, instant: &str, tex
 
 /// Which wrapper a bound has: the branch of its union.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrapper {
+pub(in crate::metadata_upkeep) enum Wrapper {
     Boolean = 1,
     Int,
     Long,
@@ -124,7 +132,7 @@ pub(super) enum Wrapper {
 
 /// A bound as it is written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum WrappedValue {
+pub(in crate::metadata_upkeep) enum WrappedValue {
     Boolean(bool),
     /// Of an int, a long or a date.
     Integer(i64),
@@ -137,22 +145,22 @@ pub(super) enum WrappedValue {
 
 /// Statistics of one column of a file or of a partition.
 #[derive(Debug)]
-pub(super) struct StatisticsRecord<'a> {
+pub(in crate::metadata_upkeep) struct StatisticsRecord<'a> {
     /// The file's name or the partition.
-    pub(super) name: &'a str,
-    pub(super) is_of_partition: bool,
-    pub(super) column: &'a str,
-    pub(super) wrapper: Wrapper,
-    pub(super) bounds: Option<(WrappedValue, WrappedValue)>,
+    pub(in crate::metadata_upkeep) name: &'a str,
+    pub(in crate::metadata_upkeep) is_of_partition: bool,
+    pub(in crate::metadata_upkeep) column: &'a str,
+    pub(in crate::metadata_upkeep) wrapper: Wrapper,
+    pub(in crate::metadata_upkeep) bounds: Option<(WrappedValue, WrappedValue)>,
     /// Values, nulls, bytes, bytes before compression.
-    pub(super) counts: [u64; 4],
-    pub(super) is_tight: bool,
+    pub(in crate::metadata_upkeep) counts: [u64; 4],
+    pub(in crate::metadata_upkeep) is_tight: bool,
     /// The ordinal of the value type with what else is to be known of it: index version 2.
-    pub(super) value_type: Option<(i32, Option<&'a str>)>,
+    pub(in crate::metadata_upkeep) value_type: Option<(i32, Option<&'a str>)>,
 }
 
 /// The record of a column's statistics.
-pub(super) fn statistics(schema: &RecordSchema, of: &StatisticsRecord<'_>) -> Vec<u8> {
+pub(in crate::metadata_upkeep) fn statistics(schema: &RecordSchema, of: &StatisticsRecord<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     optional_string(Some(of.name), &mut out);
     optional_string(Some(of.column), &mut out);
@@ -194,16 +202,16 @@ fn wrapped(wrapper: Wrapper, value: Option<&WrappedValue>, out: &mut Vec<u8>) {
 
 /// Where the row of a record key is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct KeyLocation {
-    pub(super) partition: String,
-    pub(super) file_group: FileGroupId,
+pub(in crate::metadata_upkeep) struct KeyLocation {
+    pub(in crate::metadata_upkeep) partition: String,
+    pub(in crate::metadata_upkeep) file_group: FileGroupId,
     /// Milliseconds since the epoch.
-    pub(super) instant: i64,
+    pub(in crate::metadata_upkeep) instant: i64,
 }
 
 /// A file group id, as the record index stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FileGroupId {
+pub(in crate::metadata_upkeep) enum FileGroupId {
     /// A UUID, and the number behind it.
     Uuid { high: i64, low: i64, index: i32 },
     /// Any other text.
@@ -215,7 +223,7 @@ const NO_INDEX: i32 = -1;
 const UUID_LEN: usize = 36;
 
 impl FileGroupId {
-    pub(super) fn parse(id: &str) -> Self {
+    pub(in crate::metadata_upkeep) fn parse(id: &str) -> Self {
         Self::uuid(id).unwrap_or_else(|| Self::Text(id.to_owned()))
     }
 
@@ -240,7 +248,7 @@ impl FileGroupId {
 }
 
 /// The record of a record key's location.
-pub(super) fn record_location(schema: &RecordSchema, of: &KeyLocation) -> Vec<u8> {
+pub(in crate::metadata_upkeep) fn record_location(schema: &RecordSchema, of: &KeyLocation) -> Vec<u8> {
     let mut out = Vec::new();
     optional_string(Some(&of.partition), &mut out);
     let (high, low, index, text, encoding) = match &of.file_group {
@@ -281,7 +289,7 @@ fn write_count(count: u64, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata_upkeep::record_schema::{OF_0_15, OF_1_2};
+    use crate::metadata_upkeep::records::record_schema::{OF_0_15, OF_1_2};
     use mortice_avro::{Schema, Value, decode_value};
 
     /// The members of a record that are not null, besides its type.

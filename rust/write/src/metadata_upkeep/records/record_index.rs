@@ -15,17 +15,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::commit_update::{CommitFile, CommitUpdate};
 use super::file_keys::{deleted_keys_of_log, keys, keys_of_base_file};
 use super::key_locations::KeyLocations;
-use super::metadata_folder::MetadataFolder;
+use super::partition_records::PartitionRecords;
 use super::record_bytes::{self, FileGroupId, KeyLocation};
 use super::record_schema::RecordSchema;
-use super::records::PartitionRecords;
 use crate::commit::{WriteOperation, epoch_millis};
+use crate::metadata_upkeep::metadata_folder::MetadataFolder;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::OpenTable;
 
 /// The records of a commit.
-pub(super) fn of_commit(
+pub(in crate::metadata_upkeep) fn of_commit(
     folder: &MetadataFolder,
     table: &OpenTable,
     instant: &RequestedTime,
@@ -49,7 +49,7 @@ pub(super) fn of_commit(
 ///
 /// # Errors
 /// What reading the table may fail with.
-pub(super) fn of_table(schema: &RecordSchema, table: &OpenTable) -> Result<PartitionRecords> {
+pub(in crate::metadata_upkeep) fn of_table(schema: &RecordSchema, table: &OpenTable) -> Result<PartitionRecords> {
     let mut records = PartitionRecords::default();
     for (slice, batches) in table.record_keys(|_| true)? {
         let record = location(schema, table, (&slice.partition, &slice.file_id), &slice.base_instant)?;

@@ -19,16 +19,16 @@ pub struct RecordSchema {
     pub commit: &'static str,
     /// Whether column statistics say if their bounds are tight, and the type of the values; and whether there are records of
     /// secondary indexes.
-    pub(super) is_1x: bool,
+    pub(in crate::metadata_upkeep) is_1x: bool,
 }
 
-pub(super) const OF_0_15: RecordSchema = RecordSchema {
+pub(in crate::metadata_upkeep) const OF_0_15: RecordSchema = RecordSchema {
     block: include_str!("schemas/block_0_15.avsc"),
     commit: include_str!("schemas/commit_0_15.avsc"),
     is_1x: false,
 };
 
-pub(super) const OF_1_2: RecordSchema = RecordSchema {
+pub(in crate::metadata_upkeep) const OF_1_2: RecordSchema = RecordSchema {
     block: include_str!("schemas/block_1_2.avsc"),
     commit: include_str!("schemas/commit_1_2.avsc"),
     is_1x: true,

@@ -15,7 +15,7 @@ use mortice_table::metadata_table::MetadataTable;
 ///
 /// # Errors
 /// Those of the storage.
-pub(super) fn mark_removed<'m>(
+pub(in crate::metadata_upkeep) fn mark_removed<'m>(
     files: &mut BTreeMap<String, Entries>,
     partitions: BTreeSet<String>,
     metadata: impl FnOnce() -> Result<&'m MetadataTable>,

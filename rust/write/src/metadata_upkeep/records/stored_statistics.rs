@@ -8,8 +8,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::DataType;
 
 use super::column_kind::twos_complement;
-use super::partition_kind::PartitionKind;
 use super::record_bytes::{WrappedValue, Wrapper};
+use crate::metadata_upkeep::partition_kind::PartitionKind;
 use mortice_avro::{Schema, Type};
 use mortice_base::error::{Error, Result};
 use mortice_table::metadata_table::{KEY, MetadataTable};
@@ -18,15 +18,15 @@ const STATISTICS: &str = "ColumnStatsMetadata";
 
 /// Statistics of a column.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct StoredStatistics {
-    pub(super) bounds: [StoredBound; 2],
+pub(in crate::metadata_upkeep) struct StoredStatistics {
+    pub(in crate::metadata_upkeep) bounds: [StoredBound; 2],
     /// Values, nulls, bytes, bytes before compression.
-    pub(super) counts: [u64; 4],
+    pub(in crate::metadata_upkeep) counts: [u64; 4],
 }
 
 /// A bound that is stored.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum StoredBound {
+pub(in crate::metadata_upkeep) enum StoredBound {
     /// There is none.
     Missing,
     /// It has a wrapper that is not written here.
@@ -38,7 +38,7 @@ pub(super) enum StoredBound {
 ///
 /// # Errors
 /// `InvalidTable` for records that are not statistics; what reading the metadata table may fail with.
-pub(super) fn stored_statistics(
+pub(in crate::metadata_upkeep) fn stored_statistics(
     metadata: &MetadataTable,
     kind: PartitionKind,
     keys: &BTreeSet<String>,
