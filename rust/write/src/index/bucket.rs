@@ -164,6 +164,8 @@ pub(super) fn tag(view: Arc<WriteView>, keys: &RowKeys, options: &BucketOptions)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mortice_base::error::ErrorKind;
+    use mortice_table::file_group::FileSlice;
 
     fn options(buckets: u32, fields: &[&str]) -> BucketOptions {
         BucketOptions { buckets, fields: fields.iter().map(|field| (*field).to_owned()).collect() }
@@ -205,5 +207,49 @@ mod tests {
         assert_ne!(id, new_group_prefix());
         assert!(new_bucket_prefix(12).starts_with("00000012-"), "{}", new_bucket_prefix(12));
         assert_eq!(new_bucket_prefix(12).len(), id.len());
+    }
+    fn slice(partition: &str, file_id: &str) -> FileSlice {
+        FileSlice {
+            partition: partition.to_owned(),
+            file_id: file_id.to_owned(),
+            base_instant: "20260101000000000".into(),
+            base_file: None,
+            log_files: Vec::new(),
+        }
+    }
+
+    fn keys(rows: &[(&str, &str)]) -> RowKeys {
+        RowKeys {
+            record_keys: rows.iter().map(|(key, _)| Some(*key)).collect(),
+            partitions: rows.iter().map(|(_, partition)| Some(*partition)).collect(),
+        }
+    }
+
+    #[test]
+    fn keys_go_to_the_file_group_of_their_bucket() {
+        let options = options(4, &["id"]);
+        let bucket = bucket_of("a", &options);
+        let group = format!("{}-0", new_bucket_prefix(bucket));
+        let view = Arc::new(WriteView::of_slices(vec![slice("p", &group)]));
+        let rows = keys(&[("a", "p"), ("a", "q"), ("b", "p")]);
+        let tagged = tag(view, &rows, &options).unwrap();
+        let found: Vec<_> = (0..3).map(|row| tagged.location(row).map(|location| location.file_id.clone())).collect();
+        let of_b = (bucket_of("b", &options) == bucket).then(|| group.clone());
+        assert_eq!(found, [Some(group), None, of_b]);
+    }
+
+    /// Another number of buckets would put keys beside those that are stored.
+    #[test]
+    fn file_groups_of_another_index_are_refused() {
+        let other = |file_ids: &[&str]| {
+            let slices = file_ids.iter().map(|file_id| slice("p", file_id)).collect();
+            check_groups(&WriteView::of_slices(slices), &options(4, &["id"])).unwrap_err()
+        };
+        let beyond = other(&["00000004-0000-0000-0000-000000000000-0"]);
+        assert!(beyond.kind() == ErrorKind::InvalidArgument && beyond.to_string().contains(BUCKETS), "{beyond}");
+        let random = other(&["8dff5f0a-0000-0000-0000-000000000000-0"]);
+        assert_eq!(random.kind(), ErrorKind::InvalidArgument, "{random}");
+        let twice = other(&["00000001-0000-0000-0000-000000000000-0", "00000001-0000-0000-0000-000000000001-0"]);
+        assert!(twice.kind() == ErrorKind::InvalidTable && twice.to_string().contains("--merge-buckets"), "{twice}");
     }
 }

@@ -103,3 +103,74 @@ pub fn tag_by_record_index(table: &OpenTable, keys: &RowKeys, is_global: bool) -
     let metadata = metadata.ok_or_else(|| Error::internal("a record index that is not there"))?;
     record_level::tag_unchecked(metadata, keys, is_global)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::FurtherLocation;
+    use mortice_base::error::ErrorKind;
+
+    fn keys(rows: &[(&str, &str)]) -> RowKeys {
+        RowKeys {
+            record_keys: rows.iter().map(|(key, _)| Some(*key)).collect(),
+            partitions: rows.iter().map(|(_, partition)| Some(*partition)).collect(),
+        }
+    }
+
+    fn batch(partition: &str, file_id: &str, keys: &[Option<&str>], first: Option<u64>) -> Result<StoredKeyBatch> {
+        let base_instant = "20260101000000000".into();
+        let location = Location { partition: partition.to_owned(), file_id: file_id.to_owned(), base_instant };
+        let positions = match first {
+            Some(first) => (first..first + keys.len() as u64).collect(),
+            None => UInt64Array::new_null(keys.len()),
+        };
+        Ok(StoredKeyBatch { location, keys: keys.iter().copied().collect(), positions })
+    }
+
+    /// The file group and the position of each row.
+    fn places(tagged: &Tagged) -> Vec<Option<(&str, Option<u64>)>> {
+        let place = |row| Some((tagged.location(row)?.file_id.as_str(), tagged.position(row).unwrap()));
+        (0..tagged.locations.len()).map(place).collect()
+    }
+
+    #[test]
+    fn keys_are_found_in_their_own_partition_or_in_all() {
+        let rows = keys(&[("a", "p"), ("b", "p"), ("a", "q"), ("new", "p")]);
+        let batches = || {
+            [
+                batch("p", "one", &[Some("x"), Some("a")], Some(0)),
+                batch("p", "one", &[Some("b")], Some(2)),
+                batch("elsewhere", "two", &[Some("new")], Some(0)),
+            ]
+        };
+        let tagged = tag_by_stored_keys(&rows, false, batches().into_iter()).unwrap();
+        assert_eq!(places(&tagged), [Some(("one", Some(1))), Some(("one", Some(2))), None, None]);
+        assert_eq!(tagged.groups.len(), 1, "batches of one file follow each other");
+        let global = tag_by_stored_keys(&keys(&[("new", "p")]), true, batches().into_iter()).unwrap();
+        assert_eq!(places(&global), [Some(("two", Some(0)))]);
+    }
+
+    #[test]
+    fn a_key_of_several_files_has_further_locations() {
+        let batches = [
+            batch("p", "one", &[Some("a")], Some(7)),
+            batch("p", "one", &[Some("a")], None),
+            batch("p", "two", &[Some("a"), Some("a")], Some(3)),
+        ];
+        let tagged = tag_by_stored_keys(&keys(&[("a", "p")]), false, batches.into_iter()).unwrap();
+        // The log of the first file has the key of its base file once more, which is no other place.
+        assert_eq!(places(&tagged), [Some(("one", Some(7)))]);
+        let further = |position| FurtherLocation { row: 0, group: 1, position: Some(position) };
+        assert_eq!(tagged.further, [further(3), further(4)]);
+    }
+
+    #[test]
+    fn no_positions_are_known_without_a_match() {
+        let none = tag_by_stored_keys(&keys(&[("a", "p")]), false, std::iter::empty()).unwrap();
+        assert!(none.positions.is_empty() && places(&none) == [None]);
+        let lost = tag_by_stored_keys(&keys(&[("a", "p")]), false, [batch("p", "one", &[None], Some(0))].into_iter());
+        assert_eq!(lost.unwrap_err().kind(), ErrorKind::Internal);
+        let failed = [Err(Error::internal("of a file"))].into_iter();
+        assert!(tag_by_stored_keys(&keys(&[("a", "p")]), false, failed).is_err());
+    }
+}
