@@ -249,4 +249,87 @@ mod tests {
         assert!(!is_enabled(&BTreeMap::from([(ENABLE.to_owned(), "false".to_owned())])).unwrap());
         assert!(is_enabled(&BTreeMap::new()).unwrap());
     }
+    fn table(version: &str, more: &[(&str, &str)]) -> TableConfig {
+        let entries =
+            [("hoodie.table.name", "t"), ("hoodie.table.version", version), ("hoodie.table.partition.fields", "p")];
+        let entries = entries.into_iter().chain(more.iter().copied());
+        TableConfig::from_properties(entries.collect::<Properties>()).unwrap()
+    }
+
+    fn listed(names: &str) -> ListedPartitions {
+        let entries = [("hoodie.table.metadata.partitions", names)];
+        ListedPartitions::of_properties(&entries.into_iter().collect::<Properties>())
+    }
+
+    fn given(options: &[(&str, &str)]) -> Options {
+        options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn only_what_options_name_is_added_or_dropped() {
+        let changes = |options: &[(&str, &str)], names: &str| {
+            let found = partition_changes(&table("9", &[]), &given(options), &listed(names)).unwrap();
+            [found.added, found.dropped].map(|kinds| kinds.into_iter().map(PartitionKind::folder).collect::<Vec<_>>())
+        };
+        let none: Vec<&str> = Vec::new();
+        assert_eq!(changes(&[], "files"), [none.clone(), none.clone()]);
+        assert_eq!(changes(&[], "files,column_stats,partition_stats,record_index"), [none.clone(), none.clone()]);
+        let both = vec!["column_stats", "partition_stats"];
+        assert_eq!(changes(&[(COLUMN_STATS, "true")], "files"), [both.clone(), none.clone()]);
+        let all = "files,column_stats,partition_stats";
+        assert_eq!(changes(&[(COLUMN_STATS, "false")], all), [none.clone(), both]);
+        assert_eq!(changes(&[(PARTITION_STATS, "false")], all), [none.clone(), vec!["partition_stats"]]);
+        for name in RECORD_INDEX {
+            assert_eq!(changes(&[(name, "true")], "files"), [vec!["record_index"], none.clone()], "{name}");
+            assert_eq!(changes(&[(name, "false")], "files,record_index"), [none.clone(), vec!["record_index"]]);
+            assert_eq!(changes(&[(name, "true")], "files,record_index"), [none.clone(), none.clone()], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_table_that_cannot_have_an_index_is_not_given_one() {
+        let wanted = |more: &[(&str, &str)], options: &[(&str, &str)]| {
+            let found = wanted_partitions(&table("9", more), &given(options))?;
+            Ok::<_, Error>(found.into_iter().map(PartitionKind::folder).collect::<Vec<_>>())
+        };
+        let asked = [(COLUMN_STATS, "true"), (PARTITION_STATS, "true")];
+        assert_eq!(wanted(&[("hoodie.table.base.file.format", "ORC")], &asked).unwrap(), ["files"]);
+        let without_meta = [("hoodie.populate.meta.fields", "false")];
+        for option in [RECORD_INDEX[0], BLOOM_FILTERS] {
+            let error = wanted(&without_meta, &[(option, "true")]).unwrap_err();
+            assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("meta columns"), "{error}");
+        }
+        assert!(wanted(&without_meta, &[]).is_ok());
+    }
+
+    /// A metadata table that was deleted is built again with the partitions that it had.
+    #[test]
+    fn a_new_metadata_table_has_the_partitions_of_the_old_one() {
+        let again = |options: &[(&str, &str)], names: &str| {
+            let options = options_for(&given(options), &listed(names));
+            let found = wanted_partitions(&table("9", &[]), &options).unwrap();
+            found.into_iter().map(PartitionKind::folder).collect::<Vec<_>>()
+        };
+        assert_eq!(again(&[], "files"), ["files"]);
+        assert_eq!(again(&[], "files,record_index"), ["files", "record_index"]);
+        assert_eq!(again(&[(COLUMN_STATS, "true")], "files,record_index"), ["files", "column_stats", "record_index"]);
+        assert_eq!(again(&[(RECORD_INDEX[1], "false")], "files,record_index"), ["files"]);
+    }
+
+    #[test]
+    fn indexes_are_added_and_dropped_by_name() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let options = index_options(&Options::new(), &names(&["record_index"]), &names(&["bloom_filters"])).unwrap();
+        assert_eq!(options, given(&[(RECORD_INDEX[0], "true"), (BLOOM_FILTERS, "false")]));
+        for (added, dropped, word) in [
+            (&["files"][..], &[][..], "files"),
+            (&["none"], &[], "none"),
+            (&["column_stats"], &["column_stats"], "added and dropped"),
+        ] {
+            let error = index_options(&Options::new(), &names(added), &names(dropped)).unwrap_err();
+            assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(word), "{error}");
+        }
+        let contradiction = index_options(&given(&[(BLOOM_FILTERS, "false")]), &names(&["bloom_filters"]), &[]);
+        assert!(contradiction.unwrap_err().to_string().contains(BLOOM_FILTERS));
+    }
 }

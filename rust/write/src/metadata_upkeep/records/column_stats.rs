@@ -75,3 +75,66 @@ pub(in crate::metadata_upkeep) fn known_bounds(
         None => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::commit::WriteOperation;
+    use crate::metadata_upkeep::records::column_kind::IndexVersion;
+    use crate::metadata_upkeep::records::record_schema::OF_1_2;
+    use crate::write::{ColumnValue, LogFileStatus, WriteStatus, WrittenFile};
+    use mortice_avro::Schema;
+
+    fn longs() -> ColumnKind {
+        ColumnKind::of_type(Schema::parse(r#""long""#).unwrap().root(), IndexVersion::V1).unwrap()
+    }
+
+    fn range(column: &str, bounds: Option<(ColumnValue, ColumnValue)>, values: u64, nulls: u64) -> ColumnRange {
+        ColumnRange { bounds, values, nulls, ..ColumnRange::new(column) }
+    }
+
+    fn written(name: &str, columns: Vec<ColumnRange>, is_log: bool) -> WriteStatus {
+        let mut file = WrittenFile { columns, ..WrittenFile::new(format!("p/{name}"), 9) };
+        let log = LogFileStatus { version: 1, offset: 0, base_file: String::new(), log_files: Vec::new() };
+        file.log = is_log.then_some(log);
+        WriteStatus { file: Some(file), ..WriteStatus::new("p", "f-0") }
+    }
+
+    #[test]
+    fn files_have_records_of_the_columns_that_are_known() {
+        let schema = Schema::parse(r#"{"type":"record","name":"r","fields":[]}"#).unwrap();
+        let columns = [("a", longs()), ("b", longs())].map(|(name, kind)| (name.to_owned(), kind)).to_vec();
+        let columns = IndexedColumns { version: IndexVersion::V1, columns };
+        let bounds = Some((ColumnValue::Long(1), ColumnValue::Long(2)));
+        let statuses = [
+            written("base", vec![range("a", bounds, 2, 0)], false),
+            // Deletes alone: no value of any column is in the file, and readers may skip it.
+            written(".log", Vec::new(), true),
+        ];
+        let replaced = BTreeMap::new();
+        let operation = WriteOperation::Upsert;
+        let update = CommitUpdate { operation, statuses: &statuses, replaced: &replaced, schema: &schema };
+        let found = of_commit(&OF_1_2, &columns, &update).unwrap();
+        let mut expected: Vec<String> = [("a", "base"), ("a", ".log"), ("b", ".log")]
+            .map(|(column, file)| ColumnKeys::new(column).key("p", file))
+            .to_vec();
+        expected.sort_unstable();
+        assert_eq!(found.upserts.into_keys().collect::<Vec<_>>(), expected);
+    }
+
+    /// A reader skips a file by its bounds: they may be wider than the values, never narrower.
+    #[test]
+    fn bounds_that_are_not_known_are_the_widest() {
+        let (kind, long) = (longs(), ColumnValue::Long);
+        let known = range("a", Some((long(1), long(2))), 2, 0);
+        assert_eq!(known_bounds(&known, &kind), known.bounds);
+        let of_int = range("a", Some((ColumnValue::Int(1), ColumnValue::Int(2))), 2, 0);
+        assert_eq!(known_bounds(&of_int, &kind), known.bounds, "a column that has become wider since");
+        let other = range("a", Some((ColumnValue::String("x".into()), ColumnValue::String("y".into()))), 2, 0);
+        assert_eq!(known_bounds(&other, &kind), Some(kind.widest()));
+        assert_eq!(known_bounds(&range("a", None, 3, 2), &kind), Some(kind.widest()));
+        assert_eq!(known_bounds(&range("a", None, 3, 3), &kind), None, "nulls alone have no bounds");
+    }
+}

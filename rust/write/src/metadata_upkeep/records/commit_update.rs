@@ -60,3 +60,32 @@ impl<'a> CommitUpdate<'a> {
         self.statuses.iter().filter(|status| status.file.is_some()).map(|status| status.partition.as_str()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_is_new_if_all_its_files_begin_file_groups() {
+        let schema = avro::Schema::parse(r#"{"type":"record","name":"r","fields":[]}"#).unwrap();
+        let status = |partition: &str, previous: Option<&str>, has_file: bool| WriteStatus {
+            previous_commit: previous.map(str::to_owned),
+            file: has_file.then(|| WrittenFile::new(format!("{partition}/a.parquet"), 1)),
+            ..WriteStatus::new(partition, "f-0")
+        };
+        let statuses = [
+            status("new", None, true),
+            status("old", Some("1"), true),
+            status("both", None, true),
+            status("both", Some("1"), true),
+            status("refused", None, false),
+        ];
+        let replaced = BTreeMap::new();
+        let operation = WriteOperation::Upsert;
+        let update = CommitUpdate { operation, statuses: &statuses, replaced: &replaced, schema: &schema };
+        assert_eq!(update.written_partitions(), BTreeSet::from(["both", "new", "old"]));
+        assert_eq!(update.partitions_of_new_groups(), BTreeSet::from(["new"]));
+        let names: Vec<&str> = update.files().unwrap().iter().map(|file| file.name).collect();
+        assert_eq!(names, ["a.parquet"; 4]);
+    }
+}
