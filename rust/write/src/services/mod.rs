@@ -12,6 +12,7 @@
 //! | `restore` | undoes all instants after one |
 //! | `failed_writes` | which pending instants have failed |
 //! | `inline_options` | which services run after a write |
+//! | `late_files` | data files that a writer put after it was rolled back |
 //! | `late_logs` | log files that a writer added after it was rolled back, up to table version 7 |
 //! | `needed_by_pending` | what pending writes need of the timeline and of data files |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
@@ -29,6 +30,7 @@ mod compaction;
 mod data_paths;
 mod failed_writes;
 mod inline_options;
+mod late_files;
 mod late_logs;
 mod leftovers;
 mod listings;

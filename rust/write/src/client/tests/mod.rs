@@ -2,6 +2,7 @@
 
 mod concurrent_inserts;
 mod guarded_services;
+mod late_files;
 mod service_tests;
 mod simulation;
 mod stalled_services;

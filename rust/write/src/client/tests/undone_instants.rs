@@ -50,7 +50,7 @@ impl StoreWrapper for KeptCompletion {
 }
 
 /// Lets the heartbeats of all writers expire, and the lock.
-fn take_for_dead(table: &std::path::Path) {
+pub(super) fn take_for_dead(table: &std::path::Path) {
     for entry in std::fs::read_dir(table.join(".hoodie/.heartbeat")).unwrap() {
         let file = std::fs::File::options().write(true).open(entry.unwrap().path()).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(200)).unwrap();

@@ -9,6 +9,7 @@ use super::{archive_log, compact_history, limits, lsm_history};
 use crate::metadata_upkeep::is_defect;
 use crate::services::cleaning::{CleaningOptions, earliest_to_retain};
 use crate::services::compaction::last_completed_compaction;
+use crate::services::late_files::delete_late_files;
 use crate::services::needed_by_pending::first_needed;
 use crate::services::restore::check_no_restore;
 use crate::services::service_table::ServiceTable;
@@ -81,6 +82,9 @@ impl<'a> Archival<'a> {
             remove_archived(&mut table)?;
             let chosen = self.choose(&table, &open)?;
             let archived = with_files(&table, chosen.clone())?;
+            if !chosen.is_empty() {
+                delete_late_files(&table)?;
+            }
             archive_instants(&table, &chosen, self.options.history_batch)?;
             Ok(ArchivalResult { archived })
         })

@@ -5,6 +5,7 @@ use super::options::MetadataServiceOptions;
 use crate::services::archival::{
     KeepCommits, archive_instants, instants_to_archive, limits_of_timeline, remove_archived,
 };
+use crate::services::late_files::delete_late_files_of_metadata;
 use crate::services::service_table::ServiceTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
@@ -28,11 +29,13 @@ pub(super) fn archive(metadata: &mut ServiceTable, data: &Timeline, options: &Me
     let mut limits = limits_of_timeline(&metadata.timeline, &metadata.config, &writer, options.trigger.commits())?;
     limits.extend(earliest_of_table(data));
     let chosen = instants_to_archive(&metadata.timeline, keep(options), &limits);
-    archive_instants(metadata, &chosen, options.archival.history_batch)?;
-    if !chosen.is_empty() {
-        metadata.reload()?;
+    if chosen.is_empty() {
+        return Ok(false);
     }
-    Ok(!chosen.is_empty())
+    delete_late_files_of_metadata(metadata)?;
+    archive_instants(metadata, &chosen, options.archival.history_batch)?;
+    metadata.reload()?;
+    Ok(true)
 }
 
 fn keep(options: &MetadataServiceOptions) -> KeepCommits {
