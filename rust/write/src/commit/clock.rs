@@ -51,7 +51,7 @@ impl Clock {
     }
 
     fn later_than(&self, newest: Option<&str>) -> Result<String> {
-        let now = Utc::now();
+        let now = utc_now();
         let now = match self.zone {
             TimelineZone::Utc => now.format(FORM).to_string(),
             TimelineZone::Local => now.with_timezone(&Local).format(FORM).to_string(),
@@ -61,6 +61,19 @@ impl Clock {
             _ => Ok(now),
         }
     }
+}
+
+fn utc_now() -> DateTime<Utc> {
+    let now = Utc::now();
+    #[cfg(test)]
+    let now = now + TimeDelta::milliseconds(SKEW_MS.get());
+    now
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Milliseconds by which this thread's clock is ahead.
+    pub static SKEW_MS: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
 }
 
 /// The greatest of all times, as text.

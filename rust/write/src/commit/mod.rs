@@ -54,6 +54,8 @@ mod validator;
 mod writable_tables;
 
 pub use cleaned_files::{CleanedFiles, CleanedPartition};
+#[cfg(test)]
+pub(crate) use clock::SKEW_MS;
 pub use clock::{Clock, epoch_millis, epoch_text, millisecond_before};
 pub use conflict_unit::ConflictUnit;
 pub use conflicts::{ConflictCheck, WrittenGroups};
