@@ -1,6 +1,6 @@
 //! A scheduler of threads: of those that are about to use the storage, one at a time goes on, chosen by a seed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Numbers from a seed (xorshift64*).
@@ -26,6 +26,9 @@ struct State {
     alive: BTreeSet<usize>,
     /// Those among them that wait for their turn.
     waiting: BTreeSet<usize>,
+    /// Threads that have no turn until the turn with a number.
+    paused: BTreeMap<usize, usize>,
+    turns: usize,
     running: Option<usize>,
 }
 
@@ -38,7 +41,14 @@ pub(super) struct Scheduler {
 impl Scheduler {
     pub(super) fn new(seed: u64, threads: usize) -> Self {
         let alive = (0..threads).collect();
-        let state = State { random: Random::new(seed), alive, waiting: BTreeSet::new(), running: None };
+        let state = State {
+            random: Random::new(seed),
+            alive,
+            waiting: BTreeSet::new(),
+            paused: BTreeMap::new(),
+            turns: 0,
+            running: None,
+        };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -60,6 +70,16 @@ impl Scheduler {
         state.waiting.remove(&thread);
     }
 
+    /// The same, after so many turns of other threads, if they have so many.
+    pub(super) fn pause(&self, thread: usize, turns: usize) {
+        {
+            let mut state = self.state();
+            let until = state.turns.saturating_add(turns);
+            state.paused.insert(thread, until);
+        }
+        self.wait(thread);
+    }
+
     /// The thread has ended.
     pub(super) fn end(&self, thread: usize) {
         let mut state = self.state();
@@ -76,8 +96,16 @@ impl Scheduler {
         if state.running.is_some() || state.waiting.is_empty() || state.waiting != state.alive {
             return;
         }
-        let at = state.random.below(state.waiting.len());
-        state.running = state.waiting.iter().nth(at).copied();
+        state.turns = state.turns.saturating_add(1);
+        let now = state.turns;
+        state.paused.retain(|_, until| *until > now);
+        let mut able: Vec<usize> =
+            state.waiting.iter().filter(|one| !state.paused.contains_key(one)).copied().collect();
+        if able.is_empty() {
+            able.extend(&state.waiting);
+        }
+        let at = state.random.below(able.len());
+        state.running = able.get(at).copied();
         self.changed.notify_all();
     }
 }

@@ -1,64 +1,126 @@
-//! The storage as one simulated writer sees it: each use takes a turn, and the writer may crash, or lose the answer to a change.
+//! The storage as one simulated process sees it: each use takes a turn; the process may crash, lose the answer to a change, or stall.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::scheduler::Scheduler;
+use super::folder::TableFolder;
+use super::scheduler::{Random, Scheduler};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_storage::{
-    FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage, StoreUpload,
+    FileSource, FileStore, FileVersion, FolderEntry, PutOutcome, RenameOutcome, Storage, StoreUpload,
 };
 
 thread_local! {
-    /// Whether the thread is a writer's: its helpers, such as the heartbeat, take no turns.
-    static IS_WRITER: Cell<bool> = const { Cell::new(false) };
+    /// Whether the thread is a process's: its helpers, such as the heartbeat, take no turns.
+    static IS_PROCESS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Makes this thread that of a writer.
-pub(super) fn become_writer() {
-    IS_WRITER.set(true);
+/// Makes this thread that of a process.
+pub(super) fn become_process() {
+    IS_PROCESS.set(true);
 }
 
-/// What happens at a change of a writer.
+/// One of the changes of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// That with a number.
+    Change(usize),
+    /// The first completed instant of the table.
+    Commit,
+}
+
+/// What happens to a process at one of its changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
-    /// The writer stops before the change with this number.
-    Crash(usize),
-    /// The change with this number takes place, and the writer gets an error.
-    LostAnswer(usize),
+    /// It stops before the change.
+    Crash(Moment),
+    /// The change takes place, and the process gets an error.
+    LostAnswer(Moment),
+    /// It has no turn for a while before the change: a slow process, which others take for alive.
+    Slow(Moment, usize),
+    /// The same, for longer than its lock and its heartbeats are valid.
+    Stall(Moment, usize),
+    /// The same, and it stops after the change.
+    StallAndCrash(Moment, usize),
 }
 
-/// The storage of one writer.
-pub(super) struct WriterStore {
-    inner: LocalStorage,
-    scheduler: Arc<Scheduler>,
-    writer: usize,
-    fault: Fault,
-    changes: AtomicUsize,
-    has_crashed: AtomicBool,
-    /// Files that say that the writer is alive, or has the lock.
-    signs: Mutex<BTreeSet<String>>,
+impl Fault {
+    pub(super) fn random(random: &mut Random) -> Self {
+        let at = match random.below(4) {
+            0 => Moment::Commit,
+            _ => Moment::Change(random.below(120)),
+        };
+        let turns = 100 + random.below(900);
+        match random.below(12) {
+            0 | 1 => Self::Crash(at),
+            2 => Self::LostAnswer(at),
+            3 | 4 => Self::Slow(at, turns),
+            5 | 6 => Self::Stall(at, turns),
+            7 => Self::StallAndCrash(at, turns),
+            _ => Self::None,
+        }
+    }
 }
 
-impl WriterStore {
-    pub(super) fn new(inner: LocalStorage, scheduler: Arc<Scheduler>, writer: usize, fault: Fault) -> Self {
-        let (changes, has_crashed, signs) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::default());
-        Self { inner, scheduler, writer, fault, changes, has_crashed, signs }
+/// The commits of a schedule in their order: the process, and the number of its write.
+pub(super) type CommitLog = Arc<Mutex<Vec<(usize, usize)>>>;
+
+/// The late files of a schedule: data files of writes that had been rolled back when they were created, or were being.
+pub(super) type LateFiles = Arc<Mutex<BTreeSet<String>>>;
+
+/// The storage of one process. Clones are the same one.
+#[derive(Clone)]
+pub(super) struct ProcessStore(Arc<Process>);
+
+pub(super) struct Process {
+    pub(super) folder: TableFolder,
+    /// Whether the storage is one over a network, where an answer that is lost may be that of a change that takes place later.
+    pub(super) is_remote: bool,
+    pub(super) scheduler: Arc<Scheduler>,
+    pub(super) number: usize,
+    pub(super) fault: Fault,
+    /// How far its clock is ahead of those of the storage.
+    pub(super) skew_ms: i64,
+    pub(super) log: CommitLog,
+    pub(super) late: LateFiles,
+    /// The number of the write that it does.
+    pub(super) write: AtomicUsize,
+    pub(super) changes: AtomicUsize,
+    pub(super) has_committed: AtomicBool,
+    pub(super) has_crashed: AtomicBool,
+    /// Files that say that the process is alive, or has the lock.
+    pub(super) signs: Mutex<BTreeSet<String>>,
+}
+
+impl ProcessStore {
+    pub(super) fn new(process: Process) -> Self {
+        Self(Arc::new(process))
     }
 
+    pub(super) fn begin_write(&self, number: usize) {
+        self.0.write.store(number, Ordering::SeqCst);
+    }
+}
+
+/// Whether a file completes a write of rows.
+fn is_commit(path: &str) -> bool {
+    path.starts_with(".hoodie/")
+        && !path.starts_with(".hoodie/metadata/")
+        && (path.ends_with(".commit") || path.ends_with(".deltacommit"))
+}
+
+impl Process {
     fn turn(&self) -> Result<()> {
-        if IS_WRITER.get() {
-            self.scheduler.wait(self.writer);
+        if IS_PROCESS.get() {
+            self.scheduler.wait(self.number);
         }
         match self.has_crashed.load(Ordering::SeqCst) {
-            true => Err(Error::new(ErrorKind::Unreachable, "the writer has crashed")),
+            true => Err(Error::new(ErrorKind::Unreachable, "the process has crashed")),
             false => Ok(()),
         }
     }
@@ -66,112 +128,183 @@ impl WriterStore {
     fn change<T>(&self, path: &str, change: impl FnOnce() -> Result<T>) -> Result<T> {
         self.turn()?;
         let number = self.changes.fetch_add(1, Ordering::SeqCst);
+        let is_first_commit = is_commit(path) && !self.has_committed.swap(true, Ordering::SeqCst);
+        let is_now = |moment: Moment| match moment {
+            Moment::Change(at) => at == number,
+            Moment::Commit => is_first_commit,
+        };
         match self.fault {
-            Fault::Crash(at) if at == number => {
-                self.has_crashed.store(true, Ordering::SeqCst);
-                self.expire();
-                Err(Error::new(ErrorKind::Unreachable, "the writer crashes"))
+            Fault::Crash(at) if is_now(at) => {
+                self.crash();
+                Err(Error::new(ErrorKind::Unreachable, "the process crashes"))
             }
-            Fault::LostAnswer(at) if at == number => {
+            Fault::LostAnswer(at) if is_now(at) => {
                 change()?;
                 Err(Error::new(ErrorKind::Unreachable, format!("the answer for {path} is lost")))
+            }
+            Fault::Slow(at, turns) if is_now(at) => {
+                self.pause(turns);
+                change()
+            }
+            Fault::Stall(at, turns) if is_now(at) => {
+                self.expire();
+                self.pause(turns);
+                change()
+            }
+            Fault::StallAndCrash(at, turns) if is_now(at) => {
+                self.expire();
+                self.pause(turns);
+                let _ = change();
+                self.crash();
+                Err(Error::new(ErrorKind::Unreachable, "the process crashes"))
             }
             _ => change(),
         }
     }
 
-    /// Lets what a crashed writer has left expire: its lock, which is taken over, and its heartbeat.
+    fn pause(&self, turns: usize) {
+        if IS_PROCESS.get() {
+            self.scheduler.pause(self.number, turns);
+        }
+    }
+
+    fn crash(&self) {
+        self.has_crashed.store(true, Ordering::SeqCst);
+        self.expire();
+    }
+
+    fn signs(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.signs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets what the process has left expire: its lock, which is taken over, and its heartbeats.
     fn expire(&self) {
-        for path in self.signs.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let file = format!("{}/{path}", self.inner.root());
-            if path.ends_with("/lock") {
-                let _ = std::fs::remove_file(&file);
-            } else if let Ok(file) = File::options().write(true).open(&file) {
-                file.set_modified(SystemTime::now() - Duration::from_secs(300)).unwrap();
+        for path in self.signs().iter() {
+            match path.ends_with("/lock") {
+                true => self.folder.storage.delete(path).unwrap(),
+                false => self.folder.age(path),
             }
         }
     }
 
     fn note(&self, path: &str, is_there: bool) {
         if path.ends_with(".hoodie/lock") || path.contains("/.heartbeat/") {
-            let mut signs = self.signs.lock().unwrap_or_else(PoisonError::into_inner);
-            if is_there {
-                signs.insert(path.to_owned())
-            } else {
-                signs.remove(path)
+            match is_there {
+                true => self.signs().insert(path.to_owned()),
+                false => self.signs().remove(path),
             };
+        }
+    }
+
+    fn created(&self, path: &str) {
+        self.note(path, true);
+        if self.folder.is_late(path) {
+            self.late.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        }
+        if is_commit(path) {
+            let commit = (self.number, self.write.load(Ordering::SeqCst));
+            self.log.lock().unwrap_or_else(PoisonError::into_inner).push(commit);
         }
     }
 }
 
-impl Storage for WriterStore {
+impl Storage for ProcessStore {
     fn root(&self) -> &str {
-        self.inner.root()
+        self.0.folder.storage.root()
     }
 
     fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
-        self.turn()?;
-        self.inner.list(folder)
+        self.0.turn()?;
+        let mut entries = self.0.folder.storage.list(folder)?;
+        for entry in entries.iter_mut().flatten() {
+            if let FolderEntry::File(status) = entry {
+                // By the clock of the process.
+                status.modified_ms -= self.0.skew_ms;
+            }
+        }
+        Ok(entries)
     }
 
     fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
-        self.turn()?;
-        self.inner.open(path)
+        self.0.turn()?;
+        self.0.folder.storage.open(path)
     }
 
     fn is_remote(&self) -> bool {
-        false
+        self.0.is_remote
+    }
+
+    fn requests_at_once(&self) -> usize {
+        1
     }
 }
 
-impl FileStore for WriterStore {
+impl FileStore for ProcessStore {
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
-        self.change(path, || {
-            let outcome = self.inner.put_if_absent(path, bytes)?;
+        self.0.change(path, || {
+            let outcome = self.0.folder.storage.put_if_absent(path, bytes)?;
             if let PutOutcome::Written(_) = outcome {
-                self.note(path, true);
+                self.0.created(path);
             }
             Ok(outcome)
         })
     }
 
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
-        self.change(path, || {
-            self.note(path, true);
-            self.inner.put(path, bytes, expected)
+        self.0.change(path, || {
+            self.0.note(path, true);
+            self.0.folder.storage.put(path, bytes, expected)
         })
     }
 
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
-        self.turn()?;
-        self.inner.get(path)
+        self.0.turn()?;
+        self.0.folder.storage.get(path)
     }
 
     fn delete(&self, path: &str) -> Result<()> {
-        self.change(path, || {
-            self.note(path, false);
-            self.inner.delete(path)
+        self.0.change(path, || {
+            self.0.note(path, false);
+            self.0.folder.storage.delete(path)
         })
     }
 
     fn check_removable(&self, path: &str) -> Result<()> {
-        self.inner.check_removable(path)
+        self.0.folder.storage.check_removable(path)
     }
 
     fn create_folder(&self, path: &str) -> Result<()> {
-        self.change(path, || self.inner.create_folder(path))
+        self.0.change(path, || self.0.folder.storage.create_folder(path))
     }
 
     fn remove_empty_folders(&self, path: &str) -> Result<()> {
-        self.change(path, || self.inner.remove_empty_folders(path))
+        self.0.change(path, || self.0.folder.storage.remove_empty_folders(path))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
-        self.change(from, || self.inner.rename(from, to))
+        self.0.change(from, || self.0.folder.storage.rename(from, to))
     }
 
     fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
-        self.turn()?;
-        self.inner.upload(path)
+        self.0.turn()?;
+        let upload = self.0.folder.storage.upload(path)?;
+        Ok(Box::new(ProcessUpload { process: Arc::clone(&self.0), path: path.to_owned(), upload }))
+    }
+}
+
+struct ProcessUpload {
+    process: Arc<Process>,
+    path: String,
+    upload: Box<dyn StoreUpload>,
+}
+
+impl StoreUpload for ProcessUpload {
+    fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.upload.write(bytes)
+    }
+
+    fn finish(self: Box<Self>) -> Result<FileVersion> {
+        let Self { process, path, upload } = *self;
+        process.change(&path, || upload.finish().inspect(|_| process.created(&path)))
     }
 }
