@@ -6,6 +6,7 @@ use crate::services::remove_files_of_attempt;
 use crate::writable_table::TableState;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_table::plan::OpenTable;
+use mortice_table::timeline::{Instant, InstantState};
 
 impl Transaction {
     /// Gives the write up: deletes its files and takes its instant off the timeline. If another writer has rolled it back already, or
@@ -99,11 +100,22 @@ impl Transaction {
     /// Whether what is on the timeline of the instant is of this write. A plan whose execution another process took for dead is executed
     /// by others, and may be completed; Hudi takes up a compaction without a look at heartbeats.
     fn ownership(&self, now: &OpenTable) -> Result<InstantOwnership> {
-        match self.conflict_check(now, &WrittenGroups::default()).check_own_instant() {
+        let groups = WrittenGroups::default();
+        let check = self.conflict_check(now, &groups);
+        match check.check_own_instant() {
+            // The inflight file was created after a rollback that is archived since.
+            Ok(()) if !self.is_requested()? => {
+                Ok(InstantOwnership::Lost(check.rolled_back("a rollback that is archived")))
+            }
             Ok(()) => Ok(InstantOwnership::Kept),
             Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(InstantOwnership::Lost(error)),
             Err(error) => Err(error),
         }
+    }
+
+    fn is_requested(&self) -> Result<bool> {
+        let is_own = |file: &Instant| file.requested_time == self.instant && file.state == InstantState::Requested;
+        Ok(self.files.files()?.iter().any(is_own))
     }
 }
 
