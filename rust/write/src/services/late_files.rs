@@ -12,7 +12,7 @@ use super::rollback_plan::Undo;
 use super::service_table::ServiceTable;
 use mortice_base::error::Result;
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
-use mortice_table::timeline::metadata::{HoodieRollbackPlan, TimelineMetadata};
+use mortice_table::timeline::metadata::{HoodieRollbackMetadata, HoodieRollbackPlan, TimelineMetadata};
 use mortice_table::timeline::{Action, Instant};
 
 /// Deletes data files of writes that completed rollbacks on the active timeline have undone. A table without such files is listed
@@ -24,8 +24,8 @@ pub(super) fn delete_late_files(table: &ServiceTable) -> Result<()> {
     let mut listings = Listings::new(&table.store);
     let is_rollback = |instant: &&Instant| instant.action == Action::Rollback && instant.is_completed();
     for rollback in table.timeline.instants().iter().filter(is_rollback) {
-        let Some((target, undo)) = undone_write(table, rollback)? else { continue };
-        let late = present(&undo, &mut listings)?;
+        let Some((target, files)) = undone_write(table, rollback)? else { continue };
+        let late = present(&files, &mut listings)?;
         if late.is_empty() || is_known(table, &target)? {
             continue;
         }
@@ -62,19 +62,28 @@ pub(super) fn delete_late_files_of_metadata(metadata: &ServiceTable) -> Result<(
 
 /// The write of rows that a rollback has undone, and its files. A plan of a service may be executed again under the same instant. A plan
 /// that cannot be read, or that names other files, is left to a verification.
-fn undone_write(table: &ServiceTable, rollback: &Instant) -> Result<Option<(RequestedTime, Undo)>> {
+fn undone_write(table: &ServiceTable, rollback: &Instant) -> Result<Option<(RequestedTime, BTreeSet<DataPath>)>> {
     let time = &rollback.requested_time;
     let Some(bytes) = table.timeline_writer().read_requested(time, Action::Rollback)? else { return Ok(None) };
     let Ok(Some(plan)) = HoodieRollbackPlan::from_bytes(&bytes) else { return Ok(None) };
     let Some(info) = &plan.instant_to_rollback else { return Ok(None) };
     let is_write = matches!(Action::named(&info.action), Some(Action::Commit | Action::DeltaCommit));
     let Some(target) = RequestedTime::parse(&info.commit_time).filter(|_| is_write) else { return Ok(None) };
-    Ok(Undo::from_plan(&table.config, &target, &plan).ok().map(|undo| (target, undo)))
+    let Ok(undo) = Undo::from_plan(&table.config, &target, &plan) else { return Ok(None) };
+    let mut files = undo.deletions;
+    // Those that were begun after the plan was made.
+    let result = table.store.get(&table.timeline_writer().path(&rollback.file_name))?.0;
+    let result = HoodieRollbackMetadata::from_bytes(&result).ok().flatten().unwrap_or_default();
+    for (partition, deleted) in result.partition_metadata.iter() {
+        let paths = deleted.success_delete_files.iter().flat_map(|path| DataPath::of_plan(partition, path));
+        files.extend(paths.filter(|path| path.is_of(&target)));
+    }
+    Ok(Some((target, files)))
 }
 
-fn present(undo: &Undo, listings: &mut Listings<'_>) -> Result<BTreeSet<DataPath>> {
+fn present(files: &BTreeSet<DataPath>, listings: &mut Listings<'_>) -> Result<BTreeSet<DataPath>> {
     let mut found = BTreeSet::new();
-    for path in &undo.deletions {
+    for path in files {
         if listings.files(&path.partition)?.contains_key(&path.name) {
             found.insert(path.clone());
         }

@@ -3,6 +3,7 @@
 //! The plan is on the timeline before anything is undone, and the instant leaves the timeline last: a rollback that was stopped is
 //! continued by the next writer, also if another one began it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant as Started;
 
@@ -245,7 +246,7 @@ impl Rollbacks<'_> {
         let completion = self.clock.completion_time(rollback, &[&self.timeline()?])?;
         let files = self.timeline_writer();
         files.complete_or_fail(rollback, Action::Rollback, &completion, &Bytes::from(result))?;
-        self.take_off(target, remains)?;
+        self.take_off(target, remains, &done)?;
         Ok(Some(planned.rollback))
     }
 
@@ -281,7 +282,7 @@ impl Rollbacks<'_> {
         if let Some(metadata) = self.metadata {
             metadata.roll_back(&planned.target.requested_time, &planned.rollback, &done)?;
         }
-        self.take_off(&planned.target, Remains::Nothing)?;
+        self.take_off(&planned.target, Remains::Nothing, &done)?;
         Ok(self.result(&planned, &done, started))
     }
 
@@ -397,15 +398,42 @@ impl Rollbacks<'_> {
         let files = self.timeline_writer();
         put_once(files.start(rollback, Action::Rollback, &Bytes::new()))?;
         files.revert_to_inflight(&target.requested_time, target.action)?;
-        UndoFiles { store: self.store, instant: &target.requested_time, rollback }.run(undo)
+        let undo_files = UndoFiles { store: self.store, instant: &target.requested_time, rollback };
+        let mut done = undo_files.run(undo)?;
+        if !target.is_completed() {
+            let since = self.begun_since(target, &done)?;
+            undo_files.delete(&since, &mut done)?;
+        }
+        Ok(done)
     }
 
-    /// Takes an instant that was undone off the timeline, or what is more of it than its plan.
-    fn take_off(&self, target: &Instant, remains: Remains) -> Result<()> {
+    /// Files that the markers of a pending instant name and a rollback has not deleted: its writer is alive, although it was taken for dead,
+    /// and has begun them since the plan was made. The result of the rollback names them then.
+    fn begun_since(&self, target: &Instant, done: &RolledBackFiles) -> Result<BTreeSet<DataPath>> {
+        let markers = Markers::new(Arc::clone(self.store), &target.requested_time).list()?;
+        let mut since = BTreeSet::new();
+        for path in markers.iter().map(|marker| DataPath::parse(&marker.data_path)) {
+            let path = path?;
+            let is_done = done.partitions.get(&path.partition).is_some_and(|files| files.deleted.contains(&path.name));
+            if path.is_of(&target.requested_time) && !is_done {
+                self.store.check_removable(&path.path())?;
+                since.insert(path);
+            }
+        }
+        Ok(since)
+    }
+
+    /// Takes an instant that was undone off the timeline, or what is more of it than its plan. Files that were begun meanwhile are deleted
+    /// before their markers.
+    fn take_off(&self, target: &Instant, remains: Remains, done: &RolledBackFiles) -> Result<()> {
         let files = self.timeline_writer();
         match remains {
             Remains::Nothing => files.delete_instant(&target.requested_time, target.action)?,
             Remains::Plan => files.revert_to_requested(&target.requested_time, target.action)?,
+        }
+        if !target.is_completed() {
+            let since = self.begun_since(target, done)?;
+            since.iter().try_for_each(|path| self.store.delete(&path.path()))?;
         }
         Markers::new(Arc::clone(self.store), &target.requested_time).remove()?;
         delete_heartbeat(&**self.store, &target.requested_time)

@@ -16,6 +16,7 @@ use mortice_formats::log::writer::{BlockHeader, avro_block_of_datums};
 use mortice_formats::log::{BlockKind, BlockType, ForwardScan, HeaderKey};
 use mortice_merge::config::{Properties, TableConfig};
 use mortice_storage::failing_store::FailingStore;
+use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
 use mortice_storage::{FileStore, LocalStorage, Storage};
 use mortice_table::timeline::metadata::{
     HoodieInstantInfo, HoodieRestorePlan, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest,
@@ -474,6 +475,33 @@ fn a_rollback_that_is_continued_undoes_what_was_written_since_its_plan() {
         let paths = table.paths("p");
         assert!(!paths.contains(&late), "{paths:?}");
         assert_eq!(paths.contains(&format!("p/.k-0_{BASE}.log.2_1-0-1")), version == "6", "{paths:?}");
+    }
+}
+
+#[test]
+fn a_rollback_undoes_what_a_living_writer_begins_meanwhile() {
+    for version in ["6", "9"] {
+        let table = Table::new(version).with_files();
+        let late = ["a", "b"].map(|group| format!("p/{group}-0_0-1-2_{FAILED}.parquet"));
+        let begin = |path: &String| -> Meanwhile {
+            let (store, path) = (table.store(), path.clone());
+            Box::new(move || {
+                Markers::new(Arc::clone(&store), &FAILED.into()).create(&path, MarkerKind::Create).unwrap();
+                store.put(&path, &Bytes::from_static(b"late"), None).unwrap();
+            })
+        };
+        // One begins before the rollback is inflight, the other before it is completed.
+        let is_step = |path: &str| path.contains(".rollback") && !path.ends_with(".requested");
+        let store = InterruptedStore::new(table.store(), is_step, late.iter().map(begin).collect());
+        table.run(Arc::clone(&store) as _, None).unwrap();
+        let paths = table.paths("p");
+        assert!(store.was_interrupted() && late.iter().all(|path| !paths.contains(path)), "{paths:?}");
+        // Archival looks for the first by the result.
+        let names = |path: &String| {
+            let name = late[0].rsplit('/').next().unwrap();
+            path.contains(".rollback") && String::from_utf8_lossy(&table.local().get(path).unwrap().0).contains(name)
+        };
+        assert!(table.paths(".hoodie").iter().any(names));
     }
 }
 

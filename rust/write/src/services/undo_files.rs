@@ -37,10 +37,7 @@ impl UndoFiles<'_> {
     /// Those of the store: some of the files may have been undone then.
     pub(super) fn run(&self, undo: &Undo) -> Result<RolledBackFiles> {
         let mut done = RolledBackFiles::default();
-        for path in &undo.deletions {
-            self.store.delete(&path.path())?;
-            done.partitions.entry(path.partition.clone()).or_default().deleted.push(path.name.clone());
-        }
+        self.delete(&undo.deletions, &mut done)?;
         let markers = Markers::new(Arc::clone(self.store), self.instant).list()?;
         let mut listings = Listings::new(self.store);
         self.delete_temporary_files(&markers, &mut listings)?;
@@ -52,6 +49,18 @@ impl UndoFiles<'_> {
             self.add_earlier_rollback_logs((undo, &markers), &mut listings, &mut done)?;
         }
         Ok(done)
+    }
+
+    /// Deletes data files.
+    ///
+    /// # Errors
+    /// Those of the store: some of the files may have been deleted then.
+    pub(super) fn delete(&self, paths: &BTreeSet<DataPath>, done: &mut RolledBackFiles) -> Result<()> {
+        for path in paths {
+            self.store.delete(&path.path())?;
+            done.partitions.entry(path.partition.clone()).or_default().deleted.push(path.name.clone());
+        }
+        Ok(())
     }
 
     /// Deletes what writers that were killed left of files that they had not finished, `.NAME.RANDOM.tmp`. Object stores have none.
