@@ -60,7 +60,14 @@ def test_every_error_code_is_described():
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "benches/measurements.md", *Path(ROOT).glob("docs/*.md")],
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+        "SECURITY.md",
+        "benches/measurements.md",
+        *Path(ROOT).glob("docs/*.md"),
+    ],
     ids=str,
 )
 def test_links_point_to_existing_files(page):
