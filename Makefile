@@ -25,6 +25,7 @@ IN_PARALLEL := -n $(TEST_PROCESSES) --dist loadfile
 FUZZ_SECONDS ?= 600
 SOAK_EXAMPLES ?= 1000
 SCHEDULES ?= 100000
+SOAK_MINUTES ?= 10
 FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names
 RUFF_PATHS := python tests benches tools
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
@@ -32,7 +33,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers test-benches test-rust test-python test-spark35 test-spark-matrix test-sail hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table test-benches test-rust test-python test-spark35 test-spark-matrix test-sail hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -110,6 +111,10 @@ soak: develop ## services stopped at each of their changes; the property tests, 
 
 soak-writers: check-tools ## SCHEDULES simulated schedules of writers and services at the same time, with crashes (MORTICE_TEST_SEED=… repeats one)
 	MORTICE_SCHEDULES=$(SCHEDULES) $(CARGO) test -p mortice-write --lib --release -- simulation
+
+soak-table: build setup-spark35 hudi-jar ## mortice and Hudi write, compact, cluster and clean one table for SOAK_MINUTES (10), readers of each: every answer is the state of one commit
+	@echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth"
+	@$(ON_SPARK35) PYTHONPATH=tests $(VENV35)/bin/python tests/soak/soak_table.py --minutes $(SOAK_MINUTES)
 
 test-benches: develop ## each Python benchmark once, with few rows: whether it works, not how fast it is
 	BENCH_RECORDS=200 $(PYTEST_BENCH) --benchmark-disable
