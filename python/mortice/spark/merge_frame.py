@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["merge_into"]
+__all__ = ["MapRows", "check_shadowed", "merge_into", "persisted", "with_strings"]
 
 KEY, PATH, DELETES = _mortice.MergePlan.KEY, _mortice.MergePlan.PATH, _mortice.MergePlan.DELETES
 RECORD_KEY, PARTITION_PATH = "_hoodie_record_key", "_hoodie_partition_path"
@@ -84,7 +84,7 @@ def merge_into(  # noqa: PLR0917
     marked = df.withColumn(DELETES, _condition(when_matched_delete))
     columns = pa.schema(plan.columns)
     cast = with_table_types(marked, plan.given, spark_schema(columns), plan.used)
-    with typed_errors(), _persisted(cast) as kept:
+    with typed_errors(), persisted(cast) as kept:
         rows = check_fit(kept)
         filters = _of_partitions(rows, plan)
 
@@ -92,9 +92,9 @@ def merge_into(  # noqa: PLR0917
             names = [*names, RECORD_KEY, PARTITION_PATH]
             return read_stored(df.sparkSession, given.uri, names, filters, query_type, _of_reader(options))
 
-        keyed = rows.mapInArrow(_MapRows(plan, "with_keys"), _with_strings(rows, [KEY, PATH]))
+        keyed = rows.mapInArrow(MapRows(plan, "with_keys"), with_strings(rows, [KEY, PATH]))
         found = stored(columns.names, "snapshot")
-        with _persisted(_joined(keyed, found, plan)) as joined:
+        with persisted(_joined(keyed, found, plan)) as joined:
             _check_distinct(joined, plan)
             if plan.shadow_ordering:
                 _check_shadowed(joined, stored(plan.shadow_ordering, "read_optimized"), plan)
@@ -111,7 +111,7 @@ def _of_reader(options: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 @contextmanager
-def _persisted(frame: DataFrame) -> Iterator[DataFrame]:
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
     """Persists rows that are computed several times."""
     kept = frame.persist()
     try:
@@ -133,14 +133,14 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _with_strings(df: DataFrame, names: Sequence[str]) -> StructType:
+def with_strings(df: DataFrame, names: Sequence[str]) -> StructType:
     """Returns the schema of a DataFrame with columns of strings behind its own."""
     from pyspark.sql.types import StringType, StructField, StructType
 
     return StructType([*df.schema.fields, *(StructField(name, StringType()) for name in names)])
 
 
-class _MapRows:
+class MapRows:
     """A function for `mapInArrow` that makes each batch of rows another one, by a method of the plan.
 
     Args:
@@ -182,7 +182,7 @@ def _of_partitions(rows: DataFrame, plan: _mortice.MergePlan) -> Filters:
     if not plan.by_path:
         return None
     values = rows.select([_quoted(name) for name in plan.partitions]).distinct()
-    located = values.mapInArrow(_MapRows(plan, "with_paths"), _with_strings(values, [PATH])).select(PATH)
+    located = values.mapInArrow(MapRows(plan, "with_paths"), with_strings(values, [PATH])).select(PATH)
     paths = [row[0] for row in located.distinct().limit(_MOST_PARTITIONS + 1).collect()]
     return [(PARTITION_PATH, "in", paths)] if len(paths) <= _MOST_PARTITIONS else None
 
@@ -217,16 +217,22 @@ def _check_distinct(joined: DataFrame, plan: _mortice.MergePlan) -> None:
 
 
 def _check_shadowed(joined: DataFrame, bases: DataFrame, plan: _mortice.MergePlan) -> None:
+    """As `check_shadowed`, of given rows with the stored ones."""
+    new = joined.where(_of(_STORED, _FOUND).isNull())
+    names = dict.fromkeys([*plan.shadow_columns, *plan.shadow_ordering, KEY, PATH])
+    check_shadowed(new.select(*(_of(_GIVEN, name).alias(name) for name in names)), bases, plan)
+
+
+def check_shadowed(new: DataFrame, bases: DataFrame, plan: _mortice.MergePlan) -> None:
     """Refuses inserts of keys that a log has deleted, if the row in the base file has a greater ordering value.
 
     Args:
-        joined: The given rows with the stored ones.
+        new: The rows that are inserted, with their keys and partition paths.
         bases: The rows of base files, without logs.
         plan: The merge.
     """
     names = list(dict.fromkeys([*plan.shadow_columns, *plan.shadow_ordering]))
-    new = joined.where(_of(_STORED, _FOUND).isNull())
-    left = new.select(*(_of(_GIVEN, name).alias(name) for name in [*names, KEY, PATH])).alias(_GIVEN)
+    left = new.select(*(_quoted(name) for name in [*names, KEY, PATH])).alias(_GIVEN)
     pairs = left.join(bases.alias(_STORED), _equal_keys(by_path=plan.shadows_by_path), "inner")
     pairs = _flat(pairs, names, plan.shadow_ordering, plan)
     pairs.mapInArrow(_CheckShadowed(plan), pairs.schema).collect()
@@ -267,4 +273,4 @@ def _merged(joined: DataFrame, rows: DataFrame, stored: DataFrame, plan: _mortic
     pairs = _flat(joined, used, [*names, PARTITION_PATH], plan, inner=False)
     columns = [StructField(name, stored.schema[name].dataType) for name in names]
     marks = [StructField(name, BooleanType()) for name in (plan.DELETES, plan.UPDATES)]
-    return pairs.mapInArrow(_MapRows(plan, "merge"), StructType([*columns, *marks]))
+    return pairs.mapInArrow(MapRows(plan, "merge"), StructType([*columns, *marks]))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-__all__ = ["MISFIT", "check_fit", "ignores_case", "with_table_types"]
+__all__ = ["MISFIT", "check_fit", "ignores_case", "is_castable", "try_cast", "with_table_types"]
 
 MISFIT = "_mortice_misfit"
 """A column of the rows: what is wrong with a value, or null."""
@@ -52,15 +52,15 @@ def with_table_types(marked: DataFrame, names: Sequence[str], table: StructType,
         if name not in used:
             columns.append(f.lit(None).cast(kind).alias(name))
             continue
-        if not _is_castable(given.dataType, kind):
+        if not is_castable(given.dataType, kind):
             raise InvalidArgumentError(
                 f"column {name!r} has the type {given.dataType.simpleString()} in the rows and {kind.simpleString()} "
                 "in the table, and these are not cast; cast it before the merge"
             )
-        columns.append(_try_cast(given.name, kind).alias(name))
+        columns.append(try_cast(given.name, kind).alias(name))
         if given.dataType.typeName() == "void":
             continue
-        back = _try_cast(given.name, kind, given.dataType)
+        back = try_cast(given.name, kind, given.dataType)
         message = f.concat_ws(
             "",
             f.lit(f"column {name!r}: the value "),
@@ -84,7 +84,7 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _try_cast(name: str, *kinds: DataType) -> Column:
+def try_cast(name: str, *kinds: DataType) -> Column:
     """Returns the column cast to types, one after the other, with null for values that they do not have."""
     from pyspark.sql import functions as f
 
@@ -106,19 +106,19 @@ _FAMILIES = {
 }
 
 
-def _is_castable(given: DataType, table: DataType) -> bool:
+def is_castable(given: DataType, table: DataType) -> bool:
     """Returns true for types of which one may hold the values of the other. Maps are not compared by Spark."""
     from pyspark.sql import types as st
 
     if isinstance(given, st.NullType):
         return True
     if isinstance(given, st.ArrayType) and isinstance(table, st.ArrayType):
-        return _is_castable(given.elementType, table.elementType)
+        return is_castable(given.elementType, table.elementType)
     if isinstance(given, st.StructType) and isinstance(table, st.StructType):
         # Spark casts fields by their position.
         if given.names != table.names:
             return False
-        return all(_is_castable(one.dataType, two.dataType) for one, two in zip(given, table, strict=True))
+        return all(is_castable(one.dataType, two.dataType) for one, two in zip(given, table, strict=True))
     kinds = [kind.typeName() for kind in (given, table)]
     families = {_FAMILIES.get(kind, kind) for kind in kinds}
     if "map" in families or "variant" in families:

@@ -1,0 +1,168 @@
+"""Queries of tables by path and of earlier states: mortice.`/lake/trips`, TIMESTAMP AS OF, VERSION AS OF."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from mortice.spark.reading.read import read
+from mortice.spark.settings.option_names import AS_OF
+from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table, remember_view
+from mortice.spark.statements.tokens import Cursor, Token, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Views", "create_view"]
+
+_KINDS = ("TIMESTAMP", "VERSION", "SYSTEM_TIME", "SYSTEM_VERSION")
+_BEFORE = ("FROM", "JOIN", "USING")
+_AFTER = (
+    *("WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "EXCEPT", "INTERSECT", "JOIN", "INNER", "LEFT", "RIGHT"),
+    *("FULL", "CROSS", "ON", "USING", "AS", "WHEN", "SET", "LATERAL", "CLUSTER", "DISTRIBUTE", "SORT", "WINDOW", ","),
+)
+
+
+class Views:
+    """Temporary views of the tables of a statement, in the state that it asks for.
+
+    Args:
+        spark: The session.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.names: list[str] = []
+
+    def in_place(self, text: str, skipped: int | None = None) -> str:
+        """Returns the text with views in the place of paths and of earlier states.
+
+        Args:
+            text: The statement.
+            skipped: The token at which the name of a table begins that is written to.
+        """
+        cursor, pieces, done = Cursor(text), [], 0
+        while (token := cursor.token) is not None:
+            begin = cursor.at
+            if begin == skipped or not _is_name(token) or (begin and cursor.tokens[begin - 1].text == "."):
+                cursor.at += 1
+                continue
+            parts = cursor.name()
+            end = cursor.tokens[cursor.at - 1].end
+            view = self._view(cursor, parts)
+            if view is not None:
+                alias = "" if self._has_alias(cursor) or is_path(parts) else f" AS {quoted(parts[-1])}"
+                pieces += [text[done : token.start], quoted(view), alias]
+                done = max(end, cursor.tokens[cursor.at - 1].end)
+            elif cursor.at == begin:
+                cursor.at += 1
+        return "".join([*pieces, text[done:]])
+
+    def drop(self) -> None:
+        """Drops the views. Queries that were made of them keep their rows, except on Spark Connect."""
+        for name in self.names:
+            self.spark.catalog.dropTempView(name)
+
+    def _view(self, cursor: Cursor, parts: list[str]) -> str | None:
+        place, as_of = cursor.at, self._as_of(cursor)
+        if as_of is None and not is_path(parts) and len(parts) > 1:
+            return None
+        table = None
+        is_source = place > len(parts) * 2 - 1 and cursor.tokens[place - len(parts) * 2].word in _BEFORE
+        if as_of is not None or is_path(parts) or (is_source and is_view(self.spark, parts)):
+            table = named_table(self.spark, parts)
+        if table is None:
+            cursor.at = place
+            return None
+        options = {name: value for name, value in table.options.items() if name != AS_OF}
+        frame = read(self.spark, table.path, as_of=as_of, options=options)
+        name = f"_mortice_{uuid.uuid4().hex}"
+        frame.createOrReplaceTempView(name)
+        self.names.append(name)
+        return name
+
+    def _as_of(self, cursor: Cursor) -> str | None:
+        """Consumes TIMESTAMP AS OF and its like; returns the instant."""
+        begin = cursor.at
+        cursor.take("FOR")
+        if not any(cursor.take(kind, "AS", "OF") for kind in _KINDS):
+            cursor.at = begin
+            return None
+        token, following = cursor.token, cursor.tokens[cursor.at + 1 : cursor.at + 2]
+        is_literal = token is not None and token.kind in ("STRING", "NUMBER")
+        if token is not None and is_literal and (not following or following[0].text not in "+-"):
+            cursor.at += 1
+            return token.text
+        place, text = cursor.error("the instant of this expression cannot be computed"), cursor.until(*_AFTER)
+        try:
+            found = self.spark.sql(f'SELECT date_format({text}, "yyyyMMddHHmmssSSS")').collect()[0][0]
+        except Exception as error:
+            raise place from error
+        return str(found)
+
+    @staticmethod
+    def _has_alias(cursor: Cursor) -> bool:
+        at = cursor.at
+        try:
+            return (
+                cursor.alias(
+                    *_AFTER,
+                    "TABLESAMPLE",
+                    "PIVOT",
+                    "UNPIVOT",
+                    "SELECT",
+                    "MATCHED",
+                    "THEN",
+                    "NATURAL",
+                    "ANTI",
+                    "SEMI",
+                    "ASOF",
+                    "QUALIFY",
+                    "MINUS",
+                    "OFFSET",
+                    "VALUES",
+                )
+                is not None
+            )
+        finally:
+            cursor.at = at
+
+
+def _is_name(token: Token) -> bool:
+    return token.kind in ("VAR", "IDENTIFIER") or (token.text.isidentifier() and token.kind != "STRING")
+
+
+def create_view(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
+    """Runs CREATE TEMPORARY VIEW … USING mortice OPTIONS (…), on all versions of Spark; None for other statements.
+
+    Later statements of `mortice.spark.sql` know the table of the view. The view itself is a state of the table.
+    """
+    if not cursor.take("CREATE"):
+        return None
+    cursor.take("OR", "REPLACE")
+    if not (cursor.take("TEMPORARY", "VIEW") or cursor.take("TEMP", "VIEW")):
+        return None
+    parts = cursor.name()
+    if not cursor.take("USING", "MORTICE") or len(parts) != 1:
+        return None
+    options: dict[str, str] = {}
+    cursor.expect("OPTIONS")
+    cursor.expect("(")
+    while not cursor.take(")"):
+        token = cursor.token
+        name = ".".join(cursor.name()) if token is None or token.kind != "STRING" else token.text
+        cursor.at += token is not None and token.kind == "STRING"
+        cursor.take("=")
+        value = cursor.token
+        if value is None or (value.kind not in ("STRING", "NUMBER") and value.word not in ("TRUE", "FALSE")):
+            raise cursor.error("a value is expected here")
+        cursor.at += 1
+        options[name] = value.text
+        cursor.take(",")
+    cursor.expect_end()
+    path = options.pop("path", None)
+    if path is None:
+        raise cursor.error("the option path is missing")
+    read(spark, path, options=options).createOrReplaceTempView(parts[0])
+    remember_view(spark, parts[0], SqlTable(path, options))
+    return spark.createDataFrame([], "done string").select()
