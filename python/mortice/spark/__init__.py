@@ -11,7 +11,7 @@ Both return the same rows; `read` needs less CPU time in the JVM. Spark does not
 name the columns that the query needs. `count` counts rows without sending them to the JVM. `write` writes a DataFrame
 to a table, `stream_writer` the batches of a stream; `merge_into` merges one as SQL's `MERGE INTO`; `compact` merges
 log files of a table into base files, `log_compact` into log files. `merge_udf` returns a function that merges rows of
-DataFrames by Hudi's rules.
+DataFrames by Hudi's rules. `sql` runs SQL statements, also those that Spark does not run on a Python data source.
 pyspark is imported only when one of these is called.
 """
 
@@ -20,6 +20,7 @@ from mortice.spark.merge_frame import merge_into
 from mortice.spark.merge_udf import merge_udf
 from mortice.spark.reading.read import count, read
 from mortice.spark.register import register
+from mortice.spark.statements.run import sql
 from mortice.spark.writing.compact import compact, log_compact
 from mortice.spark.writing.write import write
 from mortice.spark.writing.write_stream import stream_writer
@@ -33,6 +34,7 @@ __all__ = [
     "merge_udf",
     "read",
     "register",
+    "sql",
     "stream_writer",
     "write",
 ]

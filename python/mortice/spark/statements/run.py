@@ -1,0 +1,88 @@
+"""`mortice.spark.sql`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mortice.spark.execution.data_frame import is_connect
+from mortice.spark.statements.changes import change, summary
+from mortice.spark.statements.procedures import call
+from mortice.spark.statements.queries import Views, create_view
+from mortice.spark.statements.tokens import Cursor, with_arguments
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["sql"]
+
+
+def sql(spark: SparkSession, text: str, **args: Any) -> DataFrame:
+    """Runs a SQL statement, also those that Spark does not run on a Python data source. Works on Spark 3.5 and later.
+
+        mortice.spark.sql(spark, "UPDATE trips SET fare = fare * 1.1 WHERE city = :city", city="oslo")
+        mortice.spark.sql(spark, "SELECT * FROM mortice.`/lake/trips` TIMESTAMP AS OF '2026-01-01'")
+
+    These are run by mortice if they name a table of mortice, and are one commit each: MERGE INTO with all its clauses,
+    UPDATE, DELETE, INSERT INTO, INSERT OVERWRITE, TRUNCATE, CALL. Queries may name tables by path, and earlier states
+    by TIMESTAMP AS OF, VERSION AS OF and their forms with FOR. All other statements are passed to `spark.sql`.
+
+    A table is a name of the catalog (created USING mortice, Spark 4), a path (mortice.`/lake/trips`), or a view
+    that this function created (CREATE TEMPORARY VIEW … USING mortice OPTIONS (path '…')).
+
+    Args:
+        spark: The session, classic or Spark Connect.
+        text: The statement.
+        args: Values of its named parameters (`:name`).
+
+    Returns:
+        The rows of a query; of a change the numbers of rows and the instant; of CALL what the service did.
+
+    Raises:
+        InvalidArgumentError: The statement is not valid; the message shows the place. A value does not fit its column,
+            several source rows match one row, or the package sqlglot is missing.
+        UnsupportedError: The table or a clause needs a feature that mortice does not have.
+        WriteConflictError: Another writer has changed the table since its rows were read; run the statement again.
+    """
+    text = with_arguments(text, args)
+    views = Views(spark)
+    try:
+        cursor = Cursor(text)
+        word = cursor.token.word if cursor.token is not None else ""
+        if word == "CREATE":
+            done = create_view(spark, cursor)
+            return spark.sql(text) if done is None else done
+        if word == "CALL":
+            done = call(spark, cursor)
+            return spark.sql(text) if done is None else done
+        if word in ("MERGE", "UPDATE", "DELETE", "INSERT", "TRUNCATE"):
+            of_views = Cursor(views.in_place(text, _written_to(cursor)))
+            commit = change(spark, of_views)
+            return spark.sql(text) if commit is None else summary(spark, commit)
+        if word in ("SELECT", "WITH", "FROM", "(", "EXPLAIN", "CACHE"):
+            return spark.sql(views.in_place(text))
+        return spark.sql(text)
+    finally:
+        # A DataFrame of Spark Connect is analyzed again whenever it is used.
+        if not is_connect(spark):
+            views.drop()
+
+
+def _written_to(cursor: Cursor) -> int:
+    """Returns the token at which the name of the table begins that a statement writes to."""
+    skipped = (
+        "MERGE",
+        "WITH",
+        "SCHEMA",
+        "EVOLUTION",
+        "INTO",
+        "UPDATE",
+        "DELETE",
+        "FROM",
+        "INSERT",
+        "OVERWRITE",
+        "TABLE",
+    )
+    at = 0
+    while at < len(cursor.tokens) and cursor.tokens[at].word in (*skipped, "TRUNCATE"):
+        at += 1
+    return at
