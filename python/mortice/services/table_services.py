@@ -335,7 +335,8 @@ class TableServices(TableBase):
         Nothing is changed. Run it while nobody writes. docs/writing.md says what each finding means, and what to do.
 
         Args:
-            contents: True decodes all files of the latest file slices.
+            contents: True decodes all files of the latest file slices, and compares checksums of all files that have
+                some: pages of parquet files, blocks of HFiles.
             keys: True reads the record keys of all rows: finds keys of several rows of a partition, and compares the
                 rows with the record index, if the table has one. Keys are sorted in files of `spill_dir`.
             global_keys: True does the same, and finds keys of several rows of the table.

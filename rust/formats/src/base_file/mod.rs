@@ -5,6 +5,7 @@
 //! | `reader` | the trait of an open base file |
 //! | `batches` | an iterator of batches from a function that reads the next one |
 //! | `parquet` | parquet, streamed by row groups |
+//! | `page_checksums` | compares the checksums of pages |
 //! | `pages` | the pages of Parquet column chunks, gzip inflated |
 //! | `footer_schema` | the schema in a Parquet footer, changed before the file is read |
 //! | `list_of_maps` | lists of maps, brought to a form that the parquet crate reads |
@@ -30,6 +31,7 @@ mod mislabelled;
 mod open;
 mod orc;
 mod orc_longs;
+mod page_checksums;
 mod pages;
 mod parquet;
 mod reader;
@@ -40,5 +42,6 @@ mod stitched;
 
 pub use batches::batches_until_end;
 pub use open::{open, open_parquet, open_source, read_as};
+pub use page_checksums::check_pages;
 pub use reader::{BaseBatches, BaseFile};
 pub use stitched::{repeated, stitched};

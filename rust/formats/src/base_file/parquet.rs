@@ -32,6 +32,7 @@ use crate::filter::{BoundFilter, ColumnBounds};
 use mortice_avro::Schema as AvroSchema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::FieldNames;
+use mortice_base::panics::{out_of_memory, panic_message};
 use mortice_storage::FileSource;
 
 /// The key under which Avro writers leave their schema.
@@ -268,6 +269,23 @@ impl Iterator for Conformed {
     }
 }
 
+/// Returns the bytes of all column chunks.
+///
+/// # Errors
+/// `InvalidTable` if the footer cannot be read; those of the source.
+pub(super) fn chunk_ranges(source: &Arc<dyn FileSource>) -> Result<Vec<Range<u64>>> {
+    let bytes = SourceBytes::new(Arc::clone(source));
+    guarded(&bytes, || {
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
+        let chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+        let ranges = chunks.map(|chunk| {
+            let (start, len) = chunk.byte_range();
+            start..start.saturating_add(len)
+        });
+        Ok::<_, ParquetError>(ranges.collect())
+    })
+}
+
 /// A source as the parquet crate reads it: slices of a mapping are handed on as they are.
 ///
 /// The crate hands errors on as text. The error of a read is kept beside, so that it is returned as it was.
@@ -376,9 +394,9 @@ fn guarded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(read) => read.map_err(|error| bytes.failure().unwrap_or_else(|| damaged(error, bytes))),
         Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("the parquet reader gave up");
-            Err(damaged(text, bytes))
+            let text = panic_message(panic.as_ref());
+            let memory = out_of_memory("a read", text).map(|error| error.in_file(bytes.source.path()));
+            Err(memory.unwrap_or_else(|| damaged(text, bytes)))
         }
     }
 }

@@ -9,7 +9,7 @@
 //! | 1, 4 | kind of checksum, bytes that one covers |
 //! | 4 | bytes on disk of header and payload, checksums not included |
 //!
-//! After the payload stand the checksums, which are not looked at. Layout: HBase's `HFileBlock`.
+//! The checksums follow the payload (`checksums`). Layout: HBase's `HFileBlock`.
 
 use bytes::Bytes;
 

@@ -14,6 +14,7 @@
 //! | `codec` | what a block's payload unpacks with |
 //! | `trailer` | where things are, how many, in which codec |
 //! | `block` | the header of a block, its payload decompressed |
+//! | `checksums` | compares the checksums of blocks |
 //! | `file_info` | keys and values about the file |
 //! | `index` | entries of an index block, of each level |
 //! | `cell` | keys and values of a data block |
@@ -27,14 +28,16 @@
 //!
 //! Both kinds of writers are read: HBase's (Hudi up to 1.0) and Hudi's own (since 1.1), compressed with gzip or not at
 //! all, under an index of any depth. Hudi's own reader stops a few bytes before the end of each decompressed block and
-//! loses records there; this one does not. Checksums are not verified, as Hudi does not either: gzip has its own, and
-//! every length, order and count is checked. Bloom filters and other meta blocks are not read.
+//! loses records there; this one does not. Readers compare no checksums, as Hudi does not either: gzip has its own, and
+//! every length, order and count is checked. The verification of a table compares them. Bloom filters and other meta
+//! blocks are not read.
 //!
 //! Layout: HBase's `FixedFileTrailer`, `HFileBlock`, `HFileBlockIndex`, `HFileWriterImpl`; Hudi's
 //! `org.apache.hudi.io.hfile`.
 
 mod block;
 mod cell;
+mod checksums;
 mod codec;
 mod data_blocks;
 mod descend;
@@ -49,6 +52,7 @@ mod trailer;
 mod writer;
 
 pub use cell::{Cell, Cells};
+pub use checksums::check_blocks;
 pub use index::BlockIndexEntry;
 pub use reader::HFile;
 pub use scan::HFileScan;

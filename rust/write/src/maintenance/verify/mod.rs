@@ -5,6 +5,7 @@
 //! | `findings` | what was found, by kind |
 //! | `stored_files` | the files of the table, and what the timeline says of them |
 //! | `metadata_files` | the metadata table's list of files, compared with the storage |
+//! | `checksums` | checksums of pages and blocks |
 //! | `contents` | whether files can be decoded |
 //! | `damaged_logs` | logs that have lost bytes of completed writes |
 //! | `duplicate_buckets` | buckets of several file groups |
@@ -20,6 +21,7 @@
 //! | `verify` | all of these |
 //! | `repair` | deletes what stopped writers left |
 
+mod checksums;
 mod contents;
 mod damaged_logs;
 mod duplicate_buckets;

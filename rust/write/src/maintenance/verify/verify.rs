@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::checksums::wrong_checksums;
 use super::contents::unreadable_files;
 use super::damaged_logs::damaged_logs;
 use super::duplicate_buckets::duplicate_buckets;
@@ -24,7 +25,7 @@ use mortice_table::plan::OpenTable;
 /// What is verified besides timeline, files and metadata table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerifyOptions {
-    /// Decode all files of the latest slices.
+    /// Decode all files of the latest slices, and compare the checksums of all files.
     pub contents: bool,
     /// Read the keys of all rows: look for keys of several rows of a partition, and compare the rows with the record index, if there is
     /// one.
@@ -71,6 +72,9 @@ pub fn verify(location: &TableLocation, options: &VerifyOptions) -> Result<Verif
         let (unreadable, rows) = unreadable_files(&table)?;
         report.findings.extend(unreadable);
         report.rows = Some(rows);
+        let metadata = files.metadata.as_ref().map(|metadata| &metadata.stored);
+        let stored: Vec<_> = std::iter::once(&files.stored).chain(metadata).collect();
+        report.findings.extend(wrong_checksums(table.storage.as_ref(), &stored)?);
     }
     if options.keys || options.global_keys {
         report.findings.extend(key_findings(&store, &table, options.global_keys)?);

@@ -1,0 +1,160 @@
+//! Checksums of the pages of a parquet file, which parquet-mr writes by default. arrow-rs writes none.
+//!
+//! A checksum is that of the bytes of a page as they are stored (CRC-32). It is in the page's header, a struct of
+//! Thrift's compact protocol, whose fields are read here as far as they are needed: the parquet crate compares
+//! checksums in every read or in none.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use mortice_base::cursor::Cursor;
+use mortice_base::error::{Error, Result};
+use mortice_storage::FileSource;
+
+use super::parquet::chunk_ranges;
+
+/// Structs in a page header: statistics, in the header of a data page.
+const MAX_DEPTH: u32 = 8;
+
+/// Compares the checksums of all pages that have one.
+///
+/// # Errors
+/// `CorruptLog` for the first page whose checksum is another one, or whose header cannot be read; those of reading.
+pub fn check_pages(source: &Arc<dyn FileSource>) -> Result<()> {
+    for chunk in chunk_ranges(source)? {
+        let bytes = source.read(chunk.clone())?;
+        check_chunk(&bytes, &chunk).map_err(|error| error.in_file(source.path()))?;
+    }
+    Ok(())
+}
+
+fn check_chunk(bytes: &[u8], chunk: &Range<u64>) -> Result<()> {
+    let mut cursor = Cursor::new(bytes);
+    while cursor.remaining() > 0 {
+        let at = chunk.start.saturating_add(cursor.position() as u64);
+        let page = page_header(&mut cursor).and_then(|header| {
+            let len = usize::try_from(header.len).map_err(|_| Error::corrupt("invalid length of a page"))?;
+            Ok((header, cursor.take(len)?))
+        });
+        let (header, content) = page.map_err(|error| error.moved_to(at))?;
+        let found = libdeflater::crc32(content);
+        if let Some(stored) = header.checksum.filter(|stored| *stored != found) {
+            let message =
+                format!("the checksum of a page is {stored:08x}, and its bytes have {found:08x}: the file is damaged");
+            return Err(Error::corrupt(message).at_offset(at));
+        }
+    }
+    Ok(())
+}
+
+struct PageHeader {
+    /// The bytes of the page after the header.
+    len: i64,
+    checksum: Option<u32>,
+}
+
+/// Reads a struct `PageHeader` of parquet.thrift.
+fn page_header(cursor: &mut Cursor<'_>) -> Result<PageHeader> {
+    let (mut id, mut len, mut checksum) = (0, None, None);
+    while let Some(kind) = field(cursor, &mut id)? {
+        match (id, kind) {
+            (3, 5) => len = Some(cursor.varint()?),
+            (4, 5) => checksum = i32::try_from(cursor.varint()?).ok().map(i32::cast_unsigned),
+            _ => skip(cursor, kind, 0)?,
+        }
+    }
+    let len = len.ok_or_else(|| Error::corrupt("invalid header of a page: its length is missing"))?;
+    Ok(PageHeader { len, checksum })
+}
+
+/// Reads the head of a field, and returns its type; `None` at the end of a struct.
+fn field(cursor: &mut Cursor<'_>, id: &mut i64) -> Result<Option<u8>> {
+    let head = cursor.u8()?;
+    if head == 0 {
+        return Ok(None);
+    }
+    *id = match head >> 4 {
+        0 => cursor.varint()?,
+        delta => id.saturating_add(i64::from(delta)),
+    };
+    Ok(Some(head & 0xF))
+}
+
+/// Skips a value of a type of the compact protocol.
+fn skip(cursor: &mut Cursor<'_>, kind: u8, depth: u32) -> Result<()> {
+    if depth > MAX_DEPTH {
+        return Err(Error::corrupt("invalid header of a page: it is nested too deeply"));
+    }
+    match kind {
+        // The value of a boolean field is its type.
+        1 | 2 => Ok(()),
+        3 => cursor.skip(1),
+        4..=6 => cursor.varint().map(|_| ()),
+        7 => cursor.skip(8),
+        8 => {
+            let len = cursor.uvarint()?;
+            cursor.skip(usize::try_from(len).unwrap_or(usize::MAX))
+        }
+        12 => {
+            let mut id = 0;
+            while let Some(kind) = field(cursor, &mut id)? {
+                skip(cursor, kind, depth + 1)?;
+            }
+            Ok(())
+        }
+        _ => Err(Error::corrupt(format!("invalid header of a page: a field of type {kind}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header with a length, a checksum, and a data page header with statistics.
+    fn page(content: &[u8], checksum: u32) -> Vec<u8> {
+        let mut bytes = vec![0x15, 0, 0x15, 20];
+        let zigzag = |value: i32| (i64::from(value) << 1 ^ i64::from(value) >> 31) as u64;
+        let varint = |mut value: u64, bytes: &mut Vec<u8>| {
+            while value >= 0x80 {
+                bytes.push(value as u8 | 0x80);
+                value >>= 7;
+            }
+            bytes.push(value as u8);
+        };
+        bytes.push(0x15);
+        varint(zigzag(i32::try_from(content.len()).unwrap()), &mut bytes);
+        bytes.push(0x15);
+        varint(zigzag(checksum.cast_signed()) & 0xFFFF_FFFF, &mut bytes);
+        // 5: a struct with a number, a boolean and a struct with bytes.
+        bytes.extend([0x1C, 0x15, 2, 0x11, 0x1C, 0x18, 3, b'm', b'i', b'n', 0, 0, 0]);
+        bytes.extend(content);
+        bytes
+    }
+
+    #[test]
+    fn a_changed_byte_is_found() {
+        let content = b"the content of a page";
+        for damage in [false, true] {
+            let mut bytes = page(content, libdeflater::crc32(content));
+            bytes.extend(page(content, libdeflater::crc32(content)));
+            if damage {
+                *bytes.last_mut().unwrap() ^= 1;
+            }
+            let checked = check_chunk(&bytes, &(100..100 + bytes.len() as u64));
+            assert_eq!(checked.is_err(), damage);
+            if let Err(error) = checked {
+                assert_eq!(error.location().offset, Some(100 + bytes.len() as u64 / 2));
+                assert!(error.to_string().contains("checksum"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn headers_that_are_cut_or_nested_are_errors() {
+        let sound = page(b"content", 7);
+        for len in 1..sound.len() {
+            assert!(check_chunk(&sound[..len], &(0..len as u64)).is_err(), "{len}");
+        }
+        assert!(check_chunk(&[0x1C; 100], &(0..100)).is_err());
+    }
+}
