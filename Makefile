@@ -24,6 +24,7 @@ TEST_PROCESSES ?= 2
 IN_PARALLEL := -n $(TEST_PROCESSES) --dist loadfile
 FUZZ_SECONDS ?= 600
 SOAK_EXAMPLES ?= 1000
+HOSTILE ?= 100000
 SCHEDULES ?= 100000
 SOAK_MINUTES ?= 10
 FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names
@@ -33,7 +34,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table test-benches test-rust test-python test-spark35 test-spark-matrix test-sail hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table test-benches test-rust test-python test-spark35 test-spark-matrix test-sail hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -175,6 +176,16 @@ fuzz: check-tools ## run every fuzz target for FUZZ_SECONDS (needs the nightly t
 
 fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be done, make test-rust has put the seeds and changes to them to the same functions
 	@if $(FUZZ_READY); then $(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5; else echo "left out: fuzzing needs the nightly toolchain and cargo-fuzz"; fi
+
+# Tables are in memory, where a case takes a fraction of the time. Failures are printed with the seed that repeats them.
+hostile: develop ## HOSTILE cases each of writes, services and reads of tables with hostile metadata (HOSTILE_ARGS="--seed … --seconds …")
+	@folder=$$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+		PYTHONWARNINGS=ignore PYTHONPATH=tests $(BIN)/python -m hostile --count $(HOSTILE) --processes $(TEST_PROCESSES) --folder "$$folder" $(HOSTILE_ARGS)
+
+audit: check-tools ## check licences, sources and versions of all crates, and known vulnerabilities where the database can be fetched (needs cargo-deny)
+	@$(CARGO) deny --version >/dev/null 2>&1 || { echo "make audit needs 'cargo install cargo-deny'" >&2; exit 1; }
+	$(CARGO) deny check licenses bans sources
+	@if $(CARGO) deny fetch >/dev/null 2>&1; then $(CARGO) deny check advisories; else echo "left out: advisories, whose database cannot be fetched"; fi
 
 miri: check-tools ## run the tests of the code that is marked unsafe, and of what it relies on, in Miri (needs the nightly toolchain with Miri)
 	$(CARGO) +nightly miri test --package mortice-base --package mortice-avro --package mortice-merge --lib -- trusted:: columns::sound_text columns::slots merge::patch
