@@ -69,7 +69,11 @@ class Mutator:
             (1, self.replace_file),
         ]
         weights, changes = [weight for weight, _ in kinds], [change for _, change in kinds]
-        return self.random.choices(changes, weights)[0]()
+        try:
+            return self.random.choices(changes, weights)[0]()
+        except OSError as error:
+            # Such as a name that is too long, or a file below what is no folder any more.
+            return f"not possible: {error}"
 
     def _files(self) -> list[Path]:
         return sorted(Path(path) for path in entries_below(self.root) if not os.path.isdir(path))
@@ -246,7 +250,7 @@ class Mutator:
         )
         to = path.with_name((name.replace(old, new, 1) if old else new)[:250] or "x")
         self.touched.add(str(to.relative_to(self.root)))
-        if path.exists() and not to.is_dir():
+        if path.exists() and to != path and not to.is_dir() and not to.is_symlink() and not path.is_dir():
             (shutil.copy if self.random.random() < 0.5 else os.rename)(path, to)
         return f"{name} is {to.name}"
 
