@@ -58,7 +58,7 @@ pub(crate) use prepare::{Preparation, Prepared, RowOrigin, sorted, taken, taken_
 pub(crate) use read_rows::{FullRows, joined};
 pub use refused_rows::RefusedRows;
 pub(crate) use refused_rows::{ReadRows, ignores_failed};
-pub(crate) use row_sorter::RowSorter;
+pub(crate) use row_sorter::{RowSorter, SortedRows, SortedRun};
 pub(crate) use row_source::RowSource;
 pub use schema::{DELETES_KEY, UPDATES_KEY};
 pub(crate) use schema::{OUTPUT, WriteSchema, check_new_columns, without_meta_columns};

@@ -47,6 +47,11 @@ impl RowSorter {
         if self.waiting_bytes < self.run_bytes {
             return Ok(());
         }
+        self.spill()
+    }
+
+    /// Sorts what waits and sets it aside.
+    fn spill(&mut self) -> Result<()> {
         let Some(first) = self.waiting.first() else { return Ok(()) };
         let mut run = BatchWriter::new(&self.folder, first.schema_ref(), false)?;
         for batch in self.sorted_waiting()? {
@@ -60,12 +65,26 @@ impl RowSorter {
     ///
     /// # Errors
     /// `Io` where data that was set aside cannot be read.
-    pub(crate) fn finish(mut self) -> Result<SortedRows> {
+    pub(crate) fn finish(self) -> Result<SortedRows> {
+        let columns = self.columns();
+        SortedRows::merged(columns, vec![self.finish_run(usize::MAX)?])
+    }
+
+    /// The rows in order, for [`SortedRows::merged`]. Those that wait are set aside, too, if they have so many bytes.
+    ///
+    /// # Errors
+    /// `Io` where data cannot be set aside.
+    pub(crate) fn finish_run(mut self, spilled_bytes: usize) -> Result<SortedRun> {
+        if self.waiting_bytes >= spilled_bytes {
+            self.spill()?;
+        }
         let last: Vec<Result<RecordBatch>> = self.sorted_waiting()?.collect();
         let runs = std::mem::take(&mut self.runs);
         let mut sources: Vec<Batches> = runs.into_iter().map(|run| Box::new(run) as Batches).collect();
-        sources.push(Box::new(last.into_iter()));
-        SortedRows::new(self.columns, sources)
+        if !last.is_empty() {
+            sources.push(Box::new(last.into_iter()));
+        }
+        Ok(SortedRun(sources))
     }
 
     /// Sorts what waits; nothing waits then.
@@ -89,6 +108,9 @@ impl RowSorter {
 }
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+/// Rows that one sorter has sorted.
+pub(crate) struct SortedRun(Vec<Batches>);
 
 /// Merges sorted runs.
 pub(crate) struct SortedRows {
@@ -128,6 +150,14 @@ impl PartialEq for Head {
 impl Eq for Head {}
 
 impl SortedRows {
+    /// Merges what several sorters have sorted. Rows of equal keys are in the order of the runs.
+    ///
+    /// # Errors
+    /// `Io` where data that was set aside cannot be read.
+    pub(crate) fn merged(columns: SchemaRef, runs: Vec<SortedRun>) -> Result<Self> {
+        Self::new(columns, runs.into_iter().flat_map(|run| run.0).collect())
+    }
+
     fn new(columns: SchemaRef, runs: Vec<Batches>) -> Result<Self> {
         let current = runs.iter().map(|_| None).collect();
         let mut merged = Self { columns, heads: BinaryHeap::new(), current, runs };

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::keyed_rows::{KeyedRows, strings, unfit};
-use crate::rows::RowSorter;
+use crate::rows::{RowSorter, SortedRows, SortedRun};
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::SpillFolder;
@@ -19,11 +19,7 @@ pub(super) struct Sorter {
 
 impl Sorter {
     pub(super) fn new(columns: &SchemaRef, run_bytes: usize) -> Self {
-        let mut fields: Vec<Arc<Field>> = columns.fields().iter().cloned().collect();
-        // Names do not matter, and may be those of columns.
-        fields.push(Arc::new(Field::new("partition", DataType::Utf8, false)));
-        fields.push(Arc::new(Field::new("key", DataType::Utf8, false)));
-        let rows = RowSorter::new(&Arc::new(Schema::new(fields)), run_bytes, SpillFolder::new(None));
+        let rows = RowSorter::new(&with_key_columns(columns), run_bytes, SpillFolder::new(None));
         Self { columns: Arc::clone(columns), rows }
     }
 
@@ -41,11 +37,32 @@ impl Sorter {
     }
 
     /// The rows in order.
-    pub(super) fn finish(self) -> Result<impl Iterator<Item = Result<KeyedRows>>> {
-        let columns = self.columns;
-        let sorted = self.rows.finish()?;
-        Ok(sorted.map(move |batch| without_keys(&batch?, &columns)))
+    pub(super) fn finish(self) -> Result<impl Iterator<Item = Result<KeyedRows>> + use<>> {
+        let columns = Arc::clone(&self.columns);
+        merged(&columns, vec![self.finish_run(usize::MAX)?])
     }
+
+    /// The rows in order, for [`merged`]. They are set aside in files if they have so many bytes.
+    pub(super) fn finish_run(self, spilled_bytes: usize) -> Result<SortedRun> {
+        self.rows.finish_run(spilled_bytes)
+    }
+}
+
+/// The rows of several sorters of the same columns, in order. Those of equal keys are in the order of the sorters.
+pub(super) fn merged(
+    columns: &SchemaRef,
+    runs: Vec<SortedRun>,
+) -> Result<impl Iterator<Item = Result<KeyedRows>> + use<>> {
+    let columns = Arc::clone(columns);
+    let sorted = SortedRows::merged(with_key_columns(&columns), runs)?;
+    Ok(sorted.map(move |batch| without_keys(&batch?, &columns)))
+}
+
+/// Columns, the partition and the key. The names of these two do not matter, and may be those of columns.
+fn with_key_columns(columns: &SchemaRef) -> SchemaRef {
+    let own = columns.fields().iter().cloned();
+    let keys = ["partition", "key"].map(|name| Arc::new(Field::new(name, DataType::Utf8, false)));
+    Arc::new(Schema::new(own.chain(keys).collect::<Vec<_>>()))
 }
 
 fn without_keys(batch: &RecordBatch, columns: &SchemaRef) -> Result<KeyedRows> {
