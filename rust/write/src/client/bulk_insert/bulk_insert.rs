@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::chunks::Chunks;
 use super::keyed_rows::{KeyedRows, outputs_of};
 use super::partition_writers::{BulkTarget, PartitionWriters};
 use super::pipeline::{Feeder, Items, run};
@@ -36,8 +37,6 @@ use mortice_merge::keys::RowKeys;
 use mortice_storage::check_cancelled;
 use mortice_table::plan::OpenTable;
 
-/// Rows that are passed to a thread at a time. Seven chunks are in memory with two threads.
-const CHUNK_ROWS: usize = 1 << 14;
 /// Bytes of rows in open row groups, of all threads.
 const OPEN_BYTES: usize = 128 << 20;
 /// Bytes of rows that are sorted at a time.
@@ -158,7 +157,7 @@ impl Run<'_> {
         batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
         rows: &mut u64,
     ) -> Result<(Vec<WriteStatus>, RefusedRows)> {
-        let mut chunks = Chunks { batches, rows, current: None };
+        let mut chunks = Chunks::new(batches, rows);
         if self.mode.keeps_partitions_together() || self.has_outputs {
             return self.by_place(&mut chunks);
         }
@@ -258,37 +257,4 @@ fn pass(feeder: &Feeder<KeyedRows>, rows: KeyedRows) -> Result<()> {
         feeder.pass(feeder.thread_of(&place), rows)?;
     }
     Ok(())
-}
-
-/// Batches in parts of so many rows, with the number of the first.
-struct Chunks<'a> {
-    batches: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
-    /// Rows so far.
-    rows: &'a mut u64,
-    /// The rest of the batch.
-    current: Option<RecordBatch>,
-}
-
-impl Iterator for Chunks<'_> {
-    type Item = Result<(RecordBatch, u64)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let Err(error) = check_cancelled() {
-            return Some(Err(error));
-        }
-        let batch = match self.current.take() {
-            Some(batch) => batch,
-            None => match self.batches.next()? {
-                Ok(batch) => batch,
-                Err(error) => return Some(Err(error)),
-            },
-        };
-        let len = batch.num_rows().min(CHUNK_ROWS);
-        if len < batch.num_rows() {
-            self.current = Some(batch.slice(len, batch.num_rows() - len));
-        }
-        let first = *self.rows;
-        *self.rows = first.saturating_add(len as u64);
-        Some(Ok((batch.slice(0, len), first)))
-    }
 }

@@ -5,8 +5,10 @@
 //! ```
 //! | file | job |
 //! |---|---|
+//! | `chunks` | the input in parts |
 //! | `keyed_rows` | rows with their keys |
 //! | `sorter` | rows sorted by partition and key |
+//! | `lanes` | threads that do any stage |
 //! | `pipeline` | threads |
 //! | `partition_writers` | the files that one thread writes |
 //! | `bulk_insert` | all of it |
@@ -15,7 +17,10 @@
 
 #[expect(clippy::module_inception, reason = "the module's main function has its name")]
 mod bulk_insert;
+mod chunks;
 mod keyed_rows;
+#[allow(dead_code, reason = "bulk inserts move to it in the next change")]
+mod lanes;
 mod partition_writers;
 mod pipeline;
 mod sorter;
