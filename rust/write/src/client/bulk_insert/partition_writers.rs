@@ -1,4 +1,4 @@
-//! The new files that one thread of a bulk insert writes: a series of file groups for each partition.
+//! The new files that one thread writes: a series of file groups for each partition.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use mortice_base::names::RequestedTime;
 use mortice_storage::{FileStore, check_cancelled};
 use mortice_table::plan::OpenTable;
 
-/// Partitions whose files are open at the same time, of each thread: an open file takes memory and a file descriptor.
-const OPEN_FILES: usize = 100;
+/// Partitions whose files are open at the same time: an open file takes memory and a file descriptor.
+pub(super) const OPEN_FILES: usize = 100;
 /// Bytes of rows of other partitions that are sorted at a time.
 const RUN_BYTES: usize = 32 << 20;
 
-/// What the threads of a bulk insert have in common.
+/// What is known of new files before there are rows.
 pub(in crate::client) struct BulkTarget<'a> {
     pub(in crate::client) store: &'a Arc<dyn FileStore>,
     pub(in crate::client) table: &'a OpenTable,
@@ -32,7 +32,7 @@ pub(in crate::client) struct BulkTarget<'a> {
     pub(in crate::client) attempt: u64,
     /// The number of the next series of file groups.
     pub(in crate::client) next_task: AtomicU32,
-    /// Bytes of rows that wait in memory for their row group to be complete, of each thread.
+    /// Bytes of rows that wait in memory for their row group to be complete.
     pub(in crate::client) memory: usize,
 }
 
@@ -70,7 +70,6 @@ impl<'a> PartitionWriters<'a> {
                     continue;
                 }
             }
-            let has_meta = self.target.table.config.populate_meta_fields;
             let handle = match self.handles.entry(place) {
                 std::collections::hash_map::Entry::Occupied(handle) => handle.into_mut(),
                 std::collections::hash_map::Entry::Vacant(place) => {
@@ -78,11 +77,7 @@ impl<'a> PartitionWriters<'a> {
                     place.insert(handle)
                 }
             };
-            let meta = match has_meta {
-                true => MetaColumns::Computed { record_keys: &rows.keys.record_keys },
-                false => MetaColumns::Absent,
-            };
-            handle.insert(&rows.rows, meta)?;
+            handle.insert(&rows.rows, meta_columns(self.target, &rows))?;
         }
         self.limit_memory()
     }
@@ -106,13 +101,8 @@ impl<'a> PartitionWriters<'a> {
     fn close(&mut self) -> Result<()> {
         let mut handles: Vec<(RowPlace, CreateHandle)> = self.handles.drain().collect();
         handles.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let keeps_blooms = keeps_blooms(&self.target.table.config);
         for (_, handle) in handles {
-            let mut statuses = handle.finish()?;
-            if !keeps_blooms {
-                statuses.iter_mut().for_each(WriteStatus::drop_bloom);
-            }
-            self.statuses.extend(statuses);
+            self.statuses.extend(completed(handle, self.target)?);
         }
         Ok(())
     }
@@ -131,7 +121,25 @@ impl<'a> PartitionWriters<'a> {
     }
 }
 
-fn new_handle(target: &BulkTarget<'_>, partition: &str) -> CreateHandle {
+/// Completes the files of a series.
+pub(super) fn completed(handle: CreateHandle, target: &BulkTarget<'_>) -> Result<Vec<WriteStatus>> {
+    let mut statuses = handle.finish()?;
+    if !keeps_blooms(&target.table.config) {
+        statuses.iter_mut().for_each(WriteStatus::drop_bloom);
+    }
+    Ok(statuses)
+}
+
+/// The meta columns of rows.
+pub(super) fn meta_columns<'r>(target: &BulkTarget<'_>, rows: &'r KeyedRows) -> MetaColumns<'r> {
+    match target.table.config.populate_meta_fields {
+        true => MetaColumns::Computed { record_keys: &rows.keys.record_keys },
+        false => MetaColumns::Absent,
+    }
+}
+
+/// A new series of file groups of a partition.
+pub(super) fn new_handle(target: &BulkTarget<'_>, partition: &str) -> CreateHandle {
     let task = target.next_task.fetch_add(1, Ordering::Relaxed);
     let create = CreateTarget {
         partition: partition.to_owned(),
