@@ -1,4 +1,4 @@
-"""`mortice.spark.write` with a user-defined partitioner: which rows of a bulk insert share a file, on Spark."""
+"""Bulk inserts by `mortice.spark.write`: which rows share a file, with and without a user-defined partitioner."""
 
 import pathlib
 
@@ -38,6 +38,25 @@ def completed(path):
     """The writes that are part of the table."""
     timeline = mortice.Table(path).timeline
     return [instant for instant in timeline if instant.is_completed and instant.action != "rollback"]
+
+
+def test_a_bulk_insert_is_one_pass_over_the_frame(spark, tmp_path):
+    path = str(tmp_path / "t")
+    rows = frame(spark, 100).localCheckpoint()
+    spark.sparkContext.setJobGroup("one pass", "a bulk insert")
+    try:
+        commit = mortice.spark.write(rows, path, "bulk_insert", options=OPTIONS)
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("one pass")]
+    assert [len(job.stageIds) for job in jobs] == [1], "nothing is shuffled, persisted or counted"
+    assert commit.inserts == 100
+    # Each of the three tasks writes its own rows of two partitions, in their order.
+    found = [file["id"].to_pylist() for file in files(path)]
+    assert len(found) == 6
+    assert found == [sorted(ids) for ids in found]
+    assert sorted(row for ids in found for row in ids) == list(range(100))
 
 
 def test_rows_of_one_output_share_files_in_the_order_of_the_frame(spark, tmp_path):

@@ -175,7 +175,7 @@ impl DistributedWrite {
     /// # Errors
     /// As for [`Self::next`].
     pub fn start(&mut self) -> Result<NextStep> {
-        if self.has_outputs() {
+        if self.has_outputs() || self.is_one_pass()? {
             return self.insert();
         }
         if self.table.config.record_key_fields.is_empty() && self.operation != WriteOperation::Delete {
@@ -192,7 +192,13 @@ impl DistributedWrite {
         self.given.field_with_name(OUTPUT).is_ok()
     }
 
-    /// Lets each task write the rows that it has: all rows of an output, in order, as the caller has distributed them.
+    /// Whether tasks write the rows that they have, so that none is shuffled or persisted: a bulk insert that leaves rows where they are.
+    fn is_one_pass(&self) -> Result<bool> {
+        Ok(self.operation == WriteOperation::BulkInsert && self.is_direct()?)
+    }
+
+    /// Lets each task write the rows that it has. With outputs these are all rows of an output, in order, as the caller has distributed
+    /// them.
     fn insert(&mut self) -> Result<NextStep> {
         self.begin()?;
         check_layout(&self.table, &self.index)?;
