@@ -52,11 +52,12 @@ def test_an_update_is_right_or_refused(sail, tmp_path):
     rows = sail.createDataFrame(pd.DataFrame({"id": ["a", "b"], "ts": [1, 2], "fare": [1.0, 2.0]}))
     mortice.spark.write(rows, path, options=OPTIONS)
     later = sail.createDataFrame(pd.DataFrame({"id": ["b"], "ts": [3], "fare": [5.0]}))
-    expected = 5.0
+    refusal = None
     try:
         mortice.spark.write(later, path, options=OPTIONS)
     except InvalidArgumentError as error:
-        assert "has other rows whenever they are computed" in str(error)
-        expected = 2.0
+        refusal = str(error)
+    assert refusal is None or "has other rows whenever they are computed" in refusal
     found = mortice.Table(path).snapshot(columns=["id", "fare"]).to_arrow().to_pylist()
+    expected = 5.0 if refusal is None else 2.0
     assert sorted(found, key=lambda row: row["id"]) == [{"id": "a", "fare": 1.0}, {"id": "b", "fare": expected}]
