@@ -35,7 +35,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("hfile", &["cursor", "gzip", "protobuf", "storage"]),
     ("orc", &["cursor", "zone_rules", "protobuf", "storage"]),
     ("config", &["names", "storage"]),
-    ("base_file", &["gzip", "panics", "names", "avro", "hfile", "orc", "storage", "filter"]),
+    ("base_file", &["cursor", "gzip", "panics", "names", "avro", "hfile", "orc", "storage", "filter"]),
     ("merge", &["trusted", "names", "filter"]),
     ("log", &["cursor", "trusted", "names", "storage", "filter", "avro", "avro_parquet", "hfile", "base_file"]),
     ("timeline", &["names", "config", "storage", "avro", "base_file", "log"]),

@@ -7,12 +7,20 @@ use super::lanes::{Lanes, Work};
 use super::partition_writers::{BulkTarget, new_handle};
 use super::sorter::Sorter;
 use super::spreading::{Choice, Spreading};
-use super::work::InsertLane;
 use crate::rows::RefusedRows;
+use crate::write::CreateHandle;
 use mortice_base::error::Result;
 
 /// Bytes of rows of partitions whose files are not open that are sorted at a time, of each thread.
 const SORTED_BYTES: usize = 32 << 20;
+
+/// What rows are written to.
+pub(super) enum InsertLane {
+    /// A series of file groups of one place.
+    Series(Box<CreateHandle>),
+    /// Rows that wait until the files of other places are complete.
+    Waiting(Box<Sorter>),
+}
 
 /// Passes rows to the lanes of their places.
 pub(super) struct PlaceRouter<'a> {

@@ -8,11 +8,10 @@ use arrow_array::RecordBatch;
 use super::keyed_rows::{KeyedRows, RowPlace, outputs_of};
 use super::lanes::{Lanes, Work};
 use super::partition_writers::{BulkTarget, PartitionWriters, completed, meta_columns};
-use super::place_router::PlaceRouter;
-use super::sorter::Sorter;
+use super::place_router::{InsertLane, PlaceRouter};
 use crate::commit::WriteOperation;
 use crate::rows::{DeleteMarks, FullRows, ReadRows, RefusedRows, RowSource, check_inserts};
-use crate::write::{CreateHandle, WriteStatus};
+use crate::write::WriteStatus;
 use mortice_base::error::Result;
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::row_bytes;
@@ -75,14 +74,6 @@ pub(super) enum InsertChunk {
 pub(super) struct PlacedRows {
     rows: Vec<((RowPlace, KeyedRows), usize)>,
     refused: RefusedRows,
-}
-
-/// What rows are written to.
-pub(super) enum InsertLane {
-    /// A series of file groups of one place.
-    Series(Box<CreateHandle>),
-    /// Rows that wait until the files of other places are complete.
-    Waiting(Box<Sorter>),
 }
 
 impl<'a> Work for InsertWork<'a, '_> {
