@@ -48,9 +48,12 @@ __all__ = [
     "WrittenFile",
     "__version__",
     "abort_task_insert",
+    "alter_schema",
     "archive",
+    "avro_record",
     "begin_task_insert",
     "build_metadata",
+    "check_changes",
     "clean",
     "cluster",
     "commit_task_insert",
@@ -76,10 +79,13 @@ __all__ = [
     "repair",
     "restore",
     "rollback",
+    "rows_of_keys",
     "run_stage",
     "service_progress",
+    "stored_columns",
     "verify",
     "write",
+    "write_changes",
 ]
 
 __version__: str
