@@ -55,7 +55,9 @@ def test_what_a_column_does_not_hold_is_refused_by_row_and_column(table):
     assert table.count() == 0
 
 
-@pytest.mark.parametrize("rows", ["a", 5, [5], [ROWS[0], 5], {"id": 5}, {5: ["a"]}, iter(()), None], ids=str)
+@pytest.mark.parametrize(
+    "rows", ["a", 5, [5], [ROWS[0], 5], {"id": 5}, {5: ["a"]}, iter(()), None], ids=lambda rows: type(rows).__name__
+)
 def test_what_is_no_row_is_refused(table, rows):
     with pytest.raises(mortice.InvalidArgumentError, match="rows must be"):
         table.insert(rows)
