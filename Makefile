@@ -110,8 +110,8 @@ soak: develop ## services stopped at each of their changes; the property tests, 
 	MORTICE_EVERY_STOP=1 $(CARGO) test -p mortice-write --lib -- stopped_services
 	MORTICE_TEST_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -m property --durations=0 --durations-min=1 --timeout=0 tests
 
-soak-writers: check-tools ## SCHEDULES simulated schedules of writers and services at the same time, with crashes (MORTICE_TEST_SEED=… repeats one)
-	MORTICE_SCHEDULES=$(SCHEDULES) $(CARGO) test -p mortice-write --lib --release -- simulation
+soak-writers: check-tools ## SCHEDULES simulated schedules of writers, services and readers at the same time, with crashes, stalls and wrong clocks (MORTICE_TEST_SEED=… repeats one)
+	MORTICE_ANY_FAULT=1 MORTICE_SCHEDULES=$(SCHEDULES) $(CARGO) test -p mortice-write --lib --release -- simulation
 
 soak-table: build setup-spark35 hudi-jar ## mortice and Hudi write, compact, cluster and clean one table for SOAK_MINUTES (10), readers of each: every answer is the state of one commit
 	@echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth"

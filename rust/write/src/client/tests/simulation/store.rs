@@ -50,7 +50,8 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub(super) fn random(random: &mut Random) -> Self {
+    /// Draws a fault; of a process that stalls or is slow only if `any` is true.
+    pub(super) fn random(random: &mut Random, any: bool) -> Self {
         let at = match random.below(4) {
             0 => Moment::Commit,
             _ => Moment::Change(random.below(120)),
@@ -59,9 +60,9 @@ impl Fault {
         match random.below(12) {
             0 | 1 => Self::Crash(at),
             2 => Self::LostAnswer(at),
-            3 | 4 => Self::Slow(at, turns),
-            5 | 6 => Self::Stall(at, turns),
-            7 => Self::StallAndCrash(at, turns),
+            3 | 4 if any => Self::Slow(at, turns),
+            5 | 6 if any => Self::Stall(at, turns),
+            7 if any => Self::StallAndCrash(at, turns),
             _ => Self::None,
         }
     }
