@@ -52,6 +52,8 @@ impl TableFolder {
     pub(super) fn is_late(&self, path: &str) -> bool {
         let Some((folder, name)) = path.rsplit_once('/') else { return false };
         let base = BaseFileName::parse(name).map(|name| name.instant);
+        // Up to version 7 logs have the instant of their slice: rollbacks name it, whichever write they undo.
+        let names_write = base.is_some() || !self.paths(".hoodie/timeline").is_empty();
         let Some(instant) = base.or_else(|| LogFileName::parse(name).map(|name| name.instant)) else { return false };
         if folder.starts_with(".hoodie/metadata/") {
             // Up to version 7 names have the instants of slices.
@@ -66,7 +68,7 @@ impl TableFolder {
         let plan = format!("{instant}.compaction.requested");
         let is_plan = |path: &String| path.ends_with(&plan);
         let is_planned = [".hoodie", ".hoodie/timeline"].iter().any(|folder| self.paths(folder).iter().any(is_plan));
-        !is_marked || (!is_planned && self.rollbacks_name(instant.as_str()))
+        !is_marked || (names_write && !is_planned && self.rollbacks_name(instant.as_str()))
     }
 
     /// Returns true if a plan or a result of a rollback on the timeline names a file or an instant.
