@@ -337,7 +337,7 @@ def test_a_position_from_before_a_table_upgrade(live):
         {"start": "latest", "poll_seconds": 0},
         {"start": "latest", "poll_seconds": "5"},
         {"start": "latest", "poll_seconds": True},
-        {"start": "latest", "columns": "id"},
+        {"start": "latest", "columns": 5},
         {"start": "latest", "changelog": 1},
     ],
     ids=str,

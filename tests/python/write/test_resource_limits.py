@@ -1,5 +1,6 @@
 """Writes without files, disk or memory left: a typed error, nothing half-written is visible, and the next one works."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -46,7 +47,8 @@ print(refused)
 
 def run(code, *arguments):
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, timeout=200)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, timeout=200, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
