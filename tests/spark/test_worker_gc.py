@@ -9,7 +9,7 @@ import pytest
 
 import mortice.spark
 from mortice.spark.execution import worker_gc
-from mortice.spark.execution.arrow_udf import ReadNumbered
+from mortice.spark.execution.arrow_udf import ReadDescriptors, ReadNumbered
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.execution.worker_gc import COMPLETE_EVERY, freeze_until_collected
 from mortice.spark.settings.options import read_query
@@ -106,7 +106,7 @@ def test_an_option_disables_it(run_in_task, table_of, is_on):
     options = {"path": str(table_of(NAME)), "mortice.gc.freeze": str(is_on).lower()}
     worker = read_query(options).tasks.worker
     assert worker.gc_freeze == is_on
-    list(ReadNumbered([], pa.schema([]), worker=worker)(iter([])))
+    list(ReadDescriptors([], pa.schema([]), worker=worker)(iter([])))
     assert (run_in_task() > 0) == is_on
 
 
