@@ -44,9 +44,9 @@ class Changes:
             for path, kind in kinds.items():
                 if not isinstance(kind, pa.DataType):
                     raise InvalidArgumentError(f"{name} maps paths to pyarrow types, got {path!r}: {kind!r}")
-        for name, texts in (("rename", made.rename), ("comment", made.comment)):
-            if not all(isinstance(text, str) for text in texts.values()):
-                raise InvalidArgumentError(f"{name} maps paths to strings, got {texts!r}")
+        for name, strings in (("rename", made.rename), ("comment", made.comment)):
+            if not all(isinstance(text, str) for text in strings.values()):
+                raise InvalidArgumentError(f"{name} maps paths to strings, got {strings!r}")
         return made
 
     @property
@@ -88,7 +88,7 @@ def alter(native: _mortice.Table, changes: Changes, options: Mapping[str, str], 
         made.append(SchemaChange(path, None, kind))
     for path, text in changes.comment.items():
         schema.comment(path, text)
-    avro, with_ids = schema.texts()
+    avro, with_ids = schema.as_strings()
     commit = writes.commit_of(_mortice.alter_schema(native, avro, with_ids, dict(options), check), stacklevel=4)
     return dataclasses.replace(commit, schema_changes=made)
 

@@ -12,17 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.meta_columns import META_COLUMNS
 
 __all__ = ["AlteredSchema", "with_ids"]
 
 Json = dict[str, Any]
-META_COLUMNS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
 LOGICAL = {
     "date": "date",
     "time-millis": "time-millis",
@@ -230,7 +224,7 @@ class AlteredSchema:
             )
         return avro["fields"], None if ids is None else ids["fields"]
 
-    def texts(self) -> tuple[str, tuple[str, str] | None]:
+    def as_strings(self) -> tuple[str, tuple[str, str] | None]:
         """Returns the Avro schema, and the columns with ids before and after, as JSON."""
         if self.ids is None:
             return json.dumps(self.avro), None
