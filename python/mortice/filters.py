@@ -4,7 +4,7 @@ A filter is any of these, in every query, write, command and option:
 
 - text as in SQL's WHERE: `"fare > 80 and city in ('oslo', 'lima') or rider.name like 'a%'"` (`mortice.filter_text`);
 - an expression of `pyarrow.compute` or of polars;
-- a term `(column, operator, literal)`, or a list of terms, texts and expressions, all of which must hold;
+- a term `(column, operator, literal)`, or a list of terms, strings and expressions, all of which must hold;
 - a list of lists of terms, any of which must hold, as in pyarrow.
 
 Operators of terms: `= == != <> < <= > >=`, `in` and `not in` (with a list), `like` and `not like` (with a pattern), `is
@@ -292,7 +292,7 @@ def _checked(comparison: Comparison) -> Term:
 
 
 def _is_single_term(filters: Sequence[Any]) -> bool:
-    """Returns true for a term. A list of texts is none, unless the second is an operator."""
+    """Returns true for a term. A list of strings is none, unless the second is an operator."""
     if len(filters) not in (2, 3) or not all(isinstance(item, str) for item in filters[:2]):
         return False
     if isinstance(filters, tuple) or not all(isinstance(item, str) for item in filters):

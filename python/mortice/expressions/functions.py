@@ -91,8 +91,8 @@ def _replace(value: Value, old: Value, new: Value) -> Value:
 
 
 def _concat(*values: Value) -> Value:
-    texts = [_text("concat", value) for value in values]
-    return pc.binary_join_element_wise(*unified(texts), "", null_handling="emit_null")
+    strings = [_text("concat", value) for value in values]
+    return pc.binary_join_element_wise(*unified(strings), "", null_handling="emit_null")
 
 
 def _coalesce(*values: Value) -> Value:

@@ -247,7 +247,7 @@ class PendingInstants:
 def kind_of(instant: Instant, table: TableView) -> str:
     """Returns what a completed instant is: `write`, `compaction`, `clustering`, or Hudi's name of another action.
 
-    A completed compaction is a `commit`, a clustering a `replacecommit`: their metadata tells them from writes.
+    A completed compaction is a `commit`, a clustering a `replacecommit`: their metadata says which they are.
     """
     is_merge_on_read = table.properties.get("hoodie.table.type") == "MERGE_ON_READ"
     if instant.action in ("compaction", "clustering", "logcompaction"):

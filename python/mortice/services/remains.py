@@ -69,13 +69,13 @@ class Erased:
         """The number of values."""
         return sum(len(values) for values in self.by_column.values())
 
-    def texts(self) -> list[bytes]:
+    def byte_strings(self) -> list[bytes]:
         """Returns the values as the bytes that they have where they are stored plainly."""
         plain = (value for values in self.by_column.values() for value in values.to_pylist())
-        texts = {
+        byte_strings = {
             value.encode() if isinstance(value, str) else value for value in plain if isinstance(value, (str, bytes))
         }
-        return sorted(text for text in texts if len(text) >= LEAST_BYTES)
+        return sorted(text for text in byte_strings if len(text) >= LEAST_BYTES)
 
 
 @dataclass
@@ -93,10 +93,10 @@ class Remains:
             batches: Its records.
             erased: The values.
         """
-        texts = [text.decode(errors="replace") for text in erased.texts()]
+        strings = [text.decode(errors="replace") for text in erased.byte_strings()]
         for batch in batches:
             lines = json.dumps(batch.to_pylist(), default=_shown, ensure_ascii=False)
-            if any(text in lines for text in texts):
+            if any(text in lines for text in strings):
                 self.found.append(".hoodie/metadata (its statistics)")
                 return
 
@@ -109,23 +109,23 @@ def remaining_files(folder: Path, erased: Erased, timeline: Timeline) -> Remains
         erased: The values.
         timeline: The table's timeline.
     """
-    remains, texts = Remains(), erased.texts()
+    remains, byte_strings = Remains(), erased.byte_strings()
     for path in sorted(folder.rglob("*")):
         if not path.is_file():
             continue
         remains.files += 1
         remains.bytes += path.stat().st_size
-        why = _found_in(path, erased, texts)
+        why = _found_in(path, erased, byte_strings)
         if why is not None:
             remains.found.append(f"{path.relative_to(folder)} ({why})")
-    for why in _in_timeline(timeline, texts):
+    for why in _in_timeline(timeline, byte_strings):
         remains.found.append(f".hoodie ({why})")
     return remains
 
 
-def _found_in(path: Path, erased: Erased, texts: Sequence[bytes]) -> str | None:
+def _found_in(path: Path, erased: Erased, byte_strings: Sequence[bytes]) -> str | None:
     """Returns how a file has a value; None if it has none."""
-    plain = _plain(path, texts)
+    plain = _plain(path, byte_strings)
     if path.suffix == ".parquet" and "history" not in path.parts:
         column = _in_parquet(path, erased)
         if column is not None:
@@ -138,11 +138,11 @@ def _found_in(path: Path, erased: Erased, texts: Sequence[bytes]) -> str | None:
     return f"the bytes of {len(plain)} values" if plain else None
 
 
-def _plain(path: Path, texts: Sequence[bytes]) -> list[bytes]:
+def _plain(path: Path, byte_strings: Sequence[bytes]) -> list[bytes]:
     if not path.stat().st_size:
         return []
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        return [text for text in texts if mapped.find(text) >= 0]
+        return [text for text in byte_strings if mapped.find(text) >= 0]
 
 
 def _in_parquet(path: Path, erased: Erased) -> str | None:
@@ -196,7 +196,7 @@ def _explained(path: Path, plain: Sequence[bytes]) -> bool:
     return not left
 
 
-def _in_timeline(timeline: Timeline, texts: Sequence[bytes]) -> Iterator[str]:
+def _in_timeline(timeline: Timeline, byte_strings: Sequence[bytes]) -> Iterator[str]:
     """Yields which instants, active and archived, have values in their metadata."""
     for instant in timeline:
         for read in (timeline.metadata, timeline.plan):
@@ -205,7 +205,7 @@ def _in_timeline(timeline: Timeline, texts: Sequence[bytes]) -> Iterator[str]:
             except MorticeError:
                 continue
             text = json.dumps(stored, ensure_ascii=False)
-            if any(value.decode(errors="replace") in text for value in texts):
+            if any(value.decode(errors="replace") in text for value in byte_strings):
                 yield f"the {instant.action} {instant.requested_time}"
 
 

@@ -121,10 +121,10 @@ mod tests {
 
     #[test]
     fn all_short_patterns_match_as_defined() {
-        let texts = strings(&['a', 'é'], 4);
+        let values = strings(&['a', 'é'], 4);
         for pattern in strings(&['a', 'é', '_', '%'], 4) {
             let (parsed, characters) = (Pattern::new(&pattern), pattern.chars().collect::<Vec<_>>());
-            for text in &texts {
+            for text in &values {
                 let expected = naive(&characters, &text.chars().collect::<Vec<_>>());
                 assert_eq!(parsed.matches(text), expected, "{text:?} like {pattern:?}");
             }
