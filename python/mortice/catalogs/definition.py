@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from mortice.catalogs.hive_types import hive_type, spark_schema
 from mortice.catalogs.options import SyncOptions
+from mortice.meta_columns import META_COLUMNS
 
 __all__ = ["CatalogTable", "HudiTable", "catalog_tables"]
 
-META_COLUMNS = 5
 SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"
 BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
@@ -77,7 +77,7 @@ def _views(table: HudiTable, options: SyncOptions) -> Iterator[tuple[str, str, b
 def _catalog_table(
     table: HudiTable, options: SyncOptions, name: str, input_format: str, base_files_only: bool | None
 ) -> CatalogTable:
-    fields = list(table.schema)[0 if options.meta_columns else META_COLUMNS :]
+    fields = [one for one in table.schema if options.meta_columns or one.name not in META_COLUMNS]
     parts = set(table.partition_fields)
     columns = [field for field in fields if field.name not in parts]
     by_name = {field.name: field for field in fields}

@@ -21,6 +21,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from mortice import meta_columns
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.queries import QueryPlan
 from mortice.spark.execution.arrow_udf import task_batches
@@ -35,10 +36,7 @@ from mortice.spark.writing.data_source_writer import task_insert_writer
 from mortice.split import deserialize_splits
 from mortice.table import Table
 
-META_COLUMNS = frozenset(
-    f"_hoodie_{name}"
-    for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name", "operation")
-)
+META_COLUMNS = frozenset({*meta_columns.META_COLUMNS, "_hoodie_operation"})
 """Hudi's meta columns: a table without commits has no others."""
 
 

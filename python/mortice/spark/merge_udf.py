@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
+from mortice.meta_columns import META_COLUMNS
 from mortice.options import checked_bool, checked_optional_name
-from mortice.row_merge import META_KEY, OPERATION, Names, RowMerge
+from mortice.row_merge import OPERATION, Names, RowMerge
 from mortice.spark.execution.arrow_udf import portions
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.schema import arrow_schema, spark_schema
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = ["MergeFunction", "merge_udf"]
-
-_META = ["_hoodie_commit_time", "_hoodie_commit_seqno", META_KEY, "_hoodie_partition_path", "_hoodie_file_name"]
 
 
 class MergeFunction(Protocol):
@@ -235,7 +234,7 @@ def _spark_version() -> tuple[int, int]:
 
 
 def _without_meta(table: Table) -> pa.Schema:
-    return pa.schema([column for column in table.schema if column.name not in _META])
+    return pa.schema([column for column in table.schema if column.name not in META_COLUMNS])
 
 
 def _schema_of(rows: Any) -> StructType:
