@@ -383,11 +383,13 @@ fn run_schedule(tables: &[Table], seed: u64) {
     let context = format!("MORTICE_TEST_SEED={seed}, version {version}, {table_type:?}, {given:?}, {faults:?}");
     let outcome = run(&table, &processes, seed);
     check(&table, &processes, &outcome, &context);
-    // The next write removes what crashed ones have left, once it has expired.
+    // Once it has expired, the next write removes what crashed ones have left, and the next service executes their plans.
     for folder in [".hoodie/.heartbeat", ".hoodie/metadata/.hoodie/.heartbeat"] {
         table.folder.paths(folder).iter().for_each(|path| table.folder.age(path));
     }
     upsert(&table.location(), &[("a", "x", 1)], given).unwrap_or_else(|error| panic!("{context}: {error}"));
+    check(&table, &processes, &outcome, &context);
+    serve(&table.location(), given).unwrap_or_else(|error| panic!("{context}: {error}"));
     check(&table, &processes, &outcome, &context);
     let (pending, mut findings) = (table.pending(), table.findings());
     // Archival deletes them before they count as committed.
