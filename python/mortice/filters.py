@@ -25,9 +25,20 @@ from typing import Any
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.filter_text import Number, Word, parse_filter
 from mortice.options import checked_string
-from mortice.predicate import AllOf, AnyOf, Column, Comparison, FieldPath, Predicate, Unknown, disjunctive, rewritten
+from mortice.predicate import (
+    AllOf,
+    AnyOf,
+    Column,
+    Comparison,
+    FieldPath,
+    Number,
+    Predicate,
+    Unknown,
+    Word,
+    disjunctive,
+    rewritten,
+)
 
 Term = tuple[Column, str, Any]
 Filters = Any
@@ -146,9 +157,11 @@ def _is_polars(value: Any) -> bool:
 
 
 def _condition(filters: Any, schema: SchemaOf | None) -> Predicate:
-    if isinstance(filters, str):
-        return parse_filter(checked_string("the filter", filters))
     # The modules need not be imported for the other forms.
+    if isinstance(filters, str):
+        from mortice.filter_text import parse_filter
+
+        return parse_filter(checked_string("the filter", filters))
     if _is_polars(filters):
         from mortice.polars_expression import polars_predicate
 

@@ -7,7 +7,9 @@ negation is moved to the comparisons, where it replaces the operator.
 
 from __future__ import annotations
 
+import decimal
 import itertools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -24,8 +26,10 @@ __all__ = [
     "Constant",
     "FieldPath",
     "Negation",
+    "Number",
     "Predicate",
     "Unknown",
+    "Word",
     "disjunctive",
     "rewritten",
 ]
@@ -91,6 +95,30 @@ class Unknown:
     """What the native module cannot evaluate."""
 
     reason: str
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as it was written: the type of its column decides whether it is one or a string."""
+
+    text: str
+
+    @property
+    def value(self) -> int | float | decimal.Decimal:
+        """The number: an integer, an exact decimal, or a float if it has too many digits for a decimal."""
+        if re.fullmatch(r"[+-]?\d+", self.text):
+            return int(self.text)
+        exact = decimal.Decimal(self.text)
+        exponent = exact.as_tuple().exponent
+        is_small = isinstance(exponent, int) and len(exact.as_tuple().digits) <= 38 and -38 <= exponent <= 0  # noqa: PLR2004
+        return exact if is_small else float(self.text)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A name where a literal is expected: a string, unless it names a column."""
+
+    names: tuple[str, ...]
 
 
 Predicate = Comparison | AllOf | AnyOf | Negation | Constant | Unknown

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.expressions.tokens import refused
+from mortice.expressions.tokens import Text
 
 __all__ = ["Columns", "Found"]
 
@@ -28,7 +28,7 @@ class Columns:
         self.sides = dict(sides)
         self.aliases = dict(aliases or {})
 
-    def find(self, path: Sequence[str], text: str, at: int) -> Found:
+    def find(self, path: Sequence[str], text: Text, at: int) -> Found:
         """Returns the column that a name stands for.
 
         Args:
@@ -44,7 +44,7 @@ class Columns:
         found = [side for side, schema in self.sides.items() if path[0] in schema.names]
         if len(found) > 1:
             names = " or ".join(f"{alias}.{path[0]}" for alias in self._short())
-            raise refused(text, at, f"names {path[0]!r}, which both sides have, so write {names}:")
+            raise text.refused(at, f"names {path[0]!r}, which both sides have, so write {names}:")
         if not found:
             raise self._unknown(path[0], [name for schema in self.sides.values() for name in schema.names], text, at)
         return self._of_side(found[0], tuple(path), text, at)
@@ -52,19 +52,19 @@ class Columns:
     def _short(self) -> list[str]:
         return [next(alias for alias, name in self.aliases.items() if name == side) for side in self.sides]
 
-    def _of_side(self, side: str, path: tuple[str, ...], text: str, at: int) -> Found:
+    def _of_side(self, side: str, path: tuple[str, ...], text: Text, at: int) -> Found:
         schema = self.sides[side]
         if path[0] not in schema.names:
             raise self._unknown(path[0], schema.names, text, at)
         kind = schema.field(path[0]).type
         for name in path[1:]:
             if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
-                raise refused(text, at, f"names {'.'.join(path)!r}, where {kind} has no field {name!r},")
+                raise text.refused(at, f"names {'.'.join(path)!r}, where {kind} has no field {name!r},")
             kind = kind.field(name).type
         return side, path
 
-    def _unknown(self, name: str, known: Sequence[str], text: str, at: int) -> InvalidArgumentError:
+    def _unknown(self, name: str, known: Sequence[str], text: Text, at: int) -> InvalidArgumentError:
         lower = {other.lower(): other for other in known}
         near = [lower[name.lower()]] if name.lower() in lower else difflib.get_close_matches(name, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else f" (columns: {', '.join(known)})"
-        return refused(text, at, f"names {name!r}, which is no column{hint},")
+        return text.refused(at, f"names {name!r}, which is no column{hint},")

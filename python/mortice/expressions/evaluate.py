@@ -15,6 +15,7 @@ from mortice.expressions.columns import Columns, Found
 from mortice.expressions.functions import FUNCTIONS, OPERATORS
 from mortice.expressions.kernels import Value, assigned, cast, compared, unified
 from mortice.expressions.parse import parse
+from mortice.expressions.tokens import Text
 from mortice.expressions.tree import Call, Case, Cast, Column, InList, Literal, Node, traverse
 
 __all__ = ["Expression"]
@@ -48,7 +49,9 @@ class Expression:
         self.text = text
         self.tree: Node = parse(text)
         self._found: dict[Column, Found] = {
-            node: columns.find(node.path, text, node.at) for node in traverse(self.tree) if isinstance(node, Column)
+            node: columns.find(node.path, Text(text), node.at)
+            for node in traverse(self.tree)
+            if isinstance(node, Column)
         }
         # The same time in all rows.
         self._now = {
@@ -167,8 +170,8 @@ class Expression:
         ):
             found = pc.is_in(value, pa.array([item.as_py() for item in constants], value.type))
             return pc.if_else(pc.is_valid(value), found, pa.scalar(None, pa.bool_()))
-        found = compared("=", value, items[0])
-        for item in items[1:]:
+        found = pa.scalar(False)
+        for item in items:
             found = pc.or_kleene(cast(found, pa.bool_()), cast(compared("=", value, item), pa.bool_()))
         return found
 

@@ -1,4 +1,4 @@
-"""The parser of expressions: recursive descent, a function for each level of precedence."""
+"""The parser of expressions, and of the conditions that filters are: recursive descent by precedence."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.functions import FUNCTIONS
-from mortice.expressions.tokens import Token, refused, tokens
+from mortice.expressions.tokens import Text, Token
 from mortice.expressions.tree import Call, Case, Cast, Column, InList, Literal, Node
 
-__all__ = ["parse"]
+__all__ = ["OPERATORS", "Parser", "parse"]
 
 COMPARISONS = {"=": "=", "==": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
-MOST_DEPTH = 60
+LEVELS = {"OR": 1, "AND": 2, "+": 4, "-": 4, "||": 4, "*": 5, "/": 5, "%": 5}
+"""The precedence of the operators of two operands."""
+TEST, SUM = 3, 4
+"""The level of comparisons and other tests, and the one above it."""
+TESTS = {*COMPARISONS, "IS", "NOT", "IN", "BETWEEN", "LIKE"}
+NAMES = {"OR": "or", "AND": "and", "||": "concat"}
+MOST_DEPTH = 200
 MOST_DIGITS = 38
 INT64 = range(-(2**63), 2**63)
 TYPES = {
@@ -39,24 +45,29 @@ TYPES = {
 }
 UNITS = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6}
 UNITS |= {"DAY": 24 * UNITS["HOUR"], "WEEK": 7 * 24 * UNITS["HOUR"]}
-RESERVED = {"AND", "OR", "NOT", "IN", "IS", "LIKE", "BETWEEN", "CASE", "WHEN", "THEN", "ELSE", "END", "AS", "CAST"}
+OPERATORS = frozenset({"AND", "OR", "NOT", "IN", "IS", "LIKE", "BETWEEN"})
+RESERVED = OPERATORS | {"CASE", "WHEN", "THEN", "ELSE", "END", "AS", "CAST"}
 
 
 def parse(text: str) -> Node:
     """Returns the tree of an expression. Raises `InvalidArgumentError` that names the place in the text."""
     if not isinstance(text, str):
         raise InvalidArgumentError(f"an expression must be a string, got {text!r}")
-    parser = _Parser(text)
-    node = parser.disjunction()
-    if parser.token.kind != "end":
-        parser.fail(f"has {parser.token.text!r}, which is not expected")
-    return node
+    return Parser(Text(text)).parsed()
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
+class Parser:
+    """Parses an expression by the precedence of its operators.
+
+    Args:
+        text: The expression.
+    """
+
+    reserved = RESERVED
+
+    def __init__(self, text: Text) -> None:
         self.text = text
-        self.tokens = list(tokens(text))
+        self.tokens = list(text.tokens())
         self.place = 0
         self.depth = 0
 
@@ -65,7 +76,7 @@ class _Parser:
         return self.tokens[self.place]
 
     def fail(self, what: str, at: int | None = None) -> NoReturn:
-        raise refused(self.text, self.token.at if at is None else at, what)
+        raise self.text.refused(self.token.at if at is None else at, what)
 
     def take(self, *words: str) -> str | None:
         """Takes the next token if it is one of these words or symbols."""
@@ -82,33 +93,59 @@ class _Parser:
             self.fail(f"has {got} where {' or '.join(words)} is expected")
         return taken
 
-    def disjunction(self) -> Node:
+    def parsed(self) -> Node:
+        if self.token.kind == "end":
+            self.fail("is empty")
+        node = self.expression()
+        if self.token.kind != "end":
+            self.fail(f"has {self.token.text!r}, which is not expected")
+        return node
+
+    def nest(self) -> None:
         self.depth += 1
         if self.depth > MOST_DEPTH:
             self.fail(f"is nested more than {MOST_DEPTH} levels deep")
-        node, at = self.conjunction(), self.token.at
-        while self.take("OR"):
-            node = Call("or", (node, self.conjunction()), at)
-        self.depth -= 1
+
+    def expression(self, least: int = LEVELS["OR"]) -> Node:
+        """Parses operators of the level `least` and above. A level of parentheses needs few calls in this way."""
+        at, signs, most = self.token.at, "", max(LEVELS.values())
+        while symbol := self.take("-", "+"):
+            signs += symbol
+        if least <= TEST and not signs and self.take("NOT"):
+            self.nest()
+            node: Node = Call("not", (self.expression(TEST),), at)
+            most = TEST - 1
+            self.depth -= 1
+        elif self.take("("):
+            self.nest()
+            node = self.expression()
+            self.expect(")")
+            self.depth -= 1
+        elif signs and self.token.kind == "number":
+            node, signs = self.number(("-" if signs.count("-") % 2 else "+") + self.token.text), ""
+        else:
+            node = self.primary()
+        if signs.count("-") % 2:
+            node = Call("negate", (node,), at)
+        while least <= (level := self.level()) <= most:
+            if level == TEST:
+                # A test is no operand of another one.
+                node, most = self.test(node), TEST - 1
+            else:
+                operator, most = self.token, level
+                self.place += 1
+                name = NAMES.get(operator.word, operator.word)
+                node = Call(name, (node, self.expression(level + 1)), operator.at)
         return node
 
-    def conjunction(self) -> Node:
-        node, at = self.negation(), self.token.at
-        while self.take("AND"):
-            node = Call("and", (node, self.negation()), at)
-        return node
+    def level(self) -> int:
+        word = self.token.word
+        return TEST if word in TESTS else LEVELS.get(word, 0)
 
-    def negation(self) -> Node:
-        negations, at = 0, self.token.at
-        while self.take("NOT"):
-            negations += 1
-        node = self.test()
-        return Call("not", (node,), at) if negations % 2 else node
-
-    def test(self) -> Node:
-        node, at = self.sum(), self.token.at
+    def test(self, node: Node) -> Node:
+        at = self.token.at
         if symbol := self.take(*COMPARISONS):
-            return Call(COMPARISONS[symbol], (node, self.sum()), at)
+            return Call(COMPARISONS[symbol], (node, self.expression(SUM)), at)
         if self.take("IS"):
             negated = self.take("NOT") is not None
             kind = self.expect("NULL", "TRUE", "FALSE")
@@ -117,45 +154,27 @@ class _Parser:
         negated = self.take("NOT") is not None
         if self.take("IN"):
             self.expect("(")
-            found: Node = InList(node, self.list_until_closed())
+            found: Node = InList(node, self.list_until_closed(), at)
         elif self.take("BETWEEN"):
-            low = self.sum()
+            low = self.expression(SUM)
             self.expect("AND")
-            found = Call("and", (Call(">=", (node, low), at), Call("<=", (node, self.sum()), at)), at)
+            high = self.expression(SUM)
+            found = Call("and", (Call(">=", (node, low), at), Call("<=", (node, high), at)), at)
         elif self.take("LIKE"):
-            found = Call("like", (node, self.sum()), at)
-        elif negated:
-            self.fail("has NOT where IN, BETWEEN or LIKE is expected behind it")
+            found = Call("like", (node, self.expression(SUM)), at)
         else:
-            return node
+            self.fail("has NOT where IN, BETWEEN or LIKE is expected behind it")
         return Call("not", (found,), at) if negated else found
 
     def list_until_closed(self) -> tuple[Node, ...]:
-        items = [self.disjunction()]
+        if self.take(")"):
+            return ()
+        self.nest()
+        items = [self.expression()]
         while self.expect(",", ")") == ",":
-            items.append(self.disjunction())
+            items.append(self.expression())
+        self.depth -= 1
         return tuple(items)
-
-    def sum(self) -> Node:
-        node, at = self.product(), self.token.at
-        while symbol := self.take("+", "-", "||"):
-            node, at = Call("concat" if symbol == "||" else symbol, (node, self.product()), at), self.token.at
-        return node
-
-    def product(self) -> Node:
-        node, at = self.unary(), self.token.at
-        while symbol := self.take("*", "/", "%"):
-            node, at = Call(symbol, (node, self.unary()), at), self.token.at
-        return node
-
-    def unary(self) -> Node:
-        negations, at = 0, self.token.at
-        while symbol := self.take("-", "+"):
-            negations += symbol == "-"
-        if negations % 2 and self.token.kind == "number":
-            return self.number(f"-{self.token.text}")
-        node = self.primary()
-        return Call("negate", (node,), at) if negations % 2 else node
 
     def primary(self) -> Node:
         token = self.token
@@ -164,10 +183,6 @@ class _Parser:
         if token.kind == "string":
             self.place += 1
             return Literal(pa.scalar(token.text))
-        if self.take("("):
-            node = self.disjunction()
-            self.expect(")")
-            return node
         if token.kind == "quoted":
             return self.column()
         if token.kind != "name":
@@ -185,20 +200,23 @@ class _Parser:
             return Literal(pa.scalar(constant == "TRUE"))
         if self.take("NULL"):
             return Literal(pa.scalar(None))
+        form = self.form()
+        if form is None and token.word in self.reserved:
+            self.fail(f"has {token.text!r} where a value is expected; quote a column of this name with backticks")
+        return self.column() if form is None else form
+
+    def form(self) -> Node | None:
+        """Parses what begins with a word and is computed; None for anything else."""
         if self.take("CASE"):
             return self.case()
         if self.take("CAST"):
             self.expect("(")
-            value = self.disjunction()
+            value = self.expression()
             self.expect("AS")
             cast = Cast(value, self.type())
             self.expect(")")
             return cast
-        if following.word == "(":
-            return self.call()
-        if token.word in RESERVED:
-            self.fail(f"has {token.text!r} where a value is expected; quote a column of this name with backticks")
-        return self.column()
+        return self.call() if self.tokens[self.place + 1].word == "(" else None
 
     def number(self, text: str) -> Node:
         at = self.token.at
@@ -273,17 +291,17 @@ class _Parser:
 
     def case(self) -> Node:
         at = self.token.at
-        operand = None if self.token.word == "WHEN" else self.disjunction()
+        operand = None if self.token.word == "WHEN" else self.expression()
         branches: list[tuple[Node, Node]] = []
         while self.take("WHEN"):
-            condition = self.disjunction()
+            condition = self.expression()
             if operand is not None:
                 condition = Call("=", (operand, condition), at)
             self.expect("THEN")
-            branches.append((condition, self.disjunction()))
+            branches.append((condition, self.expression()))
         if not branches:
             self.expect("WHEN")
-        otherwise = self.disjunction() if self.take("ELSE") else Literal(pa.scalar(None))
+        otherwise = self.expression() if self.take("ELSE") else Literal(pa.scalar(None))
         self.expect("END")
         return Case(tuple(branches), otherwise)
 
@@ -291,7 +309,7 @@ class _Parser:
         token = self.token
         name = token.text.lower()
         self.place += 2
-        arguments = () if self.take(")") else self.list_until_closed()
+        arguments = self.list_until_closed()
         function = FUNCTIONS.get(name)
         if function is None:
             self.fail(f"calls {token.text!r}; supported: {', '.join(sorted(FUNCTIONS))}", token.at)

@@ -13,9 +13,9 @@ __all__ = ["Call", "Case", "Cast", "Column", "InList", "Literal", "Node", "trave
 
 @dataclass(frozen=True)
 class Literal:
-    """A constant, with its type."""
+    """A constant, with its type; in a filter a Python value, as the type of its column decides what it is."""
 
-    value: pa.Scalar[Any]
+    value: Any
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class InList:
 
     value: Node
     items: tuple[Node, ...]
+    at: int
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from typing import Any
 
 from mortice import queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.filter_text import parse_filter
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported
@@ -261,6 +260,8 @@ def _filters(value: Any) -> Any:
         return value
     if value.lstrip().startswith("["):
         return _json("filters", value)
+    from mortice.filter_text import parse_filter
+
     parse_filter(value)
     return value
 
