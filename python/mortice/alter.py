@@ -27,19 +27,21 @@ class Changes:
     type: Mapping[str, pa.DataType]
     add: Mapping[str, pa.DataType]
     comment: Mapping[str, str]
+    nullable: Sequence[str] = ()
+    move: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Changes:
         """Returns the changes that the arguments of `Table.alter` ask for. Raises `InvalidArgumentError`."""
-        drop = arguments["drop"] or []
-        drop = [drop] if isinstance(drop, str) else list(drop)
+        drop, nullable = (_listed(arguments.get(name)) for name in ("drop", "nullable"))
         added: Any = arguments["add"] or {}
         if isinstance(added, pa.Schema):
             added = {field.name: field.type for field in added}
         maps = {name: dict(arguments[name] or {}) for name in ("rename", "type", "comment")}
-        made = cls(drop, maps["rename"], maps["type"], dict(added), maps["comment"])
-        if not any((made.drop, made.rename, made.type, made.add, made.comment)):
-            raise InvalidArgumentError("alter needs a change: add, drop, rename, type or comment")
+        moved = dict(arguments.get("move") or {})
+        made = cls(drop, maps["rename"], maps["type"], dict(added), maps["comment"], nullable, moved)
+        if not any((made.drop, made.rename, made.type, made.add, made.comment, made.nullable, made.move)):
+            raise InvalidArgumentError("alter needs a change: add, drop, rename, type, comment, nullable or move")
         for name, kinds in (("add", made.add), ("type", made.type)):
             for path, kind in kinds.items():
                 if not isinstance(kind, pa.DataType):
@@ -47,6 +49,8 @@ class Changes:
         for name, strings in (("rename", made.rename), ("comment", made.comment)):
             if not all(isinstance(text, str) for text in strings.values()):
                 raise InvalidArgumentError(f"{name} maps paths to strings, got {strings!r}")
+        if not all(text is None or isinstance(text, str) for text in made.move.values()):
+            raise InvalidArgumentError(f"move maps paths to names of columns or None, got {made.move!r}")
         return made
 
     @property
@@ -57,6 +61,10 @@ class Changes:
         a number that has become wider is an error of its reader (measured with Hudi 1.2).
         """
         return bool(self.drop or self.rename or self.type)
+
+
+def _listed(given: str | Sequence[str] | None) -> list[str]:
+    return [given] if isinstance(given, str) else list(given or ())
 
 
 def alter(native: _mortice.Table, changes: Changes, options: Mapping[str, str], check: CommitCheck | None) -> Commit:
@@ -88,6 +96,10 @@ def alter(native: _mortice.Table, changes: Changes, options: Mapping[str, str], 
         made.append(SchemaChange(path, None, kind))
     for path, text in changes.comment.items():
         schema.comment(path, text)
+    for path in changes.nullable:
+        schema.relax(path)
+    for path, behind in changes.move.items():
+        schema.move(path, behind)
     avro, with_ids = schema.as_strings()
     commit = writes.commit_of(_mortice.alter_schema(native, avro, with_ids, dict(options), check), stacklevel=4)
     return dataclasses.replace(commit, schema_changes=made)

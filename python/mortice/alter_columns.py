@@ -199,6 +199,34 @@ class AlteredSchema:
             fields = self._both(path)[1]
             fields[_at(fields, path)]["type"] = kind
 
+    def relax(self, path: str) -> None:
+        """Lets a column or a field be null."""
+        self.check_free(path, "given null")
+        for fields in self._both(path):
+            field = fields[_at(fields, path)]
+            if "optional" in field:
+                field["optional"] = True
+            elif not _branch(field["type"])[1]:
+                field["type"] = ["null", *(field["type"] if isinstance(field["type"], list) else [field["type"]])]
+                field["default"] = None
+
+    def move(self, path: str, behind: str | None) -> None:
+        """Puts a column or a field behind another one of its record, or first."""
+        name = path.rpartition(".")[2]
+        if behind == name:
+            raise InvalidArgumentError(f"column {path!r} cannot be put behind itself")
+        for fields in self._both(path):
+            known = [field["name"] for field in fields if field["name"] not in META_COLUMNS]
+            if behind is not None and behind not in known:
+                raise InvalidArgumentError(
+                    f"column {path!r} cannot be put behind {behind!r}: there is no such column next to it "
+                    f"(columns: {', '.join(known)})"
+                )
+            field = fields.pop(_at(fields, path))
+            names = [field["name"] for field in fields]
+            place = len(fields) - len(known) + 1 if behind is None else names.index(behind) + 1
+            fields.insert(place, field)
+
     def _both(self, path: str) -> list[list[Json]]:
         *parents, name = path.split(".")
         avro, ids = self._fields(parents, path)

@@ -377,6 +377,8 @@ class TableWrites(TableBase):
         rename: Mapping[str, str] | None = None,
         type: Mapping[str, pa.DataType] | None = None,  # noqa: A002
         comment: Mapping[str, str] | None = None,
+        nullable: str | Sequence[str] | None = None,
+        move: Mapping[str, str | None] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Commit:
         """Changes the table's columns, as one commit without rows, as Hudi's `ALTER TABLE` writes it.
@@ -395,6 +397,8 @@ class TableWrites(TableBase):
             type: Columns and fields, and the wider types that they get: of int32 int64, float64 or string, of float32
                 float64 or string, of int64 and float64 string.
             comment: Columns and fields, and their descriptions.
+            nullable: Columns and fields that may be null from now on.
+            move: Columns and fields, and the one next to them that they are put behind; None puts them first.
             options: As for `upsert`.
 
         Returns:
@@ -407,6 +411,7 @@ class TableWrites(TableBase):
             WriteConflictError: Another writer has committed meanwhile.
         """
         changes = {"add": add, "drop": drop, "rename": rename, "type": type, "comment": comment}
+        changes |= {"nullable": nullable, "move": move}
         made = Changes.from_arguments(changes)
         given = writes.checked_options(self._without_sync(options))
         self.refresh()

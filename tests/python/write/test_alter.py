@@ -76,6 +76,26 @@ def test_columns_are_added_without_ids(table):
     assert {field["name"]: field.get("doc") for field in json.loads(latest)["fields"]}["note"] == "what the driver says"
 
 
+def test_columns_are_moved_and_may_become_null(tmp_path):
+    kinds = [pa.field("id", pa.string(), nullable=False), pa.field("n", pa.int32(), nullable=False)]
+    schema = pa.schema([*kinds, ("st", pa.struct([("x", pa.int32()), ("y", pa.string())])), ("city", pa.string())])
+    table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id", partition_by="city")
+    rows = {"id": ["a"], "n": [1], "st": [{"x": 2, "y": "z"}], "city": ["oslo"]}
+    table.upsert(pa.table(rows, schema=schema))
+    table.alter(add={"tip": pa.float64()}, nullable="n", move={"city": None, "tip": "id", "st.x": "y"})
+    assert names_of(table) == ["city", "id", "tip", "n", "st"]
+    assert not table.has_column_ids()
+    table.upsert(pa.table({"city": ["oslo"], "id": ["b"], "tip": [0.5], "n": pa.array([None], pa.int32()),
+                           "st": [{"y": "q", "x": 7}]}))  # fmt: skip
+    expected = [(1, None, {"y": "z", "x": 2}), (None, 0.5, {"y": "q", "x": 7})]
+    assert rows_of(table, "n", "tip", "st") == expected
+    # With column ids, meta columns stay the first.
+    table.alter(rename={"tip": "extra"}, move={"n": None})
+    assert mortice.Table(table.uri).schema.names[4:] == ["_hoodie_file_name", "n", "city", "id", "extra", "st"]
+    table.compact()
+    assert rows_of(table, "n", "extra", "st") == expected
+
+
 def test_dropped_and_renamed_columns_keep_their_values_apart(table):
     table.alter(drop=["note", "st.x"], rename={"fare": "price", "st.y": "why"})
     assert table.has_column_ids()
@@ -110,6 +130,9 @@ def test_dropped_and_renamed_columns_keep_their_values_apart(table):
         ({"add": {"FARE": pa.int64()}}, InvalidArgumentError, "'FARE' is there already"),
         ({"add": {"note.x": pa.int64()}}, InvalidArgumentError, "'note.x'"),
         ({"add": {"z": "int"}}, InvalidArgumentError, "paths to pyarrow types"),
+        ({"move": {"note": "nope"}}, InvalidArgumentError, "'note' cannot be put behind 'nope'"),
+        ({"move": {"nope": None}}, InvalidArgumentError, "no column 'nope'"),
+        ({"nullable": "id"}, InvalidArgumentError, "'id' cannot be given null"),
         ({"drop": "nope"}, InvalidArgumentError, r"no column 'nope' \(columns: id, fare"),
         ({"drop": "arr.element.u"}, InvalidArgumentError, "the last of its fields"),
         ({"rename": {"note": "fare"}}, InvalidArgumentError, "a column of this name is there"),
