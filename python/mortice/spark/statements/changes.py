@@ -1,13 +1,14 @@
-"""MERGE INTO, UPDATE, DELETE, INSERT and TRUNCATE."""
+"""MERGE INTO, UPDATE, DELETE and TRUNCATE."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
+from mortice.spark.statements.inserts import insert, listed_names
 from mortice.spark.statements.row_changes import RowAction, RowChanges
+from mortice.spark.statements.target_table import TargetTable
 from mortice.spark.statements.targets import SqlTable, named_table
 from mortice.spark.statements.tokens import Cursor, quoted
 from mortice.spark.writing.write import write
@@ -17,12 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["change", "summary"]
 
-_INTO_OPERATION = "hoodie.spark.sql.insert.into.operation"
-
 
 def change(spark: SparkSession, cursor: Cursor) -> Commit | None:
     """Runs a statement that changes rows. Returns None if it is not one, or not of a table of mortice."""
-    statements = {"MERGE": _merge, "UPDATE": _update, "DELETE": _delete, "INSERT": _insert, "TRUNCATE": _truncate}
+    statements = {"MERGE": _merge, "UPDATE": _update, "DELETE": _delete, "INSERT": insert, "TRUNCATE": _truncate}
     word = cursor.token.word if cursor.token is not None else ""
     return statements[word](spark, cursor) if word in statements else None
 
@@ -127,24 +126,13 @@ def _all(changes: RowChanges, source: DataFrame, name: str) -> dict[str, str]:
 def _inserted(cursor: Cursor, changes: RowChanges, source: DataFrame, name: str) -> dict[str, str]:
     if cursor.take("*"):
         return _all(changes, source, name)
-    names = _listed_names(cursor, changes)
+    names = listed_names(cursor, changes)
     cursor.expect("VALUES")
     place = cursor.error(f"{len(names)} values are expected here, one for each column")
     values = _listed(cursor)
     if len(values) != len(names):
         raise place
     return dict(zip(names, values, strict=True))
-
-
-def _listed_names(cursor: Cursor, changes: RowChanges) -> list[str]:
-    cursor.expect("(")
-    names = [changes.column(cursor.name()[-1])]
-    while cursor.take(","):
-        names.append(changes.column(cursor.name()[-1]))
-    cursor.expect(")")
-    if len(set(names)) < len(names):
-        raise cursor.error("a column is named twice before this")
-    return names
 
 
 def _listed(cursor: Cursor) -> list[str]:
@@ -213,52 +201,5 @@ def _truncate(spark: SparkSession, cursor: Cursor) -> Commit | None:
         return None
     cursor.expect_end()
     table = found[0]
-    changes = RowChanges(spark, table, "truncated")
-    rows = spark.createDataFrame([], changes.schema)
+    rows = spark.createDataFrame([], TargetTable(spark, table, "truncated").schema)
     return write(rows, table.path, "insert_overwrite_table", options=table.write_options())
-
-
-def _insert(spark: SparkSession, cursor: Cursor) -> Commit | None:
-    cursor.expect("INSERT")
-    overwrites = cursor.take("OVERWRITE")
-    if not overwrites:
-        cursor.expect("INTO")
-    cursor.take("TABLE")
-    if (found := _target(spark, cursor)) is None:
-        return None
-    table = found[0]
-    changes = RowChanges(spark, table, "inserted")
-    if cursor.words("PARTITION"):
-        raise cursor.error("PARTITION is not supported; select the values of the partition columns with the others")
-    by_name = cursor.take("BY", "NAME")
-    names: Sequence[str] = changes.schema.names
-    if cursor.words("(") and not cursor.words("SELECT", ahead=1) and not cursor.words("WITH", ahead=1):
-        names = _listed_names(cursor, changes)
-    place = cursor.error(f"the rows should have {len(names)} columns: {', '.join(names)}")
-    rows = spark.sql(cursor.until())
-    if by_name:
-        names = [changes.column(name) for name in rows.columns]
-    if len(rows.columns) != len(names):
-        raise place
-    options = table.write_options()
-    operation = options.pop("hoodie.datasource.write.operation", None)
-    if overwrites:
-        operation = "insert_overwrite_table"
-    elif operation is None:
-        operation = str(options.pop(_INTO_OPERATION, None) or spark.conf.get(_INTO_OPERATION, None) or "insert")
-    return write(_typed(rows, names, changes), table.path, operation, options=options)
-
-
-def _typed(rows: DataFrame, names: Sequence[str], changes: RowChanges) -> DataFrame:
-    """Returns rows with the names and types of the table; null in columns that they do not have."""
-    from pyspark.sql import functions as f
-
-    given = rows.toDF(*[f"_mortice_value_0_{changes.schema.names.index(name)}" for name in names])
-    changes.check_fit(given)
-    at = {name: f"_mortice_value_0_{changes.schema.names.index(name)}" for name in names}
-    return given.select(
-        *(
-            (f.col(at[field.name]) if field.name in at else f.lit(None)).cast(field.dataType).alias(field.name)
-            for field in changes.schema
-        )
-    )

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF
+from mortice.spark.settings.write_options import WriteTarget
+from mortice.spark.statements.clauses import options_clause, partition_clause
+from mortice.spark.statements.partitions import matching_partitions
 from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table, remember_view
 from mortice.spark.statements.tokens import Cursor, Token, quoted
+from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Views", "create_view"]
+__all__ = ["Views", "create_view", "show_partitions"]
 
 _KINDS = ("TIMESTAMP", "VERSION", "SYSTEM_TIME", "SYSTEM_VERSION")
 _BEFORE = ("FROM", "JOIN", "USING")
@@ -145,20 +149,8 @@ def create_view(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     parts = cursor.name()
     if not cursor.take("USING", "MORTICE") or len(parts) != 1:
         return None
-    options: dict[str, str] = {}
     cursor.expect("OPTIONS")
-    cursor.expect("(")
-    while not cursor.take(")"):
-        token = cursor.token
-        name = ".".join(cursor.name()) if token is None or token.kind != "STRING" else token.text
-        cursor.at += token is not None and token.kind == "STRING"
-        cursor.take("=")
-        value = cursor.token
-        if value is None or (value.kind not in ("STRING", "NUMBER") and value.word not in ("TRUE", "FALSE")):
-            raise cursor.error("a value is expected here")
-        cursor.at += 1
-        options[name] = value.text
-        cursor.take(",")
+    options = options_clause(cursor)
     cursor.expect_end()
     path = options.pop("path", None)
     if path is None:
@@ -166,3 +158,19 @@ def create_view(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     read(spark, path, options=options).createOrReplaceTempView(parts[0])
     remember_view(spark, parts[0], SqlTable(path, options))
     return spark.createDataFrame([], "done string").select()
+
+
+def show_partitions(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
+    """Runs SHOW PARTITIONS [PARTITION (…)]; None for a table that is not of mortice."""
+    if not cursor.take("SHOW", "PARTITIONS"):
+        return None
+    parts = cursor.name()
+    table = named_table(spark, parts)
+    if table is None:
+        return None
+    values = partition_clause(cursor) if cursor.words("PARTITION") else {}
+    cursor.expect_end()
+    target = WriteTarget.from_options(table.path, table.write_options())
+    opened = Table(target.uri, storage_options=target.storage_options(spark))
+    paths = matching_partitions(spark, opened, values)
+    return spark.createDataFrame([(path,) for path in paths if path], "partition string")

@@ -29,15 +29,14 @@ from mortice.spark.merge_frame import (
     persisted,
     with_strings,
 )
-from mortice.spark.merge_types import MISFIT, is_castable, try_cast
+from mortice.spark.merge_types import try_cast
 from mortice.spark.reading.read import read_stored
 from mortice.spark.schema import spark_schema
-from mortice.spark.settings.option_names import is_of_storage
-from mortice.spark.settings.write_options import WriteTarget
+from mortice.spark.statements.generated_keys import GeneratedKeys
+from mortice.spark.statements.target_table import VALUE, TargetTable
 from mortice.spark.statements.targets import SqlTable
 from mortice.spark.statements.tokens import quoted
 from mortice.spark.writing.write import write_frame
-from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["RowAction", "RowChanges"]
 
 _ACTION, _MATCHED, _FOUND = "_mortice_action", "_mortice_matched", "_mortice_found"
-_VALUE = "_mortice_value_"
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class RowAction:
     """Expressions by column, in SQL."""
 
 
-class RowChanges:
+class RowChanges(TargetTable):
     """A statement that changes rows of a table.
 
     Args:
@@ -73,30 +71,27 @@ class RowChanges:
     """
 
     def __init__(self, spark: SparkSession, table: SqlTable, alias: str) -> None:
-        self.spark, self.alias, self.options = spark, alias, table.write_options()
-        self.target = WriteTarget.from_options(table.path, self.options)
-        self.storage = self.target.storage_options(spark)
-        opened = Table(self.target.uri, storage_options=self.storage)
-        names = [name for name in opened.schema.names if not name.startswith("_hoodie_")]
-        self.located = list(dict.fromkeys([*opened.record_key_fields, *opened.partition_fields]))
-        changed = [name for name in names if name not in self.located]
-        on = [name for name in self.located if name in names]
-        clauses = (on, changed, "insert")
-        # The state of the table that the rows are read from is that of the plan, or a later one: a conflict then.
-        self.plan = _mortice.MergePlan(self.target.uri, self.storage, names, clauses, self.target.options, False)
-        self.schema: StructType = spark_schema(pa.schema(self.plan.columns))
-        self._of_storage = {name: value for name, value in self.options.items() if is_of_storage(name)}
+        super().__init__(spark, table, alias)
+        names = list(self.schema.names)
+        located = list(dict.fromkeys([*self.opened.record_key_fields, *self.opened.partition_fields]))
+        self.generated: GeneratedKeys | None = None
+        self._plan: _mortice.MergePlan | None = None
+        if self.opened.record_key_fields:
+            clauses = ([name for name in located if name in names], [n for n in names if n not in located], "insert")
+            # The state that the rows are read from is that of the plan, or a later one: a conflict then.
+            self._plan = _mortice.MergePlan(self.target.uri, self.storage, names, clauses, self.target.options, False)
+            self.schema = spark_schema(pa.schema(self._plan.columns))
+        else:
+            self.generated = GeneratedKeys(self.opened)
         columns = [*names, RECORD_KEY, PARTITION_PATH]
-        self.stored: DataFrame = read_stored(spark, self.target.uri, columns, None, "snapshot", self._of_storage)
+        self.stored: DataFrame = read_stored(spark, self.target.uri, columns, None, "snapshot", self.of_storage)
 
-    def column(self, name: str) -> str:
-        """Returns the table's name of a column, whose case is ignored. Raises `InvalidArgumentError`."""
-        found = [one for one in self.schema.names if one.lower() == name.lower()]
-        if len(found) != 1:
-            raise InvalidArgumentError(
-                f"the table has no column {name!r}; it has {', '.join(self.schema.names)}", path=self.target.uri
-            )
-        return str(found[0])
+    @property
+    def plan(self) -> _mortice.MergePlan:
+        """The merge, of a table whose keys are columns."""
+        if self._plan is None:
+            raise AssertionError("a table with generated keys has no plan of a merge")
+        return self._plan
 
     def of_rows(self, where: str | None, action: RowAction) -> Commit:
         """Updates or deletes the rows for which a condition is true."""
@@ -162,8 +157,10 @@ class RowChanges:
     def _write(self, acted: DataFrame, actions: Sequence[RowAction]) -> Commit:
         with typed_errors(), ExitStack() as stack:
             rows = stack.enter_context(persisted(self._evaluated(acted, actions)))
-            self.check_fit(rows)
+            self.check_fit(rows, casts_strings=True)
             given = self._new_rows(rows, actions)
+            if self.generated is not None:
+                return self.generated.write(given, self.target, self.schema.names)
             keyed = given.mapInArrow(MapRows(self.plan, "with_keys"), with_strings(given, [KEY, PATH]))
             keyed = stack.enter_context(persisted(keyed))
             self._check_places(keyed, has_inserts=any(action.kind == "insert" for action in actions))
@@ -180,7 +177,7 @@ class RowChanges:
 
         stored = [self._stored_column(name).alias(f"_mortice_stored_{at}") for at, name in enumerate(self._names())]
         values = [
-            f.when(f.col(_ACTION) == at, f.expr(text)).alias(f"{_VALUE}{at}_{self.schema.names.index(name)}")
+            f.when(f.col(_ACTION) == at, f.expr(text)).alias(f"{VALUE}{at}_{self.schema.names.index(name)}")
             for at, action in enumerate(actions)
             for name, text in action.values.items()
         ]
@@ -188,35 +185,6 @@ class RowChanges:
 
     def _names(self) -> list[str]:
         return [*self.schema.names, RECORD_KEY, PARTITION_PATH]
-
-    def check_fit(self, rows: DataFrame) -> None:
-        """Refuses values that the types of their columns cannot hold, as Spark's store assignment does."""
-        from pyspark.sql import functions as f
-
-        misfits = []
-        for field in rows.schema:
-            if not field.name.startswith(_VALUE):
-                continue
-            column = self.schema[int(field.name.rpartition("_")[2])]
-            if field.dataType.simpleString() == column.dataType.simpleString():
-                continue
-            family = {field.dataType.typeName(), column.dataType.typeName()}
-            from_string = field.dataType.typeName() == "string"
-            if not is_castable(field.dataType, column.dataType) or (from_string and len(family) > 1):
-                raise InvalidArgumentError(
-                    f"column {column.name!r} is {column.dataType.simpleString()}, and its new value is "
-                    f"{field.dataType.simpleString()}; cast it in the statement",
-                    path=self.target.uri,
-                )
-            if field.dataType.typeName() == "void":
-                continue
-            text = f"column {column.name!r} cannot hold a value of type {field.dataType.simpleString()}: "
-            is_lost = f.col(field.name).isNotNull() & try_cast(field.name, column.dataType).isNull()
-            misfits.append(f.when(is_lost, f.concat(f.lit(text), f.col(field.name).cast("string"))))
-        if misfits:
-            found = rows.select(f.coalesce(*misfits).alias(MISFIT)).where(f"{MISFIT} is not null").limit(1).collect()
-            if found:
-                raise InvalidArgumentError(str(found[0][0]), path=self.target.uri)
 
     def _new_rows(self, rows: DataFrame, actions: Sequence[RowAction]) -> DataFrame:
         """Returns the rows as they are to be, with their stored columns behind them."""
@@ -226,7 +194,7 @@ class RowChanges:
         for at, field in enumerate(self.schema):
             value = f.col(f"_mortice_stored_{at}")
             for number, action in reversed(list(enumerate(actions))):
-                name = f"{_VALUE}{number}_{at}"
+                name = f"{VALUE}{number}_{at}"
                 if field.name in action.values:
                     new = try_cast(name, field.dataType)
                 elif action.kind == "insert":
@@ -265,7 +233,7 @@ class RowChanges:
         there = self.stored.select(f.col(RECORD_KEY).alias(KEY), f.col(PARTITION_PATH).alias(PATH))
         if self.plan.shadow_ordering:
             names = [*self.plan.shadow_ordering, RECORD_KEY, PARTITION_PATH]
-            bases = read_stored(self.spark, self.target.uri, names, None, "read_optimized", self._of_storage)
+            bases = read_stored(self.spark, self.target.uri, names, None, "read_optimized", self.of_storage)
             check_shadowed(keyed.where(~f.col(_FOUND)), bases, self.plan)
         if again := new.join(there, [KEY, PATH], "left_semi").limit(1).collect():
             raise InvalidArgumentError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import itertools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,14 +45,24 @@ def tokens_of(text: str) -> list[Token]:
         raise InvalidArgumentError("mortice.spark.sql needs the package sqlglot; pip install 'mortice[sql]'") from error
     try:
         found = Spark().tokenize(text)
-        if found and found[0].token_type.name == "COMMAND":
-            # sqlglot does not divide what follows CALL and its like.
+        if found and found[0].token_type.name in ("COMMAND", "SHOW"):
+            # sqlglot does not divide what follows CALL, SHOW and their like.
             begin, word = found[0].start, found[0].text
             found = Spark().tokenize(text[:begin] + "x" * len(word) + text[begin + len(word) :])
             found[0].text = word
     except TokenError as error:
         raise InvalidArgumentError(f"the statement cannot be divided into tokens: {error}") from error
-    tokens = [Token(one.token_type.name, one.text, one.start, one.end + 1) for one in found]
+    tokens = []
+    for one in found:
+        kind, source = one.token_type.name, text[one.start : one.end + 1]
+        if kind in ("STRING", "IDENTIFIER") or not re.fullmatch(r"[A-Za-z]+(\s+[A-Za-z]+)+", source):
+            tokens.append(Token(kind, one.text, one.start, one.end + 1))
+            continue
+        # sqlglot has tokens of several words: PARTITIONED BY, GROUP BY.
+        tokens += [
+            Token("VAR", word.group(), one.start + word.start(), one.start + word.end())
+            for word in re.finditer(r"\S+", source)
+        ]
     while tokens and tokens[-1].kind == "SEMICOLON":
         tokens.pop()
     return tokens
@@ -141,8 +152,16 @@ class Cursor:
     def _part(self) -> str:
         token = self.token
         is_name = token is not None and (token.kind == "IDENTIFIER" or token.text.replace("_", "a").isalnum())
-        if token is None or not is_name:
+        if token is None or not is_name or token.kind == "STRING":
             raise self.error("a name is expected here")
+        self.at += 1
+        return token.text
+
+    def string(self) -> str:
+        """Consumes a string. Raises `InvalidArgumentError` if the next token is none."""
+        token = self.token
+        if token is None or token.kind != "STRING":
+            raise self.error("a string is expected here")
         self.at += 1
         return token.text
 

@@ -1,0 +1,134 @@
+"""INSERT INTO and INSERT OVERWRITE, with lists of columns and partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mortice.commit import Commit
+from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.spark.statements.clauses import partition_clause
+from mortice.spark.statements.partitions import matching_partitions, partition_names
+from mortice.spark.statements.target_table import VALUE, TargetTable
+from mortice.spark.statements.targets import named_table
+from mortice.spark.statements.tokens import Cursor
+from mortice.spark.writing.write import write
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["insert", "listed_names"]
+
+_INTO_OPERATION = "hoodie.spark.sql.insert.into.operation"
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+
+
+def listed_names(cursor: Cursor, changes: TargetTable) -> list[str]:
+    """Consumes `(a, b)`: columns of the table."""
+    cursor.expect("(")
+    names = [changes.column(cursor.name()[-1])]
+    while cursor.take(","):
+        names.append(changes.column(cursor.name()[-1]))
+    cursor.expect(")")
+    if len(set(names)) < len(names):
+        raise cursor.error("a column is named twice before this")
+    return names
+
+
+def insert(spark: SparkSession, cursor: Cursor) -> Commit | None:
+    """Runs INSERT. Returns None for a table that is not of mortice."""
+    cursor.expect("INSERT")
+    overwrites = cursor.take("OVERWRITE")
+    if not overwrites:
+        cursor.expect("INTO")
+    cursor.take("TABLE")
+    table = named_table(spark, cursor.name())
+    if table is None:
+        return None
+    target = TargetTable(spark, table, "inserted")
+    place = cursor.error("the partition is not one of the table")
+    values = partition_clause(cursor) if cursor.words("PARTITION") else {}
+    try:
+        values = partition_names(target.opened, values)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"{error.args[0]}; {place}", path=target.target.uri) from error
+    if cursor.words("IF", "NOT", "EXISTS"):
+        raise cursor.error("IF NOT EXISTS is not supported here")
+    static = _static_values(spark, cursor, target, values)
+    rows = _selected(spark, cursor, target, values, static)
+    options = table.write_options()
+    operation = options.pop("hoodie.datasource.write.operation", None)
+    into = options.pop(_INTO_OPERATION, None)
+    if not overwrites:
+        operation = str(operation or into or spark.conf.get(_INTO_OPERATION, None) or "insert")
+        return write(rows, table.path, operation, options=options)
+    is_dynamic = str(spark.conf.get(_OVERWRITE_MODE, "static")).lower() == "dynamic"
+    if not static and not is_dynamic:
+        return write(rows, table.path, "insert_overwrite_table", options=options)
+    is_whole = len(static) == len(target.opened.partition_fields)
+    if not is_whole and not is_dynamic:
+        remedy = f"give those of all, or set {_OVERWRITE_MODE}=dynamic to replace the partitions of the rows"
+        raise UnsupportedError(f"an overwrite with values of some partition columns; {remedy}", path=target.target.uri)
+    if is_whole and not rows.limit(1).collect():
+        # The partition is replaced by no rows.
+        if paths := matching_partitions(spark, target.opened, values):
+            return target.opened.delete_partitions(paths, target.target.options)
+        return write(rows, table.path, "insert", options=options)
+    return write(rows, table.path, "insert_overwrite", options=options)
+
+
+def _static_values(
+    spark: SparkSession, cursor: Cursor, target: TargetTable, values: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Returns the values of partition columns that the clause gives, cast to the columns as Spark does."""
+    static = {}
+    for name, text in values.items():
+        if text is None:
+            continue
+        kind = target.schema[name].dataType.simpleString()
+        try:
+            given, value = spark.sql(f"SELECT {text}, CAST({text} AS {kind})").collect()[0]
+        except Exception as error:
+            raise cursor.error(f"the value of {name} before this is not a constant of the type {kind}") from error
+        if value is None and given is not None:
+            raise cursor.error(f"the value of {name} before this is not a constant of the type {kind}")
+        static[name] = value
+    return static
+
+
+def _selected(
+    spark: SparkSession,
+    cursor: Cursor,
+    target: TargetTable,
+    values: Mapping[str, str | None],
+    static: Mapping[str, Any],
+) -> DataFrame:
+    """Returns the rows of the query, as those of the table."""
+    by_name = cursor.take("BY", "NAME")
+    names = [name for name in target.schema.names if name not in values]
+    # The query has partition columns without values behind the others, in the order of the clause.
+    names += [name for name in values if name not in static]
+    if cursor.words("(") and not cursor.words("SELECT", ahead=1) and not cursor.words("WITH", ahead=1):
+        names = listed_names(cursor, target)
+        if twice := [name for name in names if name in static]:
+            raise cursor.error(f"{twice[0]} has a value in PARTITION, and is in the list of columns")
+    place = cursor.error(f"the rows should have {len(names)} columns: {', '.join(names)}")
+    rows = spark.sql(cursor.until())
+    if by_name:
+        names = [target.column(name) for name in rows.columns]
+    if len(rows.columns) != len(names) or set(names) & set(static):
+        raise place
+    return _typed(rows, names, target, static)
+
+
+def _typed(rows: DataFrame, names: Sequence[str], target: TargetTable, static: Mapping[str, Any]) -> DataFrame:
+    """Returns rows with the names and types of the table; null in columns that they do not have."""
+    from pyspark.sql import functions as f
+
+    at = {name: f"{VALUE}0_{target.schema.names.index(name)}" for name in names}
+    given = rows.toDF(*[at[name] for name in names])
+    target.check_fit(given)
+    values = {**{name: f.lit(value) for name, value in static.items()}, **{name: f.col(at[name]) for name in names}}
+    return given.select(
+        *(values.get(field.name, f.lit(None)).cast(field.dataType).alias(field.name) for field in target.schema)
+    )

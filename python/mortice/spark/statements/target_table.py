@@ -1,0 +1,93 @@
+"""The table that a statement writes to: its columns, and whether values fit them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from mortice.errors import InvalidArgumentError
+from mortice.spark.merge_types import MISFIT, is_castable, try_cast
+from mortice.spark.schema import spark_schema
+from mortice.spark.settings.option_names import is_of_storage
+from mortice.spark.settings.write_options import WriteTarget
+from mortice.spark.statements.targets import SqlTable
+from mortice.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["VALUE", "TargetTable"]
+
+VALUE = "_mortice_value_"
+"""The beginning of the names of new values; the number of the column is at the end."""
+_OF_STRINGS = (
+    *("boolean", "byte", "short", "integer", "long", "float", "double", "decimal"),
+    *("date", "timestamp", "timestamp_ntz"),
+)
+"""Types that strings are cast to."""
+
+
+class TargetTable:
+    """A table that a statement writes to.
+
+    Args:
+        spark: The session.
+        table: The table.
+        alias: What the expressions call it.
+    """
+
+    def __init__(self, spark: SparkSession, table: SqlTable, alias: str) -> None:
+        self.spark, self.alias, self.options = spark, alias, table.write_options()
+        self.target = WriteTarget.from_options(table.path, self.options)
+        self.storage = self.target.storage_options(spark)
+        self.opened = Table(self.target.uri, storage_options=self.storage)
+        own = [field for field in self.opened.schema if not field.name.startswith("_hoodie_")]
+        self.schema: StructType = spark_schema(pa.schema(own))
+        self.of_storage = {name: value for name, value in self.options.items() if is_of_storage(name)}
+
+    def column(self, name: str) -> str:
+        """Returns the table's name of a column, whose case is ignored. Raises `InvalidArgumentError`."""
+        found = [one for one in self.schema.names if one.lower() == name.lower()]
+        if len(found) != 1:
+            raise InvalidArgumentError(
+                f"the table has no column {name!r}; it has {', '.join(self.schema.names)}", path=self.target.uri
+            )
+        return str(found[0])
+
+    def check_fit(self, rows: DataFrame, *, casts_strings: bool = False) -> None:
+        """Refuses values that the types of their columns cannot hold, as Spark's store assignment does.
+
+        Args:
+            rows: The rows.
+            casts_strings: Strings are cast to other types, as Hudi's MERGE and UPDATE do; one that is no value of the
+                type is refused.
+        """
+        from pyspark.sql import functions as f
+
+        misfits = []
+        for field in rows.schema:
+            if not field.name.startswith(VALUE):
+                continue
+            column = self.schema[int(field.name.rpartition("_")[2])]
+            if field.dataType.simpleString() == column.dataType.simpleString():
+                continue
+            family = {field.dataType.typeName(), column.dataType.typeName()}
+            is_string = field.dataType.typeName() == "string" and len(family) > 1
+            is_cast = casts_strings and column.dataType.typeName() in _OF_STRINGS
+            if not is_cast if is_string else not is_castable(field.dataType, column.dataType):
+                raise InvalidArgumentError(
+                    f"column {column.name!r} is {column.dataType.simpleString()}, and its new value is "
+                    f"{field.dataType.simpleString()}; cast it in the statement",
+                    path=self.target.uri,
+                )
+            if field.dataType.typeName() == "void":
+                continue
+            text = f"column {column.name!r} cannot hold a value of type {field.dataType.simpleString()}: "
+            is_lost = f.col(field.name).isNotNull() & try_cast(field.name, column.dataType).isNull()
+            misfits.append(f.when(is_lost, f.concat(f.lit(text), f.col(field.name).cast("string"))))
+        if misfits:
+            found = rows.select(f.coalesce(*misfits).alias(MISFIT)).where(f"{MISFIT} is not null").limit(1).collect()
+            if found:
+                raise InvalidArgumentError(str(found[0][0]), path=self.target.uri)
