@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mortice.spark.execution.data_frame import is_connect
+from mortice.spark.statements.alter_table import alter_table
 from mortice.spark.statements.changes import change, summary
+from mortice.spark.statements.create_table import create_table, drop_table
 from mortice.spark.statements.procedures import call
-from mortice.spark.statements.queries import Views, create_view
+from mortice.spark.statements.queries import Views, create_view, show_partitions
 from mortice.spark.statements.tokens import Cursor, with_arguments
 
 if TYPE_CHECKING:
@@ -23,8 +25,10 @@ def sql(spark: SparkSession, text: str, **args: Any) -> DataFrame:
         mortice.spark.sql(spark, "SELECT * FROM mortice.`/lake/trips` TIMESTAMP AS OF '2026-01-01'")
 
     These are run by mortice if they name a table of mortice, and are one commit each: MERGE INTO with all its clauses,
-    UPDATE, DELETE, INSERT INTO, INSERT OVERWRITE, TRUNCATE, CALL. Queries may name tables by path, and earlier states
-    by TIMESTAMP AS OF, VERSION AS OF and their forms with FOR. All other statements are passed to `spark.sql`.
+    UPDATE, DELETE, INSERT INTO, INSERT OVERWRITE, TRUNCATE, ALTER TABLE, CALL; SHOW PARTITIONS commits nothing. CREATE
+    TABLE … USING mortice or hudi, with columns or AS SELECT, creates a table and gives it a name. Queries may name
+    tables by path, and earlier states by TIMESTAMP AS OF, VERSION AS OF and their forms with FOR. All other statements
+    are passed to `spark.sql`.
 
     A table is a name of the catalog (created USING mortice, Spark 4), a path (mortice.`/lake/trips`), or a view
     that this function created (CREATE TEMPORARY VIEW … USING mortice OPTIONS (path '…')).
@@ -50,9 +54,12 @@ def sql(spark: SparkSession, text: str, **args: Any) -> DataFrame:
         word = cursor.token.word if cursor.token is not None else ""
         if word == "CREATE":
             done = create_view(spark, cursor)
+            if done is None:
+                done = create_table(spark, Cursor(text), views)
             return spark.sql(text) if done is None else done
-        if word == "CALL":
-            done = call(spark, cursor)
+        statements = {"CALL": call, "ALTER": alter_table, "DROP": drop_table, "SHOW": show_partitions}
+        if word in statements:
+            done = statements[word](spark, cursor)
             return spark.sql(text) if done is None else done
         if word in ("MERGE", "UPDATE", "DELETE", "INSERT", "TRUNCATE"):
             of_views = Cursor(views.in_place(text, _written_to(cursor)))

@@ -15,7 +15,7 @@ from mortice.spark.statements.tokens import quoted
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SqlTable", "is_path", "is_view", "named_table", "remember_view"]
+__all__ = ["SqlTable", "forget_view", "is_path", "is_view", "named_table", "remember_view"]
 
 _FORMAT = "mortice"
 _views: dict[tuple[str, str], SqlTable] = {}
@@ -54,6 +54,11 @@ def is_view(spark: SparkSession, parts: Sequence[str]) -> bool:
 def remember_view(spark: SparkSession, name: str, table: SqlTable) -> None:
     """Stores the table of a view that was made for it."""
     _views[session_key(spark), name.lower()] = table
+
+
+def forget_view(spark: SparkSession, name: str) -> None:
+    """Forgets the table of a view that is dropped."""
+    _views.pop((session_key(spark), name.lower()), None)
 
 
 def named_table(spark: SparkSession, parts: Sequence[str]) -> SqlTable | None:

@@ -1,0 +1,310 @@
+"""CREATE TABLE … USING mortice or hudi, with columns or AS SELECT, as Hudi's SQL has it; DROP TABLE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError
+from mortice.options import absolute_uri
+from mortice.spark.schema import arrow_schema
+from mortice.spark.settings.option_names import is_of_storage
+from mortice.spark.settings.write_options import WriteTarget
+from mortice.spark.statements.clauses import ColumnClause, column_clause, options_clause, types_of
+from mortice.spark.statements.entries import add_entry, done, drop_entry, has_entries, named
+from mortice.spark.statements.queries import Views
+from mortice.spark.statements.targets import is_path, is_view, named_table
+from mortice.spark.statements.tokens import Cursor
+from mortice.spark.writing.new_table import NewTable
+from mortice.spark.writing.write import write
+from mortice.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["create_table", "drop_table"]
+
+_PROVIDERS = ("MORTICE", "HUDI")
+_OF_HUDI = {
+    "type": "hoodie.datasource.write.table.type",
+    "primarykey": "hoodie.datasource.write.recordkey.field",
+    "precombinefield": "hoodie.datasource.write.precombine.field",
+    "orderingfields": "hoodie.datasource.write.precombine.field",
+    "payloadclass": "hoodie.datasource.write.payload.class",
+    "recordmergemode": "hoodie.write.record.merge.mode",
+}
+"""Hudi's names of table properties in SQL, in lower case, and the options that they stand for."""
+_FIELDS = ("hoodie.datasource.write.recordkey.field", "hoodie.datasource.write.precombine.field")
+_PARTITIONS = "hoodie.datasource.write.partitionpath.field"
+_TYPES = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
+_INTO_OPERATION = "hoodie.spark.sql.insert.into.operation"
+
+
+@dataclass
+class _Definition:
+    """A table as a statement describes it."""
+
+    parts: list[str]
+    if_not_exists: bool
+    columns: list[ColumnClause]
+    partitions: list[str] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict)
+    location: str | None = None
+    comment: str | None = None
+    query: str | None = None
+
+
+def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame | None:
+    """Runs CREATE TABLE of a new table; None for other sources, and where Spark alone suffices.
+
+    Args:
+        spark: The session.
+        cursor: The statement.
+        views: Views of the tables that its query names.
+    """
+    cursor.expect("CREATE")
+    replaces = cursor.take("OR", "REPLACE")
+    cursor.take("EXTERNAL")
+    if not cursor.take("TABLE"):
+        return None
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    parts = cursor.name()
+    provider = _provider(cursor)
+    if provider not in _PROVIDERS:
+        return None
+    if replaces:
+        raise cursor.error("OR REPLACE is not supported, as it would delete the table with its history; drop it first")
+    about = _definition(cursor, _Definition(parts, if_not_exists, []))
+    if provider == "MORTICE" and not about.columns and about.query is None and has_entries(spark):
+        return None
+    if not is_path(parts) and (is_view(spark, parts) or spark.catalog.tableExists(named(parts))):
+        if if_not_exists:
+            return done(spark)
+        raise InvalidArgumentError(f"there is a table or view {'.'.join(parts)}; drop it, or write IF NOT EXISTS")
+    _created(spark, cursor, about, views)
+    return done(spark)
+
+
+def drop_table(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
+    """Runs DROP TABLE and DROP VIEW of a name that mortice knows; None for others. Files stay."""
+    cursor.expect("DROP")
+    if not cursor.take("TABLE") and not cursor.take("VIEW"):
+        return None
+    if_exists = cursor.take("IF", "EXISTS")
+    parts = cursor.name()
+    if is_path(parts):
+        raise cursor.error("a path has no name to drop; delete the folder to delete the table")
+    if is_view(spark, parts):
+        purge = cursor.error("PURGE is not supported: the files of a table stay; delete the folder")
+        if cursor.take("PURGE"):
+            raise purge
+        table = named_table(spark, parts)
+        if table is not None:
+            drop_entry(spark, parts, table)
+            return done(spark)
+    if if_exists and not spark.catalog.tableExists(named(parts)):
+        return done(spark)
+    return None
+
+
+def _provider(cursor: Cursor) -> str:
+    """Returns the word behind USING, without consuming anything."""
+    at, depth = cursor.at, 0
+    while at < len(cursor.tokens):
+        token = cursor.tokens[at]
+        depth += (token.text == "(") - (token.text == ")") if token.kind != "STRING" else 0
+        if depth == 0 and token.text != ")":
+            break
+        at += 1
+    found = cursor.tokens[at : at + 2]
+    return found[1].text.upper() if len(found) > 1 and found[0].word == "USING" else ""
+
+
+def _definition(cursor: Cursor, about: _Definition) -> _Definition:
+    if cursor.take("("):
+        about.columns.append(column_clause(cursor))
+        while cursor.take(","):
+            about.columns.append(column_clause(cursor))
+        cursor.expect(")")
+    cursor.expect("USING")
+    cursor.name()
+    while cursor.token is not None:
+        _clause(cursor, about)
+    return about
+
+
+def _clause(cursor: Cursor, about: _Definition) -> None:
+    if cursor.take("PARTITIONED", "BY"):
+        _partitions(cursor, about)
+    elif cursor.take("OPTIONS"):
+        about.options = options_clause(cursor)
+    elif cursor.take("TBLPROPERTIES"):
+        about.properties = options_clause(cursor)
+    elif cursor.take("LOCATION"):
+        about.location = cursor.string()
+    elif cursor.take("COMMENT"):
+        about.comment = cursor.string()
+    elif cursor.take("AS") or any(cursor.words(word) for word in ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")):
+        place = cursor.error("columns and AS SELECT exclude each other")
+        about.query = cursor.until()
+        if about.columns:
+            raise place
+    else:
+        raise cursor.error("PARTITIONED BY, TBLPROPERTIES, OPTIONS, LOCATION, COMMENT or AS is expected here")
+
+
+def _partitions(cursor: Cursor, about: _Definition) -> None:
+    cursor.expect("(")
+    while True:
+        following = cursor.tokens[cursor.at + 1 : cursor.at + 2]
+        if following and following[0].text in (",", ")"):
+            about.partitions.append(cursor.name()[-1])
+        elif following and following[0].text == "(":
+            raise cursor.error("tables are partitioned by columns; partition transforms are not supported")
+        else:
+            about.columns.append(column_clause(cursor))
+            about.partitions.append(about.columns[-1].path[-1])
+        if not cursor.take(","):
+            cursor.expect(")")
+            return
+
+
+def _created(spark: SparkSession, cursor: Cursor, about: _Definition, views: Views) -> None:
+    given = _write_options(about)
+    path = _location(spark, about)
+    storage = {name: value for name, value in {**about.options, **about.properties}.items() if is_of_storage(name)}
+    is_there = _is_there(spark, path, storage)
+    frame = None
+    if about.query is not None:
+        frame = spark.sql(views.in_place(about.query))
+    if frame is None and not about.columns:
+        if not is_there:
+            raise TableNotFoundError("there is no table; CREATE TABLE needs columns, or AS SELECT", path=path)
+    else:
+        schema = frame.schema if frame is not None else types_of(spark, cursor, about.columns)
+        names = _last(schema.names, about.partitions)
+        schema = type(schema)([schema[name] for name in names])
+        options = _table_options(about, schema, given)
+        if is_there:
+            _check_same(path, storage, schema, is_query=frame is not None)
+        elif frame is not None:
+            frame = frame.select([frame[name] for name in names])
+            operation = options.pop("hoodie.datasource.write.operation", "bulk_insert")
+            write(frame, path, operation, options={**options, **storage})
+        else:
+            _create(spark, path, schema, {**options, **storage}, about)
+    if not is_path(about.parts):
+        # What describes the table is in its properties.
+        described = (*_OF_HUDI.values(), _PARTITIONS)
+        kept = {
+            name: value
+            for name, value in given.items()
+            if name not in described and not name.startswith("hoodie.table.")
+        }
+        add_entry(spark, about.parts, path, kept, about.comment)
+
+
+def _create(spark: SparkSession, path: str, schema: StructType, options: dict[str, str], about: _Definition) -> None:
+    target = WriteTarget.from_options(path, options)
+    storage = target.storage_options(spark)
+    NewTable(target.uri, storage).create("upsert", arrow_schema(schema).empty_table(), target.options)
+    comments = {one.path[-1]: one.comment for one in about.columns if one.comment is not None}
+    if comments:
+        Table(target.uri, storage_options=storage).alter(comment=comments)
+
+
+def _write_options(about: _Definition) -> dict[str, str]:
+    """Returns options of Hudi, of those that the statement gives. Raises `InvalidArgumentError` for other names."""
+    found = {}
+    for name, value in {**about.options, **about.properties}.items():
+        lower = name.lower()
+        if lower == "path" or is_of_storage(name):
+            continue
+        if lower in _OF_HUDI:
+            made = _TYPES.get(value.lower(), value) if lower == "type" else value
+            found[_OF_HUDI[lower]] = ",".join(part.strip() for part in made.split(","))
+        elif lower.startswith(("hoodie.", "mortice.")):
+            found[name] = value
+        else:
+            raise InvalidArgumentError(
+                f"{name} is not a property of a table; properties are type, primaryKey, orderingFields, "
+                "preCombineField, payloadClass, recordMergeMode, and options that begin with hoodie."
+            )
+    return found
+
+
+def _table_options(about: _Definition, schema: StructType, given: dict[str, str]) -> dict[str, str]:
+    """Returns the options of the write that creates the table. Names of columns get the case of the columns."""
+    options = {
+        "hoodie.table.name": re.sub(r"[^A-Za-z0-9_]", "_", about.parts[-1].rstrip("/").rpartition("/")[2]),
+        "hoodie.datasource.write.hive_style_partitioning": "true",
+        **given,
+    }
+    options.pop(_INTO_OPERATION, None)
+    for name in _FIELDS:
+        if name in options:
+            fields = [_column(schema, one, name) for one in options[name].split(",")]
+            options[name] = ",".join(fields)
+    if about.partitions:
+        options[_PARTITIONS] = ",".join(_column(schema, one, "PARTITIONED BY") for one in about.partitions)
+    return options
+
+
+def _column(schema: StructType, name: str, where: str) -> str:
+    name = name.strip()
+    found = [one for one in schema.names if one.lower() == name.lower()]
+    if len(found) != 1 and "." not in name:
+        raise InvalidArgumentError(f"{where} names {name!r}, which is not a column; they are {', '.join(schema.names)}")
+    return found[0] if found else name
+
+
+def _last(names: Sequence[str], partitions: Sequence[str]) -> list[str]:
+    """Returns columns with those of the partition at the end, as Spark orders them."""
+    lower = [one.lower() for one in partitions]
+    behind = [name for one in lower for name in names if name.lower() == one]
+    return [*(name for name in names if name not in behind), *behind]
+
+
+def _location(spark: SparkSession, about: _Definition) -> str:
+    given = about.location or about.options.get("path") or about.properties.get("path")
+    if given is None and is_path(about.parts):
+        given = about.parts[1]
+    if given is None:
+        database = named(about.parts[:-1]) if len(about.parts) > 1 else "`" + spark.catalog.currentDatabase() + "`"
+        rows = {str(row[0]).lower(): str(row[1]) for row in spark.sql(f"DESCRIBE DATABASE {database}").collect()}
+        given = f"{rows['location'].rstrip('/')}/{about.parts[-1]}"
+    return absolute_uri(re.sub(r"^file:/+", "/", given))
+
+
+def _is_there(spark: SparkSession, path: str, storage: dict[str, str]) -> bool:
+    """Returns whether there is a table; one without columns is not counted."""
+    target = WriteTarget.from_options(path, storage)
+    try:
+        table = Table(target.uri, storage_options=target.storage_options(spark))
+        return bool(table.timeline.completed) or bool(table.schema.names)
+    except TableNotFoundError:
+        return False
+    except InvalidArgumentError:
+        # The first write of a new table failed, so it has no columns.
+        return False
+
+
+def _check_same(path: str, storage: dict[str, str], schema: StructType, *, is_query: bool) -> None:
+    """Refuses another table than the one that is there."""
+    if is_query:
+        raise TableExistsError("there is a table; CREATE TABLE … AS SELECT needs a new location", path=path)
+    target = WriteTarget.from_options(path, storage)
+    own = [
+        one for one in Table(target.uri, storage_options=target.storage).schema if not one.name.startswith("_hoodie_")
+    ]
+    there, given = ({one.name.lower(): one.type for one in fields} for fields in (own, arrow_schema(schema)))
+    if there != given:
+        listed = ", ".join(f"{one.name} {one.type}" for one in own)
+        raise TableExistsError(
+            f"there is a table with other columns ({listed}); leave the columns out, or name another location",
+            path=path,
+        )
