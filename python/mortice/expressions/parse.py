@@ -153,7 +153,8 @@ class Parser:
             return Call("not", (tested,), at) if negated else tested
         negated = self.take("NOT") is not None
         if self.take("IN"):
-            self.expect("(")
+            if self.take("(") is None:
+                self.fail("has IN without a list in brackets")
             found: Node = InList(node, self.list_until_closed(), at)
         elif self.take("BETWEEN"):
             low = self.expression(SUM)
