@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from mortice.errors import InvalidArgumentError
 from mortice.expressions import Columns, Expression
-from mortice.expressions.kernels import as_type, cast, common_type
+from mortice.expressions.kernels import as_type, cast, common_type, row_numbers
 from mortice.expressions.pushdown import conjuncts
 from mortice.expressions.tree import Call, Column, Node, traverse
 
@@ -104,7 +104,7 @@ class SourceRows:
             self._types.append(common_type(value.type, other.type))
             keys.append(_joinable(as_type(value, self._types[-1])))
         self._keys = [f"k{number}" for number in range(len(keys))]
-        numbers = pa.array(range(rows.num_rows), pa.int64())
+        numbers = row_numbers(rows.num_rows)
         self._table = pa.table([*keys, numbers], names=[*self._keys, "s"])
 
     def pairs(self, stored: pa.RecordBatch) -> pa.Table:
@@ -114,7 +114,7 @@ class SourceRows:
         return pa.concat_tables(parts).sort_by("t") if parts else schema.empty_table()
 
     def _joined(self, stored: pa.RecordBatch) -> Iterator[pa.Table]:
-        numbers = pa.array(range(stored.num_rows), pa.int64())
+        numbers = row_numbers(stored.num_rows)
         if self._keys:
             expression = self.condition.expression
             values = [expression.evaluate_part(key.target, {TARGET: stored}) for key in self.condition.keys]
@@ -125,11 +125,12 @@ class SourceRows:
                 yield found.slice(start, PAIRS)
             return
         # Without an equality each stored row is compared with each given one.
-        given, step = self._table.column("s").combine_chunks(), max(1, PAIRS // max(1, self.rows.num_rows))
-        for start in range(0, stored.num_rows, step):
+        given, count = self._table.column("s").combine_chunks(), self.rows.num_rows
+        step = max(1, PAIRS // max(1, count))
+        for start in range(0, stored.num_rows if count else 0, step):
             some = numbers.slice(start, step)
-            places = pa.array([row for row in range(len(some)) for _ in range(len(given))], pa.int64())
-            tiled = pa.concat_arrays([given] * len(some)) if len(some) else given.slice(0, 0)
+            tiled = pa.concat_arrays([given] * len(some))
+            places = pc.list_parent_indices(pa.FixedSizeListArray.from_arrays(tiled, count))
             yield pa.table({"t": some.take(places), "s": tiled})
 
     def _with_rest(self, pairs: pa.Table, stored: pa.RecordBatch) -> pa.Table:

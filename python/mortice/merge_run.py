@@ -17,6 +17,7 @@ from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.expressions import Columns, Expression, pushed_terms
+from mortice.expressions.kernels import row_numbers
 from mortice.filters import Term
 from mortice.merge_clauses import ALL, MergeClause
 from mortice.merge_rows_by import SOURCE, TARGET, SourceRows, condition_of, taken
@@ -129,7 +130,7 @@ class _Merge:
             for start in range(0, pairs.num_rows, BATCH_ROWS):
                 yield from self._changed(pairs.slice(start, BATCH_ROWS), stored)
         if self.clauses["not_matched_by_source"]:
-            is_matched = pc.is_in(pa.array(range(stored.num_rows), pa.int64()), pairs.column("t").combine_chunks())
+            is_matched = pc.is_in(row_numbers(stored.num_rows), pairs.column("t").combine_chunks())
             others = stored.filter(pc.invert(is_matched))
             yield from self._applied(self.clauses["not_matched_by_source"], {TARGET: others}, others)
 
@@ -157,7 +158,7 @@ class _Merge:
             stored, sides = stored.filter(pc.invert(is_chosen)), _only(sides, pc.invert(is_chosen))
 
     def _inserted(self) -> Iterator[pa.RecordBatch]:
-        numbers = pa.array(range(self.given.num_rows), pa.int64())
+        numbers = row_numbers(self.given.num_rows)
         found = pa.concat_arrays(self.matched) if self.matched else pa.array([], pa.int64())
         new = self.given.filter(pc.invert(pc.is_in(numbers, found)))
         for start in range(0, new.num_rows, BATCH_ROWS):

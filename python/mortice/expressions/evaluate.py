@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.columns import Columns, Found
 from mortice.expressions.functions import FUNCTIONS, OPERATORS
-from mortice.expressions.kernels import Value, assigned, cast, compared, unified
+from mortice.expressions.kernels import Value, assigned, cast, compared, row_numbers, unified
 from mortice.expressions.parse import parse
 from mortice.expressions.tokens import Text
 from mortice.expressions.tree import Call, Case, Cast, Column, InList, Literal, Node, traverse
@@ -183,7 +183,7 @@ class Expression:
         for condition, value in (*node.branches, (Literal(pa.scalar(True)), node.otherwise)):
             is_chosen = pc.and_(is_left, self._is_true(condition, batches, is_left))
             chosen = self._for_rows(value, batches, is_chosen)
-            numbers = pa.array(range(start, start + len(chosen)), pa.int64())
+            numbers = row_numbers(len(chosen), start)
             places = pc.replace_with_mask(places, is_chosen, numbers)
             is_left, start = pc.and_not(is_left, is_chosen), start + len(chosen)
             values.append(chosen)

@@ -10,7 +10,18 @@ import pyarrow.compute as pc
 
 from mortice.errors import InvalidArgumentError
 
-__all__ = ["Value", "arithmetic", "as_type", "assigned", "cast", "common_type", "compared", "negated", "unified"]
+__all__ = [
+    "Value",
+    "arithmetic",
+    "as_type",
+    "assigned",
+    "cast",
+    "common_type",
+    "compared",
+    "negated",
+    "row_numbers",
+    "unified",
+]
 
 Value = Any
 """A pyarrow array or, for a value that is the same in all rows, a scalar."""
@@ -18,6 +29,11 @@ Value = Any
 _COMPARISONS = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _MOST_DIGITS = 38
 _DIGITS_OF_LONG = 19
+
+
+def row_numbers(count: int, first: int = 0) -> pa.Array[Any]:
+    """Returns `count` numbers, one after the other."""
+    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=first - 1)
 
 
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:

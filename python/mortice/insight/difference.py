@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.expressions.kernels import row_numbers
 from mortice.insight.table_view import TableView
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
 
@@ -160,6 +161,6 @@ def _distinct(keys: pa.Table) -> pa.Table:
 def _matching(rows: pa.Table, keys: pa.Table, join: str) -> pa.Table:
     """Returns the rows that a join with keys leaves, ordered by partition and key."""
     # Joins of pyarrow carry no nested columns: rows are taken by their numbers.
-    numbered = rows.select(KEYS).append_column("row", pa.array(range(rows.num_rows), pa.int64()))
+    numbered = rows.select(KEYS).append_column("row", row_numbers(rows.num_rows))
     left = numbered.join(keys, keys=KEYS, join_type=join).sort_by([(name, "ascending") for name in KEYS])
     return rows.take(left.column("row"))
