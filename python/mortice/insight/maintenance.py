@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,19 +84,12 @@ def plan_maintain(
         options: Options of the services, by Hudi's names.
         services: Which of them.
     """
-    names = checked_services(services)
-    done, left, failed = [], [], []
-    remaining = float("inf") if budget_seconds is None else budget_seconds
-    for need in needs_of(table, options, names):
-        seconds = _seconds_of(need, BYTES_PER_SECOND)
-        if need.problem is not None:
-            failed.append(MaintenanceStep(need.service, need.problem, 0.0))
-        elif need.is_due and _fits(need, seconds, remaining):
-            done.append(MaintenanceStep(need.service, f"would run: {need.gain}", min(seconds, remaining)))
-            remaining -= min(seconds, remaining)
-        elif need.is_due:
-            left.append(_left(need, seconds, remaining))
-    return MaintainResult(done, left, failed, 0.0)
+    done: list[MaintenanceStep] = []
+    turns = _Turns(table, budget_seconds, options, lambda: sum(one.seconds for one in done))
+    for need in turns.affordable(services):
+        seconds = min(turns.seconds_of(need), turns.left())
+        done.append(MaintenanceStep(need.service, f"would run: {need.gain}", seconds))
+    return MaintainResult(done, turns.result.left, turns.result.failed, 0.0)
 
 
 def maintain(
@@ -113,34 +106,85 @@ def maintain(
         options: Options of the services, by Hudi's names.
         services: Which of them.
     """
-    names = checked_services(services)
     begun = time.monotonic()
-    rate = BYTES_PER_SECOND
-    result = MaintainResult([], [], [], 0.0)
-    for service in names:
-        remaining = float("inf") if budget_seconds is None else budget_seconds - (time.monotonic() - begun)
-        need = needs_of(table, options, [service])[0]
-        if need.problem is not None:
-            result.failed.append(MaintenanceStep(service, need.problem, 0.0))
+    turns = _Turns(table, budget_seconds, options, lambda: time.monotonic() - begun)
+    result = turns.result
+    for need in turns.affordable(services):
+        if not _run(table, need, _limited(need, turns), result):
             continue
-        seconds = _seconds_of(need, rate)
-        if not need.is_due:
-            continue
-        if not _fits(need, seconds, remaining):
-            result.left.append(_left(need, seconds, remaining))
-            continue
-        _run(table, need, _limited(need, dict(options or {}), rate, remaining), result)
-        took = time.monotonic() - begun
-        if service in ("compact", "cluster") and need.bytes and result.done and result.done[-1].service == service:
-            rate = max(BYTES_PER_SECOND, need.bytes / max(result.done[-1].seconds, 0.001))
-        after = needs_of(table, options, [service])[0]
-        if after.is_due and not any(one.service == service for one in result.failed):
-            left = float("inf") if budget_seconds is None else budget_seconds - took
-            result.left.append(_left(after, _seconds_of(after, rate), left))
+        if need.service in ("compact", "cluster") and need.bytes:
+            turns.rate = max(BYTES_PER_SECOND, need.bytes / max(result.done[-1].seconds, 0.001))
+        after = turns.need_of(need.service)
+        if after.is_due:
+            result.left.append(turns.step_left(after))
     return MaintainResult(result.done, result.left, result.failed, time.monotonic() - begun)
 
 
-def _run(table: TableView, need: ServiceNeed, options: dict[str, Any], result: MaintainResult) -> None:
+class _Turns:
+    """The services that are due, each in its turn, and the budget that is left for them.
+
+    Args:
+        table: The table.
+        budget_seconds: The budget; None has no end.
+        options: Options of the services.
+        spent: Returns how much of the budget is spent, in seconds.
+    """
+
+    def __init__(
+        self,
+        table: TableView,
+        budget_seconds: float | None,
+        options: Mapping[str, Any] | None,
+        spent: Callable[[], float],
+    ) -> None:
+        self._table = table
+        self._budget = float("inf") if budget_seconds is None else budget_seconds
+        self._spent = spent
+        self.options = dict(options or {})
+        self.rate = BYTES_PER_SECOND
+        """The bytes that are compacted in a second."""
+        self.result = MaintainResult([], [], [], 0.0)
+
+    def affordable(self, services: Any) -> Iterator[ServiceNeed]:
+        """Yields the services that are due and fit into the rest of the budget. The others are noted in the result."""
+        for service in checked_services(services):
+            need = self.need_of(service)
+            if need.problem is not None:
+                self.result.failed.append(MaintenanceStep(service, need.problem, 0.0))
+            elif need.is_due and self._fits(need):
+                yield need
+            elif need.is_due:
+                self.result.left.append(self.step_left(need))
+
+    def need_of(self, service: str) -> ServiceNeed:
+        return needs_of(self._table, self.options, [service])[0]
+
+    def left(self) -> float:
+        return self._budget - self._spent()
+
+    def seconds_of(self, need: ServiceNeed) -> float:
+        if need.service in ("compact", "cluster"):
+            return SECONDS_OF_START + need.bytes / self.rate
+        return SECONDS_OF_START + need.files / FILES_PER_SECOND
+
+    def is_divisible(self, need: ServiceNeed) -> bool:
+        # A new plan of a compaction can be made so small that it fits; a pending one is as large as it is.
+        return need.service == "compact" and not need.pending
+
+    def _fits(self, need: ServiceNeed) -> bool:
+        left = self.left()
+        return self.seconds_of(need) <= left or (self.is_divisible(need) and left >= 2 * SECONDS_OF_START)
+
+    def step_left(self, need: ServiceNeed) -> MaintenanceStep:
+        seconds, left = self.seconds_of(need), self.left()
+        reason = f"{need.gain}: needs about {seconds:,.0f} s, and {max(0.0, left):,.0f} s of the budget are left"
+        if left == float("inf"):
+            reason = f"{need.gain}: still due after it was run, as others wrote meanwhile or options limit it"
+        return MaintenanceStep(need.service, reason, seconds)
+
+
+def _run(table: TableView, need: ServiceNeed, options: dict[str, Any], result: MaintainResult) -> bool:
+    """Runs a service. Returns whether it succeeded."""
     methods: dict[str, Callable[[dict[str, Any]], Any]] = {
         "compact": table.compact,
         "cluster": table.cluster,
@@ -152,31 +196,14 @@ def _run(table: TableView, need: ServiceNeed, options: dict[str, Any], result: M
         value = methods[need.service](options)
     except MorticeError as error:
         result.failed.append(MaintenanceStep(need.service, str(error), time.monotonic() - started, error))
-        return
+        return False
     result.done.append(MaintenanceStep(need.service, need.gain, time.monotonic() - started, value))
+    return True
 
 
-def _seconds_of(need: ServiceNeed, rate: float) -> float:
-    if need.service in ("compact", "cluster"):
-        return SECONDS_OF_START + need.bytes / rate
-    return SECONDS_OF_START + need.files / FILES_PER_SECOND
-
-
-def _fits(need: ServiceNeed, seconds: float, remaining: float) -> bool:
-    # A new plan of a compaction can be made so small that it fits; a pending one is as large as it is.
-    is_divisible = need.service == "compact" and not need.pending
-    return seconds <= remaining or (is_divisible and remaining >= 2 * SECONDS_OF_START)
-
-
-def _limited(need: ServiceNeed, options: dict[str, Any], rate: float, remaining: float) -> dict[str, Any]:
+def _limited(need: ServiceNeed, turns: _Turns) -> dict[str, Any]:
     """Returns the options of a service, which limit a compaction to what the rest of the budget suffices for."""
-    if need.service != "compact" or need.pending or remaining == float("inf") or TARGET_IO in options:
-        return options
-    return options | {TARGET_IO: max(1, int((remaining - SECONDS_OF_START) * rate / MEGABYTE))}
-
-
-def _left(need: ServiceNeed, seconds: float, remaining: float) -> MaintenanceStep:
-    reason = f"{need.gain}: needs about {seconds:,.0f} s, and {max(0.0, remaining):,.0f} s of the budget are left"
-    if remaining == float("inf"):
-        reason = f"{need.gain}: still due after it was run, as others wrote meanwhile or options limit it"
-    return MaintenanceStep(need.service, reason, seconds)
+    left = turns.left()
+    if not turns.is_divisible(need) or left == float("inf") or TARGET_IO in turns.options:
+        return turns.options
+    return turns.options | {TARGET_IO: max(1, int((left - SECONDS_OF_START) * turns.rate / MEGABYTE))}
