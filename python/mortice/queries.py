@@ -288,6 +288,8 @@ def _range(table: _mortice.Table, begin: InstantLike, end: InstantLike) -> tuple
     after, until = _instant(table, begin, "begin"), _instant(table, end, "end")
     if after is None:
         raise InvalidArgumentError('begin must be an instant or "earliest", got None')
+    if until is not None and after.isdigit() and until.isdigit() and after[: len(until)] > until[: len(after)]:
+        raise InvalidArgumentError(f"begin must not be after end, got begin {after} and end {until}")
     return after, until
 
 
