@@ -191,9 +191,9 @@ def test_verify_reports_blocks_that_a_table_read_refuses(tmp_path, kind):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["read", "{missing}"], 1, "NOT-FOUND"),
-        (["timeline", "{missing}"], 1, "NOT-FOUND"),
-        (["log", "{missing}"], 1, "NOT-FOUND"),
+        (["read", "{missing}"], 66, "NOT-FOUND"),
+        (["timeline", "{missing}"], 66, "NOT-FOUND"),
+        (["log", "{missing}"], 66, "NOT-FOUND"),
         (["read", "{table}", "--columns", "nope"], 2, "nope"),
         (["read", "{table}", "--filter", "fare"], 2, "fare"),
         (["read", "{table}", "--filter", "nope = 3"], 2, "nope"),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import mortice
@@ -95,7 +96,7 @@ def test_every_command_prints_json_and_csv(table, command, capsys):
 
 def test_an_error_of_one_table_does_not_hide_the_others(table, tmp_path, capsys, monkeypatch):
     missing = str(tmp_path / "missing")
-    assert main(["count", table, missing, table]) == 1
+    assert main(["count", table, missing, table]) == 66
     printed = capsys.readouterr()
     assert printed.out.split("\n\n") == [f"{table}:\n118", f"{table}:\n118\n"]
     assert len(printed.err.splitlines()) == 1
@@ -123,10 +124,52 @@ def test_rows_come_from_standard_input(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"id,city,n\n007,oslo,1\n")))
     assert main([*command, "--format", "csv"]) == 0
     assert mortice.Table(path).snapshot(columns=["id", "n"]).to_arrow().to_pylist() == [{"id": "007", "n": 1}]
+    update = ["update", str(path), "--set", "n=n + 1", "--filter", "id = 007"]
+    assert main([*update, "--dry-run"]) == main(update) == 0
+    assert [row["n"] for row in mortice.Table(path)] == [2]
+    assert main(["update", str(path), "--set", "n='x'", "--filter", "n = 2"]) == 2
+    assert main(["update", str(path), "--set", "n=1", "--filter", "n = 2"]) == 0
     assert main(["delete", str(path), "--filter", "n = 1", "--dry-run"]) == 0
     assert mortice.Table(path).snapshot().count() == 1
     assert main(["delete", str(path), "--filter", "n = 1"]) == 0
     assert mortice.Table(path).snapshot().count() == 0
+
+
+def test_erased_rows_are_in_no_file(tmp_path, capsys):
+    path, audit = tmp_path / "t", tmp_path / "audit.json"
+    table = mortice.create_table(path, pa.schema([("id", pa.string()), ("n", pa.int64())]), name="t", record_key="id")
+    table.upsert([{"id": "person7", "n": 1}, {"id": "b", "n": 2}])
+    command = ["erase", str(path), "--filter", "id = person7", "--audit", str(audit)]
+    assert main([*command, "--dry-run"]) == 0
+    assert capsys.readouterr().out == "would erase 1 rows\n"
+    assert not audit.exists()
+    assert table.refresh() is None
+    assert table.count() == 2
+    assert main(command) == 0
+    assert capsys.readouterr().out.startswith("erased 1 rows in ")
+    assert json.loads(audit.read_text())["rows"] == 1
+    assert not [one for one in path.rglob("*") if one.is_file() and b"person7" in one.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (mortice.InvalidArgumentError("x"), 2),
+        (mortice.TableNotFoundError("x", path="t"), 66),
+        (mortice.WriteConflictError("x"), 75),
+        (mortice.StorageForbiddenError("x"), 77),
+        (mortice.StorageUnreachableError("x"), 69),
+        (mortice.StorageError("x"), 74),
+        (mortice.CorruptLogError("x"), 1),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_each_kind_of_error_has_its_exit_status(error, status, monkeypatch):
+    def failing(*_, **__):
+        raise error
+
+    monkeypatch.setattr("mortice.cli.parameters.Table", failing)
+    assert main(["count", "t"]) == main(["info", "t"]) == status
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

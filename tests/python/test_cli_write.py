@@ -83,7 +83,7 @@ def test_create_describes_the_table(tmp_path):
     stored = json.loads(table.properties["hoodie.table.create.schema"])["fields"]
     assert [isinstance(field["type"], list) for field in stored] == [False, True, True, True, True, True]
     assert (
-        "MORTICE-ALREADY-EXISTS" in command("create", path, "--schema", COLUMNS, "--record-key", "id", status=1).stderr
+        "MORTICE-ALREADY-EXISTS" in command("create", path, "--schema", COLUMNS, "--record-key", "id", status=73).stderr
     )
 
 
@@ -120,7 +120,7 @@ def test_errors_name_the_file_or_the_argument(table, tmp_path):
         ((table, good, "--operation", "merge"), 2, "'merge' is not one of"),
         ((table, good, "--operation", "upsert", "--option", "x"), 2, "NAME=VALUE"),
         ((table, good, "--operation", "upsert", "--option", "hoodie.idnex.type=BLOOM"), 2, "did you mean"),
-        ((tmp_path / "nothing", good, "--operation", "upsert"), 1, "MORTICE-NOT-FOUND"),
+        ((tmp_path / "nothing", good, "--operation", "upsert"), 66, "MORTICE-NOT-FOUND"),
     ):
         assert message in command("write", *arguments, status=status).stderr
     for schema in ("id", "id text", "id decimal(99,1)"):

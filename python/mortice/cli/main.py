@@ -1,7 +1,7 @@
 """The command `mortice`: its commands and its exit status.
 
 0  success                          2  the command or an argument is invalid
-1  the table or file is invalid     74  the output cannot be written
+1  the table or file is invalid     66 to 77  not found, unreachable, exists, input and output, conflict, forbidden
                                     130, 141  interrupted; the output was closed
 """
 
@@ -31,7 +31,7 @@ from mortice.cli.commands.report import report
 from mortice.cli.commands.sync import sync
 from mortice.cli.commands.table import explain, info, schema, slices, timeline
 from mortice.cli.commands.verify_table import repair, verify
-from mortice.cli.commands.write import create, delete, write
+from mortice.cli.commands.write import create, delete, erase, update, write
 from mortice.cli.parameters import exit_status, print_error
 from mortice.damage import DamagedFileWarning
 from mortice.errors import MorticeError
@@ -48,7 +48,7 @@ OUTPUT_CLOSED = 141
 SECTIONS = {
     "Look": [info, schema, timeline, slices, explain, log, report],
     "Read": [read, count, changes, follow, diff, history],
-    "Write": [create, write, delete],
+    "Write": [create, write, update, delete, erase],
     "Check": [health, verify, repair],
     "Maintain": [maintain, compact, log_compact, cluster, clean, archive, metadata, sync],
     "Go back": [rollback, savepoint, restore],

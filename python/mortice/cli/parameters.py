@@ -11,7 +11,18 @@ from typing import Any, TypeVar
 import click
 
 from mortice.cli.show import print_csv, print_json, print_table
-from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.errors import (
+    InternalError,
+    InvalidArgumentError,
+    MorticeError,
+    StorageError,
+    StorageForbiddenError,
+    StorageThrottledError,
+    StorageUnreachableError,
+    TableExistsError,
+    TableNotFoundError,
+    WriteConflictError,
+)
 from mortice.table import Table
 
 __all__ = [
@@ -159,9 +170,23 @@ def _paths(paths: Iterable[str]) -> Iterable[str]:
             yield path
 
 
+STATUSES: Sequence[tuple[type[MorticeError], int]] = (
+    (InvalidArgumentError, 2),
+    (TableNotFoundError, 66),
+    (StorageUnreachableError, 69),
+    (StorageThrottledError, 69),
+    (InternalError, 70),
+    (TableExistsError, 73),
+    (StorageForbiddenError, 77),
+    (StorageError, 74),
+    (WriteConflictError, 75),
+)
+"""The exit status of errors, as in sysexits.h; of all others it is 1."""
+
+
 def exit_status(error: MorticeError) -> int:
-    """Returns the exit status for an error: 2 if an argument is invalid, 1 for all else."""
-    return 2 if isinstance(error, InvalidArgumentError) else 1
+    """Returns the exit status for an error: one for each kind."""
+    return next((status for kind, status in STATUSES if isinstance(error, kind)), 1)
 
 
 def print_error(error: BaseException) -> None:

@@ -21,7 +21,7 @@ from mortice.create_table import create_table
 from mortice.table import Table
 from mortice.writes import SchemaChanges, with_schema
 
-__all__ = ["OPERATIONS", "create", "delete", "write"]
+__all__ = ["OPERATIONS", "create", "delete", "erase", "update", "write"]
 
 OPERATIONS: Mapping[str, Callable[..., Commit]] = {
     "upsert": Table.upsert,
@@ -143,27 +143,91 @@ write.help = (
 )
 
 
+def _of_rows(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds what commands have that change the rows which a filter selects."""
+    run = options_of("hoodie.write.concurrency.mode=optimistic_concurrency_control")(run)
+    run = click.option("--dry-run", is_flag=True, help="Count the rows; change nothing.")(run)
+    return click.option(
+        "--filter",
+        "filters",
+        metavar="CONDITION",
+        multiple=True,
+        required=True,
+        help="Which rows: \"fare > 3 and city = 'oslo'\"; may be repeated, all must hold.",
+    )(run)
+
+
 @click.command()
 @click.option(
-    "--filter",
-    "filters",
-    metavar="CONDITION",
+    "--set",
+    "values",
+    metavar="COLUMN=EXPRESSION",
     multiple=True,
+    type=NAME_AND_VALUE,
     required=True,
-    help="Which rows: \"fare > 3 and city = 'oslo'\"; may be repeated, all must hold.",
+    help="What a column gets: fare='fare * 1.1', note=\"'raised'\"; may be repeated.",
 )
-@click.option("--dry-run", is_flag=True, help="Count the rows; change nothing.")
-@options_of("hoodie.write.concurrency.mode=optimistic_concurrency_control")
+@_of_rows
+@on_table
+def update(
+    target: Target,
+    *,
+    values: tuple[tuple[str, str], ...],
+    filters: tuple[str, ...],
+    dry_run: bool,
+    options: tuple[tuple[str, str], ...],
+) -> None:
+    """Update the rows that a filter selects."""
+    table = target.table()
+    found = terms(filters)
+    if dry_run:
+        _show_count(target, "update", table.count(found))
+        return
+    show_commit(target, table.update_where(dict(values), found, dict(options)))
+
+
+@click.command()
+@_of_rows
 @on_table
 def delete(target: Target, *, filters: tuple[str, ...], dry_run: bool, options: tuple[tuple[str, str], ...]) -> None:
     """Delete the rows that a filter selects."""
     table = target.table()
     found = terms(filters)
     if dry_run:
-        rows = table.snapshot(columns=[], filters=found).count()
-        target.show({"rows": rows}, ["rows"], [[rows]] if target.form == "csv" else [], [f"would delete {rows:,} rows"])
+        _show_count(target, "delete", table.count(found))
         return
     show_commit(target, table.delete_where(found, dict(options)))
+
+
+@click.command()
+@click.option("--audit", metavar="FILE", help="Write the audit record, as JSON, to this file outside of the table.")
+@_of_rows
+@on_table
+def erase(
+    target: Target,
+    *,
+    filters: tuple[str, ...],
+    audit: str | None,
+    dry_run: bool,
+    options: tuple[tuple[str, str], ...],
+) -> None:
+    """Delete the rows that a filter selects from all files, older versions and statistics, and prove it."""
+    table = target.table()
+    found = terms(filters)
+    erasure = table.plan_erase(found) if dry_run else table.erase(found, dict(options), audit=audit)
+    lines = [f"would erase {erasure.rows:,} rows"]
+    lines += [
+        f"savepoint {instant} holds {rows:,} of them: delete it first" for instant, rows in erasure.savepoints.items()
+    ]
+    if not dry_run:
+        read = f"{erasure.files_read:,} files that remain were searched for {erasure.values_searched:,} values"
+        lines = [f"erased {erasure.rows:,} rows in {len(erasure.commits):,} commits; {read}, and have none"]
+    document = dataclasses.asdict(erasure)
+    target.show(document, list(document), [list(document.values())] if target.form == "csv" else [], lines)
+
+
+def _show_count(target: Target, verb: str, rows: int) -> None:
+    target.show({"rows": rows}, ["rows"], [[rows]] if target.form == "csv" else [], [f"would {verb} {rows:,} rows"])
 
 
 def show_commit(target: Target, commit: Commit) -> None:
