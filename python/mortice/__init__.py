@@ -12,7 +12,7 @@ import importlib
 import warnings
 from types import ModuleType
 
-from mortice import _mortice, queries
+from mortice import _mortice, other_names, queries
 from mortice.catalog_sync import sync
 from mortice.catalogs.run import Synced
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
@@ -122,7 +122,7 @@ def __getattr__(name: str) -> ModuleType:
     """Imports `mortice.spark` when it is first used, so that `import mortice` suffices."""
     if name == "spark":
         return importlib.import_module("mortice.spark")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise other_names.missing_attribute("module 'mortice'", name, other_names.MODULE, __all__)
 
 
 if _mortice.debug_build:

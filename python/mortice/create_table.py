@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ def create_table(
     uri: str | os.PathLike[str],
     schema: Any,
     *,
-    name: str,
+    name: str | None = None,
     record_key: Names,
     partition_by: Names = None,
     ordering: Names = None,
@@ -49,7 +50,7 @@ def create_table(
     Args:
         uri: Where the table is to be; a path or a URI (docs/storage.md). The folder may hold other files.
         schema: The columns, without Hudi's meta columns; a `pyarrow.Schema`, or what has `__arrow_c_schema__`.
-        name: The table's name.
+        name: The table's name. Default: the last part of `uri`.
         record_key: The column or columns of the record key; a name with dots is a field of a struct. None has Hudi
             generate keys.
         partition_by: The partition column or columns. None: the table is not partitioned.
@@ -78,7 +79,7 @@ def create_table(
         absolute_uri(uri),
         _arrow_schema(schema).empty_table(),
         checked_storage_options(storage_options),
-        name=checked_name("name", name),
+        name=checked_name("name", PurePosixPath(absolute_uri(uri)).name if name is None else name),
         record_key=_names("record_key", record_key),
         partition_by=_names("partition_by", partition_by),
         ordering=_names("ordering", ordering),
@@ -93,7 +94,10 @@ def _arrow_schema(schema: Any) -> pa.Schema:
     if isinstance(schema, pa.Schema):
         return schema
     if not hasattr(schema, "__arrow_c_schema__"):
-        raise InvalidArgumentError(f"schema must be an Arrow schema, got {type(schema).__name__}")
+        raise InvalidArgumentError(
+            f"schema must be an Arrow schema, got {type(schema).__name__}; that of rows is pyarrow.table(rows).schema, "
+            "and upsert(rows) writes them"
+        )
     return pa.schema(schema)
 
 

@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -37,6 +37,7 @@ from mortice.options import (
     checked_semantics,
     checked_storage_options,
 )
+from mortice.other_names import TABLE, missing_attribute
 from mortice.scan import Scan
 from mortice.services import erasure
 from mortice.services.table_services import TableServices
@@ -591,6 +592,12 @@ class Table(TableData, TableWrites, TableServices, TableInsight):
         if CREDENTIALS in storage:
             storage[CREDENTIALS] = supplier_of(storage[CREDENTIALS])
         return _opened, (pickled((self.uri, storage, self._arguments, self._merge, self._validators)),)
+
+    if not TYPE_CHECKING:  # which must go on to report unknown names
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises the error for a name that does not exist."""
+            raise missing_attribute("a Table", name, TABLE, dir(type(self)))
 
     def __dir__(self) -> list[str]:
         """Returns the public names, for completion."""

@@ -99,6 +99,11 @@ class TableWrites(TableBase):
 
         Raises as `upsert`.
         """
+        if isinstance(keys_or_rows, str):
+            raise InvalidArgumentError(
+                f"delete takes rows or a list of keys, got {keys_or_rows!r}; delete_where deletes the rows that a "
+                "condition selects"
+            )
         if not is_list_of_keys(keys_or_rows):
             return self._write("delete", keys_or_rows, options)
         fields = self._native.record_key_fields
