@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, overload
+
+import pyarrow as pa
 
 from mortice.insight import difference, health, history, maintenance, report
+from mortice.insight.commit_history import commits_of
 from mortice.insight.plots import TablePlots
 from mortice.insight.summary import table_html
 from mortice.insight.table_view import TableView
@@ -98,8 +101,21 @@ class TableInsight:
         """
         return maintenance.plan_maintain(self, maintenance.checked_budget(budget_seconds), options, services)
 
-    def history(self: TableView, key: str, *, partition: str | None = None) -> history.RecordHistory:
-        """Returns every version of a record that the files of the table still contain, and why the winner won.
+    @overload
+    def history(self: TableView, key: None = None) -> pa.Table: ...
+
+    @overload
+    def history(self: TableView, key: str, *, partition: str | None = None) -> history.RecordHistory: ...
+
+    def history(
+        self: TableView, key: str | None = None, *, partition: str | None = None
+    ) -> pa.Table | history.RecordHistory:
+        """Returns the completed writes and compactions of the table, the newest first; or every version of a record.
+
+            table.history().to_pandas()  # instant, operation, inserts, updates, deletes, files, bytes
+
+        With a key, returns every version of the record that the files of the table still contain, and why the winner
+        won:
 
             for version in table.history("t00042").versions:
                 print(version.instant, version.source, version.state, version.values)
@@ -115,7 +131,7 @@ class TableInsight:
             InvalidArgumentError: No version has this key.
             UnsupportedError: The table has no meta columns.
         """
-        return history.history_of(self, key, partition)
+        return commits_of(self) if key is None else history.history_of(self, key, partition)
 
     def diff(
         self: TableView, begin: InstantLike, end: InstantLike = None, *, columns: Iterable[str] | None = None

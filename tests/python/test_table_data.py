@@ -131,6 +131,36 @@ def test_instants_in_all_forms(table):
             table.snapshot(as_of=wrong)
 
 
+def test_the_history_lists_commits(tmp_path):
+    table = mortice.create_table(
+        tmp_path / "rides", pa.schema([("id", pa.string()), ("n", pa.int64())]), record_key="id"
+    )
+    assert table.properties["hoodie.table.name"] == "rides"
+    table.upsert([{"id": "a", "n": 1}, {"id": "b", "n": 2}])
+    table.upsert([{"id": "b", "n": 3}])
+    table.delete(["a"])
+    table.refresh()
+    counts = table.history().select(["operation", "inserts", "updates", "deletes"]).to_pylist()
+    assert [tuple(one.values()) for one in counts] == [("DELETE", 0, 0, 1), ("UPSERT", 0, 1, 0), ("UPSERT", 2, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("guess", "advice"),
+    [
+        ("mortice.read_table", r"use Table\(path\)"),
+        ("mortice.creat_table", "use create_table$"),
+        ("table.vacuum", r"use clean\(\)"),
+        ("table.to_pyarow", "use to_"),
+        ("table._nothing", "no attribute '_nothing'$"),
+    ],
+)
+def test_a_name_of_another_library_is_answered_with_that_of_mortice(table, guess, advice):
+    with pytest.raises(AttributeError, match=advice):
+        eval(guess)
+    with pytest.raises(mortice.InvalidArgumentError, match="delete_where deletes the rows"):
+        table.delete("fare > 3")
+
+
 def test_completion_shows_the_public_names():
     assert set(dir(mortice)) - set(mortice.__all__) <= {"__doc__", "__file__", "__name__", "__path__", "spark"}
     assert not {"preview", "prepare", "_native"} & set(dir(mortice.Table)) - set(vars(mortice.Table)) - {

@@ -12,6 +12,7 @@ import mortice._mortice as native
 from mortice.display.charts import layout_chart, timeline_chart
 from mortice.display.markup import Markup, byte_size, grid, tag
 from mortice.file_slice import FileSlice
+from mortice.insight.commit_history import commit_row
 from mortice.insight.health import Health, kind_of
 from mortice.insight.pictures import laid_out, timed
 from mortice.insight.table_view import TableView
@@ -123,11 +124,8 @@ COMMIT_COLUMNS = ["instant", "operation", "inserts", "updates", "deletes", "file
 def _commits(table: TableView) -> Iterable[list[Any]]:
     writes = [one for one in table.timeline.active if one.is_completed and kind_of(one, table) == "write"]
     for instant in reversed(writes[-MOST_COMMITS:]):
-        metadata = table.timeline.metadata(instant) or {}
-        stats = [one for group in (metadata.get("partitionToWriteStats") or {}).values() for one in group]
-        counts = [sum(one.get(name) or 0 for one in stats) for name in ("numInserts", "numUpdateWrites", "numDeletes")]
-        size = sum(one.get("totalWriteBytes") or 0 for one in stats)
-        yield [instant.requested_time, metadata.get("operationType"), *counts, len(stats), byte_size(size)]
+        row = commit_row(table, instant)
+        yield [*(row[name] for name in COMMIT_COLUMNS[:-1]), byte_size(row["bytes"])]
 
 
 def _partitions(slices: Iterable[FileSlice]) -> list[Markup]:
