@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+from mortice.catalogs.options import without_sync
+from mortice.errors import InvalidArgumentError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF
 from mortice.spark.settings.write_options import WriteTarget
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Views", "create_view", "show_partitions"]
 
 _KINDS = ("TIMESTAMP", "VERSION", "SYSTEM_TIME", "SYSTEM_VERSION")
+_CHANGES = "hudi_table_changes"
 _BEFORE = ("FROM", "JOIN", "USING")
 _AFTER = (
     *("WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "EXCEPT", "INTERSECT", "JOIN", "INNER", "LEFT", "RIGHT"),
@@ -68,6 +71,8 @@ class Views:
             self.spark.catalog.dropTempView(name)
 
     def _view(self, cursor: Cursor, parts: list[str]) -> str | None:
+        if parts[0].lower() == _CHANGES and len(parts) == 1 and cursor.words("("):
+            return self._named(self._changes(cursor))
         place, as_of = cursor.at, self._as_of(cursor)
         if as_of is None and not is_path(parts) and len(parts) > 1:
             return None
@@ -80,10 +85,35 @@ class Views:
             return None
         options = {name: value for name, value in table.options.items() if name != AS_OF}
         frame = read(self.spark, table.path, as_of=as_of, options=options)
+        return self._named(frame)
+
+    def _named(self, frame: DataFrame) -> str:
         name = f"_mortice_{uuid.uuid4().hex}"
         frame.createOrReplaceTempView(name)
         self.names.append(name)
         return name
+
+    def _changes(self, cursor: Cursor) -> DataFrame:
+        """Consumes `('table or path', 'latest_state' or 'cdc', 'begin'[, 'end'])`, the arguments of Hudi's function."""
+        place = cursor.error("four strings are expected here: a table or a path, latest_state or cdc, begin and end")
+        cursor.expect("(")
+        given = []
+        while not cursor.take(")"):
+            given.append(cursor.string())
+            if not cursor.take(",") and not cursor.words(")"):
+                raise place
+        least, most = 3, 4
+        if not least <= len(given) <= most or given[1] not in ("latest_state", "cdc"):
+            raise place
+        parts = Cursor(given[0]).name() if "/" not in given[0] else ["mortice", given[0]]
+        table = named_table(self.spark, parts)
+        if table is None:
+            raise InvalidArgumentError(f"there is no table {given[0]}; {place}")
+        options = {name: value for name, value in table.options.items() if name != AS_OF}
+        if given[1] == "cdc":
+            options["hoodie.datasource.query.incremental.format"] = "cdc"
+        begin, end = given[2], given[3] if len(given) == most else None
+        return read(self.spark, table.path, query_type="incremental", begin=begin, end=end, options=options)
 
     def _as_of(self, cursor: Cursor) -> str | None:
         """Consumes TIMESTAMP AS OF and its like; returns the instant."""
@@ -170,7 +200,7 @@ def show_partitions(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
         return None
     values = partition_clause(cursor) if cursor.words("PARTITION") else {}
     cursor.expect_end()
-    target = WriteTarget.from_options(table.path, table.write_options())
+    target = WriteTarget.from_options(table.path, without_sync(table.write_options()))
     opened = Table(target.uri, storage_options=target.storage_options(spark))
     paths = matching_partitions(spark, opened, values)
     return spark.createDataFrame([(path,) for path in paths if path], "partition string")
