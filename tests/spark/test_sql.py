@@ -100,6 +100,32 @@ def test_merge_of_all_columns(spark, path):
     assert rows_of(path) == {row[0]: row[1:] for row in [*ROWS, *given]}
 
 
+def test_updates_and_merges_without_a_statement(spark, path):
+    commit = mortice.spark.update_where(spark, path, {"fare": "fare * 2", "n": 7}, "city = 'oslo' AND fare > 3")
+    assert (commit.updates, rows_of(path)["k4"]) == (1, ("oslo", 8.0, 7, 10))
+    given = spark.createDataFrame(
+        [("k0", "oslo", 0.5), ("k1", "rome", None), ("k9", "rome", 9.0)], "id string, city string, fare double"
+    )
+    merge = mortice.spark.merge(
+        given,
+        path,
+        on=["id", "city"],
+        when_matched_delete="s.fare IS NULL",
+        when_matched_update={"fare": "t.fare + s.fare", "ts": 11},
+        when_not_matched_insert={"id": "s.id", "city": "s.city", "n": -1, "ts": "1"},
+    )
+    assert (merge.updates, merge.deletes, merge.inserts) == (1, 1, 1)
+    builder = mortice.spark.merge(given, path, on="id")
+    builder.when_matched_update("all", "s.fare > 1").when_not_matched_by_source_delete("t.fare IS NULL").execute()
+    found = rows_of(path)
+    assert (found["k0"], found["k9"]) == (("oslo", 0.5, 0, 11), ("rome", 9.0, -1, 1))
+    assert sorted(found) == ["k0", "k2", "k4", "k5", "k9"]
+    with pytest.raises(mortice.InvalidArgumentError, match="no column 'fair'"):
+        mortice.spark.update_where(spark, path, {"fair": 1}, "true")
+    with pytest.raises(mortice.InvalidArgumentError, match="condition must be"):
+        mortice.spark.update_where(spark, path, {"fare": 1}, "")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -181,6 +207,10 @@ def test_table_functions(spark, path):
     changes = f"SELECT record_key, get_json_object(after, '$.fare') FROM mortice_changes('{path}', '{{}}')"
     assert run(spark, changes.format(first.completion_time)) == [("k1", "2.0")]
     assert run(spark, f"SELECT count(*) FROM mortice_timeline('{path}') WHERE state = 'COMPLETED'") == [(2,)]
+    by_hudi = f"SELECT c.id, fare FROM hudi_table_changes('{path}', 'latest_state', '{{}}') c WHERE fare > 0"
+    assert run(spark, by_hudi.format(first.completion_time)) == [("k1", 2.0)]
+    with pytest.raises(mortice.InvalidArgumentError, match="latest_state or cdc"):
+        run(spark, f"SELECT * FROM hudi_table_changes('{path}', 'latest')")
     kinds = run(spark, f"SELECT kind, count(*) FROM mortice_files('{path}') GROUP BY kind ORDER BY kind")
     assert kinds == [("base", 2), ("log", 1)]
     versions = f"SELECT state, get_json_object(row, '$.fare') FROM mortice_history('{path}', 'k1')"

@@ -9,14 +9,16 @@
 
 Both return the same rows; `read` needs less CPU time in the JVM. Spark does not prune columns of a Python data source:
 name the columns that the query needs. `count` counts rows without sending them to the JVM. `write` writes a DataFrame
-to a table, `stream_writer` the batches of a stream; `merge_into` merges one as SQL's `MERGE INTO`; `compact` merges
-log files of a table into base files, `log_compact` into log files. `merge_udf` returns a function that merges rows of
-DataFrames by Hudi's rules. `sql` runs SQL statements, also those that Spark does not run on a Python data source.
+to a table, `stream_writer` the batches of a stream; `merge_into` merges one by key, `merge` by any condition with
+several clauses; `update_where` updates rows. `compact` merges log files of a table into base files, `log_compact` into
+log files. `merge_udf` returns a function that merges rows of DataFrames by Hudi's rules. `sql` runs SQL statements,
+also those that Spark does not run on a Python data source.
 pyspark is imported only when one of these is called.
 """
 
 from mortice.spark.execution.metrics import Metrics
 from mortice.spark.merge_frame import merge_into
+from mortice.spark.merge_rows import merge, update_where
 from mortice.spark.merge_udf import merge_udf
 from mortice.spark.reading.read import count, read
 from mortice.spark.register import register
@@ -30,11 +32,13 @@ __all__ = [
     "compact",
     "count",
     "log_compact",
+    "merge",
     "merge_into",
     "merge_udf",
     "read",
     "register",
     "sql",
     "stream_writer",
+    "update_where",
     "write",
 ]

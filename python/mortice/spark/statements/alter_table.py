@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError
 from mortice.spark.schema import arrow_schema
+from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import ColumnClause, column_clause, partition_clause, type_text, types_of
 from mortice.spark.statements.entries import done, named, renew_entry
@@ -80,8 +82,10 @@ class _Change:
 
     def __init__(self, spark: SparkSession, cursor: Cursor, table: SqlTable) -> None:
         self.spark, self.cursor = spark, cursor
-        self.target = WriteTarget.from_options(table.path, table.write_options())
-        self.table = Table(self.target.uri, storage_options=self.target.storage_options(spark))
+        given = table.write_options()
+        self.options = {name: value for name, value in given.items() if not is_of_storage(name)}
+        target = WriteTarget.from_options(table.path, without_sync(given))
+        self.table = Table(target.uri, storage_options=target.storage_options(spark))
         self.changes: dict[str, Any] = {}
         self.partitions: list[str] | None = None
 
@@ -89,9 +93,9 @@ class _Change:
         """Makes the changes, as one commit."""
         if self.partitions is not None:
             if self.partitions:
-                self.table.delete_partitions(self.partitions, self.target.options)
+                self.table.delete_partitions(self.partitions, self.options)
         elif self.changes:
-            self.table.alter(**self.changes, options=self.target.options)
+            self.table.alter(**self.changes, options=self.options)
 
     def add(self) -> None:
         """Reads `ADD COLUMNS (tip double COMMENT 'x' AFTER fare, …)`."""

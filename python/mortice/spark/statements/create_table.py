@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError
 from mortice.options import absolute_uri
 from mortice.spark.schema import arrow_schema
@@ -209,7 +210,7 @@ def _created(spark: SparkSession, cursor: Cursor, about: _Definition, views: Vie
 
 
 def _create(spark: SparkSession, path: str, schema: StructType, options: dict[str, str], about: _Definition) -> None:
-    target = WriteTarget.from_options(path, options)
+    target = WriteTarget.from_options(path, without_sync(options))
     storage = target.storage_options(spark)
     NewTable(target.uri, storage).create("upsert", arrow_schema(schema).empty_table(), target.options)
     comments = {one.path[-1]: one.comment for one in about.columns if one.comment is not None}

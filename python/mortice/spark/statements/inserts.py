@@ -72,7 +72,7 @@ def insert(spark: SparkSession, cursor: Cursor) -> Commit | None:
     if is_whole and not rows.limit(1).collect():
         # The partition is replaced by no rows.
         if paths := matching_partitions(spark, target.opened, values):
-            return target.opened.delete_partitions(paths, target.target.options)
+            return target.opened.delete_partitions(paths, target.table_options)
         return write(rows, table.path, "insert", options=options)
     return write(rows, table.path, "insert_overwrite", options=options)
 

@@ -160,7 +160,7 @@ class RowChanges(TargetTable):
             self.check_fit(rows, casts_strings=True)
             given = self._new_rows(rows, actions)
             if self.generated is not None:
-                return self.generated.write(given, self.target, self.schema.names)
+                return self.registered(self.generated.write(given, self.target, self.schema.names))
             keyed = given.mapInArrow(MapRows(self.plan, "with_keys"), with_strings(given, [KEY, PATH]))
             keyed = stack.enter_context(persisted(keyed))
             self._check_places(keyed, has_inserts=any(action.kind == "insert" for action in actions))
@@ -169,7 +169,7 @@ class RowChanges(TargetTable):
             commit = write_frame(merged, self.target, "upsert", "append", merge=self.plan)
         if commit is None:
             raise AssertionError("a write in mode append has no commit")
-        return commit
+        return self.registered(commit)
 
     def _evaluated(self, acted: DataFrame, actions: Sequence[RowAction]) -> DataFrame:
         """Returns the stored columns of rows, the action of each, and the values of its expressions."""

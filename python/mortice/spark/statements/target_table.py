@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from mortice.catalogs.options import asked_for, without_sync
+from mortice.catalogs.run import sync_after
+from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.spark.merge_types import MISFIT, is_castable, try_cast
 from mortice.spark.schema import spark_schema
@@ -40,12 +43,25 @@ class TargetTable:
 
     def __init__(self, spark: SparkSession, table: SqlTable, alias: str) -> None:
         self.spark, self.alias, self.options = spark, alias, table.write_options()
-        self.target = WriteTarget.from_options(table.path, self.options)
+        self._catalog = asked_for(self.options)
+        self.target = WriteTarget.from_options(table.path, without_sync(self.options))
         self.storage = self.target.storage_options(spark)
         self.opened = Table(self.target.uri, storage_options=self.storage)
         own = [field for field in self.opened.schema if not field.name.startswith("_hoodie_")]
         self.schema: StructType = spark_schema(pa.schema(own))
         self.of_storage = {name: value for name, value in self.options.items() if is_of_storage(name)}
+
+    @property
+    def table_options(self) -> dict[str, Any]:
+        """The options for methods of `Table`: those of writes, and of the sync with a catalog."""
+        return {name: value for name, value in self.options.items() if not is_of_storage(name)}
+
+    def registered(self, commit: Commit) -> Commit:
+        """Registers the table in the catalog that the options ask for, after a commit."""
+        if self._catalog is not None:
+            written = Table(self.target.uri, storage_options=self.storage)
+            sync_after(written, commit.instant, self._catalog, spark=self.spark.version)
+        return commit
 
     def column(self, name: str) -> str:
         """Returns the table's name of a column, whose case is ignored. Raises `InvalidArgumentError`."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from mortice.errors import InvalidArgumentError
 
-__all__ = ["Cursor", "Token", "quoted", "tokens_of", "with_arguments"]
+__all__ = ["Cursor", "Token", "literal", "quoted", "tokens_of", "with_arguments"]
 
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -80,12 +80,13 @@ def with_arguments(text: str, args: Mapping[str, Any]) -> str:
     tokens, pieces, done = tokens_of(text), [], 0
     for colon, name in itertools.pairwise(tokens):
         if colon.kind == "COLON" and name.start == colon.end and name.text in args:
-            pieces += [text[done : colon.start], _literal(name.text, args[name.text])]
+            pieces += [text[done : colon.start], literal(name.text, args[name.text])]
             done = name.end
     return "".join([*pieces, text[done:]])
 
 
-def _literal(name: str, value: Any) -> str:
+def literal(name: str, value: Any) -> str:
+    """Returns a Python value as a literal of SQL; `name` is for the message of an error."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -102,7 +103,7 @@ def _literal(name: str, value: Any) -> str:
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, str):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    raise InvalidArgumentError(f"the argument {name} must be a number, a string, a date, a time or None, got {value!r}")
+    raise InvalidArgumentError(f"{name} must be a number, a string, a date, a time or None, got {value!r}")
 
 
 class Cursor:
