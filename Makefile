@@ -210,10 +210,6 @@ docs: develop ## generate docs/options.md and docs/errors.md, and write the outp
 	$(BIN)/python tools/headline_plot.py
 	@$(ON_SPARK) $(BIN)/python -W ignore tools/examples.py README.md docs/reading.md docs/log-files.md docs/tuning.md docs/merging.md docs/writing.md docs/spark.md docs/streaming.md
 
-docs-api: develop ## write the API reference into target/docs-api, with pdoc in an environment of its own
-	@test -x target/docs-venv/bin/pdoc || { $(PYTHON) -m venv target/docs-venv && target/docs-venv/bin/python $(PIP_INSTALL) 'pip>=25.1' && target/docs-venv/bin/python $(PIP_INSTALL) --group docs-api; }
-	PYTHONPATH=python target/docs-venv/bin/python -W error -W "ignore:mortice was built:RuntimeWarning" -m pdoc --docformat google -o target/docs-api mortice mortice.spark mortice.table_writes mortice.services.table_services
-
 format: setup ## format Rust, Python and Markdown
 	$(CARGO) fmt --all
 	$(BIN)/ruff format --quiet $(RUFF_PATHS)
@@ -247,7 +243,7 @@ licenses: check-tools ## write the licence texts of all crates in the native mod
 
 # In an environment of its own: it needs nothing of mortice.
 site: check-tools ## build the documentation into target/site, with warnings as errors
-	@test -x target/site-venv/bin/mkdocs || { $(PYTHON) -m venv target/site-venv && target/site-venv/bin/python $(PIP_INSTALL) 'pip>=25.1' && target/site-venv/bin/python $(PIP_INSTALL) --group site; }
+	@target/site-venv/bin/python -c 'import mkdocstrings' 2>/dev/null || { $(PYTHON) -m venv target/site-venv && target/site-venv/bin/python $(PIP_INSTALL) 'pip>=25.1' && target/site-venv/bin/python $(PIP_INSTALL) --group site; }
 	NO_MKDOCS_2_WARNING=1 target/site-venv/bin/mkdocs build --quiet --strict
 
 wheel: setup licenses ## build a wheel into dist/

@@ -78,3 +78,12 @@ def test_links_point_to_existing_files(page):
 
 def test_the_readme_is_short():
     assert 60 <= len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 90
+
+
+def test_the_api_reference_has_every_public_name():
+    import mortice.spark
+    from mortice import errors
+
+    described = set(re.findall(r"^::: mortice\.([\w.]+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE))
+    public = {*mortice.__all__, *(f"spark.{name}" for name in mortice.spark.__all__)} - {"__version__"}
+    assert described == public - set(errors.__all__) | {"errors"}
