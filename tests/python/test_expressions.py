@@ -101,6 +101,13 @@ def test_what_is_not_defined_is_refused(text, message):
         value_of(text)
 
 
+def test_an_unknown_column_of_a_wide_table_is_an_error_of_one_line():
+    wide = Columns({"row": pa.schema([(f"column{number}", pa.int32()) for number in range(2_000)])})
+    with pytest.raises(InvalidArgumentError, match="column19 and 1,980 more\\)") as raised:
+        Expression("nope + 1", wide)
+    assert len(str(raised.value)) < 500
+
+
 def test_only_exact_conditions_are_pushed_down():
     def pushed(text):
         return pushed_terms(Expression(text, COLUMNS), COLUMNS, "row")

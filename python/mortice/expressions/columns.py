@@ -12,6 +12,7 @@ from mortice.expressions.tokens import Text
 
 __all__ = ["Columns", "Found"]
 
+MOST_LISTED = 20
 Found = tuple[str, tuple[str, ...]]
 """The side of a column, and its names, outermost first."""
 
@@ -64,7 +65,8 @@ class Columns:
         return side, path
 
     def _unknown(self, name: str, known: Sequence[str], text: Text, at: int) -> InvalidArgumentError:
+        more = f" and {len(known) - MOST_LISTED:,} more" if len(known) > MOST_LISTED else ""
         lower = {other.lower(): other for other in known}
         near = [lower[name.lower()]] if name.lower() in lower else difflib.get_close_matches(name, known, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else f" (columns: {', '.join(known)})"
+        hint = f" (did you mean {near[0]!r}?)" if near else f" (columns: {', '.join(known[:MOST_LISTED])}{more})"
         return text.refused(at, f"names {name!r}, which is no column{hint},")
