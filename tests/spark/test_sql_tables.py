@@ -2,6 +2,7 @@
 
 import pathlib
 
+import pyarrow as pa
 import pytest
 
 import mortice
@@ -156,3 +157,21 @@ def test_what_cannot_be_done_is_said_with_its_place(run, tmp_path, text, message
         run(text.replace("{t}", path))
     assert len(mortice.Table(tmp_path / "t").timeline.completed) == 0
     assert not pathlib.Path(tmp_path / "x").exists()
+
+
+def test_services_of_a_write_are_no_conflict_and_other_writes_are(tmp_path):
+    rows = pa.table({"id": [1]})
+    table = mortice.create_table(tmp_path / "t", rows.schema, name="t", record_key=None)
+    first = table.insert(rows)
+    keys = generated_keys.GeneratedKeys(mortice.Table(tmp_path / "t"))
+    table.savepoint(first.instant)
+    table.insert(rows)
+    # The statement's own write, and a service.
+    keys._unchanged(mortice.Table(tmp_path / "t"))
+    table.insert(rows)
+    with pytest.raises(mortice.WriteConflictError):
+        keys._unchanged(mortice.Table(tmp_path / "t"))
+    restored = generated_keys.GeneratedKeys(mortice.Table(tmp_path / "t"))
+    table.restore(first.instant)
+    with pytest.raises(mortice.WriteConflictError):
+        restored._unchanged(mortice.Table(tmp_path / "t"))

@@ -27,6 +27,12 @@ _FOUND = "_mortice_found"
 _PLAIN = ("string", "int", "bigint", "smallint", "tinyint", "boolean")
 _NOT_IN_PATHS = r"[/:%=*?\"\\\x00-\x1f]|^\.{0,2}$"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
+_SERVICES = ("rollback", "clean", "savepoint", "indexing")
+
+
+def _writes(table: Table) -> set[str]:
+    """Returns the completed instants that may have changed rows. A write rolls back what failed ones have left."""
+    return {one.requested_time for one in table.timeline.completed if one.action not in _SERVICES}
 
 
 class GeneratedKeys:
@@ -38,7 +44,7 @@ class GeneratedKeys:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.known = {instant.requested_time for instant in table.timeline.completed}
+        self.known = _writes(table)
 
     def write(self, rows: DataFrame, target: WriteTarget, names: Sequence[str]) -> Commit:
         """Writes changed rows in one commit.
@@ -82,8 +88,11 @@ class GeneratedKeys:
 
     def _unchanged(self, table: Table) -> None:
         """Refuses the commit if another writer has committed since the table was opened."""
-        others = [one for one in table.timeline.completed if one.requested_time not in self.known]
-        if len(others) > 1:
+        now = _writes(table)
+        first = min(now, default="")
+        # Older ones may have been archived; the write itself is a new one.
+        gone = [time for time in self.known if time >= first and time not in now]
+        if gone or len(now - self.known) > 1:
             raise WriteConflictError(
                 "another writer has changed the table since its rows were read; run the statement again",
                 path=self.table.uri,
