@@ -34,7 +34,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table test-benches test-rust test-python test-spark35 test-spark-matrix test-sail hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table test-benches test-rust test-python test-spark35 test-spark-matrix test-sail test-sql-matrix hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -140,6 +140,13 @@ test-spark-matrix: develop $(MATRIX:%=$(VENV)-%/ready) test-spark35 ## the Spark
 test-sail: develop ## the tests on Sail, a server for Spark Connect without a JVM
 	@test -x $(VENV)-sail/bin/pytest || { $(PYTHON) -m venv $(VENV)-sail && $(VENV)-sail/bin/python $(PIP_INSTALL) 'pip>=25.1' && $(VENV)-sail/bin/python $(PIP_INSTALL) --group sail click; }
 	@PYTHONPATH=python:tests $(VENV)-sail/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_sail.py
+
+test-sql-matrix: develop $(MATRIX:%=$(VENV)-%/ready) setup-spark35 ## the statements of mortice.spark.sql by name, path and view, on every Spark and Spark Connect: the table of docs/spark.md
+	@for spark in $(VENV35) $(MATRIX:%=$(VENV)-%) $(VENV); do for mode in classic connect; do \
+		test "$$spark $$mode" = "$(VENV35) connect" && continue; \
+		PYTHONPATH=$(CURDIR)/python:$(CURDIR)/tests $$spark/bin/python tests/spark/sql_matrix.py run $$mode > target/sql-matrix-$$(basename $$spark)-$$mode.json || exit 1; \
+	done; done
+	@$(BIN)/python tests/spark/sql_matrix.py table target/sql-matrix-*.json
 
 test-beside-hudi: develop setup-spark35 hudi-jar ## readers during writes of Hudi on Spark 3.5, and Hudi on our metadata: many minutes
 	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py tests/spark/test_hudi_reads_our_files.py
