@@ -185,7 +185,7 @@ fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be d
 	@if $(FUZZ_READY); then $(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5; else echo "left out: fuzzing needs the nightly toolchain and cargo-fuzz"; fi
 
 # Tables are in memory, where a case takes a fraction of the time. Failures are printed with the seed that repeats them.
-hostile: develop ## HOSTILE cases each of writes, services and reads of tables with hostile metadata (HOSTILE_ARGS="--seed … --seconds …")
+hostile: develop ## HOSTILE cases each of writes, of reads of tables with hostile metadata, and of changed payloads of processes (HOSTILE_ARGS="--seed … --seconds …")
 	@folder=$$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 		PYTHONWARNINGS=ignore PYTHONPATH=tests $(BIN)/python -m hostile --count $(HOSTILE) --processes $(TEST_PROCESSES) --folder "$$folder" $(HOSTILE_ARGS)
 

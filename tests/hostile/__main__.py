@@ -19,6 +19,7 @@ from pathlib import Path
 from hostile.cases import Cases
 from hostile.tables import KINDS, write_all
 
+WHAT = ("writes", "reads", "payloads")
 MEMORY = 8 << 30
 """The address space of a process: what allocates without bound ends it."""
 
@@ -27,7 +28,7 @@ def work(arguments: argparse.Namespace) -> None:
     """Runs cases by number and reports each on stdout, before and after."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     cases = Cases(arguments.templates, arguments.folder)
-    run = cases.write if arguments.what == "writes" else cases.read
+    run = {"writes": cases.write, "reads": cases.read, "payloads": cases.payload}[arguments.what]
     number = arguments.first
     while number < arguments.count:
         seed = f"{arguments.seed}-{arguments.what}-{number}"
@@ -105,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="hostile", dir=arguments.folder) as folder:
         arguments.templates = Path(folder) / "templates"
         write_all(arguments.templates, arguments.kinds)
-        for what in ("writes", "reads") if arguments.what == "both" else (arguments.what,):
+        for what in WHAT if arguments.what == "all" else (arguments.what,):
             summary: dict = {"cases": 0, "memory": 0, "errors": Counter()}
             failures: list[dict] = []
             began = time.monotonic()
@@ -132,11 +133,11 @@ def run(arguments: argparse.Namespace) -> int:
 def main() -> int:
     """Parses the command line."""
     parser = argparse.ArgumentParser(prog="hostile", description=__doc__)
-    parser.add_argument("--what", choices=["writes", "reads", "both"], default="both")
+    parser.add_argument("--what", choices=[*WHAT, "all"], default="all")
     parser.add_argument("--seed", default=str(time.time_ns()), help="repeats a run (default: the time)")
     parser.add_argument("--count", type=int, default=1000, help="cases of each")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
-    parser.add_argument("--seconds", type=float, default=1e9, help="the time for each of writes and reads")
+    parser.add_argument("--seconds", type=float, default=1e9, help="the time for each of them")
     parser.add_argument("--timeout", type=float, default=60, help="seconds after which a case hangs")
     parser.add_argument("--kinds", nargs="+", choices=[*KINDS], default=[*KINDS], help="the tables")
     parser.add_argument("--processes", type=int, default=2)

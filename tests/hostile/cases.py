@@ -6,6 +6,7 @@ import os
 import shutil
 import traceback
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ from random import Random
 import mortice
 from hostile.actions import CHANGES, READS
 from hostile.mutations import Mutator, entries_below
+from hostile.sent import PAYLOADS
 
 
 @dataclass
@@ -58,6 +60,24 @@ class Cases:
             shutil.copytree(self.templates / kind, folder, symlinks=True)
         return self._run(seed, [kind], random, Mutator(random, root, outside), CHANGES)
 
+    def payload(self, seed: str) -> Outcome:
+        """Changes what processes of a write send each other, or a split, or a merge plan."""
+        random = Random(seed)
+        root, outside = self.folder / "trips", self.folder / "outside"
+        kind = random.choice(self.kinds)
+        for folder in (root, outside):
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(self.templates / kind, folder)
+        mutator = Mutator(random, root, outside)
+        outcome = Outcome(seed, [kind], [])
+        before, rows = files_below(outside), _rows_of(root)
+        name = random.choices([*PAYLOADS], [6, 1, 1])[0]
+        self._attempt(outcome, lambda: PAYLOADS[name](mutator, outcome.steps), is_panic)
+        if outcome.errors and outcome.failure is None and _rows_of(root) != rows:
+            outcome.failure = f"{outcome.errors[0]}, and other rows"
+        self._check_outside(outcome, outside, before, ["outside", "trips"])
+        return outcome
+
     def read(self, seed: str) -> Outcome:
         """Runs a read on a table that other reads of the kind use, too; its files are put back."""
         random = Random(seed)
@@ -88,23 +108,48 @@ class Cases:
 
     def _run(self, seed: str, steps: list[str], random: Random, mutator: Mutator, actions: dict) -> Outcome:
         outcome = Outcome(seed, steps, [])
-        before = files_below(mutator.outside)
         steps.extend(mutator.mutate() for _ in range(random.choice([1, 1, 1, 2, 3])))
+        before = files_below(mutator.outside)
         beside = sorted(path.name for path in self.folder.iterdir())
         for name in random.choices([*actions], k=random.choice([1, 1, 2]) if actions is CHANGES else 1):
             steps.append(name)
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    actions[name](mortice.Table(mutator.root), random)
-            except mortice.InternalError as error:
+            self._attempt(outcome, lambda: actions[name](mortice.Table(mutator.root), random))  # noqa: B023
+        self._check_outside(outcome, mutator.outside, before, beside)
+        return outcome
+
+    def _attempt(
+        self, outcome: Outcome, action: Callable[[], object], is_defect: Callable[[Exception], bool] = lambda _: True
+    ) -> None:
+        """Does something, which may raise errors of `mortice`."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                action()
+        except mortice.InternalError as error:
+            if is_defect(error):
                 outcome.failure = f"internal error: {error}"
-            except mortice.MorticeError as error:
-                outcome.errors.append(type(error).__name__)
-            except BaseException:  # noqa: BLE001 - any other exception is what is looked for
-                outcome.failure = traceback.format_exc()
-        if files_below(mutator.outside) != before:
+            outcome.errors.append("InternalError")
+        except mortice.MorticeError as error:
+            outcome.errors.append(type(error).__name__)
+        except BaseException:  # noqa: BLE001 - any other exception is what is looked for
+            outcome.failure = traceback.format_exc()
+
+    def _check_outside(
+        self, outcome: Outcome, outside: Path, before: list[tuple[str, int, int, int]], beside: list[str]
+    ) -> None:
+        if files_below(outside) != before:
             outcome.failure = "files outside of the table were changed"
         if sorted(path.name for path in self.folder.iterdir()) != beside:
             outcome.failure = "files were made beside the table"
-        return outcome
+
+
+def is_panic(error: Exception) -> bool:
+    """Whether an internal error is a panic. Others say that what a driver and its tasks say does not fit together."""
+    return "panicked" in str(error)
+
+
+def _rows_of(root: Path) -> list[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = mortice.Table(root).snapshot(columns=["id", "city", "ts", "fare"]).to_arrow()
+    return sorted(map(repr, found.to_pylist()))

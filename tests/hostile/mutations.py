@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -174,11 +175,19 @@ class Mutator:
             holder[key] = value * times
         else:
             other, at = self.random.choice(places)
-            holder[key] = self.random.choice([None, {}, other.get(at) if isinstance(other, dict) else other[at]])
+            # A copy: the other place may be around this one.
+            copied = copy.deepcopy(other.get(at) if isinstance(other, dict) else other[at])
+            holder[key] = self.random.choice([None, {}, copied])
 
     def change_bytes(self) -> str:
         path = self._a_file()
         content = bytearray(self._content(path))
+        self.change_content(content)
+        self._write(path, bytes(content))
+        return f"bytes of {path.relative_to(self.root)}"
+
+    def change_content(self, content: bytearray) -> None:
+        """Overwrites, inserts and removes some bytes."""
         for _ in range(self.random.choice([1, 1, 2, 8])):
             at, length = self.random.randrange(len(content) + 1), self.random.choice([1, 1, 4, 64, 1000])
             match self.random.randrange(5):
@@ -194,13 +203,11 @@ class Mutator:
                     content[at : at + length] = bytes([self.random.choice([0, 0x7F, 0xFF])]) * len(
                         content[at : at + length]
                     )
-        self._write(path, bytes(content))
-        return f"bytes of {path.relative_to(self.root)}"
 
     def change_properties(self) -> str:
         folder = self.random.choice([".hoodie", ".hoodie/metadata/.hoodie"])
         path = self.root / folder / "hoodie.properties"
-        if not path.is_file():
+        if not path.is_file() or any(parent.is_symlink() for parent in path.parents if self.root in parent.parents):
             return "no properties"
         self.touched.add(str(path.relative_to(self.root)))
         lines = path.read_text(errors="replace").splitlines()
@@ -221,6 +228,8 @@ class Mutator:
     def link_folder(self) -> str:
         folder = self.random.choice(FOLDERS)
         path = self.root / folder
+        if any(parent.is_symlink() for parent in path.parents if self.root in parent.parents):
+            return f"{folder} is below a link"
         self.touched.add(folder)
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
