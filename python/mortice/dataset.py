@@ -150,9 +150,8 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
             used |= found
         unknown = used - set(self.schema.names)
         if unknown:
-            raise InvalidArgumentError(
-                f"unknown column {min(unknown)!r}; the table has: {', '.join(self.schema.names)}"
-            )
+            # Raises the error of an unknown column.
+            self._plan([min(unknown)], None)
         return [name for name in self.schema.names if name in used]
 
     def _scan(self, names: list[str], expression: pc.Expression | None) -> Scan:

@@ -29,7 +29,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("names", &[]),
     ("storage", &[]),
     ("spill", &["storage"]),
-    ("filter", &[]),
+    ("filter", &["names"]),
     ("avro", &["cursor", "trusted", "names"]),
     ("avro_parquet", &["avro", "gzip"]),
     ("hfile", &["cursor", "gzip", "protobuf", "storage"]),

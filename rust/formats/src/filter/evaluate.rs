@@ -22,6 +22,7 @@ use super::like::Pattern;
 use super::literal::array_of;
 use super::rounding::rounded;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::known_columns;
 
 /// A filter whose columns exist and whose literals are of their types.
 #[derive(Debug, Clone)]
@@ -123,8 +124,8 @@ impl BoundTerm {
     fn bind(term: &Term, schema: &Schema) -> Result<Self> {
         let name = term.column();
         let Some((column, field)) = schema.fields().find(name) else {
-            let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-            let message = format!("unknown column {name:?} in a filter; the table has: {}", known.join(", "));
+            let known = known_columns(name, schema.fields().iter().map(|field| field.name().as_str()));
+            let message = format!("unknown column {name:?} in a filter; {known}");
             return Err(Error::invalid_argument(message));
         };
         let (fields, kind) = nested(term, field.data_type())?;

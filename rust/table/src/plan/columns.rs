@@ -7,7 +7,7 @@ use arrow_schema::{Schema, SchemaRef};
 use crate::split::DeleteOutput;
 use mortice_avro::{self as avro, ArrowMapping};
 use mortice_base::error::{Error, Result};
-use mortice_base::names::meta_columns;
+use mortice_base::names::{known_columns, meta_columns};
 
 /// Returns the schema of rows with deletes: all columns are nullable, and one marks deletes.
 pub(super) fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, DeleteOutput)> {
@@ -26,14 +26,11 @@ pub(super) fn columns(types: &Schema, asked: Option<&[String]>) -> Result<Vec<St
     let Some(asked) = asked else {
         return Ok(types.fields().iter().map(|field| field.name().clone()).collect());
     };
-    let known = || types.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
+    let known = |name: &str| known_columns(name, types.fields().iter().map(|field| field.name().as_str()));
     for (index, name) in asked.iter().enumerate() {
         if types.fields().find(name).is_none() {
             let nested = if name.contains('.') { "; nested fields cannot be selected" } else { "" };
-            return Err(Error::invalid_argument(format!(
-                "unknown column {name:?}{nested}; the table has: {}",
-                known()
-            )));
+            return Err(Error::invalid_argument(format!("unknown column {name:?}{nested}; {}", known(name))));
         }
         if asked.iter().take(index).any(|earlier| earlier == name) {
             return Err(Error::invalid_argument(format!("column {name:?} is selected twice")));
