@@ -6,6 +6,7 @@
 //! | the log file | what is done |
 //! |---|---|
 //! | has blocks of the instant only | it is deleted: mortice appends to no log file, so that it is the writer's alone |
+//! | the same, and a pending table service is to read it | a rollback block is appended to the slice: without a file of its plan the service would fail |
 //! | a later log of the slice rolls the instant back | nothing: a rollback has listed it in the metadata table |
 //! | has other blocks, too, or damaged ones | a rollback block is appended to the slice |
 //! | has no block of the instant | nothing: it is that of a rollback block |
@@ -51,21 +52,32 @@ impl<'a> LateLogs<'a> {
     pub(super) fn undo(&mut self, path: &DataPath) -> Result<()> {
         let Some(log) = self.written(path)? else { return Ok(()) };
         match self.blocks_of(path)? {
-            Blocks::OfInstant => self.delete(path),
+            Blocks::OfInstant if !self.is_planned(path, &log)? => self.delete(path),
             Blocks::OfOthers => Ok(()),
-            Blocks::Mixed => self.roll_back(path, log),
+            Blocks::OfInstant | Blocks::Mixed => self.roll_back(path, log),
         }
     }
 
-    /// Deletes a log file if it has no other blocks.
+    /// Deletes a log file if it has no other blocks and no table service is to read it.
     ///
     /// # Errors
     /// Those of the storage.
     pub(super) fn delete_if_alone(&mut self, path: &DataPath) -> Result<()> {
-        match self.written(path)?.map(|_| self.blocks_of(path)).transpose()? {
-            Some(Blocks::OfInstant) => self.delete(path),
+        let Some(log) = self.written(path)? else { return Ok(()) };
+        match self.blocks_of(path)? {
+            Blocks::OfInstant if !self.is_planned(path, &log)? => self.delete(path),
             _ => Ok(()),
         }
+    }
+
+    /// Whether a pending compaction, log compaction or clustering is to read the log file, or may.
+    fn is_planned(&self, path: &DataPath, log: &LogFileName) -> Result<bool> {
+        let is_of = |partition: &str, file_id: &str| partition == path.partition && file_id == log.file_id;
+        let timeline = self.timeline;
+        let plans = timeline.pending_compactions()?.into_iter().chain(timeline.pending_log_compactions()?);
+        let mut operations = plans.flat_map(|plan| plan.operations);
+        Ok(operations.any(|one| is_of(&one.partition, &one.file_id) && one.log_files.contains(&log.name))
+            || timeline.file_groups_in_pending_clustering()?.iter().any(|one| is_of(&one.partition, &one.file_id)))
     }
 
     /// The log file, if it was written and no later log rolls it back.
