@@ -28,15 +28,30 @@ impl Transaction {
     /// Goes on with the write and what was done for it, or gives the write up.
     ///
     /// # Errors
-    /// That of `done`; as for [`Self::abort`].
+    /// That of `done`; `WriteConflict` if an instant has left the timeline since the write began; as for [`Self::abort`].
     pub fn or_abort<T>(self, done: Result<T>) -> Result<(Self, T)> {
         match done {
             Ok(done) => Ok((self, done)),
             Err(error) => {
+                let error = self.or_conflict(error);
                 self.abort(&error)?;
                 Err(error)
             }
         }
+    }
+
+    /// A completed instant that is gone was another writer's, which had been taken for dead and found that out: the write can be repeated.
+    fn or_conflict(&self, error: Error) -> Error {
+        let folder = format!("{}/", self.table.config.timeline_folder);
+        let is_of_timeline = || error.location().path.as_deref().is_some_and(|path| path.contains(&folder));
+        if error.kind() != ErrorKind::FileCleaned
+            || !self.target.concurrency().has_several_writers()
+            || !is_of_timeline()
+        {
+            return error;
+        }
+        let message = "an instant of another writer has left the timeline since this write began; nothing was committed, write again";
+        Error::new(ErrorKind::WriteConflict, message).at_instant(&self.instant).caused_by(error)
     }
 
     /// Rolls the write back under the lock, which may be held already, and returns the error that ended the write.
