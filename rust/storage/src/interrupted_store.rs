@@ -1,16 +1,16 @@
-//! For tests: a store that lets something else happen before files are created, as other processes may.
+//! For tests: a store that lets something else happen before files are created or renamed, as other processes may.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::{FileStore, PutOutcome, StoreWrapper};
+use super::{FileStore, PutOutcome, RenameOutcome, StoreWrapper};
 use mortice_base::error::Result;
 
 /// What happens meanwhile.
 pub type Meanwhile = Box<dyn FnOnce() + Send>;
 
-/// A store that lets something happen each time before it creates a file that a predicate selects, as long as there is
+/// A store that lets something happen each time before a file gets a name that a predicate selects, as long as there is
 /// something.
 pub struct InterruptedStore {
     store: Arc<dyn FileStore>,
@@ -29,6 +29,15 @@ impl InterruptedStore {
         Arc::new(Self { store, is_wanted: Box::new(is_wanted), left: Mutex::new(meanwhile) })
     }
 
+    fn interrupt(&self, path: &str) {
+        if (self.is_wanted)(path) {
+            let meanwhile = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            if let Some(meanwhile) = meanwhile {
+                meanwhile();
+            }
+        }
+    }
+
     /// Whether all has happened.
     pub fn was_interrupted(&self) -> bool {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
@@ -41,12 +50,12 @@ impl StoreWrapper for InterruptedStore {
     }
 
     fn create(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
-        if (self.is_wanted)(path) {
-            let meanwhile = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            if let Some(meanwhile) = meanwhile {
-                meanwhile();
-            }
-        }
+        self.interrupt(path);
         self.store.put_if_absent(path, bytes)
+    }
+
+    fn move_file(&self, from: &str, to: &str) -> Result<RenameOutcome> {
+        self.interrupt(to);
+        self.store.rename(from, to)
     }
 }

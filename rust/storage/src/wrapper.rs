@@ -23,6 +23,14 @@ pub trait StoreWrapper: Send + Sync {
         self.inner().put_if_absent(path, bytes)
     }
 
+    /// Is called for [`FileStore::rename`].
+    ///
+    /// # Errors
+    /// As for that.
+    fn move_file(&self, from: &str, to: &str) -> Result<RenameOutcome> {
+        self.inner().rename(from, to)
+    }
+
     /// Is called for [`FileStore::upload`].
     ///
     /// # Errors
@@ -66,7 +74,7 @@ impl<W: StoreWrapper> FileStore for W {
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
-        self.inner().rename(from, to)
+        self.move_file(from, to)
     }
 
     fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {

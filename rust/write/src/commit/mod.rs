@@ -71,7 +71,7 @@ pub use operation::WriteOperation;
 pub use request_instant::{Timelines, request_instant};
 pub use rolled_back_files::{RolledBackFiles, RolledBackPartition};
 pub use storage_lock::{LockValidity, StorageLock};
-pub use timeline_writer::{CompletionOutcome, TimelineWriter};
+pub use timeline_writer::{CompletionOutcome, Content, TimelineWriter};
 pub use undone_writes::UndoneWrite;
 pub use update_properties::update_properties;
 pub use validator::CommitValidator;

@@ -13,16 +13,32 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use uuid::Uuid;
 
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{CompletionTime, RequestedTime};
 use mortice_merge::config::{TableConfig, TimelineLayout};
-use mortice_storage::{FileStatus, FileStore, FolderEntry, PutOutcome};
+use mortice_storage::{FileStatus, FileStore, FolderEntry, PutOutcome, RenameOutcome};
 use mortice_table::timeline::metadata::{HoodieRollbackMetadata, HoodieRollbackPlan, TimelineMetadata};
 use mortice_table::timeline::{Action, Instant, InstantState, Timeline};
 
 /// Attempts to create a completed file after an answer was lost.
 const ATTEMPTS: usize = 3;
+
+/// What a completed file will have.
+#[derive(Debug, Clone, Copy)]
+pub struct Content<'a> {
+    /// All of it.
+    pub bytes: &'a Bytes,
+    /// The path of a file that has it, to be renamed.
+    pub staged: Option<&'a str>,
+}
+
+impl<'a> From<&'a Bytes> for Content<'a> {
+    fn from(bytes: &'a Bytes) -> Self {
+        Self { bytes, staged: None }
+    }
+}
 
 /// What came of creating a completed file.
 #[derive(Debug)]
@@ -98,13 +114,34 @@ impl TimelineWriter {
         self.create(&pending_name(time, action, InstantState::Inflight), time, content)
     }
 
+    /// Writes what the completed file will have under another name beside it, so that [`Self::complete`] has to rename it alone: who has
+    /// the instant rolled back meanwhile deletes it ([`Self::delete_unfinished`]). Returns its path; `None` on storage that cannot rename.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn stage(
+        &self,
+        time: &RequestedTime,
+        action: Action,
+        completion: &CompletionTime,
+        content: &Bytes,
+    ) -> Result<Option<String>> {
+        if self.store.is_remote() {
+            return Ok(None);
+        }
+        let name = self.completed_name(time, action, completion);
+        let staged = self.path(&format!(".{name}.{}.tmp", Uuid::new_v4().simple()));
+        self.store.put_if_absent(&staged, content)?;
+        Ok(Some(staged))
+    }
+
     /// Creates the completed file. The action is the one that was requested; the completion time is used in layout 2.
     pub fn complete(
         &self,
         time: &RequestedTime,
         action: Action,
         completion: &CompletionTime,
-        content: &Bytes,
+        content: Content<'_>,
     ) -> CompletionOutcome {
         let completion_time = (self.layout == TimelineLayout::V2).then(|| completion.clone());
         let file_name = self.completed_name(time, action, completion);
@@ -160,7 +197,7 @@ impl TimelineWriter {
         completion: &CompletionTime,
         content: &Bytes,
     ) -> Result<Instant> {
-        match self.complete(time, action, completion, content) {
+        match self.complete(time, action, completion, content.into()) {
             CompletionOutcome::Completed(instant) => Ok(instant),
             CompletionOutcome::Failed(error) | CompletionOutcome::Unknown(error) => Err(error),
         }
@@ -305,16 +342,16 @@ impl TimelineWriter {
 
     /// Creates a completed file. After an error it is read back. A request over a network may also arrive after its error, so that
     /// there the creation is repeated until it has an answer.
-    fn create_completed(&self, path: &str, content: &Bytes) -> Created {
+    fn create_completed(&self, path: &str, content: Content<'_>) -> Created {
         let mut failure = None;
         for _ in 0..ATTEMPTS {
-            let error = match self.store.put_if_absent(path, content) {
-                Ok(PutOutcome::Written(_)) => return Created::Yes,
-                Ok(PutOutcome::Refused) => None,
+            let error = match self.put_completed(path, content) {
+                Ok(true) => return Created::Yes,
+                Ok(false) => None,
                 Err(error) => Some(error),
             };
             match (self.store.get(path), error) {
-                (Ok((found, _)), _) if found == *content => return Created::Yes,
+                (Ok((found, _)), _) if found == *content.bytes => return Created::Yes,
                 (Ok(_), _) => {
                     let message = "another writer completed the instant: this write is not part of the table";
                     return Created::No(Error::new(ErrorKind::AlreadyExists, message));
@@ -326,6 +363,23 @@ impl TimelineWriter {
             }
         }
         Created::Unknown(failure.unwrap_or_else(|| Error::internal("a file was not created without an error")))
+    }
+
+    /// Returns false if there is a file of that name.
+    fn put_completed(&self, path: &str, content: Content<'_>) -> Result<bool> {
+        let Some(staged) = content.staged else {
+            return Ok(matches!(self.store.put_if_absent(path, content.bytes)?, PutOutcome::Written(_)));
+        };
+        match self.store.rename(staged, path) {
+            Ok(RenameOutcome::Done) => Ok(true),
+            Ok(RenameOutcome::Exists) => Ok(false),
+            Ok(RenameOutcome::Unable) => Err(Error::internal("a storage on which files are staged cannot rename")),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let message = "another writer took this write for dead and has begun to roll it back: its heartbeat had expired; write again";
+                Err(Error::new(ErrorKind::WriteConflict, message).caused_by(error))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The path of a file of an instant, from the store's root on.
@@ -392,7 +446,7 @@ mod tests {
         let content = writer.commit_content(&HoodieCommitMetadata::default()).unwrap();
         assert!(matches!(writer.request(&time.into(), action, &Bytes::new()).unwrap(), PutOutcome::Written(_)));
         assert!(matches!(writer.start(&time.into(), action, &content).unwrap(), PutOutcome::Written(_)));
-        let completed = writer.complete(&time.into(), action, &"9".into(), &content);
+        let completed = writer.complete(&time.into(), action, &"9".into(), (&content).into());
         let CompletionOutcome::Completed(instant) = completed else { panic!("{completed:?}") };
         let names: Vec<String> = writer.files().unwrap().into_iter().map(|instant| instant.file_name).collect();
         assert!(names.contains(&instant.file_name), "{names:?}");
@@ -432,7 +486,8 @@ mod tests {
         run(&writer, "1", Action::DeltaCommit);
         assert_eq!(writer.request(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), PutOutcome::Refused);
         assert_eq!(writer.start(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), PutOutcome::Refused);
-        let again = writer.complete(&"1".into(), Action::DeltaCommit, &"9".into(), &Bytes::from_static(b"other"));
+        let again =
+            writer.complete(&"1".into(), Action::DeltaCommit, &"9".into(), (&Bytes::from_static(b"other")).into());
         let CompletionOutcome::Failed(error) = again else { panic!("{again:?}") };
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         let content = writer.commit_content(&HoodieCommitMetadata::default()).unwrap();
@@ -448,6 +503,31 @@ mod tests {
         }
         table.writer().delete_unfinished(&"1".into()).unwrap();
         assert_eq!(table.names(folder), [".12_9.deltacommit.x3.tmp", ".1_9.crc"]);
+    }
+
+    #[test]
+    fn a_prepared_file_that_a_rollback_has_deleted_does_not_complete_its_instant() {
+        for version in ["6", "9"] {
+            let table = Table::new(version);
+            let (writer, folder) = (table.writer(), &table.config.timeline_folder);
+            let (time, action, completion) = (&"1".into(), Action::DeltaCommit, &"9".into());
+            let bytes = &Bytes::from_static(b"{}");
+            let stage = || writer.stage(time, action, completion, bytes).unwrap();
+            let complete = |staged: &Option<String>| {
+                writer.complete(time, action, completion, Content { bytes, staged: staged.as_deref() })
+            };
+            let staged = stage();
+            assert_eq!(table.names(folder).len(), 1);
+            writer.delete_unfinished(time).unwrap();
+            let CompletionOutcome::Failed(error) = complete(&staged) else { panic!("it was completed") };
+            assert_eq!(error.kind(), ErrorKind::WriteConflict);
+            assert_eq!(table.names(folder), [""; 0]);
+            let staged = stage();
+            assert!(matches!(complete(&staged), CompletionOutcome::Completed(_)));
+            // Its answer was lost.
+            assert!(matches!(complete(&staged), CompletionOutcome::Completed(_)));
+            assert_eq!(table.names(folder).len(), 1);
+        }
     }
 
     #[test]

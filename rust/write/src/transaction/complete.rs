@@ -8,11 +8,14 @@ use bytes::Bytes;
 use super::column_ids::with_stored_schema;
 use super::commit_metadata::{commit_metadata, completed_content, written_groups};
 use super::{ColumnIds, CommitExtra, Committed, Transaction};
-use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat};
+use crate::commit::{
+    CompletionOutcome, ConflictCheck, Content, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat,
+};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::write::{Markers, WriteStatus};
 use mortice_avro::Schema;
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::CompletionTime;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
 use mortice_table::timeline::{Action, Instant};
@@ -108,11 +111,13 @@ impl Transaction {
         if let Some(lock) = lock {
             lock.check()?;
         }
-        self.check_pending()?;
+        let staged = self.stage(&completion, &content)?;
+        self.check_pending().inspect_err(|_| self.drop_staged(staged.as_deref()))?;
         if let Some(ids) = &ids {
-            self.write_history(ids, &completion)?;
+            self.write_history(ids, &completion).inspect_err(|_| self.drop_staged(staged.as_deref()))?;
         }
-        match self.files.complete(&self.instant, self.action, &completion, &content) {
+        let content = Content { bytes: &content, staged: staged.as_deref() };
+        match self.files.complete(&self.instant, self.action, &completion, content) {
             CompletionOutcome::Completed(instant) => {
                 self.confirm(&instant, lock).map_err(Failure::of_confirmation)?;
                 // A failure would say of a write that is part of the table that it is not.
@@ -126,6 +131,22 @@ impl Transaction {
             }
             CompletionOutcome::Failed(error) => Err(Failure::NotCommitted(error)),
             CompletionOutcome::Unknown(error) => Err(Failure::Open(error)),
+        }
+    }
+
+    /// Prepares the completed file before it is looked whether the write is still pending: who has rolled it back since has deleted the
+    /// file, which cannot take its place any more. Only where others may take this writer for dead.
+    fn stage(&self, completion: &CompletionTime, content: &Bytes) -> Result<Option<String>> {
+        match self.heartbeat {
+            Some(_) => self.files.stage(&self.instant, self.action, completion, content),
+            None => Ok(None),
+        }
+    }
+
+    /// Deletes a prepared file; one that stays is no instant.
+    fn drop_staged(&self, staged: Option<&str>) {
+        if let Some(staged) = staged {
+            let _ = self.target.store().delete(staged);
         }
     }
 

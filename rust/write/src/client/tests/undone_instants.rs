@@ -14,7 +14,7 @@ use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_merge::config::TableType;
 use mortice_storage::interrupted_store::Meanwhile;
-use mortice_storage::{FileStore, LocalStorage, PutOutcome, StoreWrapper};
+use mortice_storage::{FileStore, LocalStorage, RenameOutcome, StoreWrapper};
 use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::{HoodieInstantInfo, HoodieRollbackPlan, TimelineMetadata};
 
@@ -38,14 +38,15 @@ impl StoreWrapper for KeptCompletion {
         &self.inner
     }
 
-    fn create(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
-        let is_completed = path.ends_with("commit") && !path.contains("metadata");
+    fn move_file(&self, from: &str, to: &str) -> Result<RenameOutcome> {
+        let is_completed = to.ends_with("commit") && !to.contains("metadata");
         let meanwhile = self.meanwhile.lock().unwrap_or_else(PoisonError::into_inner).take_if(|_| is_completed);
         if let Some(meanwhile) = meanwhile {
+            let (bytes, _) = self.inner.get(from)?;
             meanwhile();
-            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((path.to_owned(), bytes.clone()));
+            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((to.to_owned(), bytes));
         }
-        self.inner.put_if_absent(path, bytes)
+        self.inner.rename(from, to)
     }
 }
 
