@@ -73,7 +73,8 @@ def test_columns_are_altered_and_shown(run, tmp_path):
     run(f"alter table {at} change column PRICE cost double comment 'dear' after ts")
     run(f"alter table {at} drop columns (st.b)")
     run("alter table al alter column title first")
-    assert run("select * from al") == [("n", 1, None, 1, 2.5, None)]
+    # By name: on Spark 3.5 the table is a view, which has the meta columns, too.
+    assert run("select title, id, tip, ts, cost, st from al") == [("n", 1, None, 1, 2.5, None)]
     schema = mortice.Table(tmp_path / "al").schema
     assert schema.names[5:] == ["Title", "id", "tip", "ts", "cost", "st"]
     assert [field.name for field in schema.field("st").type] == ["c", "a"]
@@ -119,7 +120,7 @@ def test_a_table_is_created_from_a_query(run, tmp_path):
         """create table ctas using mortice tblproperties (type = 'cow', primaryKey = 'id', orderingFields = 'ts')
         partitioned by (dt) location '{at}/ctas' as select 1 as id, '2021-12-01' as dt, 10 as price, 1000 as ts"""
     )
-    assert run("select * from ctas") == [(1, 10, 1000, "2021-12-01")]
+    assert run("select id, price, ts, dt from ctas") == [(1, 10, 1000, "2021-12-01")]
     assert mortice.Table(tmp_path / "ctas").timeline.latest.action == "commit"
     with pytest.raises(mortice.TableExistsError, match="needs a new location"):
         run("create table other using hudi location '{at}/ctas' as select 1 as id")
