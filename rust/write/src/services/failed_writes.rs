@@ -39,7 +39,7 @@ pub fn roll_back_failed_writes(
     // Newest first, as Hudi does: rollback blocks undo the newest blocks of a log first.
     instants.reverse();
     for instant in &instants {
-        rollbacks.roll_back(instant)?;
+        rollbacks.roll_back_failed(instant)?;
     }
     Ok(RolledBack { is_changed: is_finished || !instants.is_empty(), instants })
 }

@@ -207,6 +207,16 @@ impl Rollbacks<'_> {
         self.undo_at(target, Remains::Nothing)
     }
 
+    /// The same for a write that was taken for dead. None also if it is completed: its writer has done that since, and saw no rollback.
+    ///
+    /// # Errors
+    /// As for [`Self::roll_back`].
+    pub fn roll_back_failed(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
+        let timeline = self.timeline()?;
+        let target = timeline.writes_at(target).next().filter(|target| !target.is_completed()).cloned();
+        target.map_or(Ok(None), |target| self.undo_and_publish(timeline, target, Remains::Nothing))
+    }
+
     /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the timeline. None also if
     /// the plan is completed.
     ///

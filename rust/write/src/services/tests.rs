@@ -308,6 +308,23 @@ fn an_execution_that_another_process_completed_is_not_undone() {
 }
 
 #[test]
+fn a_write_that_is_completed_while_others_are_rolled_back_is_kept() {
+    for version in ["6", "9"] {
+        let table = Table::new(version).with_files();
+        let (store, clock) = (table.store(), Clock::new(&table.config));
+        let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
+        let timeline = rollbacks.timeline().unwrap();
+        assert!(timeline.has_pending_at(&FAILED.into()));
+        let suffix = if version == "6" { "" } else { "_20240103120001000" };
+        table.put(&format!("{}/{FAILED}{suffix}.deltacommit", table.config.timeline_folder), "{}");
+        let before = table.paths("");
+        let heartbeat = HeartbeatOptions::from_options(&BTreeMap::new()).unwrap();
+        roll_back_failed_writes(&rollbacks, &timeline, FailedWrites::Eager, heartbeat).unwrap();
+        assert_eq!(table.paths(""), before, "version {version}");
+    }
+}
+
+#[test]
 fn a_plan_of_another_writer_is_executed() {
     let table = Table::new("9").with_files();
     let instant = HoodieInstantInfo { commit_time: FAILED.into(), action: "deltacommit".into(), ..Default::default() };
