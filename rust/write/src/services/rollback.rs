@@ -204,7 +204,9 @@ impl Rollbacks<'_> {
     /// `InvalidTable` if a plan or a marker names files that are not the instant's, and as for [`MetadataRollback::check`]: nothing is
     /// undone then; those of the storage, after which the rollback can be repeated.
     pub fn roll_back(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
-        self.undo_at(target, Remains::Nothing)
+        let timeline = self.timeline()?;
+        let target = timeline.writes_at(target).next().cloned();
+        target.map_or(Ok(None), |target| self.undo_and_publish(timeline, target, Remains::Nothing))
     }
 
     /// The same for a write that was taken for dead. None also if it is completed: its writer has done that since, and saw no rollback.
@@ -212,28 +214,22 @@ impl Rollbacks<'_> {
     /// # Errors
     /// As for [`Self::roll_back`].
     pub fn roll_back_failed(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
-        let timeline = self.timeline()?;
-        let target = timeline.writes_at(target).next().filter(|target| !target.is_completed()).cloned();
-        target.map_or(Ok(None), |target| self.undo_and_publish(timeline, target, Remains::Nothing))
+        self.undo_pending(target, Remains::Nothing)
     }
 
     /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the timeline. None also if
-    /// the plan is completed.
+    /// the plan is completed: another process has executed it since, and its files are part of the table.
     ///
     /// # Errors
     /// As for [`Self::roll_back`].
     pub fn roll_back_execution(&self, service: &RequestedTime) -> Result<Option<RequestedTime>> {
-        self.undo_at(service, Remains::Plan)
+        self.undo_pending(service, Remains::Plan)
     }
 
-    fn undo_at(&self, target: &RequestedTime, remains: Remains) -> Result<Option<RequestedTime>> {
+    fn undo_pending(&self, target: &RequestedTime, remains: Remains) -> Result<Option<RequestedTime>> {
         let timeline = self.timeline()?;
-        let Some(target) = timeline.writes_at(target).next().cloned() else { return Ok(None) };
-        // Another process has executed the plan since: its files are part of the table.
-        if remains == Remains::Plan && target.is_completed() {
-            return Ok(None);
-        }
-        self.undo_and_publish(timeline, target, remains)
+        let target = timeline.writes_at(target).next().filter(|target| !target.is_completed()).cloned();
+        target.map_or(Ok(None), |target| self.undo_and_publish(timeline, target, remains))
     }
 
     /// None if the instant was completed before the plan of the rollback was on the timeline: nothing is undone then.
