@@ -112,10 +112,11 @@ impl Transaction {
             lock.check()?;
         }
         let staged = self.stage(&completion, &content)?;
-        self.check_pending().inspect_err(|_| self.drop_staged(staged.as_deref()))?;
-        if let Some(ids) = &ids {
-            self.write_history(ids, &completion).inspect_err(|_| self.drop_staged(staged.as_deref()))?;
-        }
+        let ready = self.check_pending().and_then(|()| match &ids {
+            Some(ids) => self.write_history(ids, &completion),
+            None => Ok(()),
+        });
+        ready.inspect_err(|_| self.drop_staged(staged.as_deref()))?;
         let content = Content { bytes: &content, staged: staged.as_deref() };
         match self.files.complete(&self.instant, self.action, &completion, content) {
             CompletionOutcome::Completed(instant) => {

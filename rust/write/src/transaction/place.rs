@@ -2,8 +2,9 @@
 //!
 //! A writer that stalls for longer than its heartbeat and its lock are valid is taken for dead: another one takes the lock over and rolls the
 //! instant back. Object stores do not make the creation of a file depend on another one, so that the stalled writer may complete its
-//! instant after that ([`TimelineWriter::stage`](crate::commit::TimelineWriter::stage) prevents it on local disks). Who rolls back publishes the plan first and then looks at the instant; who completes creates the file first and then
-//! looks for a plan: at least one of the two sees the other.
+//! instant after that; on local disks [`TimelineWriter::stage`](crate::commit::TimelineWriter::stage) prevents it. Who rolls back
+//! publishes the plan first and then looks at the instant; who completes creates the file first and then looks for a plan: at least one
+//! of the two sees the other.
 
 use super::Transaction;
 use crate::commit::{ConflictCheck, HeldLock, WrittenGroups};

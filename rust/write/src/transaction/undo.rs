@@ -56,6 +56,7 @@ impl Transaction {
 
     /// Rolls the write back under the lock, which may be held already, and returns the error that ended the write.
     pub(super) fn roll_back_after(self, error: Error, lock: Option<Box<dyn HeldLock>>) -> Error {
+        let error = self.or_conflict(error);
         match self.undo(lock) {
             Ok(InstantOwnership::Lost(conflict)) if error.kind() != ErrorKind::WriteConflict => {
                 with_reason(&conflict, &error).caused_by(error)
