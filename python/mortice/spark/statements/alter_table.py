@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError
 from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.option_names import is_of_storage
-from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import ColumnClause, column_clause, partition_clause, type_text, types_of
 from mortice.spark.statements.entries import done, named, renew_entry
 from mortice.spark.statements.partitions import matching_partitions
 from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
 from mortice.spark.statements.tokens import Cursor
-from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,10 +79,8 @@ class _Change:
 
     def __init__(self, spark: SparkSession, cursor: Cursor, table: SqlTable) -> None:
         self.spark, self.cursor = spark, cursor
-        given = table.write_options()
-        self.options = {name: value for name, value in given.items() if not is_of_storage(name)}
-        target = WriteTarget.from_options(table.path, without_sync(given))
-        self.table = Table(target.uri, storage_options=target.storage_options(spark))
+        self.options = {name: value for name, value in table.write_options().items() if not is_of_storage(name)}
+        self.table = table.opened(spark)
         self.changes: dict[str, Any] = {}
         self.partitions: list[str] | None = None
 

@@ -15,8 +15,9 @@ from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import ColumnClause, column_clause, options_clause, types_of
 from mortice.spark.statements.entries import add_entry, done, drop_entry, has_entries, named
+from mortice.spark.statements.inserts import INTO_OPERATION
 from mortice.spark.statements.queries import Views
-from mortice.spark.statements.targets import is_path, is_view, named_table
+from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
 from mortice.spark.statements.tokens import Cursor
 from mortice.spark.writing.new_table import NewTable
 from mortice.spark.writing.write import write
@@ -41,7 +42,6 @@ _OF_HUDI = {
 _FIELDS = ("hoodie.datasource.write.recordkey.field", "hoodie.datasource.write.precombine.field")
 _PARTITIONS = "hoodie.datasource.write.partitionpath.field"
 _TYPES = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
-_INTO_OPERATION = "hoodie.spark.sql.insert.into.operation"
 
 
 @dataclass
@@ -178,20 +178,20 @@ def _created(spark: SparkSession, cursor: Cursor, about: _Definition, views: Vie
     given = _write_options(about)
     path = _location(spark, about)
     storage = {name: value for name, value in {**about.options, **about.properties}.items() if is_of_storage(name)}
-    is_there = _is_there(spark, path, storage)
+    there = _table_at(spark, path, storage)
     frame = None
     if about.query is not None:
         frame = spark.sql(views.in_place(about.query))
     if frame is None and not about.columns:
-        if not is_there:
+        if there is None:
             raise TableNotFoundError("there is no table; CREATE TABLE needs columns, or AS SELECT", path=path)
     else:
         schema = frame.schema if frame is not None else types_of(spark, cursor, about.columns)
         names = _last(schema.names, about.partitions)
         schema = type(schema)([schema[name] for name in names])
         options = _table_options(about, schema, given)
-        if is_there:
-            _check_same(path, storage, schema, is_query=frame is not None)
+        if there is not None:
+            _check_same(there, schema, is_query=frame is not None)
         elif frame is not None:
             frame = frame.select([frame[name] for name in names])
             operation = options.pop("hoodie.datasource.write.operation", "bulk_insert")
@@ -245,7 +245,7 @@ def _table_options(about: _Definition, schema: StructType, given: dict[str, str]
         "hoodie.datasource.write.hive_style_partitioning": "true",
         **given,
     }
-    options.pop(_INTO_OPERATION, None)
+    options.pop(INTO_OPERATION, None)
     for name in _FIELDS:
         if name in options:
             fields = [_column(schema, one, name) for one in options[name].split(",")]
@@ -281,31 +281,27 @@ def _location(spark: SparkSession, about: _Definition) -> str:
     return absolute_uri(re.sub(r"^file:/+", "/", given))
 
 
-def _is_there(spark: SparkSession, path: str, storage: dict[str, str]) -> bool:
-    """Returns whether there is a table; one without columns is not counted."""
-    target = WriteTarget.from_options(path, storage)
+def _table_at(spark: SparkSession, path: str, storage: dict[str, str]) -> Table | None:
+    """Returns the table that is there; one without columns is not counted."""
     try:
-        table = Table(target.uri, storage_options=target.storage_options(spark))
-        return bool(table.timeline.completed) or bool(table.schema.names)
+        table = SqlTable(path, storage).opened(spark)
+        return table if table.timeline.completed or table.schema.names else None
     except TableNotFoundError:
-        return False
+        return None
     except InvalidArgumentError:
         # The first write of a new table failed, so it has no columns.
-        return False
+        return None
 
 
-def _check_same(path: str, storage: dict[str, str], schema: StructType, *, is_query: bool) -> None:
+def _check_same(table: Table, schema: StructType, *, is_query: bool) -> None:
     """Refuses another table than the one that is there."""
     if is_query:
-        raise TableExistsError("there is a table; CREATE TABLE … AS SELECT needs a new location", path=path)
-    target = WriteTarget.from_options(path, storage)
-    own = [
-        one for one in Table(target.uri, storage_options=target.storage).schema if not one.name.startswith("_hoodie_")
-    ]
+        raise TableExistsError("there is a table; CREATE TABLE … AS SELECT needs a new location", path=table.uri)
+    own = [one for one in table.schema if not one.name.startswith("_hoodie_")]
     there, given = ({one.name.lower(): one.type for one in fields} for fields in (own, arrow_schema(schema)))
     if there != given:
         listed = ", ".join(f"{one.name} {one.type}" for one in own)
         raise TableExistsError(
             f"there is a table with other columns ({listed}); leave the columns out, or name another location",
-            path=path,
+            path=table.uri,
         )

@@ -17,9 +17,10 @@ from mortice.spark.writing.write import write
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["insert", "listed_names"]
+__all__ = ["INTO_OPERATION", "insert", "listed_names"]
 
-_INTO_OPERATION = "hoodie.spark.sql.insert.into.operation"
+INTO_OPERATION = "hoodie.spark.sql.insert.into.operation"
+"""The option that says which operation INSERT INTO is."""
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
@@ -58,9 +59,9 @@ def insert(spark: SparkSession, cursor: Cursor) -> Commit | None:
     rows = _selected(spark, cursor, target, values, static)
     options = table.write_options()
     operation = options.pop("hoodie.datasource.write.operation", None)
-    into = options.pop(_INTO_OPERATION, None)
+    into = options.pop(INTO_OPERATION, None)
     if not overwrites:
-        operation = str(operation or into or spark.conf.get(_INTO_OPERATION, None) or "insert")
+        operation = str(operation or into or spark.conf.get(INTO_OPERATION, None) or "insert")
         return write(rows, table.path, operation, options=options)
     is_dynamic = str(spark.conf.get(_OVERWRITE_MODE, "static")).lower() == "dynamic"
     if not static and not is_dynamic:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF
-from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import options_clause, partition_clause
 from mortice.spark.statements.partitions import matching_partitions
 from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table, remember_view
 from mortice.spark.statements.tokens import Cursor, Token, quoted
-from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -200,7 +197,5 @@ def show_partitions(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
         return None
     values = partition_clause(cursor) if cursor.words("PARTITION") else {}
     cursor.expect_end()
-    target = WriteTarget.from_options(table.path, without_sync(table.write_options()))
-    opened = Table(target.uri, storage_options=target.storage_options(spark))
-    paths = matching_partitions(spark, opened, values)
+    paths = matching_partitions(spark, table.opened(spark), values)
     return spark.createDataFrame([(path,) for path in paths if path], "partition string")

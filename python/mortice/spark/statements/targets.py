@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.private import session_key
 from mortice.spark.settings.catalog_table import stored_options
 from mortice.spark.settings.option_names import Decision, decision, is_of_storage
+from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.tokens import quoted
+from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +42,11 @@ class SqlTable:
             if is_of_storage(name)
             or (name.lower().startswith("hoodie.") and decision(name.lower()) not in (Decision.TAKEN, Decision.REFUSED))
         }
+
+    def opened(self, spark: SparkSession) -> Table:
+        """Returns the table, with the session's settings of the storage."""
+        target = WriteTarget.from_options(self.path, without_sync(self.write_options()))
+        return Table(target.uri, storage_options=target.storage_options(spark))
 
 
 def is_path(parts: Sequence[str]) -> bool:
