@@ -10,14 +10,16 @@ impl ConflictCheck<'_> {
     /// # Errors
     /// Errors of `visit`; those of reading the timeline and the archive.
     pub fn visit_completed_since(&self, visit: &mut WriteVisitor<'_>) -> Result<()> {
-        let is_new = |other: &&Instant| {
-            other.requested_time != *self.instant && !self.before.is_completed(&other.requested_time)
-        };
+        let is_new =
+            |other: &&Instant| self.is_other(&other.requested_time) && !self.before.is_completed(&other.requested_time);
         for other in self.now.completed_writes().filter(is_new) {
             if let Some(metadata) = self.now.commit_metadata(other, MetadataPart::All)? {
                 visit(other, metadata)?;
             }
         }
-        self.now.visit_archived_since(self.before, visit)
+        self.now.visit_archived_since(self.before, &mut |other, metadata| match self.is_other(&other.requested_time) {
+            true => visit(other, metadata),
+            false => Ok(()),
+        })
     }
 }

@@ -59,6 +59,8 @@ pub struct ConflictCheck<'a> {
     pub groups: &'a WrittenGroups,
     /// What is compared.
     pub unit: ConflictUnit,
+    /// The requested times of the writes to compare with; none: all.
+    pub among: Option<&'a BTreeSet<RequestedTime>>,
 }
 
 impl ConflictCheck<'_> {
@@ -68,14 +70,28 @@ impl ConflictCheck<'_> {
     /// `WriteConflict`, naming the other instant and the file groups; those of reading the timeline.
     pub fn run(&self) -> Result<()> {
         self.check_own_instant()?;
+        let completed = self.compare_groups()?;
+        self.check_gone(&completed)
+    }
+
+    /// As [`Self::run`], of a write that may be completed. Returns the requested times of the writes that were completed since it began.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub fn compare_groups(&self) -> Result<BTreeSet<RequestedTime>> {
         let mut completed = BTreeSet::new();
         self.visit_completed_since(&mut |other, metadata| {
             completed.insert(other.requested_time.clone());
             self.check_written(other, &metadata)
         })?;
-        self.check_gone(&completed)?;
         self.check_pending_replacements()?;
-        self.check_pending_compactions()
+        self.check_pending_compactions()?;
+        Ok(completed)
+    }
+
+    /// Whether an instant of another writer is to be compared.
+    pub(super) fn is_other(&self, time: &RequestedTime) -> bool {
+        time != self.instant && self.among.is_none_or(|among| among.contains(time))
     }
 
     /// Makes sure that the write is still pending, and that nobody has begun to roll it back.
@@ -146,7 +162,7 @@ impl ConflictCheck<'_> {
         let clustering = self.now.pending_clustering()?;
         for other in self.now.pending_writes() {
             let time = &other.requested_time;
-            if time == self.instant {
+            if !self.is_other(time) {
                 continue;
             }
             if clustering.iter().any(|instant| instant.is_same(other)) {
@@ -166,7 +182,8 @@ impl ConflictCheck<'_> {
     fn check_pending_compactions(&self) -> Result<()> {
         let own = if self.config.layout() == TimelineLayout::V1 { &self.groups.all } else { &self.groups.merged };
         let is_new = |instant: &&Instant| {
-            !self.before.pending(Action::Compaction).any(|known| known.requested_time == instant.requested_time)
+            let time = &instant.requested_time;
+            self.is_other(time) && !self.before.pending(Action::Compaction).any(|known| known.requested_time == *time)
         };
         let new: Vec<&Instant> = self.now.pending(Action::Compaction).filter(is_new).collect();
         if own.is_empty() || new.is_empty() {
@@ -306,6 +323,7 @@ mod tests {
                 instant: &OWN.into(),
                 groups: &WrittenGroups { all, merged },
                 unit,
+                among: None,
             };
             check.run()
         }
@@ -477,6 +495,7 @@ mod tests {
             instant: &OWN.into(),
             groups: &groups,
             unit: ConflictUnit::FileGroup,
+            among: None,
         };
         let own: Groups = (0..7).map(|group| ("p".to_owned(), format!("f-{group}"))).collect();
         let other = now.instants().first().unwrap();

@@ -6,11 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::column_ids::with_stored_schema;
-use super::commit_metadata::{commit_metadata, completed_content, written_groups};
+use super::commit_metadata::{commit_metadata, completed_content};
 use super::{ColumnIds, CommitExtra, Committed, Transaction};
-use crate::commit::{
-    CompletionOutcome, ConflictCheck, Content, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat,
-};
+use crate::commit::{CompletionOutcome, Content, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::write::{Markers, WriteStatus};
 use mortice_avro::Schema;
@@ -85,19 +83,11 @@ impl Transaction {
     ) -> Result<Done, Failure> {
         self.check_alive()?;
         let abandoned = self.abandoned_files(statuses)?;
-        let mut new_keys = self.new_keys(statuses)?;
-        if let Some(new_keys) = &mut new_keys
-            && self.has_completed_since()?
-        {
-            let now = self.target.reopen()?;
-            new_keys.check(&self.conflict_check(&now, &WrittenGroups::default()), &now)?;
-        }
+        let mut claims = self.claims(statuses, extra)?;
+        claims.check_early(self)?;
         *lock = self.target.concurrency().lock()?;
         let now = self.target.reopen()?;
-        self.check_conflicts(&now, statuses, extra)?;
-        if let Some(new_keys) = &mut new_keys {
-            new_keys.check(&self.conflict_check(&now, &WrittenGroups::default()), &now)?;
-        }
+        claims.check(self, &now)?;
         // Not before: they may be those of another process, which executes the plan since.
         self.markers().delete_data_files(&abandoned)?;
         let ids = self.column_ids(&now, extra)?;
@@ -120,7 +110,7 @@ impl Transaction {
         let content = Content { bytes: &content, staged: staged.as_deref() };
         match self.files.complete(&self.instant, self.action, &completion, content) {
             CompletionOutcome::Completed(instant) => {
-                self.confirm(&instant, lock).map_err(Failure::of_confirmation)?;
+                self.confirm(&instant, lock, (&mut claims, &now)).map_err(Failure::of_confirmation)?;
                 // A failure would say of a write that is part of the table that it is not.
                 let _ = self.target.advance(&now, instant.clone());
                 Ok(Done { instant, metadata, upkeep })
@@ -222,7 +212,7 @@ impl Transaction {
         for path in paths.flatten() {
             if !begun.contains(path) {
                 // A rollback of the write deletes the markers.
-                self.check_conflicts(&*self.target.reopen()?, &[], &CommitExtra::default())?;
+                self.check_pending()?;
                 return Err(Error::internal("a file that is committed has no marker").in_file(path));
             }
             if !committed.insert(path.as_str()) {
@@ -230,29 +220,6 @@ impl Transaction {
             }
         }
         Ok(begun.into_iter().filter(|path| !committed.contains(path.as_str())).collect())
-    }
-
-    fn check_conflicts(&self, now: &OpenTable, statuses: &[WriteStatus], extra: &CommitExtra) -> Result<()> {
-        let groups = written_groups(statuses, extra);
-        let check = self.conflict_check(now, &groups);
-        // Writers keep out of the way of a compaction, which was planned before they began: their files belong to other slices.
-        let is_compaction = matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact);
-        match self.target.concurrency().has_several_writers() && !is_compaction {
-            true => check.run(),
-            false => check.check_own_instant(),
-        }
-    }
-
-    pub(super) fn conflict_check<'a>(&'a self, now: &'a OpenTable, groups: &'a WrittenGroups) -> ConflictCheck<'a> {
-        ConflictCheck {
-            writer: &self.files,
-            config: &self.table.config,
-            before: &self.table.timeline,
-            now: &now.timeline,
-            instant: &self.instant,
-            groups,
-            unit: self.target.concurrency().conflict_unit,
-        }
     }
 
     /// Removes what the write does not need any more. Errors are ignored, as the write is part of the table: the next one removes what

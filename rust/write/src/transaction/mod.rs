@@ -14,6 +14,7 @@
 //! | `commit_metadata` | what is written into the completed instant |
 
 mod begin;
+mod claims;
 mod column_ids;
 mod commit_metadata;
 mod complete;

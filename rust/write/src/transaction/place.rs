@@ -6,9 +6,14 @@
 //! publishes the plan first and then looks at the instant; who completes creates the file first and then looks for a plan: at least one
 //! of the two sees the other.
 
+use std::collections::BTreeSet;
+
 use super::Transaction;
+use super::claims::Claims;
 use crate::commit::{ConflictCheck, HeldLock, WrittenGroups};
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
+use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, Instant};
 
 impl Transaction {
@@ -21,33 +26,60 @@ impl Transaction {
         if self.heartbeat.is_some() { self.check_pending() } else { Ok(()) }
     }
 
-    /// Makes sure, after the completed instant was created, that no other writer had rolled the write back before. If one had, the
-    /// completed file is deleted again, under the lock.
+    /// Makes sure, after the completed instant was created, that no other writer had rolled the write back before, and that none has
+    /// committed the same file groups or keys since they were compared, if the lock was lost then. If one had, the completed file is
+    /// deleted again, under the lock.
     ///
     /// Args:
     ///     completed: The completed instant, which this write created.
     ///     lock: The lock, which another writer may have taken over: it is taken again then.
+    ///     claims, now: What was compared, with the table as it was then.
     ///
     /// # Errors
     /// `WriteConflict` if the write is not part of the table; if it is not known, those of the storage.
-    pub(super) fn confirm(&self, completed: &Instant, lock: &mut Option<Box<dyn HeldLock>>) -> Result<()> {
+    pub(super) fn confirm(
+        &self,
+        completed: &Instant,
+        lock: &mut Option<Box<dyn HeldLock>>,
+        (claims, now): (&mut Claims, &OpenTable),
+    ) -> Result<()> {
         if !self.target.concurrency().has_heartbeats() {
             return Ok(());
         }
-        let seen = self.check_completed(completed).map_err(|error| unconfirmed(error, completed))?;
-        let Seen::RolledBack(_) = seen else { return Ok(()) };
-        let confirmed = self.confirm_locked(completed, lock);
+        let confirmed = match is_lost(lock) {
+            Ok(false) => self.check_completed(completed).map(|seen| matches!(seen, Seen::Committed)),
+            lost => lost.map(|_| false),
+        };
+        let confirmed = confirmed.and_then(|is_confirmed| match is_confirmed {
+            true => Ok(()),
+            false => self.confirm_locked(completed, lock, (claims, now)),
+        });
         confirmed.map_err(|error| unconfirmed(error, completed))
     }
 
-    /// The other writer rolls back under the lock: it is done when this one has the lock again, or has found the instant completed and has
-    /// given its rollback up.
-    fn confirm_locked(&self, completed: &Instant, lock: &mut Option<Box<dyn HeldLock>>) -> Result<()> {
-        if lock.as_mut().is_some_and(|lock| lock.check().is_err()) {
+    /// The other writer rolls back and commits under the lock: it is done when this one has the lock again, or has found the instant
+    /// completed and has given its rollback, or its commit, up.
+    fn confirm_locked(
+        &self,
+        completed: &Instant,
+        lock: &mut Option<Box<dyn HeldLock>>,
+        (claims, now): (&mut Claims, &OpenTable),
+    ) -> Result<()> {
+        // Who requests an instant after this listing sees the completed one.
+        let files = self.files.files()?;
+        let others = files.into_iter().map(|file| file.requested_time).filter(|time| !now.timeline.is_completed(time));
+        let others: BTreeSet<RequestedTime> = others.collect();
+        if is_lost(lock)? {
             drop(lock.take());
             *lock = self.target.concurrency().lock()?;
         }
-        let Seen::RolledBack(conflict) = self.check_completed(completed)? else { return Ok(()) };
+        let conflict = match self.check_completed(completed)? {
+            Seen::RolledBack(conflict) => conflict,
+            Seen::Committed => match claims.check_completed(self, &*self.target.reopen()?, &others) {
+                Err(error) if error.kind() == ErrorKind::WriteConflict => error,
+                compared => return compared,
+            },
+        };
         self.target.store().delete(&self.files.path(&completed.file_name))?;
         Err(conflict)
     }
@@ -78,6 +110,15 @@ impl Transaction {
             Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(Seen::RolledBack(error)),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Whether another writer may have taken the lock over.
+fn is_lost(lock: &mut Option<Box<dyn HeldLock>>) -> Result<bool> {
+    match lock.as_mut().map_or(Ok(()), |lock| lock.check()) {
+        Ok(()) => Ok(false),
+        Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(true),
+        Err(error) => Err(error),
     }
 }
 

@@ -78,6 +78,7 @@ impl Table {
             instant: &time(OWN, "000000000").as_str().into(),
             groups: &groups,
             unit: ConflictUnit::FileGroup,
+            among: None,
         };
         check.run()
     }

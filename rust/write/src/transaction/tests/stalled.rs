@@ -87,6 +87,48 @@ fn a_write_that_is_rolled_back_just_before_a_change_is_not_part_of_the_table() {
 }
 
 #[test]
+fn a_write_that_loses_its_lock_just_before_its_completed_instant_is_compared_again() {
+    let cases = [("file group", ("g", "b"), ("g", "c")), ("key", ("g", "b"), ("h", "b")), ("", ("g", "b"), ("h", "c"))];
+    for (version, (common, (group, key), (other_group, other_key))) in
+        [6, 8, 9].into_iter().flat_map(|version| cases.map(|case| (version, case)))
+    {
+        let context = format!("version {version}, {common}");
+        let table = shared(version, true);
+        let mut other = table.begin(WriteOperation::Upsert).unwrap();
+        other.inflight(&HoodieCommitMetadata::default()).unwrap();
+        let statuses = write_rows(&other, other_group, &[other_key], 0).unwrap();
+        let lock = table.folder.path().join(".hoodie/lock");
+        let stalled = InterruptedStore::new(
+            table.store(),
+            |path| is_completed(path, false),
+            vec![Box::new(move || {
+                std::fs::remove_file(&lock).unwrap();
+                let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+                other.commit(statuses, &extra).unwrap();
+            })],
+        );
+        let transaction = table.begin_at(Arc::clone(&stalled) as _, WriteOperation::Upsert).unwrap();
+        let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+        let written = commit_rows(transaction, group, &[key], &extra);
+        assert!(stalled.was_interrupted(), "{context}");
+        let expected = match common {
+            "" => written.map(|_| set(&["a", "b", "c"])).unwrap(),
+            _ => {
+                let error = written.unwrap_err();
+                let is_named = error.kind() == ErrorKind::WriteConflict && error.to_string().contains(common);
+                assert!(is_named, "{context}: {error}");
+                set(&["a", other_key])
+            }
+        };
+        assert_eq!(table.keys(), expected, "{context}");
+        table.check_clean(&context);
+        table.insert(table.store(), "k", &["d"]).unwrap();
+        assert_eq!(table.keys().len(), expected.len() + 1, "{context}");
+        table.check_clean(&context);
+    }
+}
+
+#[test]
 fn a_rollback_is_given_up_if_the_write_was_completed_before_the_plan_is_published() {
     for version in [6, 9] {
         let table = shared(version, true);
