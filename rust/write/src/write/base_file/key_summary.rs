@@ -23,8 +23,14 @@ impl KeySummary {
     /// Adds keys, none of which is null or empty.
     pub(super) fn add(&mut self, keys: &StringArray) -> Result<()> {
         let mut range: Option<(&str, &str)> = None;
+        let is_java_order = keys_of_bytes_in_java_order(keys);
         // A null is refused as the empty key is.
-        let keys = keys.iter().map(|key| key.unwrap_or("")).inspect(|key| range = Some(widened(range, key)));
+        let keys = keys.iter().map(|key| key.unwrap_or("")).inspect(|key| {
+            range = Some(match (is_java_order, range) {
+                (true, Some((least, greatest))) => (least.min(*key), greatest.max(*key)),
+                _ => widened(range, key),
+            });
+        });
         self.bloom.add_all(keys.map(str::as_bytes))?;
         let Some((least, greatest)) = range else { return Ok(()) };
         let known = self.range.as_ref().map(|(least, greatest)| (least.as_str(), greatest.as_str()));
@@ -44,6 +50,15 @@ fn widened<'a>(range: Option<(&'a str, &'a str)>, key: &'a str) -> (&'a str, &'a
     let least = if java_order(key, least) == Ordering::Less { key } else { least };
     let greatest = if java_order(key, greatest) == Ordering::Greater { key } else { greatest };
     (least, greatest)
+}
+
+/// Whether keys have no byte by which their order could differ from Java's (see [`java_order`]): known by one pass over all bytes, where
+/// each comparison would look for them.
+fn keys_of_bytes_in_java_order(keys: &StringArray) -> bool {
+    let (first, last) = (keys.value_offsets().first(), keys.value_offsets().last());
+    let range =
+        first.zip(last).and_then(|(first, last)| Some(usize::try_from(*first).ok()?..usize::try_from(*last).ok()?));
+    range.and_then(|range| keys.value_data().get(range)).is_some_and(<[u8]>::is_ascii)
 }
 
 /// `String.compareTo`. UTF-8 has the same order, except for a character above U+FFFF and one from U+E000 on.
