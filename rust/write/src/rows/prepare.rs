@@ -1,5 +1,6 @@
 //! The rows of a write before any is written: in the table's types, with keys, one for each key.
 
+use std::num::NonZero;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -13,7 +14,7 @@ use super::combine::combine;
 use super::delete_marks::DeleteMarks;
 use super::duplicates::combines_by_default;
 use super::operations::check_inserts;
-use super::read_rows::{FullRows, KeysAlone, joined, read_all, too_large};
+use super::read_rows::{FullRows, KeysAlone, ReadMode, joined, read_all, too_large};
 use super::refused_rows::{RefusedRows, ignores_failed};
 use super::row_source::RowSource;
 use super::schema::{DELETES_KEY, UPDATES_KEY};
@@ -87,10 +88,10 @@ impl Preparation<'_> {
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
         let origin = RowOrigin { instant, task: 0, first_row: 0 };
-        self.combined_if_wanted(self.uncombined_rows(batches, &origin, refused)?)
+        self.combined_if_wanted(self.read_rows(batches, &origin, refused, all_threads())?)
     }
 
-    /// The same, of some of the rows: those that have the same key are not combined.
+    /// The same, of some of the rows, by one thread, as a task of an engine has: those that have the same key are not combined.
     ///
     /// # Errors
     /// As for [`Self::rows`].
@@ -100,11 +101,23 @@ impl Preparation<'_> {
         origin: &RowOrigin<'_>,
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
+        self.read_rows(batches, origin, refused, 1)
+    }
+
+    fn read_rows(
+        &self,
+        batches: &RowBatches,
+        origin: &RowOrigin<'_>,
+        refused: &mut RefusedRows,
+        threads: usize,
+    ) -> Result<Prepared> {
         let ignores_failed = ignores_failed(self.source.options)?;
-        let reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
-        let mut reader = if self.operation == WriteOperation::Upsert { reader.keeping_keys() } else { reader };
-        let types = &self.source.schema.types;
-        let (rows, keys) = read_all(&mut reader, types, batches, (ignores_failed, origin.first_row), refused)?;
+        let reader = || {
+            let reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
+            Ok(if self.operation == WriteOperation::Upsert { reader.keeping_keys() } else { reader })
+        };
+        let mode = ReadMode { ignores_failed, first_row: origin.first_row, threads };
+        let (rows, keys) = read_all(reader, &self.source.schema.types, batches, mode, refused)?;
         let unconditional = marked(batches, DELETES_KEY, rows.num_rows())?;
         let updates = marked(batches, UPDATES_KEY, rows.num_rows())?;
         let deletes = BooleanArray::from(&self.deletes_of(&rows)? | unconditional.values());
@@ -117,10 +130,10 @@ impl Preparation<'_> {
     /// # Errors
     /// `InvalidArgument`, naming row and column, for keys that cannot be read, unless they are left out.
     pub(crate) fn keys_to_delete(&self, batches: &RowBatches, refused: &mut RefusedRows) -> Result<Prepared> {
-        self.combined_if_wanted(self.uncombined_keys(batches, 0, refused)?)
+        self.combined_if_wanted(self.read_keys(batches, 0, refused, all_threads())?)
     }
 
-    /// The same, of some of the rows, of which the first has this number: keys may be there several times.
+    /// The same, of some of the rows, of which the first has this number, by one thread: keys may be there several times.
     ///
     /// # Errors
     /// As for [`Self::keys_to_delete`].
@@ -130,10 +143,19 @@ impl Preparation<'_> {
         first_row: u64,
         refused: &mut RefusedRows,
     ) -> Result<Prepared> {
-        let ignores_failed = ignores_failed(self.source.options)?;
+        self.read_keys(batches, first_row, refused, 1)
+    }
+
+    fn read_keys(
+        &self,
+        batches: &RowBatches,
+        first_row: u64,
+        refused: &mut RefusedRows,
+        threads: usize,
+    ) -> Result<Prepared> {
+        let mode = ReadMode { ignores_failed: ignores_failed(self.source.options)?, first_row, threads };
         let no_columns = Arc::new(Schema::empty());
-        let mut reader = KeysAlone(self.source);
-        let (rows, keys) = read_all(&mut reader, &no_columns, batches, (ignores_failed, first_row), refused)?;
+        let (rows, keys) = read_all(|| Ok(KeysAlone(self.source)), &no_columns, batches, mode, refused)?;
         let all = BooleanArray::from(BooleanBuffer::new_set(keys.record_keys.len()));
         let updates = BooleanArray::from(BooleanBuffer::new_unset(keys.record_keys.len()));
         Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all, updates })
@@ -242,6 +264,11 @@ impl Preparation<'_> {
             updates: first.updates.iter().chain(&then.updates).collect(),
         })
     }
+}
+
+/// As many threads as there are cores.
+fn all_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn unknown_row() -> Error {

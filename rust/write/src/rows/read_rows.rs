@@ -1,6 +1,6 @@
 //! A user's batches, in the table's types and with their keys.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
@@ -18,8 +18,8 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_formats::avro_parquet::{ListStructure, ParquetColumns};
 use mortice_merge::keys::{RowKeyReader, RowKeys};
-use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
-use mortice_storage::check_cancelled;
+use mortice_merge::spill::{RowBatches, RowBatchesBuilder, row_bytes};
+use mortice_storage::{check_cancelled, parallel};
 
 /// Rows with all columns, and their keys.
 pub(crate) struct FullRows<'a> {
@@ -122,33 +122,86 @@ impl ReadRows for KeysAlone<'_> {
     }
 }
 
-/// Reads batches one after the other, of which the first row has this number. `types` are the columns of what is read.
-pub(crate) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)>>(
-    reader: &mut R,
+/// How batches are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadMode {
+    /// Whether rows that cannot be written are left out.
+    pub(crate) ignores_failed: bool,
+    /// The number of the first row.
+    pub(crate) first_row: u64,
+    /// Threads that read at the same time, each a batch.
+    pub(crate) threads: usize,
+}
+
+/// A batch that is read: its rows with their keys, in order, and those that were left out.
+type BatchRead = (Vec<(RecordBatch, RowKeys)>, RefusedRows);
+
+/// Bytes of batches that are read at the same time, unless one alone has more.
+const WINDOW_BYTES: usize = 128 << 20;
+
+/// Reads batches, several at a time, and returns their rows in order. `types` are the columns of what is read. Each thread has a reader
+/// of its own: what is read of a batch must not depend on the batches before.
+pub(crate) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)> + Send>(
+    new_reader: impl Fn() -> Result<R> + Sync,
     types: &SchemaRef,
     batches: &RowBatches,
-    (ignores_failed, mut first_row): (bool, u64),
+    mode: ReadMode,
     refused: &mut RefusedRows,
 ) -> Result<(RowBatches, RowKeys)> {
     let mut rows = RowBatchesBuilder::new(Arc::clone(types), batches.memory().clone());
     let mut keys: Vec<RowKeys> = Vec::new();
-    for batch in batches.batches() {
+    // What is wrong with the options of keys is an error without rows, too.
+    let idle = Mutex::new(vec![new_reader()?]);
+    let read = |(batch, first_row): &(&RecordBatch, u64)| -> Result<BatchRead> {
         check_cancelled()?;
-        let parts = match ignores_failed {
-            true => refused.read_accepted(reader, batch, first_row)?,
-            false => vec![reader.read(batch, first_row)?],
+        let reader = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut reader = reader.map_or_else(&new_reader, Ok)?;
+        let mut refused = RefusedRows::default();
+        let parts = match mode.ignores_failed {
+            true => refused.read_accepted(&mut reader, batch, *first_row)?,
+            false => vec![reader.read(batch, *first_row)?],
         };
-        for (part, keys_of_part) in parts {
-            rows.push_of(part, batch)?;
-            keys.push(keys_of_part);
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+        Ok((parts, refused))
+    };
+    for window in windows(batches.batches(), mode) {
+        let found = parallel::map(&window, mode.threads, read)?;
+        if found.len() != window.len() {
+            return Err(Error::internal(format!("{} of {} batches were read", found.len(), window.len())));
         }
-        first_row = first_row.saturating_add(batch.num_rows() as u64);
+        for ((batch, _), (parts, left_out)) in window.into_iter().zip(found) {
+            refused.append(left_out);
+            for (part, keys_of_part) in parts {
+                rows.push_of(part, batch)?;
+                keys.push(keys_of_part);
+            }
+        }
     }
     let column = |of: fn(&RowKeys) -> &StringArray| {
         joined(&keys.iter().map(|keys| Arc::new(of(keys).clone()) as ArrayRef).collect::<Vec<_>>())
     };
     let keys = RowKeys { record_keys: column(|keys| &keys.record_keys)?, partitions: column(|keys| &keys.partitions)? };
     Ok((rows.finish(), keys))
+}
+
+/// Batches that are read at the same time, each with the number of its first row. One thread reads one batch at a time, so that no more
+/// is in memory than it takes.
+fn windows(batches: &[RecordBatch], mode: ReadMode) -> Vec<Vec<(&RecordBatch, u64)>> {
+    let most = if mode.threads > 1 { mode.threads.saturating_mul(4) } else { 1 };
+    let (mut windows, mut window) = (Vec::new(), Vec::new());
+    let (mut first_row, mut bytes) = (mode.first_row, 0_usize);
+    for batch in batches {
+        let own = row_bytes(batch);
+        if window.len() >= most || (!window.is_empty() && bytes.saturating_add(own) > WINDOW_BYTES) {
+            windows.push(std::mem::take(&mut window));
+            bytes = 0;
+        }
+        window.push((batch, first_row));
+        bytes = bytes.saturating_add(own);
+        first_row = first_row.saturating_add(batch.num_rows() as u64);
+    }
+    windows.extend((!window.is_empty()).then_some(window));
+    windows
 }
 
 /// One column of several.
@@ -163,4 +216,88 @@ pub(crate) fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
 
 pub(crate) fn too_large(error: arrow_schema::ArrowError) -> Error {
     Error::invalid_argument("the keys of one write are too large; write its rows in parts").caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Int64Array;
+    use arrow_schema::{DataType, Field, Schema};
+    use mortice_merge::spill::RowMemory;
+
+    use super::*;
+
+    /// Reads numbers, of which 50 and 70 are refused, as keys. Earlier batches take longer.
+    struct Numbers;
+
+    impl ReadRows for Numbers {
+        type KeyedRows = (RecordBatch, RowKeys);
+
+        fn read(&mut self, rows: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
+            std::thread::sleep(std::time::Duration::from_micros(1200_u64.saturating_sub(first_row)));
+            let numbers = rows.column(0).as_primitive::<arrow_array::types::Int64Type>().values();
+            if let Some(at) = numbers.iter().position(|number| matches!(number, 50 | 70)) {
+                return Err(Error::invalid_argument(format!("row {}, number {}", first_row + at as u64, numbers[at])));
+            }
+            let keys = |tens: i64| StringArray::from_iter_values(numbers.iter().map(|one| format!("{}", one / tens)));
+            Ok((rows.clone(), RowKeys { record_keys: keys(1), partitions: keys(10) }))
+        }
+
+        fn record_key(&self, _: &RecordBatch) -> Option<String> {
+            None
+        }
+    }
+
+    fn read(threads: usize, ignores_failed: bool) -> (Result<(RowBatches, RowKeys)>, RefusedRows) {
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]));
+        let batch = |from: i64| {
+            let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(from..from + 7));
+            RecordBatch::try_new(Arc::clone(&schema), vec![numbers]).unwrap()
+        };
+        let batches = (0..20).map(|number| batch(number * 7)).collect();
+        let batches = RowBatches::new(Arc::clone(&schema), batches, RowMemory::unlimited());
+        let mut refused = RefusedRows::default();
+        let mode = ReadMode { ignores_failed, first_row: 1000, threads };
+        (read_all(|| Ok(Numbers), &schema, &batches, mode, &mut refused), refused)
+    }
+
+    #[test]
+    fn rows_keep_their_order_by_any_number_of_threads() {
+        let (alone, refused) = read(1, true);
+        let (rows, keys) = alone.unwrap();
+        let expected: Vec<String> = (0..140).filter(|n| ![50, 70].contains(n)).map(|n: i64| n.to_string()).collect();
+        assert!(keys.record_keys.iter().flatten().eq(expected.iter().map(String::as_str)));
+        assert_eq!((rows.num_rows(), refused.total), (138, 2));
+        assert!(refused.errors[0].message.contains("number 50") && refused.errors[1].message.contains("number 70"));
+        for threads in [2, 3, 16] {
+            let (found, left_out) = read(threads, true);
+            let (found, found_keys) = found.unwrap();
+            assert_eq!(found.to_batch().unwrap(), rows.to_batch().unwrap(), "{threads} threads");
+            assert_eq!(
+                (found_keys.record_keys, found_keys.partitions),
+                (keys.record_keys.clone(), keys.partitions.clone())
+            );
+            assert_eq!(left_out, refused);
+        }
+    }
+
+    #[test]
+    fn the_first_row_that_is_refused_is_named_by_any_number_of_threads() {
+        for threads in [1, 2, 16] {
+            let error = read(threads, false).0.unwrap_err();
+            assert!(error.to_string().contains("row 1050, number 50"), "{threads} threads: {error}");
+        }
+    }
+
+    #[test]
+    fn one_thread_reads_one_batch_at_a_time() {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..4));
+        let batches = vec![RecordBatch::try_from_iter([("n", numbers)]).unwrap(); 9];
+        let lens = |threads: usize| {
+            let mode = ReadMode { ignores_failed: false, first_row: 5, threads };
+            let windows = windows(&batches, mode);
+            assert_eq!(windows.iter().flatten().map(|(_, row)| *row).last(), Some(5 + 8 * 4));
+            windows.iter().map(Vec::len).collect::<Vec<_>>()
+        };
+        assert_eq!((lens(1), lens(2)), (vec![1; 9], vec![8, 1]));
+    }
 }
