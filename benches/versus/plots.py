@@ -24,6 +24,7 @@ COLORS = {
     "mortice writer": "#c33",
     "mortice.spark.write": "#e83",
     "Hudi 1.2.0 writer": "#247",
+    "delta-rs": "#393",
     "Parquet by pyarrow": "#aaa",
 }
 ALL_COLUMNS = 25

@@ -117,7 +117,7 @@ class Rounds:
         try:
             process = self._process(contender, target.cores)
             process.ask({"do": "prepare", "query": target.query}, self.effort.limit_seconds)
-            if contender.is_limit or target.point.kind == "plan":
+            if contender.is_limit or contender.is_other_format or target.point.kind == "plan":
                 return OK, ""
             path = folder / "answer.parquet"
             began = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from versus.contenders.avro_rust import ArrowAvro
 from versus.contenders.contender import Contender, NotSupported
+from versus.contenders.delta_writer import DeltaWriter
 from versus.contenders.fastavro_rows import FastavroRows
 from versus.contenders.hudi_log import HudiLog
 from versus.contenders.hudi_rs import HudiRs
@@ -38,6 +39,7 @@ CONTENDERS = (
     HudiWriter("1.2.0"),
     MorticeWriter(),
     MorticeSparkWriter(),
+    DeltaWriter(),
     ParquetWriter(),
 )
 

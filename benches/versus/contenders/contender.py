@@ -37,6 +37,8 @@ class Contender(ABC):
     kinds: tuple[str, ...] = ()
     is_limit = False
     """Whether it is a lower bound instead of a reader: its rows are not compared."""
+    is_other_format = False
+    """Whether it writes tables that Hudi cannot read: its rows are not compared."""
 
     def refuses(self, query):  # noqa: ARG002
         """Returns why it does not support the query, if that is known in advance; otherwise an empty string."""
