@@ -661,6 +661,7 @@ class DistributedWrite:
         options: Mapping[str, str],
         parallelism: int,
         merge: MergePlan | None = None,
+        driver_bytes: int = 0,
     ) -> DistributedWrite: ...
     @property
     def schema(self) -> ArrowSchema:
@@ -668,6 +669,9 @@ class DistributedWrite:
     @property
     def warnings(self) -> list[str]:
         """Sentences on options that have no effect."""
+    @property
+    def is_small(self) -> bool:
+        """Whether the stages after the first are so little work that this process can run them: known after the first."""
     def start(self) -> _Step:
         """The first step: `prepare`."""
     def next(self, reports: Sequence[bytes]) -> _Step:

@@ -16,7 +16,9 @@ from mortice.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
+from mortice.spark.settings.write_options import DRIVER_BYTES
 from mortice.spark.writing import write_stages
+from mortice.spark.writing.driver_stages import DriverStages
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())])
@@ -96,9 +98,11 @@ def arrow(rows):
     )
 
 
+@pytest.mark.parametrize("driver_bytes", ["0", "1000000"], ids=["by tasks", "by the driver"])
 @pytest.mark.parametrize("kind", EACH_KIND)
-def test_the_table_is_that_of_the_same_rows_written_in_one_process(spark, tmp_path, kind):
+def test_the_table_is_that_of_the_same_rows_written_in_one_process(spark, tmp_path, kind, driver_bytes):
     table_type, version, options = KINDS[kind]
+    of_spark = table_options(table_type, version, **options, **{DRIVER_BYTES: driver_bytes})
     here, there = str(tmp_path / "here"), str(tmp_path / "there")
     table = mortice.create_table(
         here, SCHEMA, name="trips", record_key="id", partition_by="city", ordering="ts", table_type=table_type,
@@ -107,7 +111,7 @@ def test_the_table_is_that_of_the_same_rows_written_in_one_process(spark, tmp_pa
     for operation, rows in history():
         expected = getattr(table, operation)(arrow(rows), options=options)
         given = frame(spark, rows) if len(rows[0]) == 4 else spark.createDataFrame(rows, "id string, city string")
-        commit = mortice.spark.write(given, there, operation, options=table_options(table_type, version, **options))
+        commit = mortice.spark.write(given, there, operation, options=of_spark)
         assert rows_of(there) == rows_of(here), operation
         counts = (commit.operation, commit.inserts, commit.updates, commit.deletes)
         assert counts == (expected.operation, expected.inserts, expected.updates, expected.deletes), operation
@@ -115,6 +119,32 @@ def test_the_table_is_that_of_the_same_rows_written_in_one_process(spark, tmp_pa
     own, other = (mortice.Table(path).properties for path in (here, there))
     for name in ("hoodie.table.type", "hoodie.table.version", "hoodie.table.recordkey.fields"):
         assert own[name] == other[name]
+
+
+def test_few_rows_are_written_by_the_driver(spark, path, monkeypatch):
+    steps = []
+
+    def recorded(name, step):
+        def record(*given):
+            steps.append(name)
+            return step(*given)
+
+        return record
+
+    for owner in (write_stages.Frames, DriverStages):
+        for name in ("tag", "write"):
+            monkeypatch.setattr(owner, name, recorded(f"{owner.__name__}.{name}", getattr(owner, name)))
+    rows = frame(spark, [(f"k{n}", "oslo", float(n), 1) for n in range(10)])
+    for driver_bytes, where in [(None, "DriverStages"), ("0", "Frames"), ("100", "Frames"), (10**6, "DriverStages")]:
+        further = {} if driver_bytes is None else {DRIVER_BYTES: driver_bytes}
+        commit = mortice.spark.write(rows, path, options=table_options(**further))
+        assert commit.updates + commit.inserts == 10
+        assert steps == [f"{where}.tag", f"{where}.write"]
+        steps.clear()
+    for wrong in ("-1", "32 MB", ""):
+        with pytest.raises(InvalidArgumentError, match=DRIVER_BYTES):
+            mortice.spark.write(rows, path, options=table_options(**{DRIVER_BYTES: wrong}))
+    assert mortice.Table(path).count() == 11
 
 
 @pytest.fixture

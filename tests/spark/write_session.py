@@ -24,6 +24,8 @@ OPTIONS = {
     "hoodie.datasource.write.partitionpath.field": "city",
     "hoodie.datasource.write.precombine.field": "ts",
     "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+    # So few rows would be written by the driver.
+    "mortice.write.driver.bytes": "0",
 }
 # Without a metadata table readers list the folders: a file too many would be read.
 LISTED = {"hoodie.metadata.enable": "false"}

@@ -40,7 +40,7 @@ impl DistributedWrite {
 #[pymethods]
 impl DistributedWrite {
     #[new]
-    #[pyo3(signature = (uri, storage_options, operation, columns, options, parallelism, merge=None))]
+    #[pyo3(signature = (uri, storage_options, operation, columns, options, parallelism, merge=None, driver_bytes=0))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         uri: &str,
@@ -50,6 +50,7 @@ impl DistributedWrite {
         options: BTreeMap<String, String>,
         parallelism: u32,
         merge: Option<&Bound<'_, MergePlan>>,
+        driver_bytes: u64,
     ) -> PyResult<Self> {
         let py = columns.py();
         let columns = ArrowInput::from_python(columns)?.schema();
@@ -57,6 +58,7 @@ impl DistributedWrite {
         let write = at_location(py, uri, &storage_options, |location| {
             Core::plan(location, operation, &columns, &options, parallelism)
         })?;
+        let write = write.with_driver_bytes(driver_bytes);
         Ok(Self(Mutex::new(match merge {
             None => write,
             Some(merge) => write.of_merge(merge.get().core()),
@@ -71,6 +73,11 @@ impl DistributedWrite {
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.lock().warnings().to_vec()
+    }
+
+    #[getter]
+    fn is_small(&self) -> bool {
+        self.lock().is_small()
     }
 
     fn start<'py>(&self, py: Python<'py>) -> PyResult<StepTuple<'py>> {

@@ -17,7 +17,12 @@ from mortice.writes import checked_options
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["WriteTarget", "parallelism"]
+__all__ = ["DRIVER_BYTES", "WriteTarget", "parallelism"]
+
+DRIVER_BYTES = "mortice.write.driver.bytes"
+"""The option: rows of so many bytes at most are written by the driver, 0 none."""
+DEFAULT_DRIVER_BYTES = 32 << 20
+"""The driver holds a few times as much."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,8 @@ class WriteTarget:
     """Options of its storage that were given, by the names of the storage."""
     options: Mapping[str, str]
     """Options of the write."""
+    driver_bytes: int = DEFAULT_DRIVER_BYTES
+    """Bytes of rows up to which the driver writes them itself."""
 
     @staticmethod
     def from_options(uri: str | os.PathLike[str], options: Mapping[str, Any] | None) -> WriteTarget:
@@ -48,11 +55,19 @@ class WriteTarget:
                 raise InvalidArgumentError(
                     f"the option {name} is given twice, with different values; leave out one of them"
                 )
-        return WriteTarget(checked_uri(uri), storage, checked_options(of_write))
+        checked = checked_options(of_write)
+        driver_bytes = _bytes(checked.pop(DRIVER_BYTES, str(DEFAULT_DRIVER_BYTES)))
+        return WriteTarget(checked_uri(uri), storage, checked, driver_bytes)
 
     def storage_options(self, spark: SparkSession) -> dict[str, str]:
         """Returns the options of the storage: the session's settings, and those that were given."""
         return checked_storage_options({**hadoop_settings(spark, self.uri), **self.storage})
+
+
+def _bytes(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise InvalidArgumentError(f"the option {DRIVER_BYTES} must be a number of bytes, got {text!r}")
+    return int(text)
 
 
 def parallelism(spark: SparkSession) -> int:

@@ -29,9 +29,11 @@ from mortice.errors import (
 )
 from mortice.observe import observed
 from mortice.partitioner import Partitioner
+from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.schema import arrow_schema, check_variants, without_arrow_types
 from mortice.spark.settings.write_options import WriteTarget, parallelism
+from mortice.spark.writing.driver_stages import DriverStages
 from mortice.spark.writing.new_table import NewTable
 from mortice.spark.writing.partitioned_frame import partitioned_frame
 from mortice.spark.writing.timestamps import cast_timestamps
@@ -173,10 +175,10 @@ def _written(
     storage = target.storage_options(df.sparkSession)
     new = NewTable(target.uri, storage)
     with new.forgotten_on_error():
-        native = _planned(df, new, operation, target.options, merge)
+        native = _planned(df, new, operation, target, merge)
         given, df = df, cast_timestamps(df, pa.schema(native.schema))
         if df is not given:
-            native = _planned(df, new, operation, target.options, merge)
+            native = _planned(df, new, operation, target, merge)
         checks = validated(validators, lambda commit: Table(target.uri, storage_options=storage).preview(commit))
         with aborted_on_error(native), checks as check:
             return _run(df.sparkSession, df, native, check)
@@ -229,14 +231,16 @@ def _deleting(df: DataFrame, uri: str, storage: Mapping[str, str]) -> DataFrame:
 
 
 def _planned(
-    df: DataFrame, new: NewTable, operation: str, options: Mapping[str, str], merge: _mortice.MergePlan | None
+    df: DataFrame, new: NewTable, operation: str, target: WriteTarget, merge: _mortice.MergePlan | None
 ) -> _mortice.DistributedWrite:
     """Returns the native part of the write, after the table was created if there is none."""
-    columns = arrow_schema(df.schema).empty_table()
+    columns, options = arrow_schema(df.schema).empty_table(), target.options
     tasks = parallelism(df.sparkSession)
+    # The client of Spark Connect may be far from the table.
+    most = 0 if is_connect(df.sparkSession) else target.driver_bytes
 
     def plan() -> _mortice.DistributedWrite:
-        native = _mortice.DistributedWrite(new.uri, new.storage, operation, columns, options, tasks, merge)
+        native = _mortice.DistributedWrite(new.uri, new.storage, operation, columns, options, tasks, merge, most)
         if operation != "delete":
             check_variants(df.schema, pa.schema(native.schema))
         return native
@@ -253,6 +257,7 @@ def _planned(
 
 def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite, check: CommitCheck | None) -> Commit:
     frames = Frames(spark, df)
+    steps: Frames | DriverStages = frames
     reports: list[bytes] = []
     try:
         name, partitions, stages, key_tasks = native.start()
@@ -260,17 +265,19 @@ def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite, 
             if name == "prepare":
                 reports = frames.prepare(stages["prepare"])
             elif name == "tag":
-                reports = frames.tag(partitions, stages, key_tasks)
+                reports = steps.tag(partitions, stages, key_tasks)
             elif name == "insert":
                 reports = frames.insert(stages["insert"])
                 break
             elif name == "move":
-                reports = frames.move(partitions, stages)
+                reports = steps.move(partitions, stages)
             else:
-                reports = frames.write(partitions, stages)
+                reports = steps.write(partitions, stages)
                 break
             name, partitions, stages, key_tasks = native.next(reports)
             reports = []
+            if native.is_small and steps is frames and name != "commit":
+                steps = frames.to_driver()
         return commit_of(native.commit(reports, check), stacklevel=5)
     finally:
         frames.unpersist()

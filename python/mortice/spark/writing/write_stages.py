@@ -18,6 +18,7 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice.spark.execution.private import session_key
 from mortice.spark.execution.worker import WorkerOptions
+from mortice.spark.writing.driver_stages import DriverStages
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -123,6 +124,12 @@ class Frames:
     def insert(self, stage: bytes) -> list[bytes]:
         """Lets tasks write the user's rows where they are. Returns what the tasks report."""
         return _reports(self._df.mapInArrow(RunStage(stage), SCHEMA))
+
+    def to_driver(self) -> DriverStages:
+        """Fetches the chunks of the last step, and ends the use of the DataFrames."""
+        stages = DriverStages(self._source().collect())
+        self.unpersist()
+        return stages
 
     def _source(self) -> DataFrame:
         if self._rows is None:

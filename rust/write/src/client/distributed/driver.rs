@@ -30,7 +30,7 @@ use crate::transaction::{CommitExtra, Committed, Transaction};
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::config::TableConfig;
+use mortice_merge::config::{TableConfig, TableType};
 use mortice_merge::keys::RowKeyReader;
 use mortice_table::plan::{OpenTable, PinnedTable, WriteView};
 use mortice_table::timeline::InstantState;
@@ -53,6 +53,10 @@ pub struct DistributedWrite {
     user_metadata: BTreeMap<String, String>,
     /// Tasks that run at once, as far as it is known.
     parallelism: u32,
+    /// Bytes of rows that the driver's process may hold.
+    driver_bytes: u64,
+    /// Whether the stages after the first are little work.
+    is_small: bool,
     given: Schema,
     table: Arc<OpenTable>,
     schema: WriteSchema,
@@ -119,6 +123,8 @@ impl DistributedWrite {
             operation,
             user_metadata,
             parallelism: parallelism.max(1),
+            driver_bytes: 0,
+            is_small: false,
             given: columns.clone(),
             table,
             schema,
@@ -144,6 +150,19 @@ impl DistributedWrite {
     #[must_use]
     pub fn of_merge(self, plan: &MergePlan) -> Self {
         Self { source: Some(plan.source().clone()), ..self }
+    }
+
+    /// The same, of which the driver's process may run the stages after the first itself: so many bytes of rows, none by default.
+    #[must_use]
+    pub fn with_driver_bytes(self, driver_bytes: u64) -> Self {
+        Self { driver_bytes, ..self }
+    }
+
+    /// Whether the stages after the first are so little work that the driver's process can run them, which is known after them. For few
+    /// rows the fixed costs of tasks are most of the time.
+    #[must_use]
+    pub fn is_small(&self) -> bool {
+        self.is_small
     }
 
     /// Returns the columns that the rows are written as, without meta columns.
@@ -368,6 +387,7 @@ impl DistributedWrite {
         self.begin()?;
         if self.is_direct()? {
             let view = self.table.write_view(Some(&partitions))?;
+            self.is_small = self.is_little_work(bytes, None, Some(&view));
             return self.assign(&placed, rows, &view);
         }
         let by = match self.writes_new_rows() {
@@ -379,6 +399,7 @@ impl DistributedWrite {
             Some(_) => Some(checked_view(&self.table, &self.index, &partitions)?),
             None => Some(Arc::new(self.table.write_view(Some(&partitions))?)),
         };
+        self.is_small = self.is_little_work(bytes, by, view.as_deref());
         let slots = self.slots(rows.rows, bytes, by);
         let plan = self.tag_plan(slots, by, view.as_deref())?;
         self.phase = Phase::Tagging(Tagging { slots, rows, partitions, view, is_moving: false });
@@ -392,6 +413,19 @@ impl DistributedWrite {
         let by_bytes = bin_count(bytes, SLOT_BYTES, least, usize::MAX);
         let by_rows = if by == Some(LookUp::RecordIndex) { bin_count(rows, LOOK_UP_ROWS, 1, usize::MAX) } else { 1 };
         by_bytes.max(by_rows).min(1 << 20)
+    }
+
+    /// Whether rows are few, and the base files that are read or rewritten for them are not more than one task reads.
+    fn is_little_work(&self, bytes: u64, by: Option<LookUp>, view: Option<&WriteView>) -> bool {
+        let rewrites = self.table.config.table_type == TableType::CopyOnWrite;
+        let read = match view {
+            Some(view) if rewrites || matches!(by, Some(LookUp::StoredKeys { .. })) => {
+                view.base_files.iter().fold(0, |sum: u64, slice| sum.saturating_add(slice.total_len()))
+            }
+            None if rewrites => u64::MAX,
+            _ => 0,
+        };
+        bytes <= self.driver_bytes && read <= KEY_FILE_BYTES
     }
 
     fn tag_plan(&self, count: u32, by: Option<LookUp>, view: Option<&WriteView>) -> Result<TagPlan> {

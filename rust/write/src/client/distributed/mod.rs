@@ -12,7 +12,8 @@
 //!               ──>   write: files, with markers                     –
 //! commit
 //! ```
-//! The driver sees counts, file groups and write statuses; rows never come to it. A serialised write state describes what a stage does.
+//! The driver sees counts, file groups and write statuses; rows never come to it, unless they are so few that its process runs the
+//! stages after the first, too (`DistributedWrite::is_small`). A serialised write state describes what a stage does.
 //! Stages run the same code as a write in one process: preparation, index, assignment, tasks.
 //!
 //! | file | job |
