@@ -18,6 +18,10 @@ use crate::config::{TableConfig, option_values};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 
+/// The part of a key of several fields that is null.
+const NULL_PART: &str = "__null__";
+/// The part that is empty.
+const EMPTY_PART: &str = "__empty__";
 const CONSISTENT: &str = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled";
 
 /// The record key and the partition path of each row of a batch. Neither is ever null.
@@ -235,9 +239,33 @@ impl RowKeyReader {
         }
         match strings.as_slice() {
             [only] if !named => Ok(only.clone()),
-            strings => Ok(joined(fields, strings, batch.num_rows())),
+            strings => {
+                check_unambiguous(fields, strings, first_row)?;
+                Ok(joined(fields, strings, batch.num_rows()))
+            }
         }
     }
+}
+
+/// Refuses values that would give rows of different values the same key: keys do not escape their parts. A part ends
+/// where the name of the next one begins, so that it is the next name alone that it cannot have.
+fn check_unambiguous(fields: &[FieldPath], strings: &[StringArray], first_row: u64) -> Result<()> {
+    let next = fields.iter().skip(1).map(|field| Some(format!(",{}:", field.name()))).chain([None]);
+    for ((field, strings), next) in fields.iter().zip(strings).zip(next) {
+        for (at, value) in strings.iter().enumerate() {
+            let Some(value) = value else { continue };
+            let reason = match &next {
+                _ if matches!(value, NULL_PART | EMPTY_PART) => "it stands for a null or empty value there".to_owned(),
+                Some(next) if value.contains(next.as_str()) => format!("{next:?} begins the next part of the key"),
+                _ => continue,
+            };
+            let (row, name) = (first_row.saturating_add(at as u64), field.name());
+            return Err(Error::invalid_argument(format!(
+                "row {row}, column {name:?}: the value {value:?} cannot be in a record key of several columns: {reason}; change the value"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn joined(fields: &[FieldPath], strings: &[StringArray], rows: usize) -> StringArray {
@@ -252,8 +280,8 @@ fn joined(fields: &[FieldPath], strings: &[StringArray], rows: usize) -> StringA
             key.push_str(field.name());
             key.push(':');
             key.push_str(match strings.is_valid(row).then(|| strings.value(row)) {
-                None => "__null__",
-                Some("") => "__empty__",
+                None => NULL_PART,
+                Some("") => EMPTY_PART,
                 Some(value) => value,
             });
         }
@@ -350,6 +378,23 @@ mod tests {
         assert_eq!(keys(&format!("{V9}id\n{complex}")), ["id:a", "id:b,c", "id:d"]);
         // Virtual keys have no field names (readers compute them so).
         assert_eq!(keys(&format!("{V9}id\n{complex}\nhoodie.populate.meta.fields=false")), ["a", "b,c", "d"]);
+    }
+
+    #[test]
+    fn values_that_would_share_a_key_are_refused() {
+        let config = config(&format!("{V9}id,sub\nhoodie.table.keygenerator.type=NON_PARTITION"));
+        let read = |id: &str, sub: &str| {
+            let column = |value: &str| Arc::new(StringArray::from(vec!["x", value])) as ArrayRef;
+            let rows = RecordBatch::try_from_iter([("id", column(id)), ("sub", column(sub))]).unwrap();
+            RowKeyReader::new(&config, rows.schema_ref(), &BTreeMap::new())?.read(&rows, 6)
+        };
+        // Both would be `id:a,sub:b,sub:c`.
+        for (id, sub) in [("a,sub:b", "c"), ("__null__", "c"), ("a", "__empty__")] {
+            let error = read(id, sub).unwrap_err().to_string();
+            assert!(error.contains("row 7, column ") && error.contains("of several columns"), "{error}");
+        }
+        assert_eq!(read("a", "b,sub:c").unwrap().record_keys.value(1), "id:a,sub:b,sub:c");
+        assert_eq!(read("a,b:sub:", "c,id:d").unwrap().record_keys.value(1), "id:a,b:sub:,sub:c,id:d");
     }
 
     #[test]
