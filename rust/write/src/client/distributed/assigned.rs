@@ -52,6 +52,7 @@ pub(super) fn assign_reports(
     placed: &[PlacedReport],
 ) -> Result<Assigned> {
     let place = place_inserts(operation);
+    placed.iter().try_for_each(check_counts)?;
     let counts = counts_of(placed);
     if place == PlaceInserts::NewGroups
         && let Some((partition, _)) = counts.updates.first()
@@ -72,6 +73,19 @@ pub(super) fn assign_reports(
     assigned.route(placed)?;
     assigned.pack(placed, parallelism);
     Ok(assigned)
+}
+
+/// Refuses a report whose parts are not those of its sum, as tasks are planned and memory is allocated for them.
+fn check_counts(report: &PlacedReport) -> Result<()> {
+    let new = report.classes.iter().fold(0, |sum: u64, class| sum.saturating_add(class.rows));
+    let all = report.groups.iter().fold(new, |sum: u64, group| sum.saturating_add(group.placed));
+    if all != report.placed.rows || new > report.taken.rows {
+        let (placed, taken, source) = (report.placed.rows, report.taken.rows, report.source);
+        return Err(Error::invalid_argument(format!(
+            "the report of source {source} contradicts itself: {new} new rows and {all} rows by their places, {placed} rows in all, of {taken} that it got"
+        )));
+    }
+    Ok(())
 }
 
 fn counts_of(placed: &[PlacedReport]) -> RowCounts {

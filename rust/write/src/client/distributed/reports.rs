@@ -161,11 +161,12 @@ impl ReadReport {
     /// Reads reports; the error of one that failed.
     ///
     /// # Errors
-    /// `Internal` for other bytes; the first error that a task reports.
+    /// `InvalidArgument` for other bytes; the first error that a task reports.
     pub(super) fn read_all(reports: &[Vec<u8>]) -> Result<Vec<Self>> {
         let read = |bytes: &Vec<u8>| {
-            let report = serde_json::from_slice(bytes)
-                .map_err(|error| Error::internal("the report of a task cannot be read").caused_by(error))?;
+            let unreadable = "the report of a task cannot be read: install the same release of mortice on the driver and on all executors";
+            let report =
+                serde_json::from_slice(bytes).map_err(|error| Error::invalid_argument(unreadable).caused_by(error))?;
             match report {
                 Self::Failed(failure) => Err(failure.into_error()),
                 report => Ok(report),
