@@ -191,6 +191,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "schema",
             "keys",
             "read",
+            "timeline",
             "plan",
             "write",
             "commit",

@@ -9,8 +9,8 @@ use mortice::client::distributed::{
     run_stage as run,
 };
 use mortice::client::{create_table_for_write, forget_schema as forget};
-use mortice::commit::WriteOperation;
 use mortice::rows::RefusedRows;
+use mortice::timeline::WriteOperation;
 use mortice::transaction::WriteResult;
 use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;

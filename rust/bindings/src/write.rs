@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 use mortice::client::{self};
-use mortice::commit::WriteOperation;
 use mortice::rows::{SchemaChange, WriteInput};
+use mortice::timeline::WriteOperation;
 use mortice::transaction::WriteResult;
 use mortice::write::WriteStatus;
 use pyo3::prelude::*;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mortice::avro::{Schema, Value};
-use mortice::commit::WriteOperation;
+use mortice::timeline::WriteOperation;
 use mortice::timeline::metadata::{
     HoodieCommitMetadata, HoodieReplaceCommitMetadata, HoodieWriteStat, TimelineMetadata,
 };

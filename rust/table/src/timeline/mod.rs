@@ -16,7 +16,7 @@
 //! | `archived_since` | writes that were archived since a timeline was listed |
 //! | `compacted_logs` | log files that compactions skipped |
 //! | `range` | the range of an incremental query |
-//! | `operations` | what follows from the operation of a commit |
+//! | `write_operation`, `operations` | the operation of a commit, and what follows from it |
 //! | `positions` | positions between the writes of a timeline |
 //! | `hollow_commits` | pending writes in a range that later ones have overtaken |
 //! | `writes_in_range` | the writes of a range, active and archived |
@@ -55,6 +55,7 @@ mod service_plans;
 mod time_travel;
 #[expect(clippy::module_inception, reason = "the module's main type has its name")]
 mod timeline;
+mod write_operation;
 mod writes_in_range;
 mod written_ranges;
 
@@ -68,6 +69,7 @@ pub use range::{TimelineRange, WriteVisitor};
 pub use removed_since::RemovedFiles;
 pub use service_plans::CompactionOperation;
 pub use timeline::{CompletionStatus, Timeline};
+pub use write_operation::WriteOperation;
 pub use written_ranges::{WrittenRange, WrittenRanges};
 
 #[cfg(any(test, feature = "testing"))]

@@ -1,46 +1,31 @@
-//! What follows from the operation of a commit (`WriteOperationType`). Metadata names it; operations that no rule names
-//! are allowed.
+//! What follows from the operation that commit metadata names. Names that are not known are allowed: nothing follows
+//! from them.
 
 use super::commit_metadata::CommitMetadata;
-
-const COMPACT: &str = "COMPACT";
-const LOG_COMPACT: &str = "LOG_COMPACT";
-const CLUSTER: &str = "CLUSTER";
-const INDEX: &str = "INDEX";
-
-/// The operations that change rows (`WriteOperationType.yieldChanges`). The prepped ones are used by writers that have
-/// looked up record keys themselves.
-const CHANGING: [&str; 12] = [
-    "INSERT",
-    "INSERT_PREPPED",
-    "UPSERT",
-    "UPSERT_PREPPED",
-    "BULK_INSERT",
-    "BULK_INSERT_PREPPED",
-    "DELETE",
-    "DELETE_PREPPED",
-    "DELETE_PARTITION",
-    "INSERT_OVERWRITE",
-    "INSERT_OVERWRITE_TABLE",
-    "BOOTSTRAP",
-];
+use super::write_operation::WriteOperation;
 
 /// Returns true for the operation of clustering.
 pub(super) fn is_clustering(operation: &str) -> bool {
-    operation == CLUSTER
+    WriteOperation::named(operation) == Some(WriteOperation::Cluster)
 }
 
 impl CommitMetadata {
+    /// The operation, if it is known.
+    #[must_use]
+    pub fn write_operation(&self) -> Option<WriteOperation> {
+        WriteOperation::named(&self.operation)
+    }
+
     /// Returns true if logs were merged into base files.
     #[must_use]
     pub fn is_compaction(&self) -> bool {
-        self.operation == COMPACT
+        self.write_operation() == Some(WriteOperation::Compact)
     }
 
     /// Returns true if logs were merged into logs.
     #[must_use]
     pub fn is_log_compaction(&self) -> bool {
-        self.operation == LOG_COMPACT
+        self.write_operation() == Some(WriteOperation::LogCompact)
     }
 
     /// Returns true if file groups were rewritten.
@@ -49,17 +34,22 @@ impl CommitMetadata {
         is_clustering(&self.operation)
     }
 
-    /// Returns true if existing rows were rewritten, which may be in any schema
-    /// (`WriteOperationType.canUpdateSchema`).
+    /// Returns true if existing rows were rewritten, which may be in any schema.
     #[must_use]
     pub fn is_of_service(&self) -> bool {
-        [COMPACT, LOG_COMPACT, CLUSTER, INDEX].contains(&self.operation.as_str())
+        self.write_operation().is_some_and(WriteOperation::is_table_service)
     }
 
     /// Returns true if rows were changed.
     #[must_use]
     pub fn changes_rows(&self) -> bool {
-        CHANGING.contains(&self.operation.as_str())
+        self.write_operation().is_some_and(WriteOperation::changes_rows)
+    }
+
+    /// Returns true if keys may have been inserted: that is not known of an operation that is not.
+    #[must_use]
+    pub fn may_insert_keys(&self) -> bool {
+        self.write_operation().is_none_or(WriteOperation::inserts_keys)
     }
 }
 
@@ -68,17 +58,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn services_change_no_rows() {
+    fn nothing_follows_from_unknown_operations() {
         let of = |operation: &str| CommitMetadata { operation: operation.to_owned(), ..CommitMetadata::default() };
-        for service in [COMPACT, LOG_COMPACT, CLUSTER, INDEX] {
-            assert!(of(service).is_of_service() && !of(service).changes_rows(), "{service}");
-        }
-        for operation in CHANGING {
-            assert!(of(operation).changes_rows() && !of(operation).is_of_service(), "{operation}");
-        }
         for other in ["UNKNOWN", "", "compact"] {
-            assert!(!of(other).changes_rows() && !of(other).is_of_service(), "{other}");
+            let metadata = of(other);
+            assert!(!metadata.changes_rows() && !metadata.is_of_service() && metadata.may_insert_keys(), "{other}");
         }
-        assert!(of(CLUSTER).is_clustering() && of(COMPACT).is_compaction() && of(LOG_COMPACT).is_log_compaction());
+        assert!(of("CLUSTER").is_clustering() && of("COMPACT").is_compaction());
+        assert!(of("LOG_COMPACT").is_log_compaction() && of("INDEX").is_of_service());
+        assert!(of("BOOTSTRAP").changes_rows() && !of("DELETE_PREPPED").may_insert_keys());
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::read_state::MergeSource;
 use super::write::user_metadata;
-use crate::commit::{CommitValidator, WriteOperation};
+use crate::commit::CommitValidator;
 use crate::maintenance::run_inline_services;
 use crate::transaction::{ColumnIds, CommitExtra, Transaction, WriteResult};
 use crate::writable_table::{TableLocation, WritableTable};
@@ -17,6 +17,7 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::OpenTable;
 use mortice_table::schema::{history_text, table_schema};
+use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
 
 /// The columns that a table is to have.

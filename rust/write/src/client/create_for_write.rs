@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use arrow_schema::Schema;
 
 use crate::commit::check_writable;
-use crate::commit::{NewTable, WriteOperation, create_table, update_properties};
+use crate::commit::{NewTable, create_table, update_properties};
 use crate::index::IndexOptions;
 use crate::rows::{check_new_columns, without_meta_columns};
 use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_merge::config::{PropertiesFile, ReadOptions, TableConfig, WriteOptions};
+use mortice_table::timeline::WriteOperation;
 
 /// The property with the schema of a table without commits. Hudi's `DataFrame` writes do not set it.
 const CREATE_SCHEMA: &str = "hoodie.table.create.schema";

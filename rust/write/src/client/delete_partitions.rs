@@ -6,12 +6,13 @@ use std::sync::Arc;
 use super::replaced_groups::{ReplacedGroups, replaced_by_delete};
 use super::retries::ConflictRetries;
 use super::write::{open_for_write, user_metadata};
-use crate::commit::{CommitValidator, WriteOperation};
+use crate::commit::CommitValidator;
 use crate::maintenance::run_inline_services;
 use crate::rows::WriteSchema;
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::{Error, Result};
+use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
 
 /// Deletes partitions of a table.

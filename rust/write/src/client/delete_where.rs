@@ -8,7 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::retries::ConflictRetries;
 use super::write::{Written, commit_or_abort, open_for_write, plan, write_plan};
-use crate::commit::{CommitValidator, WriteOperation};
+use crate::commit::CommitValidator;
 use crate::rows::{read_input, row_memory};
 use crate::transaction::{Transaction, WriteResult};
 use crate::writable_table::TableLocation;
@@ -17,6 +17,7 @@ use mortice_base::names::meta_columns;
 use mortice_formats::filter::Filter;
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
+use mortice_table::timeline::WriteOperation;
 
 /// Deletes the rows of a snapshot that a filter selects.
 ///

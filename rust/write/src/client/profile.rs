@@ -2,8 +2,8 @@
 //! Other writers read the updated file groups of it when they look for conflicts early.
 
 use crate::assign::{GroupTask, TaskKind};
-use crate::commit::WriteOperation;
 use crate::rows::Prepared;
+use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
 
 /// What a task is about to do.

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::commit::WriteOperation;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::option_values;
 use mortice_table::plan::{OpenTable, WriteView};
+use mortice_table::timeline::WriteOperation;
 
 /// Partitions that `insert_overwrite` replaces, whether or not rows are written to them.
 const STATIC_PARTITIONS: &str = "hoodie.static.overwrite.partition.paths";

@@ -12,7 +12,6 @@ use arrow_schema::{Field, Schema};
 use arrow_select::nullif::nullif;
 
 use crate::assign::{GroupTask, TaskKind};
-use crate::commit::WriteOperation;
 use crate::rows::WriteSchema;
 use crate::rows::columns_of;
 use crate::rows::is_delete as is_delete_operation;
@@ -29,6 +28,7 @@ use mortice_merge::config::{MergeMode, TableType, option_values};
 use mortice_merge::keys::FieldPath;
 use mortice_storage::{FileStore, check_cancelled, parallel};
 use mortice_table::plan::OpenTable;
+use mortice_table::timeline::WriteOperation;
 
 const KEY: &str = "record_key";
 /// Rows that are handed over at a time. Between them a write can be interrupted.

@@ -13,7 +13,6 @@ use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::retries::ConflictRetries;
 use super::tasks::{TaskOptions, TaskRunner};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
-use crate::commit::WriteOperation;
 use crate::commit::check_writable;
 use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, present_keys, tag};
 use crate::maintenance::run_inline_services;
@@ -36,6 +35,7 @@ use mortice_base::panics::caught;
 use mortice_merge::config::is_commit_metadata;
 use mortice_merge::spill::RowBatches;
 use mortice_table::plan::OpenTable;
+use mortice_table::timeline::WriteOperation;
 
 /// What is known of a write before it begins.
 pub(super) struct Plan {

@@ -14,7 +14,7 @@ use super::metadata_folder::{MetadataFolder, NextLog, ROOT};
 use super::partition_kind::PartitionKind;
 use super::records::group_records::GroupRecords;
 use super::records::partition_records::{PartitionRecords, Records};
-use crate::commit::{Clock, WriteOperation};
+use crate::commit::Clock;
 use crate::write::{LogFileStatus, MarkerKind, WriteStatus, WrittenFile};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
@@ -22,7 +22,7 @@ use mortice_formats::log::writer::{BlockBytes, BlockHeader, DeleteColumns, Parti
 use mortice_merge::config::TimelineLayout;
 use mortice_storage::PutOutcome;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
-use mortice_table::timeline::{Action, Timeline};
+use mortice_table::timeline::{Action, Timeline, WriteOperation};
 
 /// Makes sure that the instant of the table that a delta commit belongs to is still the writer's.
 pub(super) type CheckInstant<'a> = &'a dyn Fn() -> Result<()>;

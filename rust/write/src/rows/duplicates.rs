@@ -10,9 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::commit::WriteOperation;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::option_values;
+use mortice_table::timeline::WriteOperation;
 
 const POLICY: &str = "hoodie.datasource.insert.dup.policy";
 const DROP: &str = "hoodie.datasource.write.insert.drop.duplicates";

@@ -9,10 +9,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, StringArray};
 use arrow_schema::Schema;
 
-use crate::commit::WriteOperation;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns::OPERATION;
 use mortice_merge::config::{STORES_OPERATIONS, option_values};
+use mortice_table::timeline::WriteOperation;
 
 /// Names of operations (`HoodieOperation`): rows that are inserted, replaced, and replace others, and deletes.
 const NAMES: [&str; 4] = ["I", "-U", "U", "D"];

@@ -12,7 +12,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::schema::WriteSchema;
-use crate::commit::WriteOperation;
 use crate::index::IndexOptions;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
@@ -20,6 +19,7 @@ use mortice_base::names::meta_columns;
 use mortice_merge::config::{MergeMode, TableType, option_values};
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::OpenTable;
+use mortice_table::timeline::WriteOperation;
 
 /// Hudi's option that turns partial updates on or off.
 const IS_ALLOWED: &str = "hoodie.spark.sql.merge.into.partial.updates";

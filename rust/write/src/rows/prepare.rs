@@ -18,7 +18,6 @@ use super::read_rows::{FullRows, KeysAlone, ReadMode, joined, read_all, too_larg
 use super::refused_rows::{RefusedRows, ignores_failed};
 use super::row_source::RowSource;
 use super::schema::{DELETES_KEY, UPDATES_KEY};
-use crate::commit::WriteOperation;
 use crate::index::IncomingKeys;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
@@ -26,6 +25,7 @@ use mortice_base::row_number::at;
 use mortice_merge::config::option_values;
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::RowBatches;
+use mortice_table::timeline::WriteOperation;
 
 /// Rows that are ready to be written.
 #[derive(Debug, Clone)]

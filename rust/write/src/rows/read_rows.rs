@@ -295,7 +295,7 @@ mod tests {
         let lens = |threads: usize| {
             let mode = ReadMode { ignores_failed: false, first_row: 5, threads };
             let windows = windows(&batches, mode);
-            assert_eq!(windows.iter().flatten().map(|(_, row)| *row).last(), Some(5 + 8 * 4));
+            assert_eq!(windows.iter().flatten().map(|(_, row)| *row).next_back(), Some(5 + 8 * 4));
             windows.iter().map(Vec::len).collect::<Vec<_>>()
         };
         assert_eq!((lens(1), lens(2)), (vec![1; 9], vec![8, 1]));

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::Transaction;
 use super::recorded_store::DataStore;
-use crate::commit::{Clock, Heartbeat, TimelineWriter, WriteOperation, delete_heartbeat, request_instant};
+use crate::commit::{Clock, Heartbeat, TimelineWriter, delete_heartbeat, request_instant};
 use crate::metadata_upkeep::{MetadataUpkeep, is_defect};
 use crate::services::{InlineServices, MetadataServices, check_no_restore, remove_leftovers, roll_back_failed_writes};
 use crate::writable_table::{TableState, WritableTable};
@@ -14,8 +14,8 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_storage::PutOutcome;
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
+use mortice_table::timeline::{Action, WriteOperation};
 
 const HEARTBEAT_BETWEEN_PROCESSES: &str = "several writers (hoodie.write.concurrency.mode) in a write whose driver is several \
                                            processes, none of which keeps the heartbeat alive; use mortice.spark.write";

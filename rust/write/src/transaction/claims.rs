@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use super::commit_metadata::written_groups;
 use super::new_keys::NewKeys;
 use super::{CommitExtra, Transaction};
-use crate::commit::{ConflictCheck, WriteOperation, WrittenGroups};
+use crate::commit::{ConflictCheck, WrittenGroups};
 use crate::write::WriteStatus;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::OpenTable;
+use mortice_table::timeline::WriteOperation;
 
 /// What is compared with other writes before this one is completed.
 pub(super) struct Claims {

@@ -3,15 +3,15 @@
 use bytes::Bytes;
 
 use super::{ColumnIds, CommitExtra};
-use crate::commit::{TimelineWriter, WriteOperation, WrittenGroups};
+use crate::commit::{TimelineWriter, WrittenGroups};
 use crate::write::WriteStatus;
 use mortice_avro::Schema;
 use mortice_base::error::Result;
 use mortice_base::names::meta_columns;
 use mortice_merge::config::STORES_OPERATIONS;
 use mortice_table::schema::LATEST_SCHEMA;
-use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieReplaceCommitMetadata, OrderedMap};
+use mortice_table::timeline::{Action, WriteOperation};
 
 /// The metadata of a commit, apart from replaced file groups. Its schema has no `_hoodie_operation`, as in Hudi: that files have the
 /// column is recorded beside it.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::column_ids::with_stored_schema;
 use super::commit_metadata::{commit_metadata, completed_content};
 use super::{ColumnIds, CommitExtra, Committed, Transaction};
-use crate::commit::{CompletionOutcome, Content, HeldLock, WriteOperation, WrittenGroups, delete_heartbeat};
+use crate::commit::{CompletionOutcome, Content, HeldLock, WrittenGroups, delete_heartbeat};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::write::{Markers, WriteStatus};
 use mortice_avro::Schema;
@@ -16,7 +16,7 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::CompletionTime;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
-use mortice_table::timeline::{Action, Instant};
+use mortice_table::timeline::{Action, Instant, WriteOperation};
 
 /// Why a write is not known to be part of the table.
 enum Failure {

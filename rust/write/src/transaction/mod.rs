@@ -38,15 +38,15 @@ use bytes::Bytes;
 
 use recorded_store::DataStore;
 
-use crate::commit::{Clock, CommitValidator, Heartbeat, TimelineWriter, WriteOperation};
+use crate::commit::{Clock, CommitValidator, Heartbeat, TimelineWriter};
 use crate::writable_table::WritableTable;
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{CompletionTime, RequestedTime};
 use mortice_storage::{FileStore, PutOutcome};
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
+use mortice_table::timeline::{Action, WriteOperation};
 
 /// A write under way. Its instant is on the timeline, and pending.
 ///

@@ -7,14 +7,14 @@
 use std::collections::BTreeSet;
 
 use super::Transaction;
-use crate::commit::{ConflictCheck, WriteOperation};
+use crate::commit::ConflictCheck;
 use crate::index::{IndexOptions, WrittenRows, common_key};
 use crate::rows::DuplicatePolicy;
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::{CommitMetadata, Instant};
+use mortice_table::timeline::{CommitMetadata, Instant, WriteOperation};
 
 /// The files in which a write has inserted rows.
 pub(super) struct NewKeys {
@@ -77,7 +77,7 @@ impl NewKeys {
     pub(super) fn check(&mut self, check: &ConflictCheck<'_>, now: &OpenTable) -> Result<()> {
         let (mut others, mut files) = (Vec::new(), Vec::new());
         check.visit_completed_since(&mut |other, metadata| {
-            if self.checked.insert(other.requested_time.clone()) && inserts(&metadata) {
+            if self.checked.insert(other.requested_time.clone()) && metadata.may_insert_keys() {
                 let written = files_of(other, metadata);
                 others.extend(std::iter::repeat_n(other.clone(), written.len()));
                 files.extend(written);
@@ -105,11 +105,6 @@ impl NewKeys {
         );
         Err(Error::new(ErrorKind::WriteConflict, message).at_instant(check.instant))
     }
-}
-
-/// Whether a write may have new keys: table services have those of earlier writes.
-fn inserts(metadata: &CommitMetadata) -> bool {
-    !matches!(metadata.operation.as_str(), "COMPACT" | "LOG_COMPACT" | "CLUSTER" | "DELETE" | "DELETE_PREPPED")
 }
 
 /// The files in which a write may have inserted rows: base files that say so, and all logs, whose statistics are estimates of Hudi's.

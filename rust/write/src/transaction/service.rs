@@ -8,14 +8,14 @@ use bytes::Bytes;
 
 use super::Transaction;
 use super::begin::{repaired, start_heartbeat};
-use crate::commit::{Heartbeats, WriteOperation, request_instant};
+use crate::commit::{Heartbeats, request_instant};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::services::check_no_restore;
 use crate::writable_table::WritableTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::{Action, Instant, InstantState};
+use mortice_table::timeline::{Action, Instant, InstantState, WriteOperation};
 
 /// Makes a plan at an instant; none if there is nothing to do.
 pub(crate) type MakePlan<'a> = &'a dyn Fn(&OpenTable, &RequestedTime) -> Result<Option<Bytes>>;

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::later_clean::{LATER, put_later_clean};
 use super::{CommitExtra, Committed, Transaction, schedule};
-use crate::commit::{CommitValidator, NewTable, WriteOperation, create_table};
+use crate::commit::{CommitValidator, NewTable, create_table};
 use crate::metadata_upkeep::CommitUpdate;
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::{
@@ -24,8 +24,8 @@ use mortice_merge::config::{ReadOptions, TableType, TableVersion};
 use mortice_storage::failing_store::FailingStore;
 use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
-use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
+use mortice_table::timeline::{Action, WriteOperation};
 
 const SCHEMA: &str = r#"{"type":"record","name":"t_record","fields":[{"name":"id","type":"string"}]}"#;
 

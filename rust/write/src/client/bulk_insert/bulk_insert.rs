@@ -17,7 +17,6 @@ use super::sorter::merged;
 use super::spreading::{Spread, Spreading};
 use super::work::{InsertChunk, InsertWork, Reading};
 use crate::client::write::{Written, commit_or_abort, open_for_write, refuse_failed_rows, write_rows};
-use crate::commit::WriteOperation;
 use crate::index::{IndexOptions, check_layout};
 use crate::rows::DeleteMarks;
 use crate::rows::DuplicatePolicy;
@@ -36,6 +35,7 @@ use mortice_base::panics::caught;
 use mortice_merge::config::option_values;
 use mortice_storage::check_cancelled;
 use mortice_table::plan::OpenTable;
+use mortice_table::timeline::WriteOperation;
 
 /// Bytes of rows in open row groups, of all threads, and of each if there are many.
 const OPEN_BYTES: usize = 128 << 20;

@@ -9,13 +9,13 @@ use super::keyed_rows::{KeyedRows, RowPlace, outputs_of};
 use super::lanes::{Lanes, Work};
 use super::partition_writers::{BulkTarget, PartitionWriters, completed, meta_columns};
 use super::place_router::{InsertLane, PlaceRouter};
-use crate::commit::WriteOperation;
 use crate::rows::{DeleteMarks, FullRows, ReadRows, RefusedRows, RowSource, check_inserts};
 use crate::write::WriteStatus;
 use mortice_base::error::Result;
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::row_bytes;
 use mortice_storage::check_cancelled;
+use mortice_table::timeline::WriteOperation;
 
 /// Reads the rows of chunks: any thread, one chunk each.
 pub(super) struct Reading<'a> {

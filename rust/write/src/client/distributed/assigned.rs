@@ -9,13 +9,13 @@ use super::specs::{RouteSpec, SourceRoutes, TaskSpec, WriteSpec};
 use crate::assign::{AssignOptions, InsertClass, PlaceInserts, PlannedTask, RowCounts, TaskKind, TaskPlan, plan_tasks};
 use crate::client::profile::{TaskProfile, profile};
 use crate::client::write::place_inserts;
-use crate::commit::WriteOperation;
 use crate::index::IndexOptions;
 use crate::metadata_upkeep::keeps_blooms;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::{at, number_of};
 use mortice_merge::config::TableConfig;
 use mortice_table::plan::{OpenTable, WriteView};
+use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
 
 /// Bytes of rows that one partition of a data frame writes, task after task.

@@ -17,7 +17,7 @@ use crate::client::merge_into::MergePlan;
 use crate::client::read_state::MergeSource;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
-use crate::commit::{CommitValidator, OpenMark, WriteOperation};
+use crate::commit::{CommitValidator, OpenMark};
 use crate::index::{IndexOptions, LookUp, check_layout, checked_view, view_of_partitions};
 use crate::maintenance::run_inline_services;
 use crate::rows::Preparation;
@@ -33,7 +33,7 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::{TableConfig, TableType};
 use mortice_merge::keys::RowKeyReader;
 use mortice_table::plan::{OpenTable, PinnedTable, WriteView};
-use mortice_table::timeline::InstantState;
+use mortice_table::timeline::{InstantState, WriteOperation};
 
 /// Bytes of rows that come together in one process. Rows of a slot are held in memory, a few times over.
 const SLOT_BYTES: u64 = 64 << 20;

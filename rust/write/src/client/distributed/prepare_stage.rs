@@ -14,13 +14,13 @@ use super::slots::RowSum;
 use super::specs::PrepareSpec;
 use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
-use crate::commit::WriteOperation;
 use crate::index::{IndexedRows, Tagged};
 use crate::rows::RefusedRows;
 use crate::rows::{Prepared, RowOrigin};
 use mortice_base::error::{Error, Result};
 use mortice_merge::spill::RowBatches;
 use mortice_merge::spill::row_bytes;
+use mortice_table::timeline::WriteOperation;
 
 /// Prepares the rows of one partition of the user's data frame.
 pub(super) struct PrepareStage {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::specs::StageSpec;
-use crate::commit::WriteOperation;
 use crate::index::IndexOptions;
 use crate::rows::Preparation;
 use crate::rows::RowSource;
@@ -14,6 +13,7 @@ use crate::rows::WriteSchema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::{OpenTable, PinnedTable};
+use mortice_table::timeline::WriteOperation;
 
 /// The version of the serialised form. Processes of other releases refuse it.
 const VERSION: u32 = 1;

@@ -12,7 +12,6 @@ use super::specs::{InsertSpec, StageSpec};
 use super::state::WriteState;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
-use crate::commit::WriteOperation;
 use crate::index::{IndexOptions, check_layout};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
@@ -22,6 +21,7 @@ use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::keys::RowKeyReader;
 use mortice_table::plan::{OpenTable, PinnedTable};
+use mortice_table::timeline::WriteOperation;
 
 /// Begins a write. Returns its state, for the tasks and for the process that ends it, and sentences on options that have no effect.
 ///

@@ -11,7 +11,7 @@ use super::joined_rows::{DELETES_COLUMN, UPDATES_COLUMN};
 use super::merged_rows::RowMerge;
 use super::plan::MergePlan;
 use crate::client::write::write_rows;
-use crate::commit::{CommitValidator, WriteOperation};
+use crate::commit::CommitValidator;
 use crate::rows::WriteInput;
 use crate::transaction::WriteResult;
 use crate::writable_table::{TableLocation, WritableTable, read_options};
@@ -20,6 +20,7 @@ use mortice_base::names::meta_columns;
 use mortice_formats::filter::Filter;
 use mortice_merge::config::ReadOptions;
 use mortice_table::plan::OpenTable;
+use mortice_table::timeline::WriteOperation;
 
 /// Merges rows into a table, in the state in which it was opened, as one commit.
 ///

@@ -7,12 +7,13 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
 use crate::client::write::write;
-use crate::commit::{NewTable, WriteOperation, create_table};
+use crate::commit::{NewTable, create_table};
 use crate::rows::WriteInput;
 use crate::writable_table::TableLocation;
 use mortice_merge::config::{ReadOptions, TableType, TableVersion};
 use mortice_storage::{LocalStorage, StorageOptions};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
+use mortice_table::timeline::WriteOperation;
 
 /// Key, city, fare, ordering value.
 pub(super) type Row = (&'static str, &'static str, f64, i64);

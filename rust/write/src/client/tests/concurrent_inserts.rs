@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::stopped_services::{FIRST, Row, Table, batch, options};
 use crate::client::write;
-use crate::commit::WriteOperation;
 use crate::index::{WrittenRows, first_common_key};
 use crate::rows::WriteInput;
 use crate::transaction::WriteResult;
@@ -14,7 +13,7 @@ use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_storage::LocalStorage;
 use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
-use mortice_table::timeline::MetadataPart;
+use mortice_table::timeline::{MetadataPart, WriteOperation};
 
 const SHARED: [(&str, &str); 5] = [
     ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),

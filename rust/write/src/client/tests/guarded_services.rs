@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use crate::client::write;
-use crate::commit::{NewTable, WriteOperation, create_table};
+use crate::commit::{NewTable, create_table};
 use crate::maintenance::{
     ClusteringSteps, CompactRequest, FindingKind, SavepointNote, VerifyOptions, cluster, compact, create_savepoint,
     delete_savepoint, log_compact, repair, restore, verify,
@@ -24,7 +24,7 @@ use mortice_merge::config::{ReadOptions, TableType, TableVersion};
 use mortice_storage::failing_store::FailingStore;
 use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
-use mortice_table::timeline::Action;
+use mortice_table::timeline::{Action, WriteOperation};
 
 type Options = BTreeMap<String, String>;
 type Row = (&'static str, &'static str, i64);

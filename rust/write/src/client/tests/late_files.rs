@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use super::stopped_services::{FIRST, Table, batch, options};
 use super::undone_instants::take_for_dead;
 use crate::client::write;
-use crate::commit::WriteOperation;
 use crate::rows::WriteInput;
 use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_merge::config::TableType;
 use mortice_storage::LocalStorage;
 use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
+use mortice_table::timeline::WriteOperation;
 
 /// All commits but the last three are archived once there are five.
 const SHARED: [(&str, &str); 9] = [

@@ -9,7 +9,6 @@ use arrow_schema::{DataType, Field};
 
 use super::stopped_services::{FIRST, Row, Table, batch, options};
 use crate::client::delete_partitions;
-use crate::commit::WriteOperation;
 use crate::maintenance::{
     ClusteringSteps, CompactRequest, MetadataRequest, UndoneInstant, VerifyOptions, build_metadata, cluster,
     clustering_preview, compact, log_compact, planned_compactions, planned_log_compactions, rollback, verify,
@@ -21,7 +20,7 @@ use mortice_base::error::Result;
 use mortice_merge::config::ReadOptions;
 use mortice_storage::StorageOptions;
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::Action;
+use mortice_table::timeline::{Action, WriteOperation};
 
 const NO_SERVICES: [(&str, &str); 3] = [
     ("hoodie.clean.automatic", "false"),

@@ -13,7 +13,7 @@ use super::stopped_services::{Options, Table, batch, options};
 use crate::assign::log_naming;
 use crate::client::distributed::{abort_task_insert, begin_task_insert};
 use crate::client::write;
-use crate::commit::{WriteOperation, epoch_millis};
+use crate::commit::epoch_millis;
 use crate::maintenance::compaction::write_base_files;
 use crate::maintenance::{ClusteringSteps, CompactRequest, cluster, compact, log_compact};
 use crate::rows::WriteInput;
@@ -26,8 +26,8 @@ use crate::write::{
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_storage::{LocalStorage, Storage};
-use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
+use mortice_table::timeline::{Action, WriteOperation};
 
 const SHARED: [(&str, &str); 4] = [
     ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),

@@ -12,7 +12,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::Schema;
 
 use crate::client::write;
-use crate::commit::{NewTable, WriteOperation, create_table};
+use crate::commit::{NewTable, create_table};
 use crate::maintenance::{
     CompactRequest, FindingKind, MetadataRequest, SavepointNote, VerifyOptions, VerifyReport, build_metadata,
     create_savepoint, log_compact, restore, rollback, verify,
@@ -27,6 +27,7 @@ use mortice_merge::config::{ReadOptions, TableType, TableVersion};
 use mortice_storage::failing_store::FailingStore;
 use mortice_storage::{FileStore, LocalStorage, StorageOptions};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
+use mortice_table::timeline::WriteOperation;
 
 pub(super) type Options = BTreeMap<String, String>;
 pub(super) type Row = (&'static str, &'static str, i64);

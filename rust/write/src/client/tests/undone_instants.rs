@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::stopped_services::{FIRST, Table, batch, options};
 use crate::client::write;
-use crate::commit::{Clock, TimelineWriter, WriteOperation};
+use crate::commit::{Clock, TimelineWriter};
 use crate::maintenance::{FindingKind, RepairResult, VerifyOptions, repair, verify};
 use crate::rows::WriteInput;
 use crate::writable_table::TableLocation;
@@ -15,8 +15,8 @@ use mortice_base::error::{ErrorKind, Result};
 use mortice_merge::config::TableType;
 use mortice_storage::interrupted_store::Meanwhile;
 use mortice_storage::{FileStore, LocalStorage, RenameOutcome, StoreWrapper};
-use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::{HoodieInstantInfo, HoodieRollbackPlan, TimelineMetadata};
+use mortice_table::timeline::{Action, WriteOperation};
 
 const SHARED: [(&str, &str); 4] = [
     ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),

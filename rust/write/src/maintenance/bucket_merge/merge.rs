@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::one_row_each::OneRowEach;
 use super::shared_buckets::{SharedBucket, shared_buckets};
-use crate::commit::WriteOperation;
 use crate::index::new_bucket_prefix;
 use crate::maintenance::open::open_for_service;
 use crate::maintenance::verify::Finding;
@@ -15,6 +14,7 @@ use crate::writable_table::TableLocation;
 use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
 use mortice_base::error::{Error, Result};
 use mortice_storage::check_cancelled;
+use mortice_table::timeline::WriteOperation;
 
 /// Bytes of rows that wait for their row group to be complete.
 const OPEN_BYTES: usize = 128 << 20;

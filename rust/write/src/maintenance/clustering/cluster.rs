@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::row_order::{RowLayout, RowOrder};
 use super::run::{ClusteringRun, replaced_groups};
-use crate::commit::{Clock, TimelineWriter, WriteOperation};
+use crate::commit::{Clock, TimelineWriter};
 use crate::index::{IndexOptions, check_layout};
 use crate::maintenance::compaction::check_merge;
 use crate::maintenance::open::open_for_service;
@@ -23,6 +23,7 @@ use mortice_base::names::RequestedTime;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
 use mortice_table::read::LogCheck;
+use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
 
 /// What is to be done.

@@ -1,11 +1,10 @@
 //! The two kinds of compactions.
 
-use crate::commit::WriteOperation;
 use crate::services::TableCompactions;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_table::file_group::FileSlice;
-use mortice_table::timeline::Action;
+use mortice_table::timeline::{Action, WriteOperation};
 
 /// What logs are merged into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

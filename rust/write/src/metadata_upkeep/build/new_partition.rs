@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::base_hfile::BaseHFile;
 use super::drop_metadata_table::delete_below;
-use crate::commit::{Clock, WriteOperation};
+use crate::commit::Clock;
 use crate::metadata_upkeep::delta_commit::{complete, deleted_keys};
 use crate::metadata_upkeep::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
 use crate::metadata_upkeep::partition_kind::PartitionKind;
@@ -20,7 +20,7 @@ use mortice_base::row_number::at;
 use mortice_formats::log::writer::BlockHeader;
 use mortice_storage::PutOutcome;
 use mortice_table::timeline::metadata::HoodieWriteStat;
-use mortice_table::timeline::{Action, Timeline};
+use mortice_table::timeline::{Action, Timeline, WriteOperation};
 
 /// A partition that is to be written.
 pub(in crate::metadata_upkeep) struct NewPartition {

@@ -81,11 +81,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::commit::WriteOperation;
     use crate::metadata_upkeep::records::column_kind::IndexVersion;
     use crate::metadata_upkeep::records::record_schema::OF_1_2;
     use crate::write::{ColumnValue, LogFileStatus, WriteStatus, WrittenFile};
     use mortice_avro::Schema;
+    use mortice_table::timeline::WriteOperation;
 
     fn longs() -> ColumnKind {
         ColumnKind::of_type(Schema::parse(r#""long""#).unwrap().root(), IndexVersion::V1).unwrap()

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::commit::WriteOperation;
 use crate::write::{WriteStatus, WrittenFile};
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
+use mortice_table::timeline::WriteOperation;
 
 /// What a commit wrote and replaced.
 #[derive(Debug, Clone, Copy)]

@@ -76,11 +76,12 @@ pub(in crate::metadata_upkeep) fn of_clean(schema: &RecordSchema, cleaned: &Clea
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commit::{CleanedPartition, WriteOperation};
+    use crate::commit::CleanedPartition;
     use crate::metadata_upkeep::records::record_schema::OF_1_2;
     use crate::write::{ChangeLogFile, WriteStatus, WrittenFile};
     use mortice_avro::Schema;
     use mortice_base::error::{Error, ErrorKind};
+    use mortice_table::timeline::WriteOperation;
 
     fn status(partition: &str, name: &str, previous: Option<&str>) -> WriteStatus {
         let mut status = WriteStatus::new(partition, "f-0");

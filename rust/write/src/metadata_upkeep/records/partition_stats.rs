@@ -20,11 +20,11 @@ use super::indexed_columns::IndexedColumns;
 use super::partition_records::PartitionRecords;
 use super::record_schema::RecordSchema;
 use super::stored_statistics::{StoredBound, StoredStatistics, stored_statistics};
-use crate::commit::WriteOperation;
 use crate::metadata_upkeep::partition_kind::PartitionKind;
 use crate::write::ColumnRange;
 use mortice_base::error::Result;
 use mortice_table::metadata_table::{ColumnKeys, MetadataTable, partition_name};
+use mortice_table::timeline::WriteOperation;
 
 /// The records of a commit. `metadata` opens the metadata table as it is before the commit.
 pub(in crate::metadata_upkeep) fn of_commit<'m>(

@@ -18,11 +18,12 @@ use super::key_locations::KeyLocations;
 use super::partition_records::PartitionRecords;
 use super::record_bytes::{self, FileGroupId, KeyLocation};
 use super::record_schema::RecordSchema;
-use crate::commit::{WriteOperation, epoch_millis};
+use crate::commit::epoch_millis;
 use crate::metadata_upkeep::metadata_folder::MetadataFolder;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::OpenTable;
+use mortice_table::timeline::WriteOperation;
 
 /// The records of a commit.
 pub(in crate::metadata_upkeep) fn of_commit(

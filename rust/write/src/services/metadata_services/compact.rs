@@ -22,7 +22,7 @@ use bytes::Bytes;
 
 use super::compact_group::GroupCompaction;
 use super::options::MetadataServiceOptions;
-use crate::commit::{Clock, WriteOperation, millisecond_before};
+use crate::commit::{Clock, millisecond_before};
 use crate::metadata_upkeep::{METADATA_ROOT, RecordSchema};
 use crate::services::compaction::{operation_of, plan_of, planned_groups, planned_slices, slices_to_compact};
 use crate::services::service_table::ServiceTable;
@@ -32,7 +32,7 @@ use mortice_merge::config::TimelineZone;
 use mortice_storage::{PutOutcome, parallel};
 use mortice_table::file_group::FileSlice;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap, TimelineMetadata};
-use mortice_table::timeline::{Action, Instant, InstantState, Timeline};
+use mortice_table::timeline::{Action, Instant, InstantState, Timeline, WriteOperation};
 
 /// What compactions up to table version 7 have behind the time of the last delta commit (`OperationSuffix.COMPACTION`).
 const SUFFIX: &str = "001";

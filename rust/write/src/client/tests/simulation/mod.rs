@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::stopped_services::{FIRST, Row, batch, options};
 use crate::client::write;
-use crate::commit::{NewTable, SKEW_MS, WriteOperation, create_table};
+use crate::commit::{NewTable, SKEW_MS, create_table};
 use crate::maintenance::{CompactRequest, Finding, FindingKind, VerifyOptions, compact, repair, verify};
 use crate::rows::WriteInput;
 use crate::services::Cleaning;
@@ -28,6 +28,7 @@ use model::{PlannedWrite, defect};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::{TableType, TableVersion};
 use mortice_storage::Storage;
+use mortice_table::timeline::WriteOperation;
 use reader::{Answer, read, read_often};
 use scheduler::{Random, Scheduler};
 use store::{CommitLog, Fault, LateFiles, Process, ProcessStore, become_process};
