@@ -25,9 +25,10 @@ from mortice.errors import InvalidArgumentError, TableNotFoundError, Unsupported
 from mortice.options import checked_storage_options
 from mortice.spark.schema import arrow_schema, check_variants, has_variant
 from mortice.spark.settings.write_options import WriteTarget
+from mortice.spark.writing.chunks import REPORT
 from mortice.spark.writing.new_table import NewTable
 from mortice.spark.writing.write import OPERATION
-from mortice.spark.writing.write_stages import REPORT, RunStage
+from mortice.spark.writing.write_stages import RunStage
 from mortice.table import Table
 from mortice.writes import warn_of
 

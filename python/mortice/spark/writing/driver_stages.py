@@ -15,17 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice.spark.writing.chunks import ORDER, REPORT, SCHEMA, WANTED
 
 __all__ = ["DriverStages"]
-
-SCHEMA = pa.schema(
-    [
-        *(pa.field(name, pa.int32()) for name in ("slot", "target", "kind", "source", "number")),
-        *(pa.field(name, pa.binary()) for name in ("report", "data")),
-    ]
-)
-ORDER = ("slot", "target", "kind", "source", "number")
-REPORT, WANTED = 5, 3
 
 
 class DriverStages:
@@ -93,7 +85,7 @@ def _threads() -> int:
 
 def _shuffled(chunks: pa.Table) -> list[pa.Table]:
     """Returns the chunks of each slot, in order."""
-    ordered = chunks.sort_by([(name, "ascending") for name in ORDER])
+    ordered = chunks.sort_by([(name, "ascending") for name in ("slot", *ORDER)])
     slots = ordered["slot"].to_pylist()
     starts = [at for at, slot in enumerate(slots) if at == 0 or slot != slots[at - 1]]
     return [ordered.slice(at, end - at) for at, end in itertools.pairwise([*starts, len(slots)])]

@@ -18,6 +18,7 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice.spark.execution.private import session_key
 from mortice.spark.execution.worker import WorkerOptions
+from mortice.spark.writing.chunks import ORDER, REPORT, SPARK_SCHEMA, WANTED
 from mortice.spark.writing.driver_stages import DriverStages
 
 if TYPE_CHECKING:
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Frames", "RunStage", "run_tasks"]
 
-SCHEMA = "slot int, target int, kind int, source int, number int, report binary, data binary"
-"""The columns of chunks."""
-ORDER = ("target", "kind", "source", "number")
-REPORT, WANTED = 5, 3
-"""Kinds of chunks: what a task reports, and keys whose stored rows are to be read."""
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 CHUNKS_IN_BATCH = 32
 """Chunks are about a mebibyte each. Spark's default, 10,000 rows, would be all of a task's input."""
@@ -79,7 +75,7 @@ class Frames:
 
     def prepare(self, stage: bytes) -> list[bytes]:
         """Computes the user's rows and persists them as prepared rows. Returns what the tasks report."""
-        return self._kept(self._df.mapInArrow(RunStage(stage), SCHEMA))
+        return self._kept(self._df.mapInArrow(RunStage(stage), SPARK_SCHEMA))
 
     def tag(self, partitions: int, stages: Mapping[str, bytes], key_tasks: int) -> list[bytes]:
         """Tags prepared rows and persists them. Returns what the tasks report.
@@ -90,11 +86,11 @@ class Frames:
             key_tasks: The number of tasks that read keys.
         """
         with _small_batches(self._spark):
-            chunks = self._source().mapInArrow(RunStage(stages["split"]), SCHEMA)
+            chunks = self._source().mapInArrow(RunStage(stages["split"]), SPARK_SCHEMA)
             if "read_keys" in stages:
                 numbers = self._spark.range(0, key_tasks, 1, numPartitions=key_tasks)
-                chunks = chunks.union(numbers.mapInArrow(RunStage(stages["read_keys"]), SCHEMA))
-            return self._kept(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["tag"]), SCHEMA))
+                chunks = chunks.union(numbers.mapInArrow(RunStage(stages["read_keys"]), SPARK_SCHEMA))
+            return self._kept(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["tag"]), SPARK_SCHEMA))
 
     def move(self, partitions: int, stages: Mapping[str, bytes]) -> list[bytes]:
         """Merges tagged rows with the stored rows of their keys and persists them. Returns what the tasks report.
@@ -106,9 +102,9 @@ class Frames:
         with _small_batches(self._spark):
             tagged = self._source()
             wanted = tagged.where(f"kind = {WANTED}")
-            stored = _shuffled(wanted, partitions).mapInArrow(RunStage(stages["read_rows"]), SCHEMA)
+            stored = _shuffled(wanted, partitions).mapInArrow(RunStage(stages["read_rows"]), SPARK_SCHEMA)
             chunks = tagged.where(f"kind not in ({WANTED}, {REPORT})").union(stored)
-            return self._kept(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["merge"]), SCHEMA))
+            return self._kept(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["merge"]), SPARK_SCHEMA))
 
     def write(self, partitions: int, stages: Mapping[str, bytes]) -> list[bytes]:
         """Writes placed rows. Returns what the tasks report.
@@ -118,12 +114,12 @@ class Frames:
             stages: `route` and `write`.
         """
         with _small_batches(self._spark):
-            chunks = self._source().mapInArrow(RunStage(stages["route"]), SCHEMA)
-            return _reports(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["write"]), SCHEMA))
+            chunks = self._source().mapInArrow(RunStage(stages["route"]), SPARK_SCHEMA)
+            return _reports(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["write"]), SPARK_SCHEMA))
 
     def insert(self, stage: bytes) -> list[bytes]:
         """Lets tasks write the user's rows where they are. Returns what the tasks report."""
-        return _reports(self._df.mapInArrow(RunStage(stage), SCHEMA))
+        return _reports(self._df.mapInArrow(RunStage(stage), SPARK_SCHEMA))
 
     def to_driver(self) -> DriverStages:
         """Fetches the chunks of the last step, and ends the use of the DataFrames."""
@@ -171,7 +167,7 @@ def run_tasks(spark: SparkSession, stage: bytes, tasks: int) -> list[bytes]:
     if tasks == 0:
         return []
     numbers = spark.range(0, tasks, 1, numPartitions=tasks)
-    return _reports(numbers.mapInArrow(RunStage(stage), SCHEMA))
+    return _reports(numbers.mapInArrow(RunStage(stage), SPARK_SCHEMA))
 
 
 def _reports(frame: DataFrame) -> list[bytes]:
