@@ -12,7 +12,7 @@
 
 use super::record_bytes::{WrappedValue, Wrapper};
 use crate::write::ColumnValue;
-use mortice_avro::Type;
+use mortice_avro::{Type, float_to_double};
 
 /// Digits after the point of the wrapper of decimals, and its digits in all.
 const WRAPPED_SCALE: u32 = 15;
@@ -138,7 +138,10 @@ impl ColumnKind {
             | (Shape::String, ColumnValue::String(_))
             | (Shape::Decimal { .. }, ColumnValue::Decimal(_)) => value.clone(),
             (Shape::Long, ColumnValue::Int(value)) => ColumnValue::Long((*value).into()),
-            (Shape::Double, ColumnValue::Float(value)) => ColumnValue::from_f64(f32::from_bits(*value).into()),
+            // As rows are read: the bound 0.1 would be greater than the value 0.1 otherwise.
+            (Shape::Double, ColumnValue::Float(value)) => {
+                ColumnValue::from_f64(float_to_double(f32::from_bits(*value)))
+            }
             (Shape::Double, ColumnValue::Int(value)) => ColumnValue::from_f64((*value).into()),
             _ => return None,
         })
@@ -293,6 +296,19 @@ mod tests {
         assert_eq!(long.unwrapped(&WrappedValue::Integer(3), Wrapper::Int), Some(ColumnValue::Long(3)));
         assert_eq!(long.converted(&ColumnValue::String("3".into())), None);
         assert_eq!(kind("\"int\"").unwrap().converted(&ColumnValue::Long(3)), None);
+    }
+
+    /// Rows of a float column that has become a double are read by their decimal text.
+    #[test]
+    fn bounds_of_floats_are_the_doubles_that_rows_have() {
+        let double = kind("\"double\"").unwrap();
+        for value in [0.1_f32, -0.1, 1.1, 16_777_216.0, f32::NEG_INFINITY, f32::MIN_POSITIVE] {
+            let read = ColumnValue::from_f64(value.to_string().parse().unwrap());
+            assert_eq!(double.converted(&ColumnValue::from_f32(value)), Some(read.clone()), "{value}");
+            assert_eq!(double.unwrapped(&WrappedValue::Float(value), Wrapper::Float), Some(read), "{value}");
+        }
+        let Some(ColumnValue::Double(nan)) = double.converted(&ColumnValue::from_f32(f32::NAN)) else { panic!() };
+        assert!(f64::from_bits(nan).is_nan());
     }
 
     #[test]
