@@ -40,3 +40,6 @@ pub use records::commit_update::CommitUpdate;
 pub use records::indexed_columns::is_record_index_partitioned;
 pub use records::record_schema::RecordSchema;
 pub use upkeep::{MetadataUpkeep, PlannedPartitions};
+
+#[cfg(test)]
+mod tests;

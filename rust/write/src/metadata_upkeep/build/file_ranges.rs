@@ -16,8 +16,11 @@ use mortice_formats::base_file::{self, BaseFile};
 use mortice_formats::filter::ColumnBounds;
 use mortice_storage::Storage;
 
-/// The ranges of those top-level columns that the file has. `table` is the table's schema, `types` are its types in the
+/// The ranges of those columns that the file has, or has a struct for. `table` is the table's schema, `types` are its types in the
 /// units of files.
+///
+/// Where a footer does not say how many nulls a column has, there is one, and another value: readers skip a file without nulls for
+/// `IS NULL`, and one with nothing else for other filters. Parquet-mr leaves out the statistics of long values.
 ///
 /// # Errors
 /// What opening the file may fail with.
@@ -28,27 +31,26 @@ pub(in crate::metadata_upkeep) fn ranges_of_base_file<'a>(
     (table, types): (&avro::Schema, &Schema),
 ) -> Result<Vec<ColumnRange>> {
     let file = base_file::read_as(base_file::open(place.open(path)?)?, table, FieldNames::identity())?;
-    let known = columns.filter(|column| file.has_column(column));
-    Ok(known.filter_map(|column| range(file.as_ref(), column, types)).collect())
+    let known = columns.filter(|column| column.split('.').next().is_some_and(|root| file.has_column(root)));
+    Ok(known.map(|column| range(file.as_ref(), column, types)).collect())
 }
 
-fn range(file: &dyn BaseFile, column: &str, types: &Schema) -> Option<ColumnRange> {
-    let (_, field) = types.fields().find(column)?;
+fn range(file: &dyn BaseFile, column: &str, types: &Schema) -> ColumnRange {
     let rows = file.row_groups();
-    let bounds = file.bounds(field);
-    let mut sum: Option<ColumnRange> = None;
+    // Nothing is known here of the fields of structs.
+    let bounds = types.fields().find(column).and_then(|(_, field)| file.bounds(field));
+    let mut sum = ColumnRange::new(column);
     for (group, rows) in rows.into_iter().enumerate() {
-        let mut range = ColumnRange { values: rows, ..ColumnRange::new(column) };
+        let mut range = ColumnRange { values: rows.max(2), nulls: 1, ..ColumnRange::new(column) };
         if let Some(ColumnBounds { least, greatest, nulls }) = &bounds {
-            range.nulls = if nulls.is_valid(group) { nulls.value(group).min(rows) } else { 0 };
+            if nulls.is_valid(group) {
+                (range.values, range.nulls) = (rows, nulls.value(group).min(rows));
+            }
             range.bounds = value(least, group).zip(value(greatest, group));
             // The bounds of a file leave out NaN, which is the greatest number.
             range.bounds = range.bounds.map(|(least, greatest)| (least, greatest.nan().unwrap_or(greatest)));
         }
-        match &mut sum {
-            None => sum = Some(range),
-            Some(sum) => sum.add(range),
-        }
+        sum.add(range);
     }
     sum
 }
