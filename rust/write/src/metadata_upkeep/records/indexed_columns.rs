@@ -13,8 +13,8 @@ use super::column_kind::{ColumnKind, IndexVersion};
 use mortice_avro::{Schema, Type};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::TableConfig;
 use mortice_merge::config::option_values::number;
+use mortice_merge::config::{TableConfig, TimelineLayout};
 use mortice_storage::FileStore;
 
 /// The definitions of a table's indexes.
@@ -185,14 +185,18 @@ impl IndexDefinitions {
     }
 }
 
-/// The columns of a new index: those that options choose, or that Hudi 1.2 gives a new table.
+/// The columns of a new index: those that options choose, or that Hudi 1.2 gives a new table. Up to table version 7 nothing defines
+/// them unless options do, and Hudi 0.x takes all columns for indexed: it would skip files for a column without statistics.
 pub(in crate::metadata_upkeep) fn new_columns(
     table: &TableConfig,
     schema: &Schema,
     choice: &ColumnChoice,
 ) -> IndexedColumns {
     let version = if table.version.number() >= 9 { IndexVersion::V2 } else { IndexVersion::V1 };
-    IndexedColumns { version, columns: choice.columns(table, schema, version) }
+    let is_undefined = table.layout() == TimelineLayout::V1 && !choice.is_given();
+    let columns =
+        if is_undefined { all_columns(table, schema, version) } else { choice.columns(table, schema, version) };
+    IndexedColumns { version, columns }
 }
 
 /// Writes the definition of an index, instead of the one that is there. Others are kept.
@@ -369,6 +373,19 @@ mod tests {
         let many: Vec<String> = (0..40).map(|number| format!(r#"{{"name":"c{number}","type":"int"}}"#)).collect();
         let many = Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{}]}}"#, many.join(","))).unwrap();
         assert_eq!(own_names(&new_columns(&table, &many, &ColumnChoice::default())).len(), 32);
+    }
+
+    /// Without a definition readers take all columns for indexed: those of files that were there have statistics as well.
+    #[test]
+    fn an_index_without_a_definition_is_built_with_the_columns_of_commits() {
+        let many: Vec<String> = (0..40).map(|number| format!(r#"{{"name":"c{number}","type":"int"}}"#)).collect();
+        let many = Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{}]}}"#, many.join(","))).unwrap();
+        let default = ColumnChoice::default();
+        let built = new_columns(&table("6"), &many, &default);
+        assert_eq!(built, IndexDefinitions::default().columns(&table("6"), &many, &default));
+        assert_eq!(built.columns.len(), 45);
+        // Options are written as a definition.
+        assert_eq!(own_names(&new_columns(&table("6"), &many, &choice(&[(MOST, "1")]).unwrap())), ["c0"]);
     }
 
     #[test]
