@@ -42,4 +42,4 @@ pub use records::record_schema::RecordSchema;
 pub use upkeep::{MetadataUpkeep, PlannedPartitions};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -80,7 +80,7 @@ fn ranges<'a>(
 }
 
 /// The range of a partition after a commit; none if nothing is known of the column.
-fn merged(
+pub(in crate::metadata_upkeep) fn merged(
     new: Option<&ColumnRange>,
     stored: Option<&StoredStatistics>,
     kind: &ColumnKind,
@@ -98,7 +98,11 @@ fn merged(
     Some(new)
 }
 
-fn stored_range(column: &str, stored: &StoredStatistics, kind: &ColumnKind) -> ColumnRange {
+pub(in crate::metadata_upkeep) fn stored_range(
+    column: &str,
+    stored: &StoredStatistics,
+    kind: &ColumnKind,
+) -> ColumnRange {
     let [values, nulls, total_size, total_uncompressed_size] = stored.counts;
     let bounds = match &stored.bounds {
         [StoredBound::Missing, StoredBound::Missing] => None,

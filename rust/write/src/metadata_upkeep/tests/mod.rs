@@ -2,6 +2,33 @@
 //!
 //! | file | compares |
 //! |---|---|
+//! | `property` | runs a test with random input of a seed |
+//! | `stored_values` | bounds of each type as they are stored, and read again |
+//! | `file_statistics` | statistics of base files with the values in them |
 //! | `unknown_statistics` | statistics of files whose footers say less |
+//! | `partition_statistics` | statistics of partitions, file by file, with those of all values |
 
+mod file_statistics;
+mod partition_statistics;
+pub(crate) mod property;
+mod stored_values;
 mod unknown_statistics;
+
+use crate::write::ColumnValue;
+
+/// Whether a bound is not above a value; NaN is above all numbers, and equal to itself, as in Spark.
+fn is_at_most(one: &ColumnValue, other: &ColumnValue) -> bool {
+    use ColumnValue::{Boolean, Bytes, Decimal, Double, Float, Int, Long, String};
+    let doubles = |one: f64, other: f64| other.is_nan() || one <= other;
+    match (one, other) {
+        (Boolean(one), Boolean(other)) => one <= other,
+        (Int(one), Int(other)) => one <= other,
+        (Long(one), Long(other)) => one <= other,
+        (Float(one), Float(other)) => doubles(f32::from_bits(*one).into(), f32::from_bits(*other).into()),
+        (Double(one), Double(other)) => doubles(f64::from_bits(*one), f64::from_bits(*other)),
+        (String(one), String(other)) => one <= other,
+        (Bytes(one), Bytes(other)) => one <= other,
+        (Decimal(one), Decimal(other)) => one <= other,
+        _ => false,
+    }
+}
