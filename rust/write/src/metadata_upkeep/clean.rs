@@ -55,7 +55,7 @@ impl MetadataUpkeep {
     }
 }
 
-fn keys_of_statistics(columns: &IndexedColumns, cleaned: &CleanedFiles) -> PartitionRecords {
+pub(super) fn keys_of_statistics(columns: &IndexedColumns, cleaned: &CleanedFiles) -> PartitionRecords {
     let mut records = PartitionRecords::default();
     for (column, _) in &columns.columns {
         let keys = ColumnKeys::new(column);
@@ -66,7 +66,7 @@ fn keys_of_statistics(columns: &IndexedColumns, cleaned: &CleanedFiles) -> Parti
     records
 }
 
-fn keys_of_filters(cleaned: &CleanedFiles) -> PartitionRecords {
+pub(super) fn keys_of_filters(cleaned: &CleanedFiles) -> PartitionRecords {
     let mut records = PartitionRecords::default();
     for (partition, files) in &cleaned.partitions {
         let bases = files.files.iter().filter(|name| BaseFileName::parse(name).is_some());

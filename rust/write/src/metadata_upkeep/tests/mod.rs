@@ -7,8 +7,14 @@
 //! | `file_statistics` | statistics of base files with the values in them |
 //! | `unknown_statistics` | statistics of files whose footers say less |
 //! | `partition_statistics` | statistics of partitions, file by file, with those of all values |
+//! | `file_group_ids` | file group ids of the record index, with those that Java composes |
+//! | `key_groups` | the file group of a key, with Java's hash |
+//! | `clean_records` | what a clean deletes, with what commits wrote |
 
+mod clean_records;
+mod file_group_ids;
 mod file_statistics;
+mod key_groups;
 mod partition_statistics;
 pub(crate) mod property;
 mod stored_values;
