@@ -3,6 +3,7 @@
 mod concurrent_inserts;
 mod guarded_services;
 mod late_files;
+mod metadata_history;
 mod service_tests;
 mod simulation;
 mod stalled_services;

@@ -72,7 +72,7 @@ impl Table {
         Self::created(version, TableType::MergeOnRead, columns)
     }
 
-    fn created(version: u8, table_type: TableType, columns: &Schema) -> Self {
+    pub(super) fn created(version: u8, table_type: TableType, columns: &Schema) -> Self {
         let table = Self { folder: Rc::new(tempfile::tempdir().unwrap()), version, store: None };
         let new = NewTable {
             name: "t".into(),
