@@ -20,8 +20,9 @@ use arrow_schema::Schema;
 
 use super::indexed_rows::IndexedRows;
 use super::merged_rows::MergedRows;
-use super::options::{IndexOptions, IndexType};
+use super::options::IndexOptions;
 use super::stored_rows::StoredRows;
+use super::tag::LookUp;
 use super::tagged::{FurtherLocation, Tagged};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
@@ -63,7 +64,7 @@ pub fn merge_moved_rows(
     rows: IndexedRows,
     options: &BTreeMap<String, String>,
 ) -> Result<IndexedRows> {
-    let looked_up = rows_to_merge(table, index, &rows);
+    let looked_up = rows_to_merge(table, index, &rows)?;
     if !looked_up.contains(&true) {
         return Ok(rows);
     }
@@ -83,7 +84,7 @@ pub fn merge_with_stored_rows(
     stored: impl Iterator<Item = Result<RecordBatch>>,
     options: &BTreeMap<String, String>,
 ) -> Result<IndexedRows> {
-    let looked_up = rows_to_merge(table, index, &rows);
+    let looked_up = rows_to_merge(table, index, &rows)?;
     let stored = StoredRows::of_batches(&rows, &looked_up, stored)?;
     if !looked_up.contains(&true) {
         return Ok(rows);
@@ -129,16 +130,18 @@ fn further_of(further: &[FurtherLocation], looked_up: &[bool], new_row_of: &[u32
 }
 
 /// Which rows of an upsert are merged with stored ones while they are tagged. None is if the index is not global.
-#[must_use]
-pub fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows) -> Vec<bool> {
+///
+/// # Errors
+/// As for [`LookUp::of_index`].
+pub fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows) -> Result<Vec<bool>> {
     if !index.kind.is_global() {
-        return vec![false; rows.keys.record_keys.len()];
+        return Ok(vec![false; rows.keys.record_keys.len()]);
     }
     let is_merge_on_read = table.config.table_type == TableType::MergeOnRead;
     let by_commit_time = table.merge.mode == MergeMode::CommitTime;
     let merges = index.updates_partition || (!by_commit_time && is_merge_on_read);
     // Base files of merge-on-read tables hold keys that logs have deleted, or moved to another partition.
-    let may_be_stale = is_merge_on_read && index.kind != IndexType::GlobalRecordLevel;
+    let may_be_stale = is_merge_on_read && LookUp::of_index(table, index.kind)? != LookUp::RecordIndex;
     // Of several places of such a key one is current. Hudi writes to all of them if it does not merge, and the key is there twice.
     let further = rows.tagged.further.iter().filter(|_| may_be_stale).map(|further| further.row);
     let in_doubt: BTreeSet<u32> = further.collect();
@@ -151,7 +154,7 @@ pub fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows
                     || (index.updates_partition && location.partition != rows.keys.partitions.value(row))
                     || (!by_commit_time && rows.is_delete.value(row)))
     };
-    (0..rows.keys.record_keys.len()).map(is_merged).collect()
+    Ok((0..rows.keys.record_keys.len()).map(is_merged).collect())
 }
 
 /// A row that is not merged: it goes to its key's partition, not to its own.

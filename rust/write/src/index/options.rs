@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{TableConfig, option_values};
+use mortice_table::metadata_table::RECORD_INDEX;
 
 const TYPE: &str = "hoodie.index.type";
 const CLASS: &str = "hoodie.index.class";
@@ -124,7 +125,11 @@ impl IndexOptions {
         let updates_partition = match kind {
             IndexType::GlobalSimple => moves("hoodie.simple.index.update.partition.path")?,
             IndexType::GlobalBloom => moves("hoodie.bloom.index.update.partition.path")?,
-            IndexType::GlobalRecordLevel => moves("hoodie.record.index.update.partition.path")?,
+            IndexType::GlobalRecordLevel if config.metadata_partitions.iter().any(|built| built == RECORD_INDEX) => {
+                moves("hoodie.record.index.update.partition.path")?
+            }
+            // Measured: the index that takes the place of a record index that is not built has its own option.
+            IndexType::GlobalRecordLevel => moves("hoodie.simple.index.update.partition.path")?,
             _ => false,
         };
         let bucket = match kind {
@@ -195,19 +200,36 @@ mod tests {
             ("global_simple", IndexType::GlobalSimple, true),
             ("BLOOM", IndexType::Bloom, false),
             ("GLOBAL_BLOOM", IndexType::GlobalBloom, true),
-            ("RECORD_INDEX", IndexType::GlobalRecordLevel, false),
-            ("GLOBAL_RECORD_LEVEL_INDEX", IndexType::GlobalRecordLevel, false),
+            ("RECORD_INDEX", IndexType::GlobalRecordLevel, true),
+            ("GLOBAL_RECORD_LEVEL_INDEX", IndexType::GlobalRecordLevel, true),
             ("RECORD_LEVEL_INDEX", IndexType::RecordLevel, false),
         ] {
             assert_eq!(read(&[(TYPE, name)]).unwrap(), IndexOptions { kind, updates_partition, bucket: None });
         }
         let bucket = BucketOptions { buckets: 256, fields: vec!["a".into(), "b".into()] };
         assert_eq!(read(&[(TYPE, "BUCKET")]).unwrap().bucket, Some(bucket));
-        let moves = [(TYPE, "RECORD_INDEX"), ("hoodie.record.index.update.partition.path", "true")];
-        assert!(read(&moves).unwrap().updates_partition);
         // Without partitions nothing moves.
         let options = BTreeMap::from([(TYPE.to_owned(), "GLOBAL_SIMPLE".to_owned())]);
         assert!(!IndexOptions::from_options(&config(""), &options).unwrap().updates_partition);
+    }
+
+    #[test]
+    fn rows_of_a_record_index_move_by_its_option_and_without_it_by_that_of_the_index_in_its_place() {
+        let (own, other) = ("hoodie.record.index.update.partition.path", "hoodie.simple.index.update.partition.path");
+        for (lines, given, moves) in [
+            ("hoodie.table.metadata.partitions=files,record_index", None, false),
+            ("hoodie.table.metadata.partitions=files,record_index", Some((own, "true")), true),
+            ("hoodie.table.metadata.partitions=files,record_index", Some((other, "true")), false),
+            ("hoodie.table.metadata.partitions=files", None, true),
+            ("", Some((own, "false")), true),
+            ("", Some((other, "false")), false),
+        ] {
+            let entries = given.into_iter().chain([(TYPE, "RECORD_INDEX")]);
+            let options = entries.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            let config = config(&format!("hoodie.table.partition.fields=p\n{lines}"));
+            let index = IndexOptions::from_options(&config, &options).unwrap();
+            assert_eq!(index.updates_partition, moves, "{lines:?} {given:?}");
+        }
     }
 
     #[test]

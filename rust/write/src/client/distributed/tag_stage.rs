@@ -130,7 +130,7 @@ fn send_on(
     (rows, taken): (&IndexedRows, RowSum),
     output: &mut Output,
 ) -> Result<TaggedReport> {
-    let looked_up = rows_to_merge(&write.table, &write.index, rows);
+    let looked_up = rows_to_merge(&write.table, &write.index, rows)?;
     let mut wanted: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
     let is_looked_up = |row: usize| looked_up.get(row) == Some(&true);
     for (row, location) in rows.tagged.locations.iter().enumerate().filter(|(row, _)| is_looked_up(*row)) {
