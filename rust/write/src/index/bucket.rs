@@ -166,6 +166,7 @@ mod tests {
     use super::*;
     use mortice_base::error::ErrorKind;
     use mortice_table::file_group::FileSlice;
+    use proptest::prelude::*;
 
     fn options(buckets: u32, fields: &[&str]) -> BucketOptions {
         BucketOptions { buckets, fields: fields.iter().map(|field| (*field).to_owned()).collect() }
@@ -251,5 +252,54 @@ mod tests {
         assert_eq!(random.kind(), ErrorKind::InvalidArgument, "{random}");
         let twice = other(&["00000001-0000-0000-0000-000000000000-0", "00000001-0000-0000-0000-000000000001-0"]);
         assert!(twice.kind() == ErrorKind::InvalidTable && twice.to_string().contains("--merge-buckets"), "{twice}");
+    }
+
+    /// `List.hashCode` of Java's strings, by its definition: in arithmetic that does not wrap.
+    fn hash_of_list(values: &[&str]) -> u32 {
+        let modulus = 1_i128 << 32;
+        let hash = |text: &str| text.encode_utf16().fold(0, |hash, unit| (hash * 31 + i128::from(unit)) % modulus);
+        let hash = values.iter().fold(1, |sum, value| (sum * 31 + hash(value)) % modulus);
+        u32::try_from(hash).unwrap() & 0x7fff_ffff
+    }
+
+    proptest! {
+        #[test]
+        fn the_bucket_is_that_of_the_hashed_values(
+            values in proptest::collection::vec("[a-zü🦀 ]{1,12}", 2..5),
+            hashed in proptest::collection::vec(any::<bool>(), 5),
+            buckets in 1_u32..1000,
+        ) {
+            let fields: Vec<String> = (0..values.len()).map(|number| format!("f{number}")).collect();
+            let parts: Vec<String> = fields.iter().zip(&values).map(|(field, value)| format!("{field}:{value}")).collect();
+            let is_hashed = |number: usize| hashed[number];
+            let chosen: Vec<String> = (0..values.len()).filter(|number| is_hashed(*number)).map(|number| fields[number].clone()).collect();
+            prop_assume!(!chosen.is_empty());
+            let expected: Vec<&str> = (0..values.len()).filter(|number| is_hashed(*number)).map(|number| values[number].as_str()).collect();
+            let options = BucketOptions { buckets, fields: chosen };
+            prop_assert_eq!(bucket_of(&parts.join(","), &options), hash_of_list(&expected) % buckets);
+            // A key of one field has its value alone.
+            prop_assert_eq!(bucket_of(&values[0], &options), hash_of_list(&[&values[0]]) % buckets);
+        }
+
+        /// Each row of a partition that has the file group of its bucket is tagged with it, others with none.
+        #[test]
+        fn rows_are_tagged_with_the_group_of_their_bucket(
+            groups in proptest::collection::btree_set(("[pq]", 0_u32..6), 0..8),
+            rows in proptest::collection::vec(("[a-z]{1,4}", "[pqr]"), 0..30),
+        ) {
+            let options = options(6, &["id"]);
+            let groups: Vec<(String, String)> =
+                groups.into_iter().map(|(partition, bucket)| (partition, format!("{}-0", new_bucket_prefix(bucket)))).collect();
+            let slices = groups.iter().map(|(partition, file_id)| slice(partition, file_id)).collect();
+            let rows: Vec<(&str, &str)> = rows.iter().map(|(key, partition)| (key.as_str(), partition.as_str())).collect();
+            let tagged = tag(Arc::new(WriteView::of_slices(slices)), &keys(&rows), &options).unwrap();
+            for (row, (key, partition)) in rows.iter().enumerate() {
+                let first = format!("{:08}-", hash_of_list(&[key]) % 6);
+                let expected = groups.iter().find(|(path, file_id)| path == partition && file_id.starts_with(&first));
+                let found = tagged.location(row).map(|found| (found.partition.clone(), found.file_id.clone()));
+                prop_assert_eq!(found.as_ref(), expected, "{} of {}", key, partition);
+            }
+            prop_assert_eq!(tagged.locations.len(), rows.len());
+        }
     }
 }

@@ -217,6 +217,7 @@ pub(super) fn partitions_of(keys: &RowKeys) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn keys(rows: &[(&str, &str)]) -> RowKeys {
         let column = |value: fn(&(&str, &str)) -> String| rows.iter().map(value).map(Some).collect::<StringArray>();
@@ -271,5 +272,45 @@ mod tests {
         let keys = keys(&[]);
         let table = IncomingKeys::new(&keys, true).unwrap();
         assert!(table.is_distinct() && rows(&table, "p", "a").is_empty());
+    }
+
+    proptest! {
+        /// A row is found by its key and, unless keys are unique in the table, its partition.
+        #[test]
+        fn rows_are_found_as_by_comparing_all_of_them(
+            pairs in proptest::collection::vec(("[ab]{0,3}", "[pq]?"), 0..120),
+            stored in proptest::collection::vec("[abc]{0,3}", 0..80),
+            is_global in any::<bool>(),
+        ) {
+            let pairs: Vec<(&str, &str)> = pairs.iter().map(|(key, path)| (key.as_str(), path.as_str())).collect();
+            let keys = keys(&pairs);
+            let table = IncomingKeys::new(&keys, is_global).unwrap();
+            let naive = |key: &str, path: &str| -> Vec<u32> {
+                let numbered = (0_u32..).zip(&pairs);
+                numbered.filter(|(_, row)| row.0 == key && (is_global || row.1 == path)).map(|(row, _)| row).collect()
+            };
+            for path in ["", "p", "q"] {
+                let has_rows = is_global || pairs.iter().any(|row| row.1 == path);
+                let partition = table.partition(path);
+                prop_assert_eq!(partition.is_some(), has_rows);
+                let Some(partition) = partition else { continue };
+                let mut found = Vec::new();
+                table.probe(partition, stored.iter().map(String::as_str), |number, row| found.push((number, row)));
+                let each = |(number, key): (usize, &String)| naive(key, path).into_iter().map(move |row| (number, row)).collect::<Vec<_>>();
+                prop_assert_eq!(found, stored.iter().enumerate().flat_map(each).collect::<Vec<_>>());
+                let distinct: BTreeSet<&str> = pairs.iter().filter(|row| is_global || row.1 == path).map(|row| row.0).collect();
+                let mut all: Vec<&str> = table.keys(partition).collect();
+                all.sort_unstable();
+                prop_assert_eq!(all, distinct.into_iter().collect::<Vec<_>>());
+            }
+            let same = |row: u32| naive(pairs[row as usize].0, pairs[row as usize].1);
+            let rows = 0..u32::try_from(pairs.len()).unwrap();
+            let repeated: Vec<u32> = rows.filter(|row| same(*row).len() > 1 && same(*row)[0] == *row).collect();
+            prop_assert_eq!(table.is_distinct(), repeated.is_empty());
+            for first in &repeated {
+                prop_assert_eq!(table.rows_from(*first).collect::<Vec<_>>(), same(*first));
+            }
+            prop_assert_eq!(table.repeated(), repeated);
+        }
     }
 }

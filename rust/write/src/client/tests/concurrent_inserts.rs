@@ -100,7 +100,7 @@ fn a_conflict_is_repeated_as_often_as_options_say() {
 }
 
 /// The rows that the last commit has written.
-fn last_rows(table: &Table) -> Vec<WrittenRows> {
+pub(super) fn last_rows(table: &Table) -> Vec<WrittenRows> {
     let open = table.open(false);
     let last = open.timeline.completed_writes().next_back().unwrap();
     let metadata = open.timeline.commit_metadata(last, MetadataPart::All).unwrap().unwrap();

@@ -2,6 +2,7 @@
 
 mod concurrent_inserts;
 mod guarded_services;
+mod indexes;
 mod late_files;
 mod metadata_history;
 mod service_tests;

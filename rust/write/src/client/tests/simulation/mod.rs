@@ -13,6 +13,7 @@ mod scheduler;
 mod store;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,7 +31,8 @@ use mortice_merge::config::{TableType, TableVersion};
 use mortice_storage::Storage;
 use mortice_table::timeline::WriteOperation;
 use reader::{Answer, read, read_often};
-use scheduler::{Random, Scheduler};
+pub(super) use scheduler::Random;
+use scheduler::Scheduler;
 use store::{CommitLog, Fault, LateFiles, Process, ProcessStore, become_process};
 
 const SHARED: [(&str, &str); 10] = [
@@ -373,6 +375,13 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }
 
+/// So many seeds from a random one on, or as many as are asked for from the one that is given.
+pub(super) fn seeds(count: u64) -> Range<u64> {
+    let random = u64::from_be_bytes(uuid::Uuid::new_v4().into_bytes()[..8].try_into().unwrap()) >> 16;
+    let first = number("MORTICE_TEST_SEED").unwrap_or(random);
+    first..first.saturating_add(number("MORTICE_SCHEDULES").unwrap_or(count))
+}
+
 fn run_schedule(tables: &[Table], seed: u64) {
     let kind = usize::try_from(seed % KINDS.len() as u64).unwrap();
     let (version, table_type, given) = KINDS[kind];
@@ -420,12 +429,10 @@ fn archive_late_files(table: &Table, processes: &[PlannedProcess], outcome: &Out
 
 #[test]
 fn every_schedule_of_writers_keeps_what_was_acknowledged() {
-    let random = u64::from_be_bytes(uuid::Uuid::new_v4().into_bytes()[..8].try_into().unwrap()) >> 16;
-    let first = number("MORTICE_TEST_SEED").unwrap_or(random);
-    let end = first.saturating_add(number("MORTICE_SCHEDULES").unwrap_or(SCHEDULES));
+    let Range { start, end } = seeds(SCHEDULES);
     let tables: Vec<Table> =
         KINDS.iter().map(|(version, table_type, given)| Table::new(*version, *table_type, given)).collect();
-    let next = AtomicU64::new(first);
+    let next = AtomicU64::new(start);
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::thread::scope(|scope| {
         for _ in 0..threads {
