@@ -1,5 +1,6 @@
 //! Services and writes together, stopped or delayed at every step.
 
+mod assignment;
 mod concurrent_inserts;
 mod guarded_services;
 mod indexes;
