@@ -120,7 +120,7 @@ def pruned_share():
 def test_row_groups(scenario, pruned_share):
     pruned = pruned_share("row groups", scenario.name)
 
-    @explore(10, cases=len(READ))
+    @explore(5, cases=len(READ))
     @given(data=st.data())
     def run(data):
         history = data.draw(histories(scenario))

@@ -38,7 +38,14 @@ KINDS = {
     "record-index": ("MERGE_ON_READ", 9, {**RECORD_INDEX, **MOVES}),
 }
 ON_EACH_SPARK = ("bloom-cow", "bucket-6", "record-index")
-EACH_KIND = [pytest.param(kind, marks=() if kind in ON_EACH_SPARK else pytest.mark.newest) for kind in KINDS]
+BY_TASKS, BY_DRIVER = "0", "1000000"
+EACH_KIND = [
+    pytest.param(kind, driver_bytes, marks=() if kind in ON_EACH_SPARK else pytest.mark.newest)
+    for kind, driver_bytes in [
+        *((kind, BY_TASKS) for kind in KINDS),
+        *((kind, BY_DRIVER) for kind in ("bloom-cow", "global", "bucket-6", "record-index")),
+    ]
+]
 
 
 def table_options(table_type="MERGE_ON_READ", version=9, **further):
@@ -98,8 +105,7 @@ def arrow(rows):
     )
 
 
-@pytest.mark.parametrize("driver_bytes", ["0", "1000000"], ids=["by tasks", "by the driver"])
-@pytest.mark.parametrize("kind", EACH_KIND)
+@pytest.mark.parametrize(("kind", "driver_bytes"), EACH_KIND)
 def test_the_table_is_that_of_the_same_rows_written_in_one_process(spark, tmp_path, kind, driver_bytes):
     table_type, version, options = KINDS[kind]
     of_spark = table_options(table_type, version, **options, **{DRIVER_BYTES: driver_bytes})
