@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mortice import _mortice
 from mortice.spark.writing.chunks import ORDER, REPORT, SCHEMA, WANTED
@@ -46,10 +47,9 @@ class DriverStages:
 
     def move(self, partitions: int, stages: Mapping[str, bytes]) -> list[bytes]:  # noqa: ARG002
         """As `Frames.move`."""
-        kinds = self._chunks["kind"].to_pylist()
-        wanted = self._chunks.filter(pa.array([kind == WANTED for kind in kinds]))
-        stored = self._run(stages["read_rows"], _shuffled(wanted))
-        others = self._chunks.filter(pa.array([kind not in {WANTED, REPORT} for kind in kinds]))
+        kind = pc.field("kind")
+        stored = self._run(stages["read_rows"], _shuffled(self._chunks.filter(kind == WANTED)))
+        others = self._chunks.filter(~kind.isin([WANTED, REPORT]))
         return self._kept(self._run(stages["merge"], _shuffled(pa.concat_tables([others, stored]))))
 
     def write(self, partitions: int, stages: Mapping[str, bytes]) -> list[bytes]:  # noqa: ARG002
@@ -92,5 +92,5 @@ def _shuffled(chunks: pa.Table) -> list[pa.Table]:
 
 
 def _reports(chunks: pa.Table) -> list[bytes]:
-    pairs = zip(chunks["kind"].to_pylist(), chunks["report"], strict=True)
-    return [report.as_py() for kind, report in pairs if kind == REPORT]
+    reports: list[bytes] = chunks.filter(pc.field("kind") == REPORT)["report"].to_pylist()
+    return reports

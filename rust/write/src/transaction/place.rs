@@ -46,15 +46,16 @@ impl Transaction {
         if !self.target.concurrency().has_heartbeats() {
             return Ok(());
         }
-        let confirmed = match is_lost(lock) {
-            Ok(false) => self.check_completed(completed).map(|seen| matches!(seen, Seen::Committed)),
-            lost => lost.map(|_| false),
-        };
-        let confirmed = confirmed.and_then(|is_confirmed| match is_confirmed {
+        let confirmed = self.is_undisputed(completed, lock).and_then(|is_undisputed| match is_undisputed {
             true => Ok(()),
             false => self.confirm_locked(completed, lock, (claims, now)),
         });
         confirmed.map_err(|error| unconfirmed(error, completed))
+    }
+
+    /// Whether the lock was kept, and nobody has rolled the write back.
+    fn is_undisputed(&self, completed: &Instant, lock: &mut Option<Box<dyn HeldLock>>) -> Result<bool> {
+        Ok(!is_lost(lock)? && matches!(self.check_completed(completed)?, Seen::Committed))
     }
 
     /// The other writer rolls back and commits under the lock: it is done when this one has the lock again, or has found the instant

@@ -158,7 +158,7 @@ impl DistributedWrite {
         Self { driver_bytes, ..self }
     }
 
-    /// Whether the stages after the first are so little work that the driver's process can run them, which is known after them. For few
+    /// Whether the stages after the first, after which it is known, are so little work that the driver's process can run them. For few
     /// rows the fixed costs of tasks are most of the time.
     #[must_use]
     pub fn is_small(&self) -> bool {
