@@ -11,7 +11,7 @@
 //! | `value_place` | where a value is, for messages |
 //! | `input_rows` | a user's rows as they are read |
 //! | `delete_marks` | which rows are deletes |
-//! | `read_rows` | a user's batches in the table's types, with their keys |
+//! | `read_rows`, `reader_pool` | a user's batches in the table's types, with their keys, by several threads |
 //! | `row_source` | where the rows of a write come from |
 //! | `refused_rows` | rows that cannot be written, left out |
 //! | `required` | nulls where the table requires a value |
@@ -35,6 +35,7 @@ mod operations;
 mod partial_update;
 mod prepare;
 mod read_rows;
+mod reader_pool;
 mod refused_rows;
 mod required;
 mod row_sorter;
@@ -56,6 +57,7 @@ pub(crate) use operations::{check_inserts, is_delete};
 pub(crate) use partial_update::{columns_of, partial_schema};
 pub(crate) use prepare::{Preparation, Prepared, RowOrigin, sorted, taken, taken_flags, taken_texts};
 pub(crate) use read_rows::{FullRows, joined};
+pub(crate) use reader_pool::ReaderPool;
 pub use refused_rows::RefusedRows;
 pub(crate) use refused_rows::{ReadRows, ignores_failed};
 pub(crate) use row_sorter::{RowSorter, SortedRows, SortedRun};

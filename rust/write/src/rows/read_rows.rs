@@ -1,6 +1,6 @@
 //! A user's batches, in the table's types and with their keys.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
@@ -10,6 +10,7 @@ use arrow_select::concat::concat;
 use super::conform::conformed;
 use super::delete_marks::DeleteMarks;
 use super::operations::check_operations;
+use super::reader_pool::ReaderPool;
 use super::refused_rows::{ReadRows, RefusedRows};
 use super::required::check_required;
 use super::row_source::RowSource;
@@ -133,14 +134,10 @@ pub(crate) struct ReadMode {
     pub(crate) threads: usize,
 }
 
-/// A batch that is read: its rows with their keys, in order, and those that were left out.
-type BatchRead = (Vec<(RecordBatch, RowKeys)>, RefusedRows);
-
 /// Bytes of batches that are read at the same time, unless one alone has more.
 const WINDOW_BYTES: usize = 128 << 20;
 
-/// Reads batches, several at a time, and returns their rows in order. `types` are the columns of what is read. Each thread has a reader
-/// of its own: what is read of a batch must not depend on the batches before.
+/// Reads batches, several at a time, and returns their rows in order. `types` are the columns of what is read.
 pub(crate) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)> + Send>(
     new_reader: impl Fn() -> Result<R> + Sync,
     types: &SchemaRef,
@@ -151,18 +148,10 @@ pub(crate) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)> + Send>(
     let mut rows = RowBatchesBuilder::new(Arc::clone(types), batches.memory().clone());
     let mut keys: Vec<RowKeys> = Vec::new();
     // What is wrong with the options of keys is an error without rows, too.
-    let idle = Mutex::new(vec![new_reader()?]);
-    let read = |(batch, first_row): &(&RecordBatch, u64)| -> Result<BatchRead> {
+    let readers = ReaderPool::new(Some(new_reader()?), mode.ignores_failed);
+    let read = |(batch, first_row): &(&RecordBatch, u64)| {
         check_cancelled()?;
-        let reader = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut reader = reader.map_or_else(&new_reader, Ok)?;
-        let mut refused = RefusedRows::default();
-        let parts = match mode.ignores_failed {
-            true => refused.read_accepted(&mut reader, batch, *first_row)?,
-            false => vec![reader.read(batch, *first_row)?],
-        };
-        idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
-        Ok((parts, refused))
+        readers.read(&new_reader, batch, *first_row)
     };
     for window in windows(batches.batches(), mode) {
         let found = parallel::map(&window, mode.threads, read)?;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -20,6 +20,7 @@ use crate::client::write::{Written, commit_or_abort, open_for_write, refuse_fail
 use crate::index::{IndexOptions, check_layout};
 use crate::rows::DeleteMarks;
 use crate::rows::DuplicatePolicy;
+use crate::rows::ReaderPool;
 use crate::rows::RefusedRows;
 use crate::rows::RowSource;
 use crate::rows::SortMode;
@@ -124,10 +125,9 @@ fn insert(
         source,
         target: &target,
         marks: DeleteMarks::new(&source)?,
-        ignores_failed,
         has_outputs,
         deleted: AtomicU64::new(0),
-        readers: Mutex::default(),
+        readers: ReaderPool::new(None, ignores_failed),
     };
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut rows = 0_u64;

@@ -1,7 +1,6 @@
 //! What the threads of a bulk insert do with rows.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 
@@ -9,7 +8,7 @@ use super::keyed_rows::{KeyedRows, RowPlace, outputs_of};
 use super::lanes::{Lanes, Work};
 use super::partition_writers::{BulkTarget, PartitionWriters, completed, meta_columns};
 use super::place_router::{InsertLane, PlaceRouter};
-use crate::rows::{DeleteMarks, FullRows, ReadRows, RefusedRows, RowSource, check_inserts};
+use crate::rows::{DeleteMarks, FullRows, ReaderPool, RefusedRows, RowSource, check_inserts};
 use crate::write::WriteStatus;
 use mortice_base::error::Result;
 use mortice_merge::keys::RowKeys;
@@ -22,29 +21,18 @@ pub(super) struct Reading<'a> {
     pub(super) source: RowSource<'a>,
     pub(super) target: &'a BulkTarget<'a>,
     pub(super) marks: DeleteMarks,
-    pub(super) ignores_failed: bool,
     /// Whether a user-defined partitioner has chosen outputs.
     pub(super) has_outputs: bool,
     /// Rows that were left out, as they delete their keys.
     pub(super) deleted: AtomicU64,
-    /// Of threads that read nothing at the moment.
-    pub(super) readers: Mutex<Vec<FullRows<'a>>>,
+    pub(super) readers: ReaderPool<FullRows<'a>>,
 }
 
 impl Reading<'_> {
     /// The rows of a chunk that are written, and those that are left out. Generated keys have the row's number in the input.
     pub(super) fn read(&self, chunk: &RecordBatch, first_row: u64) -> Result<(Vec<KeyedRows>, RefusedRows)> {
-        let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut reader = match idle {
-            Some(reader) => reader,
-            None => FullRows::new(self.source, (self.target.instant, 0), self.ignores_failed)?,
-        };
-        let mut refused = RefusedRows::default();
-        let parts: Vec<(RecordBatch, RowKeys)> = match self.ignores_failed {
-            true => refused.read_accepted(&mut reader, chunk, first_row)?,
-            false => vec![reader.read(chunk, first_row)?],
-        };
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+        let new_reader = || FullRows::new(self.source, (self.target.instant, 0), self.readers.ignores_failed());
+        let (parts, refused) = self.readers.read(new_reader, chunk, first_row)?;
         let outputs = if self.has_outputs { outputs_of(chunk)? } else { None };
         let rows = |(rows, keys): (RecordBatch, RowKeys)| {
             check_inserts(WriteOperation::BulkInsert, &rows, first_row)?;
