@@ -36,12 +36,12 @@ fn ranges(rows: &RecordBatch, without: &str, columns: &[&str]) -> Vec<ColumnRang
     ranges_of_base_file(&store, "f.parquet", columns.iter().copied(), (&schema, &types)).unwrap()
 }
 
-fn batch(texts: &[Option<&str>]) -> RecordBatch {
-    let numbers: Int64Array = texts.iter().map(|text| text.map(|text| text.len() as i64)).collect();
+fn batch(strings: &[Option<&str>]) -> RecordBatch {
+    let numbers: Int64Array = strings.iter().map(|text| text.map(|text| text.len() as i64)).collect();
     let field = Arc::new(Field::new("x", DataType::Int64, true));
     let structs = StructArray::from(vec![(field, Arc::new(numbers.clone()) as ArrayRef)]);
     let columns: [(&str, ArrayRef); 3] =
-        [("text", Arc::new(StringArray::from(texts.to_vec()))), ("n", Arc::new(numbers)), ("s", Arc::new(structs))];
+        [("text", Arc::new(StringArray::from(strings.to_vec()))), ("n", Arc::new(numbers)), ("s", Arc::new(structs))];
     RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap()
 }
 
@@ -53,13 +53,13 @@ fn may_have_both(range: &ColumnRange) -> bool {
 /// Parquet-mr leaves out the statistics of a column chunk whose bounds are longer than 4096 bytes.
 #[test]
 fn a_file_that_does_not_say_how_many_nulls_it_has_may_have_some() {
-    for texts in [&[Some("a"), None][..], &[None], &[Some("b")]] {
-        let [text, n] = &ranges(&batch(texts), "text", &["text", "n"])[..] else { panic!() };
-        assert!(may_have_both(text), "{texts:?}: {text:?}");
+    for strings in [&[Some("a"), None][..], &[None], &[Some("b")]] {
+        let [text, n] = &ranges(&batch(strings), "text", &["text", "n"])[..] else { panic!() };
+        assert!(may_have_both(text), "{strings:?}: {text:?}");
         let kind = ColumnKind::string();
-        assert_eq!(known_bounds(text, &kind), Some(kind.widest()), "{texts:?}");
-        let nulls = texts.iter().filter(|text| text.is_none()).count() as u64;
-        assert_eq!((n.values, n.nulls), (texts.len() as u64, nulls), "the other column has statistics");
+        assert_eq!(known_bounds(text, &kind), Some(kind.widest()), "{strings:?}");
+        let nulls = strings.iter().filter(|text| text.is_none()).count() as u64;
+        assert_eq!((n.values, n.nulls), (strings.len() as u64, nulls), "the other column has statistics");
     }
 }
 
