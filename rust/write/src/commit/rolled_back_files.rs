@@ -20,3 +20,12 @@ pub struct RolledBackPartition {
     /// [`Self::rollback_logs`].
     pub failed_logs: BTreeMap<String, u64>,
 }
+
+impl RolledBackPartition {
+    /// Whether a file was undone, or undoes one.
+    #[must_use]
+    pub fn names(&self, file: &str) -> bool {
+        let is_file = |name: &String| name == file;
+        self.deleted.iter().any(is_file) || self.rollback_logs.contains_key(file) || self.failed_logs.contains_key(file)
+    }
+}

@@ -17,11 +17,11 @@ use super::data_paths::DataPath;
 use super::listings::Listings;
 use super::rollback::Rollbacks;
 use super::rollback_plan::LogRollback;
-use super::undo_files::UndoFiles;
+use super::undo_files::{UndoFiles, rolls_back};
 use crate::commit::RolledBackPartition;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
-use mortice_formats::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
+use mortice_formats::log::{Block, BlockKind, BlockType, ForwardScan};
 use mortice_table::timeline::Timeline;
 
 /// The log files of one instant, which is not pending.
@@ -88,7 +88,10 @@ impl<'a> LateLogs<'a> {
         let is_written = logs.iter().any(|(name, _)| *name == log);
         let mut later = logs.into_iter().map(|(name, _)| name).filter(|name| name.version > log.version);
         let is_rolled_back = later.try_fold(false, |found, later| {
-            Ok::<_, Error>(found || self.rolls_back(&DataPath { name: later.name, ..path.clone() })?)
+            Ok::<_, Error>(
+                found
+                    || rolls_back(self.rollbacks.store, &DataPath { name: later.name, ..path.clone() }, self.instant)?,
+            )
         })?;
         Ok((is_written && !is_rolled_back).then_some(log))
     }
@@ -97,11 +100,6 @@ impl<'a> LateLogs<'a> {
         let path = path.path();
         self.rollbacks.store.check_removable(&path)?;
         self.rollbacks.store.delete(&path)
-    }
-
-    /// Whether a log file has a block that rolls the instant back.
-    fn rolls_back(&self, path: &DataPath) -> Result<bool> {
-        Ok(self.scan(path)?.any(|block| block.is_ok_and(|block| is_rollback_of(&block, self.instant))))
     }
 
     /// A log file that cannot be read may have blocks of others.
@@ -135,9 +133,4 @@ impl<'a> LateLogs<'a> {
         let undo = UndoFiles { store: self.rollbacks.store, instant: self.instant, rollback: &rollback };
         undo.append_rollback(&slice, &mut self.listings, &mut RolledBackPartition::default())
     }
-}
-
-fn is_rollback_of(block: &Block, instant: &RequestedTime) -> bool {
-    matches!(block.kind, BlockKind::Sound(BlockType::Command))
-        && block.header.get(HeaderKey::TargetInstantTime).is_some_and(|target| *instant == *target)
 }

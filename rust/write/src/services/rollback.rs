@@ -10,8 +10,9 @@ use std::time::Instant as Started;
 use bytes::Bytes;
 
 use super::data_paths::{DataPath, plan_path};
+use super::late_logs::LateLogs;
 use super::listings::Listings;
-use super::rollback_plan::{LogRollback, Undo, instant_info};
+use super::rollback_plan::{LogRollback, Undo, instant_info, is_log_of_slice};
 use super::undo_files::UndoFiles;
 use crate::commit::{
     Clock, HeartbeatOptions, OpenMark, RolledBackFiles, RolledBackPartition, TimelineWriter, Timelines,
@@ -21,7 +22,7 @@ use crate::metadata_upkeep::{MetadataLeftovers, MetadataUpkeep};
 use crate::writable_table::TableState;
 use crate::write::Markers;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::RequestedTime;
+use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_merge::config::TableConfig;
 use mortice_storage::{FileStore, PutOutcome, Storage};
 use mortice_table::timeline::metadata::{
@@ -408,25 +409,26 @@ impl Rollbacks<'_> {
         let mut done = undo_files.run(undo)?;
         if !target.is_completed() {
             let since = self.begun_since(target, &done)?;
-            undo_files.delete(&since, &mut done)?;
+            undo_files.undo(&since, &mut done)?;
         }
         Ok(done)
     }
 
-    /// Files that the markers of a pending instant name and a rollback has not deleted: its writer is alive, although it was taken for dead,
-    /// and has begun them since the plan was made. The result of the rollback names them then.
-    fn begun_since(&self, target: &Instant, done: &RolledBackFiles) -> Result<BTreeSet<DataPath>> {
-        let markers = Markers::new(Arc::clone(self.store), &target.requested_time).list()?;
-        let mut since = BTreeSet::new();
-        for path in markers.iter().map(|marker| DataPath::parse(&marker.data_path)) {
-            let path = path?;
-            let is_done = done.partitions.get(&path.partition).is_some_and(|files| files.deleted.contains(&path.name));
-            if path.is_of(&target.requested_time) && !is_done {
-                self.store.check_removable(&path.path())?;
-                since.insert(path);
+    /// What the markers of a pending instant name and a rollback has not undone: its writer is alive, although it was taken for dead, and has
+    /// begun these files since the plan was made. The result of the rollback names them then.
+    fn begun_since(&self, target: &Instant, done: &RolledBackFiles) -> Result<Undo> {
+        let (time, mut since) = (&target.requested_time, BTreeSet::new());
+        for marker in Markers::new(Arc::clone(self.store), time).list()? {
+            let path = DataPath::parse(&marker.data_path)?;
+            let is_log = LogFileName::parse(&path.name).is_some();
+            let may_be_undone = path.is_of(time) || is_log && is_log_of_slice(self.config, time, &marker, &path);
+            if may_be_undone && !done.partitions.get(&path.partition).is_some_and(|files| files.names(&path.name)) {
+                since.insert(marker);
             }
         }
-        Ok(since)
+        let undo = Undo::from_markers(self.config, time, &since, &mut Listings::new(self.store))?;
+        undo.check_removable(&**self.store)?;
+        Ok(undo)
     }
 
     /// Takes an instant that was undone off the timeline, or what is more of it than its plan. Files that were begun meanwhile are deleted
@@ -438,11 +440,21 @@ impl Rollbacks<'_> {
             Remains::Plan => files.revert_to_requested(&target.requested_time, target.action)?,
         }
         if !target.is_completed() {
-            let since = self.begun_since(target, done)?;
-            since.iter().try_for_each(|path| self.store.delete(&path.path()))?;
+            self.undo_late(target, &self.begun_since(target, done)?)?;
         }
         Markers::new(Arc::clone(self.store), &target.requested_time).remove()?;
         delete_heartbeat(&**self.store, &target.requested_time)
+    }
+
+    /// Undoes files that were begun after the metadata table's part of a rollback.
+    fn undo_late(&self, target: &Instant, since: &Undo) -> Result<()> {
+        since.deletions.iter().try_for_each(|path| self.store.delete(&path.path()))?;
+        if since.logs.is_empty() {
+            return Ok(());
+        }
+        let timeline = self.timeline()?;
+        let mut logs = LateLogs::new(self, &timeline, &target.requested_time);
+        since.logs.iter().flat_map(LogRollback::paths).try_for_each(|path| logs.undo(&path))
     }
 
     pub(super) fn timeline_writer(&self) -> TimelineWriter {

@@ -33,6 +33,11 @@ impl LogRollback {
     fn key(&self) -> SliceKey {
         (self.partition.clone(), self.file_id.clone(), self.base_instant.clone())
     }
+
+    /// Its log files.
+    pub(super) fn paths(&self) -> impl Iterator<Item = DataPath> + '_ {
+        self.logs.keys().map(|name| DataPath { partition: self.partition.clone(), name: name.clone() })
+    }
 }
 
 /// What undoes an instant.
@@ -64,8 +69,7 @@ impl Undo {
         let mut slices = Slices::new();
         for marker in markers {
             let path = DataPath::parse(&marker.data_path)?;
-            let is_log_of_slice = config.layout() == TimelineLayout::V1 && marker.kind == MarkerKind::Append;
-            if is_log_of_slice && !(path.is_of(instant) && LogFileName::parse(&path.name).is_some()) {
+            if is_log_of_slice(config, instant, marker, &path) {
                 let (key, log) = appended(path)?;
                 slices.entry(key).or_default().extend(log);
             } else {
@@ -185,11 +189,8 @@ impl Undo {
     /// As for [`FileStore::check_removable`].
     pub(super) fn check_removable(&self, store: &dyn FileStore) -> Result<()> {
         self.deletions.iter().try_for_each(|path| store.check_removable(&path.path()))?;
-        let path = |slice: &LogRollback, name: &String| {
-            DataPath { partition: slice.partition.clone(), name: name.clone() }.path()
-        };
-        let mut logs = self.logs.iter().flat_map(|slice| slice.logs.keys().map(move |name| path(slice, name)));
-        logs.try_for_each(|path| store.check_removable(&path))
+        let mut logs = self.logs.iter().flat_map(LogRollback::paths);
+        logs.try_for_each(|path| store.check_removable(&path.path()))
     }
 
     /// Adds slices whose log files were written. A marker says only that a file may have been.
@@ -244,6 +245,12 @@ pub(super) fn instant_info(instant: &Instant) -> HoodieInstantInfo {
         action: instant.action.name().to_owned(),
         ..HoodieInstantInfo::default()
     }
+}
+
+/// Whether a marker is that of a log file of a slice that another instant has begun: up to table version 7.
+pub(super) fn is_log_of_slice(config: &TableConfig, instant: &RequestedTime, marker: &Marker, path: &DataPath) -> bool {
+    let is_appended = config.layout() == TimelineLayout::V1 && marker.kind == MarkerKind::Append;
+    is_appended && !(path.is_of(instant) && LogFileName::parse(&path.name).is_some())
 }
 
 /// The slice of a log file that was appended to, and the file's name. Markers of Hudi before 0.8 have the base file's name.

@@ -14,6 +14,7 @@ use crate::write::{Marker, MarkerKind, Markers};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_formats::log::writer::rollback_block;
+use mortice_formats::log::{Block, BlockKind, BlockType, ForwardScan, HeaderKey};
 use mortice_storage::{FileStore, PutOutcome};
 
 /// The token of log files with rollback blocks (`HoodieLogFormat.UNKNOWN_WRITE_TOKEN`).
@@ -41,21 +42,40 @@ impl UndoFiles<'_> {
         let markers = Markers::new(Arc::clone(self.store), self.instant).list()?;
         let mut listings = Listings::new(self.store);
         self.delete_temporary_files(&markers, &mut listings)?;
-        for slice in &undo.logs {
-            let partition = done.partitions.entry(slice.partition.clone()).or_default();
-            self.append_rollback(slice, &mut listings, partition)?;
-        }
+        self.append_rollbacks(&undo.logs, &mut listings, &mut done)?;
         if !undo.logs.is_empty() {
             self.add_earlier_rollback_logs((undo, &markers), &mut listings, &mut done)?;
         }
         Ok(done)
     }
 
+    /// Undoes what was begun since the plan was made.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub(super) fn undo(&self, since: &Undo, done: &mut RolledBackFiles) -> Result<()> {
+        self.delete(&since.deletions, done)?;
+        self.append_rollbacks(&since.logs, &mut Listings::new(self.store), done)
+    }
+
+    fn append_rollbacks(
+        &self,
+        slices: &[LogRollback],
+        listings: &mut Listings<'_>,
+        done: &mut RolledBackFiles,
+    ) -> Result<()> {
+        for slice in slices {
+            let partition = done.partitions.entry(slice.partition.clone()).or_default();
+            self.append_rollback(slice, listings, partition)?;
+        }
+        Ok(())
+    }
+
     /// Deletes data files.
     ///
     /// # Errors
     /// Those of the store: some of the files may have been deleted then.
-    pub(super) fn delete(&self, paths: &BTreeSet<DataPath>, done: &mut RolledBackFiles) -> Result<()> {
+    fn delete(&self, paths: &BTreeSet<DataPath>, done: &mut RolledBackFiles) -> Result<()> {
         for path in paths {
             self.store.delete(&path.path())?;
             done.partitions.entry(path.partition.clone()).or_default().deleted.push(path.name.clone());
@@ -148,12 +168,26 @@ impl UndoFiles<'_> {
             if marker.kind != MarkerKind::Append || is_planned || path.is_of(self.instant) {
                 continue;
             }
-            let len = listings.files(&path.partition)?.get(&path.name).map(|status| status.len);
-            let partition = done.partitions.entry(path.partition).or_default();
-            if let Some(len) = len {
+            let Some(len) = listings.files(&path.partition)?.get(&path.name).map(|status| status.len) else { continue };
+            // A writer that is alive may have begun a log file since the plan was made.
+            if rolls_back(self.store, &path, self.instant)? {
+                let partition = done.partitions.entry(path.partition).or_default();
                 partition.rollback_logs.entry(path.name).or_insert(len);
             }
         }
         Ok(())
     }
+}
+
+/// Whether a log file has a block that rolls an instant back.
+///
+/// # Errors
+/// Those of the store.
+pub(super) fn rolls_back(store: &Arc<dyn FileStore>, path: &DataPath, instant: &RequestedTime) -> Result<bool> {
+    let is_rollback = |block: Block| {
+        matches!(block.kind, BlockKind::Sound(BlockType::Command))
+            && block.header.get(HeaderKey::TargetInstantTime).is_some_and(|target| *instant == *target)
+    };
+    let mut blocks = store.open(&path.path()).map(ForwardScan::new)?;
+    Ok(blocks.any(|block| block.is_ok_and(is_rollback)))
 }

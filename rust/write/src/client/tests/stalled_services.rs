@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use arrow_array::StringArray;
 use bytes::Bytes;
 
-use super::stopped_services::{Options, Table, batch, options};
+use super::stopped_services::{Options, Row, Table, batch, options};
 use crate::assign::log_naming;
 use crate::client::distributed::{abort_task_insert, begin_task_insert};
 use crate::client::write;
@@ -19,13 +19,15 @@ use crate::maintenance::{ClusteringSteps, CompactRequest, cluster, compact, log_
 use crate::rows::WriteInput;
 use crate::rows::WriteSchema;
 use crate::transaction::{CommitExtra, Transaction, begin_service, give_up};
-use crate::writable_table::WritableTable;
+use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::{
     AppendHandle, AppendOptions, LogRows, LogTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
 };
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
 use mortice_storage::{LocalStorage, Storage};
+use mortice_table::plan::WriteView;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
 use mortice_table::timeline::{Action, WriteOperation};
 
@@ -76,6 +78,14 @@ impl StalledService {
             }
         })
     }
+}
+
+fn upsert(location: &TableLocation, row: Row) -> Result<()> {
+    let rows = batch(&[row]);
+    let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
+    let given = options(&SHARED);
+    let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given, validator: None };
+    write(location, WriteOperation::Upsert, input).map(drop)
 }
 
 /// A table with a plan that a process executes.
@@ -232,29 +242,73 @@ fn a_stalled_execution_leaves_that_of_another_process_under_way_alone() {
     }
 }
 
+/// A write of an existing slice that has written nothing yet.
+struct BegunWrite {
+    write: Transaction,
+    view: WriteView,
+}
+
+impl BegunWrite {
+    fn new(table: &Table) -> Self {
+        let target = Arc::new(WritableTable::open(&table.location(), &options(&SHARED), "upsert").unwrap());
+        let mut write = Transaction::begin(&target, WriteOperation::Upsert).unwrap();
+        let view = write.table().write_view(None).unwrap();
+        write.inflight(&HoodieCommitMetadata::default()).unwrap();
+        Self { write, view }
+    }
+
+    /// Writes a log file.
+    fn append(&self) -> Vec<WriteStatus> {
+        let Self { write, view } = self;
+        let slice = view.slices.iter().find(|slice| slice.partition == "x").unwrap();
+        let target = LogTarget {
+            partition: slice.partition.clone(),
+            file_id: slice.file_id.clone(),
+            instant: write.instant().clone(),
+            token: WriteToken { task: 0, stage: 0, attempt: 77 },
+            naming: log_naming(view, &write.table().config, slice),
+        };
+        let schema = WriteSchema::of_table(write.table()).unwrap().stored;
+        let store = Arc::clone(write.store());
+        let mut handle = AppendHandle::new(store, &schema, target, None, AppendOptions::default()).unwrap();
+        let (rows, keys) = (batch(&[("a", "x", 777)]), StringArray::from(vec!["a"]));
+        let meta = MetaColumns::Computed { record_keys: &keys };
+        handle.upsert(&LogRows { data: &rows, meta, inserts: None, positions: None }).unwrap();
+        handle.finish().unwrap()
+    }
+}
+
 /// A write that another writer takes for dead and rolls back, before it has written the log file that it writes now.
 fn rolled_back_write(table: &Table) -> (Transaction, Vec<WriteStatus>) {
-    let target = Arc::new(WritableTable::open(&table.location(), &options(&SHARED), "upsert").unwrap());
-    let mut late = Transaction::begin(&target, WriteOperation::Upsert).unwrap();
-    let view = late.table().write_view(None).unwrap();
-    late.inflight(&HoodieCommitMetadata::default()).unwrap();
-    expire_heartbeat(table, late.instant());
+    let late = BegunWrite::new(table);
+    expire_heartbeat(table, late.write.instant());
     table.upsert(&[("c", "y", 4)], &SHARED);
-    let slice = view.slices.iter().find(|slice| slice.partition == "x").unwrap();
-    let target = LogTarget {
-        partition: slice.partition.clone(),
-        file_id: slice.file_id.clone(),
-        instant: late.instant().clone(),
-        token: WriteToken { task: 0, stage: 0, attempt: 77 },
-        naming: log_naming(&view, &late.table().config, slice),
-    };
-    let schema = WriteSchema::of_table(late.table()).unwrap().stored;
-    let store = Arc::clone(late.store());
-    let mut handle = AppendHandle::new(store, &schema, target, None, AppendOptions::default()).unwrap();
-    let (rows, keys) = (batch(&[("a", "x", 777)]), StringArray::from(vec!["a"]));
-    let meta = MetaColumns::Computed { record_keys: &keys };
-    handle.upsert(&LogRows { data: &rows, meta, inserts: None, positions: None }).unwrap();
-    (late, handle.finish().unwrap())
+    let statuses = late.append();
+    (late.write, statuses)
+}
+
+#[test]
+fn a_log_that_is_begun_while_its_write_is_rolled_back_is_undone() {
+    for version in [6, 9] {
+        for moment in [".rollback.inflight", ".rollback"] {
+            let context = format!("version {version}, before {moment}");
+            let table = Table::new(version).with_logs(&SHARED);
+            let late = BegunWrite::new(&table);
+            expire_heartbeat(&table, late.write.instant());
+            let is_moment = move |path: &str| path.ends_with(moment) && !path.contains("metadata");
+            let inner = Arc::new(LocalStorage::new(&table.uri(), true));
+            // Its writer is alive, and is killed then.
+            let meanwhile: Meanwhile = Box::new(move || drop(late.append()));
+            let store = InterruptedStore::new(inner, is_moment, vec![meanwhile]);
+            let location = TableLocation::in_store(Arc::clone(&store) as _, &table.uri());
+            upsert(&location, ("c", "y", 4)).unwrap();
+            assert!(store.was_interrupted(), "{context}");
+            table.upsert(&[("b", "x", 5)], &SHARED);
+            assert!(table.rows(true) == table.rows(false), "{context}");
+            assert!(!table.rows(false).contains(&("a".to_owned(), 777)), "{context}");
+            table.check_clean(&context);
+        }
+    }
 }
 
 #[test]
