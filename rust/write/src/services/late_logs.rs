@@ -12,21 +12,23 @@
 //! | has no block of the instant | nothing: it is that of a rollback block |
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::data_paths::DataPath;
 use super::listings::Listings;
-use super::rollback::Rollbacks;
 use super::rollback_plan::LogRollback;
 use super::undo_files::{UndoFiles, rolls_back};
-use crate::commit::RolledBackPartition;
+use crate::commit::{Clock, RolledBackPartition};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_formats::log::{Block, BlockKind, BlockType, ForwardScan};
+use mortice_storage::FileStore;
 use mortice_table::timeline::Timeline;
 
 /// The log files of one instant, which is not pending.
 pub(super) struct LateLogs<'a> {
-    rollbacks: &'a Rollbacks<'a>,
+    store: &'a Arc<dyn FileStore>,
+    clock: &'a Clock,
     timeline: &'a Timeline,
     instant: &'a RequestedTime,
     listings: Listings<'a>,
@@ -41,8 +43,12 @@ enum Blocks {
 }
 
 impl<'a> LateLogs<'a> {
-    pub(super) fn new(rollbacks: &'a Rollbacks<'a>, timeline: &'a Timeline, instant: &'a RequestedTime) -> Self {
-        Self { rollbacks, timeline, instant, listings: Listings::new(rollbacks.store) }
+    pub(super) fn new(
+        (store, clock): (&'a Arc<dyn FileStore>, &'a Clock),
+        timeline: &'a Timeline,
+        instant: &'a RequestedTime,
+    ) -> Self {
+        Self { store, clock, timeline, instant, listings: Listings::new(store) }
     }
 
     /// Undoes a log file of an instant that is not on the timeline.
@@ -89,8 +95,7 @@ impl<'a> LateLogs<'a> {
         let mut later = logs.into_iter().map(|(name, _)| name).filter(|name| name.version > log.version);
         let is_rolled_back = later.try_fold(false, |found, later| {
             Ok::<_, Error>(
-                found
-                    || rolls_back(self.rollbacks.store, &DataPath { name: later.name, ..path.clone() }, self.instant)?,
+                found || rolls_back(self.store, &DataPath { name: later.name, ..path.clone() }, self.instant)?,
             )
         })?;
         Ok((is_written && !is_rolled_back).then_some(log))
@@ -98,8 +103,8 @@ impl<'a> LateLogs<'a> {
 
     fn delete(&self, path: &DataPath) -> Result<()> {
         let path = path.path();
-        self.rollbacks.store.check_removable(&path)?;
-        self.rollbacks.store.delete(&path)
+        self.store.check_removable(&path)?;
+        self.store.delete(&path)
     }
 
     /// A log file that cannot be read may have blocks of others.
@@ -118,19 +123,19 @@ impl<'a> LateLogs<'a> {
     }
 
     fn scan(&self, path: &DataPath) -> Result<ForwardScan> {
-        self.rollbacks.store.open(&path.path()).map(ForwardScan::new)
+        self.store.open(&path.path()).map(ForwardScan::new)
     }
 
     fn roll_back(&mut self, path: &DataPath, log: LogFileName) -> Result<()> {
-        self.rollbacks.store.check_removable(&path.path())?;
-        let rollback = self.rollbacks.clock.requested_time(&[self.timeline])?;
+        self.store.check_removable(&path.path())?;
+        let rollback = self.clock.requested_time(&[self.timeline])?;
         let slice = LogRollback {
             partition: path.partition.clone(),
             file_id: log.file_id,
             base_instant: log.instant,
             logs: BTreeMap::from([(log.name, 0)]),
         };
-        let undo = UndoFiles { store: self.rollbacks.store, instant: self.instant, rollback: &rollback };
+        let undo = UndoFiles { store: self.store, instant: self.instant, rollback: &rollback };
         undo.append_rollback(&slice, &mut self.listings, &mut RolledBackPartition::default())
     }
 }
