@@ -107,6 +107,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "plan",
         ],
     ),
+    ("row_set", &["row_number", "spill", "keys"]),
     ("commit", &["names", "storage", "avro", "config", "timeline", "keys", "plan"]),
     (
         "metadata_upkeep",
@@ -151,9 +152,13 @@ const MODULES: &[(&str, &[&str])] = &[
             "read",
             "metadata_table",
             "avro",
+            "row_set",
         ],
     ),
-    ("assign", &["row_number", "names", "config", "file_group", "timeline", "keys", "plan", "write", "index"]),
+    (
+        "assign",
+        &["row_number", "names", "config", "file_group", "timeline", "keys", "plan", "write", "index", "row_set"],
+    ),
     (
         "services",
         &[
@@ -196,6 +201,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "write",
             "commit",
             "index",
+            "row_set",
         ],
     ),
     (
@@ -275,6 +281,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "rows",
             "transaction",
             "maintenance",
+            "row_set",
         ],
     ),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),

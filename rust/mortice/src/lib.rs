@@ -12,7 +12,8 @@ pub use mortice_merge::{config, keys, merge, spill};
 pub use mortice_storage as storage;
 pub use mortice_table::{bootstrap, file_group, metadata_table, plan, read, schema, split, timeline};
 pub use mortice_write::{
-    assign, client, commit, index, maintenance, metadata_upkeep, rows, services, transaction, writable_table, write,
+    assign, client, commit, index, maintenance, metadata_upkeep, row_set, rows, services, transaction, writable_table,
+    write,
 };
 
 pub use crate::commit::{NewTable, create_table};
