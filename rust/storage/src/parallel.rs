@@ -8,6 +8,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::cancel::{CancelToken, POLL, check_cancelled, take_interrupted};
 
+/// How many threads have a core each: 1 where the system does not say.
+#[must_use]
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Processes a queue to which `work` itself adds, with up to `threads` threads including the caller's. `work` receives
 /// one item and returns the items that follow from it. After an error no more items are started; of several errors that
 /// of the smallest item is returned, which is the one that a single thread would return for sorted items.

@@ -188,7 +188,7 @@ impl Storage for LocalStorage {
     /// Cached files are read from memory, which keeps a core busy; network mounts wait. A few more requests than cores
     /// suit both.
     fn requests_at_once(&self) -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4)
+        crate::parallel::cores().saturating_mul(4)
     }
 
     fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {

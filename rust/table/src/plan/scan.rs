@@ -12,6 +12,7 @@ use crate::split::{DeleteOutput, Query, Split, divided};
 use crate::timeline::TimelineRange;
 use mortice_base::error::Result;
 use mortice_base::names::{RequestedTime, TimelinePosition, meta_columns};
+use mortice_storage::parallel;
 
 /// A planned query: its splits are fixed.
 pub struct Scan {
@@ -128,7 +129,7 @@ impl Scan {
     /// Reads all splits.
     #[must_use]
     pub fn stream(&self) -> Stream {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = parallel::cores();
         let threads = self.query.options.threads.unwrap_or(cores);
         Stream::new(self.schema(), self.splits.clone(), threads).after_pruning(self.slices_pruned)
     }

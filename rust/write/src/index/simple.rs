@@ -37,7 +37,7 @@ pub(super) fn tag(
 ) -> Result<Tagged> {
     let incoming = IncomingKeys::new(keys, is_global)?;
     let stored = StoredKeys::new(table)?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).max(table.storage.requests_at_once());
+    let threads = parallel::cores().max(table.storage.requests_at_once());
     let found = parallel::map(&view.base_files, threads, |slice| {
         let in_file = |error: Error| match &slice.base_file {
             Some(base) => error.in_file(table.storage.full_path(&base.path)),

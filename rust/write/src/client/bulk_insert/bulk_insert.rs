@@ -1,7 +1,6 @@
 //! A bulk insert from batches to the commit.
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -34,7 +33,7 @@ use crate::write::{BaseFileOptions, WriteStatus};
 use mortice_base::error::{Error, Result};
 use mortice_base::panics::caught;
 use mortice_merge::config::option_values;
-use mortice_storage::check_cancelled;
+use mortice_storage::{check_cancelled, parallel};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
 
@@ -129,7 +128,7 @@ fn insert(
         deleted: AtomicU64::new(0),
         readers: ReaderPool::new(None, ignores_failed),
     };
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = parallel::cores();
     let mut rows = 0_u64;
     let (statuses, refused) = write_all(&reading, mode, threads, Chunks::new(batches, &mut rows))?;
     refuse_failed_rows(&statuses)?;

@@ -1,7 +1,6 @@
 //! The rows of a plan's groups, written to new file groups (`MultipleSparkJobExecutionStrategy`, `SparkSortAndSizeExecutionStrategy`).
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -41,7 +40,7 @@ impl ClusteringRun<'_> {
     /// # Errors
     /// What reading the table may fail with; those of the store; `Internal` if rows are lost; `Interrupted` after a signal.
     pub(super) fn write_groups(&self, plan: &PlannedClustering) -> Result<Vec<WriteStatus>> {
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let cores = parallel::cores();
         let threads = cores.min(plan.groups.len()).max(1);
         let attempt = WriteToken::new_attempt();
         let tasks: Vec<(u32, &PlannedGroup)> = (0..).zip(&plan.groups).collect();

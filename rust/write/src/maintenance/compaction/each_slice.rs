@@ -1,7 +1,5 @@
 //! The slices of a plan, merged side by side.
 
-use std::num::NonZero;
-
 use crate::write::{WriteStatus, WriteToken};
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
@@ -15,7 +13,7 @@ pub(crate) type WrittenFiles = (Vec<WriteStatus>, Schema);
 
 /// The threads that merge slices.
 pub(super) fn threads_for(slices: &[FileSlice]) -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get).min(slices.len().max(1))
+    parallel::cores().min(slices.len().max(1))
 }
 
 /// The share of the memory limit of each thread.

@@ -16,7 +16,6 @@
 //! | 5 | markers are deleted | the next compaction leaves them; they are empty files |
 
 use std::collections::BTreeSet;
-use std::num::NonZero;
 
 use bytes::Bytes;
 
@@ -171,7 +170,7 @@ impl MetadataCompaction<'_> {
         let latest = timeline.completed_writes().next_back().map_or(instant, |latest| &latest.requested_time);
         let is_committed = |time: &RequestedTime| timeline.is_completed(time) && !pending.contains(time);
         let groups = GroupCompaction { table: metadata, instant, latest, is_committed: &is_committed };
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = parallel::cores();
         let stats = parallel::map(&slices, threads, |slice| groups.run(slice))?;
         let content = writer.commit_content(&commit_metadata(metadata, stats))?;
         let completion = self.clock.completion_time(instant, &[self.data, timeline])?;

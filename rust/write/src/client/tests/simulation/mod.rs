@@ -28,7 +28,7 @@ use folder::TableFolder;
 use model::{PlannedWrite, defect};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::{TableType, TableVersion};
-use mortice_storage::Storage;
+use mortice_storage::{Storage, parallel};
 use mortice_table::timeline::WriteOperation;
 use reader::{Answer, read, read_often};
 pub(super) use scheduler::Random;
@@ -433,7 +433,7 @@ fn every_schedule_of_writers_keeps_what_was_acknowledged() {
     let tables: Vec<Table> =
         KINDS.iter().map(|(version, table_type, given)| Table::new(*version, *table_type, given)).collect();
     let next = AtomicU64::new(start);
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = parallel::cores();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
