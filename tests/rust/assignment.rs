@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_select::concat::concat_batches;
 use mortice::assign::{AssignOptions, Assignment, PlaceInserts, TaskKind, assign};
 use mortice::config::TableConfig;
 use mortice::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, tag};
 use mortice::keys::{RowKeyReader, RowKeys};
 use mortice::plan::OpenTable;
+use mortice::row_set::{RowMark, RowMarks, WriteRows};
 use mortice::storage::StorageOptions;
 use mortice::write::LogNaming;
 use mortice::{QueryOptions, ReadOptions, SnapshotRows, Table};
@@ -71,14 +72,15 @@ impl Case {
     ) -> mortice::Result<Assignment> {
         let options = options(pairs);
         let index = IndexOptions::from_options(&self.config, &options)?;
-        let is_delete: BooleanArray = keys.iter().map(|(_, _, is_delete)| Some(*is_delete)).collect();
+        let marks: RowMarks =
+            keys.iter().map(|(_, _, is_delete)| RowMark::of_flags(*is_delete, false, false)).collect();
         let keys = RowKeys {
             record_keys: keys.iter().map(|(key, _, _)| Some(*key)).collect(),
             partitions: keys.iter().map(|(_, partition, _)| Some(*partition)).collect(),
         };
         let is_tagged = inserts != PlaceInserts::NewGroups || index.tags_inserts();
         let tagged = if is_tagged { tag(&self.table, &index, &keys)? } else { Tagged::of_inserts(&self.table, &keys)? };
-        assign(&self.table, &AssignOptions::from_options(&index, &options)?, inserts, &keys, &tagged, &is_delete)
+        assign(&self.table, &AssignOptions::from_options(&index, &options)?, inserts, &keys, &tagged, &marks)
     }
 }
 
@@ -227,28 +229,33 @@ fn moved(case: &Case, pairs: Options<'_>, rows: &RecordBatch, is_delete: &[bool]
     let index = IndexOptions::from_options(&case.config, &options).unwrap();
     let keys = RowKeyReader::new(&case.config, rows.schema_ref(), &options).unwrap().read(rows, 0).unwrap();
     let tagged = tag(&case.table, &index, &keys).unwrap();
-    let is_delete = BooleanArray::from(is_delete.to_vec());
-    let is_update = BooleanArray::from(vec![false; is_delete.len()]);
-    let is_unconditional = is_delete.clone();
-    let rows = IndexedRows { rows: rows.clone().into(), keys, is_unconditional, is_delete, is_update, tagged };
-    merge_moved_rows(&case.table, &index, rows, &options).unwrap()
+    let marks = is_delete.iter().map(|is_delete| RowMark::of_flags(*is_delete, *is_delete, false)).collect();
+    let rows = WriteRows::new(rows.clone().into(), keys, marks).unwrap();
+    merge_moved_rows(&case.table, &index, IndexedRows { rows, tagged }, &options).unwrap()
 }
 
 /// Key number, partition, whether it is a delete, whether it has a location, and `ts`.
 fn outcomes(rows: &IndexedRows, of: &RecordBatch) -> Vec<(usize, String, bool, bool, i64)> {
     let ids = text(of, "trip_id");
-    let batch = rows.rows.to_batch().unwrap();
+    let WriteRows { batches, keys, marks } = &rows.rows;
+    let batch = batches.to_batch().unwrap();
     let times = batch.column_by_name("ts").unwrap().as_primitive::<Int64Type>();
     let one = |row: usize| {
-        let key = rows.keys.record_keys.value(row);
+        let key = keys.record_keys.value(row);
         let location = rows.tagged.location(row);
-        let partition = rows.keys.partitions.value(row);
+        let partition = keys.partitions.value(row);
         assert!(location.is_none_or(|location| location.partition == partition));
         assert_eq!(text(&batch, "trip_id").value(row), key);
         let number = ids.iter().position(|id| id == Some(key)).unwrap();
-        (number, partition.to_owned(), rows.is_delete.value(row), location.is_some(), times.value(row))
+        (
+            number,
+            partition.to_owned(),
+            marks.of_row(u32::try_from(row).unwrap()).unwrap().is_delete(),
+            location.is_some(),
+            times.value(row),
+        )
     };
-    (0..rows.rows.num_rows()).map(one).collect()
+    (0..rows.rows.len()).map(one).collect()
 }
 
 #[test]
@@ -284,9 +291,10 @@ fn rows_of_a_global_index_move_or_stay() {
             (4, "lima".to_owned(), false, true, late),
         ];
         assert_eq!(outcomes(&found, &rows), expected, "{index}");
-        assert_eq!(found.is_unconditional, BooleanArray::from(vec![false, true, false, false, true, false]), "{index}");
+        let unconditional = found.rows.marks.iter().map(|mark| mark == RowMark::UnconditionalDelete);
+        assert_eq!(unconditional.collect::<Vec<_>>(), [false, true, false, false, true, false], "{index}");
         let stays = moved(&case, &[("hoodie.index.type", index), (moves, "false")], &rows, &deletes);
-        let partitions: Vec<&str> = stays.keys.partitions.iter().flatten().collect();
+        let partitions: Vec<&str> = stays.rows.keys.partitions.iter().flatten().collect();
         assert!(
             partitions.iter().all(|partition| *partition == "lima") && partitions.len() == 5,
             "{index}: {partitions:?}"
@@ -306,6 +314,6 @@ fn a_key_that_a_log_has_moved_is_found_where_it_is_now() {
     let partition = keys.partitions.value(further);
     let rows = changed(&case, &[(further, partition, 5)]);
     let found = moved(&case, &[("hoodie.index.type", "GLOBAL_SIMPLE")], &rows, &[false]);
-    assert_eq!((found.rows.num_rows(), found.keys.partitions.value(0)), (1, partition));
+    assert_eq!((found.rows.len(), found.rows.keys.partitions.value(0)), (1, partition));
     assert_eq!(found.tagged.location(0).unwrap().partition, partition);
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, BooleanArray};
+use arrow_array::Array;
 
 use super::assignment::{Assignment, GroupTask, TaskKind};
 use super::options::{AssignOptions, PlaceInserts};
 use super::task_plan::{InsertClass, PlannedTask, RowCounts, TaskPlan, plan_tasks};
 use super::updates::{Placed, Updates, of_tagged};
 use crate::index::{Tagged, bucket_of};
+use crate::row_set::RowMarks;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 use mortice_merge::keys::RowKeys;
@@ -23,7 +24,7 @@ use mortice_table::plan::OpenTable;
 ///     inserts: Where rows with new keys go, by operation.
 ///     keys: Record keys and partition paths of the rows.
 ///     tagged: Where the keys are.
-///     `is_delete`: Which rows are deletes.
+///     marks: What the rows do to their keys.
 ///
 /// # Errors
 /// `Unsupported` if rows are in file groups under pending clustering; what reading commits may fail with.
@@ -33,16 +34,16 @@ pub fn assign(
     inserts: PlaceInserts,
     keys: &RowKeys,
     tagged: &Tagged,
-    is_delete: &BooleanArray,
+    marks: &RowMarks,
 ) -> Result<Assignment> {
     let rows = keys.record_keys.len();
-    if [keys.partitions.len(), tagged.locations.len(), is_delete.len()] != [rows; 3] {
-        return Err(Error::internal(format_args!("{rows} keys of {} rows", is_delete.len())));
+    if [keys.partitions.len(), tagged.locations.len(), marks.len()] != [rows; 3] {
+        return Err(Error::internal(format_args!("{rows} keys of {} rows", marks.len())));
     }
     let replaces = matches!(inserts, PlaceInserts::NewGroups | PlaceInserts::Overwrite);
     let updates = if replaces { Updates::new() } else { of_tagged(tagged)? };
     let run = Run { options, inserts, keys, tagged };
-    let (new_rows, unmatched_deletes) = run.new_rows(is_delete, replaces).map_err(|error| error.in_file(&table.uri))?;
+    let (new_rows, unmatched_deletes) = run.new_rows(marks, replaces).map_err(|error| error.in_file(&table.uri))?;
     let counts = RowCounts {
         updates: updates.keys().cloned().collect(),
         inserts: new_rows.iter().map(|(class, rows)| (named(*class), rows.len() as u64)).collect(),
@@ -70,16 +71,16 @@ fn named((partition, bucket): Class<'_>) -> InsertClass {
 
 impl<'a> Run<'a> {
     /// The rows that no file group has, and deletes of those.
-    fn new_rows(&self, is_delete: &BooleanArray, replaces: bool) -> Result<(NewRows<'a>, Vec<u32>)> {
+    fn new_rows(&self, marks: &RowMarks, replaces: bool) -> Result<(NewRows<'a>, Vec<u32>)> {
         let (mut new_rows, mut unmatched_deletes) = (NewRows::new(), Vec::new());
         let keys = self.keys;
-        for ((row, partition), (location, is_delete)) in
-            (0_u32..).zip(&keys.partitions).zip(self.tagged.locations.iter().zip(is_delete))
+        for ((row, partition), (location, mark)) in
+            (0_u32..).zip(&keys.partitions).zip(self.tagged.locations.iter().zip(marks.iter()))
         {
             if location.is_some() && !replaces {
                 continue;
             }
-            if is_delete == Some(true) {
+            if mark.is_delete() {
                 unmatched_deletes.push(row);
             } else if self.inserts != PlaceInserts::Discard {
                 let partition = partition.ok_or_else(|| Error::internal(format_args!("row {row} has no partition")))?;

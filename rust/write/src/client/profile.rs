@@ -2,7 +2,8 @@
 //! Other writers read the updated file groups of it when they look for conflicts early.
 
 use crate::assign::{GroupTask, TaskKind};
-use crate::rows::Prepared;
+use crate::row_set::RowMarks;
+use mortice_base::error::Result;
 use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
 
@@ -15,10 +16,10 @@ pub(super) struct TaskProfile<'a> {
 }
 
 /// The tasks of a write, for its profile.
-pub(super) fn task_profiles<'a>(tasks: &'a [GroupTask], prepared: &Prepared) -> Vec<TaskProfile<'a>> {
+pub(super) fn task_profiles<'a>(tasks: &'a [GroupTask], marks: &RowMarks) -> Result<Vec<TaskProfile<'a>>> {
     let of_task = |task: &'a GroupTask| {
-        let rows = task.rows.iter().filter(|row| !prepared.is_delete(**row)).count();
-        TaskProfile { partition: &task.partition, kind: &task.kind, rows: rows as u64 }
+        let rows = marks.select(&task.rows)?.iter().filter(|mark| !mark.is_delete()).count();
+        Ok(TaskProfile { partition: &task.partition, kind: &task.kind, rows: rows as u64 })
     };
     tasks.iter().map(of_task).collect()
 }

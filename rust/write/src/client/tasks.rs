@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::num::NonZero;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,10 +11,10 @@ use arrow_schema::{Field, Schema};
 use arrow_select::nullif::nullif;
 
 use crate::assign::{GroupTask, TaskKind};
+use crate::row_set::{RowMark, RowMarks, WriteRows, select_strings};
 use crate::rows::WriteSchema;
 use crate::rows::columns_of;
 use crate::rows::is_delete as is_delete_operation;
-use crate::rows::{Prepared, taken_flags, taken_texts};
 use crate::write::{
     AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget,
     MergeHandle, MergeTarget, MetaColumns, WriteStatus, WriteToken,
@@ -40,7 +39,7 @@ pub(super) struct TaskRunner<'a> {
     pub(super) table: &'a OpenTable,
     pub(super) schema: &'a WriteSchema,
     pub(super) instant: &'a RequestedTime,
-    pub(super) prepared: &'a Prepared,
+    pub(super) rows: &'a WriteRows,
     /// Which rows have keys that are new.
     pub(super) is_new: &'a BooleanArray,
     pub(super) options: &'a TaskOptions,
@@ -93,7 +92,7 @@ impl TaskRunner<'_> {
     /// # Errors
     /// Of several errors, that of the first task; `Interrupted` after a signal.
     pub(super) fn run(&self, tasks: &[GroupTask]) -> Result<Vec<WriteStatus>> {
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = parallel::cores();
         let numbered: Vec<(u32, &GroupTask)> = (0..).zip(tasks).collect();
         let statuses = parallel::map(&numbered, threads, |(number, task)| {
             self.run_one(task, WriteToken { task: *number, stage: 0, attempt: self.attempt })
@@ -129,7 +128,7 @@ impl TaskRunner<'_> {
                 let handle =
                     MergeHandle::new(store, self.table, &self.schema.stored, target, self.options.base.clone())?;
                 let handle = handle
-                    .with_memory(self.prepared.rows.memory().clone())
+                    .with_memory(self.rows.batches.memory().clone())
                     .with_change_blocks(self.options.append.max_block_bytes);
                 self.merge(handle, task)
             }
@@ -155,7 +154,7 @@ impl TaskRunner<'_> {
         };
         let store = Arc::clone(self.store);
         let mut handle = CreateHandle::new(store, &self.schema.stored, target, self.options.base.clone(), false);
-        let kept = self.rows_without_deletes(&task.rows);
+        let kept = self.rows_without_deletes(&task.rows)?;
         for chunk in self.chunks(&kept) {
             check_cancelled()?;
             let (rows, keys) = self.rows(chunk)?;
@@ -166,43 +165,46 @@ impl TaskRunner<'_> {
 
     /// Divides rows into chunks.
     fn chunks<'r>(&self, numbers: &'r [u32]) -> impl Iterator<Item = &'r [u32]> + use<'r> {
-        let stretches = self.prepared.rows.stretches(numbers, CHUNK_ROWS, self.prepared.rows.memory().chunk_bytes());
+        let stretches = self.rows.batches.stretches(numbers, CHUNK_ROWS, self.rows.batches.memory().chunk_bytes());
         stretches.into_iter().filter_map(|stretch| numbers.get(stretch))
     }
 
     /// Some of the rows, with their keys.
     fn rows(&self, numbers: &[u32]) -> Result<(RecordBatch, StringArray)> {
-        Ok((self.prepared.rows.take(numbers)?, self.keys(numbers)?))
+        Ok((self.rows.batches.take(numbers)?, self.keys(numbers)?))
     }
 
     fn keys(&self, numbers: &[u32]) -> Result<StringArray> {
-        let keys = &self.prepared.keys.record_keys;
+        let keys = &self.rows.keys.record_keys;
         let follow = |pair: &[u32]| matches!(pair, [one, next] if one.checked_add(1) == Some(*next));
         match numbers {
             [first, .., last] if numbers.windows(2).all(follow) && (*last as usize) < keys.len() => {
                 Ok(keys.slice(*first as usize, numbers.len()))
             }
-            _ => taken_texts(keys, &UInt32Array::from_iter_values(numbers.iter().copied())),
+            _ => select_strings(keys, &UInt32Array::from_iter_values(numbers.iter().copied())),
         }
     }
 
-    fn rows_without_deletes<'r>(&self, numbers: &'r [u32]) -> Cow<'r, [u32]> {
-        match numbers.iter().any(|row| self.prepared.is_delete(*row)) {
+    fn rows_without_deletes<'r>(&self, numbers: &'r [u32]) -> Result<Cow<'r, [u32]>> {
+        let marks = self.rows.marks.select(numbers)?;
+        Ok(match marks.iter().any(RowMark::is_delete) {
             false => Cow::Borrowed(numbers),
-            true => numbers.iter().copied().filter(|row| !self.prepared.is_delete(*row)).collect(),
-        }
+            true => marked_rows(numbers, &marks, |mark| !mark.is_delete()),
+        })
     }
 
     fn merge(&self, handle: MergeHandle, task: &GroupTask) -> Result<Vec<WriteStatus>> {
         if self.options.appends_duplicates {
             let mut handle = handle.appending();
-            self.add_rows(&mut handle, &self.rows_without_deletes(&task.rows))?;
+            self.add_rows(&mut handle, &self.rows_without_deletes(&task.rows)?)?;
             return handle.finish();
         }
         let mut handle = handle;
         // Rows that are marked as deletes are merged by their ordering values.
-        let (deletes, rows): (Vec<u32>, Vec<u32>) =
-            task.rows.iter().copied().partition(|row| self.prepared.is_unconditional_delete(*row));
+        let marks = self.rows.marks.select(&task.rows)?;
+        let is_key = |mark| mark == RowMark::UnconditionalDelete;
+        let deletes: Vec<u32> = marked_rows(&task.rows, &marks, is_key);
+        let rows: Vec<u32> = marked_rows(&task.rows, &marks, |mark| !is_key(mark));
         self.add_rows(&mut handle, &rows)?;
         if !deletes.is_empty() {
             handle.add_deletes(&self.keys(&deletes)?)?;
@@ -214,7 +216,7 @@ impl TaskRunner<'_> {
     fn add_rows(&self, handle: &mut MergeHandle, numbers: &[u32]) -> Result<()> {
         let keys = self.keys(numbers)?;
         let mut done = 0;
-        for rows in self.prepared.rows.select(numbers)?.batches() {
+        for rows in self.rows.batches.select(numbers)?.batches() {
             check_cancelled()?;
             handle.add(rows, &keys.slice(done, rows.num_rows()), None)?;
             done += rows.num_rows();
@@ -239,17 +241,15 @@ impl TaskRunner<'_> {
         let store = Arc::clone(self.store);
         let mut handle =
             AppendHandle::new(store, &self.schema.stored, target, base_instant, self.options.append.clone())?;
-        let kept = self.logged_deletes(task)?;
-        let is_delete = |row| self.prepared.is_delete(row) && !kept.contains(&row);
-        let is_partial = |row| self.is_partial(row);
-        let (full, positions) = located_rows(task, |row| !is_delete(row) && !is_partial(row));
+        let kinds = self.log_kinds(task)?;
+        let (full, positions) = located_rows(task, &kinds, LogKind::Row);
         self.append_rows(&mut handle, (&full, &positions), None)?;
-        let (partial, positions) = located_rows(task, is_partial);
+        let (partial, positions) = located_rows(task, &kinds, LogKind::Columns);
         if let Some(schema) = self.options.partial.as_ref().filter(|_| !partial.is_empty()) {
             handle.begin_partial(schema)?;
             self.append_rows(&mut handle, (&partial, &positions), Some(schema))?;
         }
-        let (deletes, positions) = located_rows(task, is_delete);
+        let (deletes, positions) = located_rows(task, &kinds, LogKind::Delete);
         if !deletes.is_empty() {
             let (batch, ordering) = self.delete_batch(&deletes)?;
             let columns = DeleteColumns {
@@ -268,9 +268,9 @@ impl TaskRunner<'_> {
         if !self.schema.has_operation() {
             return Ok(HashSet::new());
         }
-        let is_kept = |row: &u32| self.prepared.is_delete(*row) && !self.prepared.is_unconditional_delete(*row);
-        let deletes: Vec<u32> = task.rows.iter().copied().filter(is_kept).collect();
-        let Some(column) = self.prepared.rows.column(meta_columns::OPERATION, &deletes)? else {
+        let marks = self.rows.marks.select(&task.rows)?;
+        let deletes: Vec<u32> = marked_rows(&task.rows, &marks, |mark| mark == RowMark::Delete);
+        let Some(column) = self.rows.batches.column(meta_columns::OPERATION, &deletes)? else {
             return Ok(HashSet::new());
         };
         let names = column.as_string_opt::<i32>().ok_or_else(|| Error::internal("operations are no strings"))?;
@@ -301,12 +301,16 @@ impl TaskRunner<'_> {
         Ok(())
     }
 
-    /// Whether a log gets some columns only of a row.
-    fn is_partial(&self, row: u32) -> bool {
-        let updates = &self.prepared.updates;
-        self.options.partial.is_some()
-            && !self.prepared.is_delete(row)
-            && usize::try_from(row).is_ok_and(|row| row < updates.len() && updates.value(row))
+    /// As what a log gets each row of a task.
+    fn log_kinds(&self, task: &GroupTask) -> Result<Vec<LogKind>> {
+        let kept = self.logged_deletes(task)?;
+        let kind = |(row, mark): (&u32, RowMark)| match mark {
+            RowMark::Update if self.options.partial.is_some() => LogKind::Columns,
+            RowMark::Upsert | RowMark::Update => LogKind::Row,
+            RowMark::Delete | RowMark::UnconditionalDelete if kept.contains(row) => LogKind::Row,
+            RowMark::Delete | RowMark::UnconditionalDelete => LogKind::Delete,
+        };
+        Ok(task.rows.iter().zip(self.rows.marks.select(&task.rows)?.iter()).map(kind).collect())
     }
 
     fn is_new(&self, row: u32) -> bool {
@@ -315,8 +319,7 @@ impl TaskRunner<'_> {
 
     /// Deleted keys, with the columns of their ordering values.
     fn delete_batch(&self, deletes: &[u32]) -> Result<(RecordBatch, Vec<String>)> {
-        let numbers = UInt32Array::from_iter_values(deletes.iter().copied());
-        let unconditional = taken_flags(&self.prepared.unconditional, &numbers)?;
+        let unconditional = self.rows.marks.select(deletes)?.which(|mark| mark == RowMark::UnconditionalDelete);
         let mut fields = vec![Field::new(KEY, arrow_schema::DataType::Utf8, false)];
         let mut arrays: Vec<ArrayRef> = vec![Arc::new(self.keys(deletes)?)];
         let mut ordering = Vec::new();
@@ -325,7 +328,7 @@ impl TaskRunner<'_> {
             for (number, name) in self.table.merge.ordering_fields.iter().enumerate() {
                 let path = FieldPath::new(name);
                 // Rows of `delete` may have keys alone, and a table can name a column that it does not have.
-                let Some(column) = self.prepared.rows.column(path.column(), deletes)? else { continue };
+                let Some(column) = self.rows.batches.column(path.column(), deletes)? else { continue };
                 // Without an ordering value a delete wins over all.
                 let values = nullif(&path.values(&column)?, &unconditional)
                     .map_err(|error| Error::internal("ordering values of deletes").caused_by(error))?;
@@ -341,14 +344,34 @@ impl TaskRunner<'_> {
     }
 }
 
-/// The rows of a task that fulfil a condition, with their positions: empty if the task has none.
-fn located_rows(task: &GroupTask, is_chosen: impl Fn(u32) -> bool) -> (Cow<'_, [u32]>, Cow<'_, [Option<u64>]>) {
-    if task.rows.iter().all(|row| is_chosen(*row)) {
+/// As what a log gets a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LogKind {
+    /// All columns.
+    Row,
+    /// The columns that change.
+    Columns,
+    /// Its key, in a delete block.
+    Delete,
+}
+
+/// The rows whose marks fulfil a condition.
+fn marked_rows<R: FromIterator<u32>>(rows: &[u32], marks: &RowMarks, is_chosen: impl Fn(RowMark) -> bool) -> R {
+    rows.iter().zip(marks.iter()).filter(|(_, mark)| is_chosen(*mark)).map(|(row, _)| *row).collect()
+}
+
+/// The rows of a task that a log gets as this, with their positions: empty if the task has none.
+fn located_rows<'t>(
+    task: &'t GroupTask,
+    kinds: &[LogKind],
+    chosen: LogKind,
+) -> (Cow<'t, [u32]>, Cow<'t, [Option<u64>]>) {
+    if kinds.iter().all(|kind| *kind == chosen) {
         return (Cow::Borrowed(&task.rows), Cow::Borrowed(&task.positions));
     }
-    let located = task.rows.iter().zip(&task.positions);
-    let positions = located.filter(|(row, _)| is_chosen(**row)).map(|(_, position)| *position).collect();
-    (task.rows.iter().copied().filter(|row| is_chosen(*row)).collect(), positions)
+    let rows = task.rows.iter().zip(kinds).filter(|(_, kind)| **kind == chosen).map(|(row, _)| *row);
+    let positions = task.positions.iter().zip(kinds).filter(|(_, kind)| **kind == chosen);
+    (rows.collect(), positions.map(|(position, _)| *position).collect())
 }
 
 /// Some of the positions of a task; none if the task has no positions.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{BooleanArray, UInt32Array};
+use arrow_array::BooleanArray;
 use arrow_schema::Schema;
 
 use super::pending_clustering::roll_back_updated_clustering;
@@ -16,6 +16,8 @@ use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::check_writable;
 use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, present_keys, tag};
 use crate::maintenance::run_inline_services;
+use crate::row_set::WriteRows;
+use crate::rows::Preparation;
 use crate::rows::RefusedRows;
 use crate::rows::RowSource;
 use crate::rows::SortMode;
@@ -23,7 +25,6 @@ use crate::rows::WriteSchema;
 use crate::rows::combine_new_keys;
 use crate::rows::partial_schema;
 use crate::rows::{DuplicatePolicy, effective_operation};
-use crate::rows::{Preparation, Prepared, sorted, taken};
 use crate::rows::{WriteInput, read_input, row_memory};
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
 use crate::writable_table::{TableLocation, WritableTable, read_options};
@@ -41,7 +42,7 @@ use mortice_table::timeline::WriteOperation;
 pub(super) struct Plan {
     schema: WriteSchema,
     index: IndexOptions,
-    prepared: Prepared,
+    rows: WriteRows,
     refused: RefusedRows,
     /// The columns that a merge has changed in rows that are marked as updates.
     updated: Vec<String>,
@@ -197,15 +198,15 @@ pub(super) fn plan(
     let source = RowSource { table, schema: &schema, options, key_is_global: index.kind.is_global() };
     let preparation = Preparation { source, operation };
     let mut refused = RefusedRows::default();
-    let prepared = match operation {
+    let rows = match operation {
         WriteOperation::Delete => preparation.keys_to_delete(input, &mut refused)?,
         _ => preparation.rows(input, instant, &mut refused)?,
     };
-    let prepared = match operation {
-        WriteOperation::BulkInsert if SortMode::from_options(options)?.sorts_by_key() => sorted(&prepared)?,
-        _ => prepared,
+    let rows = match operation {
+        WriteOperation::BulkInsert if SortMode::from_options(options)?.sorts_by_key() => rows.sorted()?,
+        _ => rows,
     };
-    Ok(Plan { schema, index, prepared, refused, updated: Vec::new() })
+    Ok(Plan { schema, index, rows, refused, updated: Vec::new() })
 }
 
 pub(super) fn write_plan(
@@ -215,50 +216,46 @@ pub(super) fn write_plan(
 ) -> Result<Written> {
     let (table, operation) = (Arc::clone(transaction.table()), transaction.operation());
     let instant = transaction.instant().clone();
-    let Plan { schema, index, prepared, refused, updated } = plan;
+    let Plan { schema, index, rows, refused, updated } = plan;
     let policy = DuplicatePolicy::of_write(operation, options)?;
     let tagged = match operation {
-        WriteOperation::Insert if policy != DuplicatePolicy::Keep => tag(&table, &index, &prepared.keys)?,
+        WriteOperation::Insert if policy != DuplicatePolicy::Keep => tag(&table, &index, &rows.keys)?,
         WriteOperation::Insert | WriteOperation::BulkInsert if !index.tags_inserts() => {
-            Tagged::of_inserts(&table, &prepared.keys)?
+            Tagged::of_inserts(&table, &rows.keys)?
         }
         WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => {
-            Tagged::of_inserts(&table, &prepared.keys)?
+            Tagged::of_inserts(&table, &rows.keys)?
         }
-        _ => tag(&table, &index, &prepared.keys)?,
+        _ => tag(&table, &index, &rows.keys)?,
     };
-    let (prepared, tagged) = without_duplicates(&table, &index, policy, prepared, tagged)?;
+    let (rows, tagged) = without_duplicates(&table, &index, policy, rows, tagged)?;
     let source = RowSource { table: &table, schema: &schema, options, key_is_global: index.kind.is_global() };
     let preparation = Preparation { source, operation };
-    let (prepared, mut tagged) = match operation {
+    let (rows, mut tagged) = match operation {
         WriteOperation::Upsert if schema.has_operation() && !preparation.combines()? => {
-            combine_new_keys(&preparation, prepared, tagged)?
+            combine_new_keys(&preparation, rows, tagged)?
         }
-        _ => (prepared, tagged),
+        _ => (rows, tagged),
     };
     roll_back_updated_clustering(transaction, &mut tagged, options)?;
-    let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update } = prepared;
-    let rows = IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged };
-    let rows = match operation {
+    let rows = IndexedRows { rows, tagged };
+    let IndexedRows { rows, tagged } = match operation {
         WriteOperation::Upsert => merge_moved_rows(&table, &index, rows, options)?,
         _ => rows,
     };
-    let IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged } = rows;
-    let prepared = Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update };
     let assign_options = AssignOptions::from_options(&index, options)?;
-    let assignment =
-        assign(&table, &assign_options, place_inserts(operation), &prepared.keys, &tagged, &prepared.deletes)?;
-    check_assigned(prepared.deletes.len(), &assignment)?;
+    let assignment = assign(&table, &assign_options, place_inserts(operation), &rows.keys, &tagged, &rows.marks)?;
+    check_assigned(rows.len(), &assignment)?;
     let partitions = assignment.tasks.iter().map(|task| task.partition.clone()).collect();
     let replaced = replaced_by_write(&table, operation, options, partitions)?;
-    transaction.inflight(&profile(operation, task_profiles(&assignment.tasks, &prepared)))?;
+    transaction.inflight(&profile(operation, task_profiles(&assignment.tasks, &rows.marks)?))?;
     let partial = partial_schema(&table, &schema, operation, (&updated, options))?;
     let runner = TaskRunner {
         store: transaction.store(),
         table: &table,
         schema: &schema,
         instant: &instant,
-        prepared: &prepared,
+        rows: &rows,
         is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
         options: &TaskOptions::from_options(&table, operation, options)?.with_partial(partial),
         attempt: WriteToken::new_attempt(),
@@ -283,16 +280,16 @@ fn without_duplicates(
     table: &OpenTable,
     index: &IndexOptions,
     policy: DuplicatePolicy,
-    prepared: Prepared,
+    rows: WriteRows,
     tagged: Tagged,
-) -> Result<(Prepared, Tagged)> {
+) -> Result<(WriteRows, Tagged)> {
     if policy == DuplicatePolicy::Keep {
-        return Ok((prepared, tagged));
+        return Ok((rows, tagged));
     }
-    let present = present_keys(table, index, &prepared.keys, &tagged)?;
-    let kept = policy.kept(&present, |row| prepared.keys.record_keys.value(row))?;
+    let present = present_keys(table, index, &rows.keys, &tagged)?;
+    let kept = policy.kept(&present, |row| rows.keys.record_keys.value(row))?;
     let tagged = tagged.of_rows(&kept)?;
-    Ok((taken(&prepared, &UInt32Array::from(kept))?, tagged))
+    Ok((rows.select(&kept)?, tagged))
 }
 
 /// Makes sure that each of so many rows has a task, but for deletes of keys that are not in the table.

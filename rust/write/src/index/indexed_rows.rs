@@ -1,28 +1,19 @@
-//! Rows with their keys and locations.
+//! Rows with the locations of their keys.
 
 use std::collections::HashMap;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{BooleanArray, RecordBatch, StringArray};
+use arrow_array::{RecordBatch, StringArray};
 
 use super::tagged::Tagged;
+use crate::row_set::WriteRows;
 use mortice_base::error::{Error, Result};
-use mortice_merge::keys::RowKeys;
-use mortice_merge::spill::RowBatches;
 
 /// Rows that are written: no two have the same key and partition, unless the input had.
 #[derive(Debug, Clone)]
 pub struct IndexedRows {
-    /// The rows, with the columns of the input.
-    pub rows: RowBatches,
-    /// Their keys.
-    pub keys: RowKeys,
-    /// Which are deletes.
-    pub is_delete: BooleanArray,
-    /// Which deletes apply regardless of ordering values: those of the operation `delete`, and those of rows that have moved.
-    pub is_unconditional: BooleanArray,
-    /// Which change a stored row in some columns only, so that a log needs no others of them.
-    pub is_update: BooleanArray,
+    /// The rows, with their keys.
+    pub rows: WriteRows,
     /// Where their keys are.
     pub tagged: Tagged,
 }

@@ -45,13 +45,14 @@ impl MergedRows {
         options: &BTreeMap<String, String>,
     ) -> Result<Self> {
         let older = marked_all(stored.rows(), &stored.keys(), false)?;
-        let is_merged =
-            |row: &usize| chosen.get(*row) == Some(&true) && stored.row_of(rows.keys.record_keys.value(*row)).is_some();
+        let is_merged = |row: &usize| {
+            chosen.get(*row) == Some(&true) && stored.row_of(rows.rows.keys.record_keys.value(*row)).is_some()
+        };
         let merged: Vec<usize> = (0..chosen.len()).filter(is_merged).collect();
-        let keys: Vec<&str> = merged.iter().map(|row| rows.keys.record_keys.value(*row)).collect();
+        let keys: Vec<&str> = merged.iter().map(|row| rows.rows.keys.record_keys.value(*row)).collect();
         let numbers: Option<Vec<u32>> = merged.iter().map(|row| u32::try_from(*row).ok()).collect();
         let numbers = numbers.ok_or_else(|| Error::internal("more rows of a write than have numbers"))?;
-        let newer = marked_all(&rows.rows.select(&numbers)?, &keys, true)?;
+        let newer = marked_all(&rows.rows.batches.select(&numbers)?, &keys, true)?;
         let (found, _) = table.schema_at(None)?;
         let merge = RowsMerge::new(
             &older.schema(),
@@ -67,10 +68,10 @@ impl MergedRows {
                 merger: None,
             },
         )?;
-        let columns: Vec<usize> = (0..rows.rows.schema().fields().len()).collect();
+        let columns: Vec<usize> = (0..rows.rows.batches.schema().fields().len()).collect();
         let schema = merge.schema().project(&columns).map_err(failed)?;
         let mut results = Results {
-            rows: RowBatchesBuilder::new(Arc::new(schema), rows.rows.memory().clone()),
+            rows: RowBatchesBuilder::new(Arc::new(schema), rows.rows.batches.memory().clone()),
             columns,
             count: 0,
             partitions: StringBuilder::new(),

@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
 use super::indexed_rows::IndexedRows;
@@ -24,6 +24,7 @@ use super::options::IndexOptions;
 use super::stored_rows::StoredRows;
 use super::tag::LookUp;
 use super::tagged::{FurtherLocation, Tagged};
+use crate::row_set::{RowMark, WriteRows};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 use mortice_merge::config::{MergeMode, TableType};
@@ -38,9 +39,7 @@ struct Outcome<'a> {
     partition: &'a str,
     location: Option<u32>,
     position: Option<u64>,
-    is_delete: bool,
-    is_unconditional: bool,
-    is_update: bool,
+    mark: RowMark,
 }
 
 /// The sources of rows that are written.
@@ -100,19 +99,19 @@ fn merged_with(
     options: &BTreeMap<String, String>,
 ) -> Result<IndexedRows> {
     let merged = MergedRows::merge(table, &rows, looked_up, stored, options)?;
-    let mut outcomes = Vec::with_capacity(rows.keys.record_keys.len());
+    let mut outcomes = Vec::with_capacity(rows.rows.len());
     let mut new_row_of = Vec::with_capacity(looked_up.len());
-    for (row, is_looked_up) in looked_up.iter().enumerate() {
+    for (row, (is_looked_up, mark)) in looked_up.iter().zip(rows.rows.marks.iter()).enumerate() {
         new_row_of
             .push(u32::try_from(outcomes.len()).map_err(|_| Error::unsupported("4,294,967,296 rows in one write"))?);
         if *is_looked_up {
-            merged_outcome(&rows, row, stored, &merged, index, &mut outcomes)?;
+            merged_outcome(&rows, (row, mark), (stored, &merged), index, &mut outcomes)?;
         } else {
-            outcomes.push(plain_outcome(&rows, row)?);
+            outcomes.push(plain_outcome(&rows, row, mark)?);
         }
     }
     let further = further_of(&rows.tagged.further, looked_up, &new_row_of)?;
-    collect(&rows, &outcomes, &[&rows.rows, merged.rows(), stored.rows()], further)
+    collect(&rows, &outcomes, &[&rows.rows.batches, merged.rows(), stored.rows()], further)
 }
 
 /// The further locations of rows that are not merged, by their new numbers: a merged row goes to its own place only.
@@ -135,7 +134,7 @@ fn further_of(further: &[FurtherLocation], looked_up: &[bool], new_row_of: &[u32
 /// As for [`LookUp::of_index`].
 pub fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows) -> Result<Vec<bool>> {
     if !index.kind.is_global() {
-        return Ok(vec![false; rows.keys.record_keys.len()]);
+        return Ok(vec![false; rows.rows.len()]);
     }
     let is_merge_on_read = table.config.table_type == TableType::MergeOnRead;
     let by_commit_time = table.merge.mode == MergeMode::CommitTime;
@@ -145,54 +144,48 @@ pub fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows
     // Of several places of such a key one is current. Hudi writes to all of them if it does not merge, and the key is there twice.
     let further = rows.tagged.further.iter().filter(|_| may_be_stale).map(|further| further.row);
     let in_doubt: BTreeSet<u32> = further.collect();
-    let is_merged = |row: usize| {
-        let Some(location) = rows.tagged.location(row) else { return false };
-        let is_in_doubt = u32::try_from(row).is_ok_and(|row| in_doubt.contains(&row));
-        is_in_doubt
+    let is_merged = |(row, mark): (u32, RowMark)| {
+        let Some(location) = rows.tagged.location(at(row)) else { return false };
+        in_doubt.contains(&row)
             || merges
                 && (may_be_stale
-                    || (index.updates_partition && location.partition != rows.keys.partitions.value(row))
-                    || (!by_commit_time && rows.is_delete.value(row)))
+                    || (index.updates_partition && location.partition != rows.rows.keys.partitions.value(at(row)))
+                    || (!by_commit_time && mark.is_delete()))
     };
-    Ok((0..rows.keys.record_keys.len()).map(is_merged).collect())
+    Ok((0..).zip(rows.rows.marks.iter()).map(is_merged).collect())
 }
 
 /// A row that is not merged: it goes to its key's partition, not to its own.
-fn plain_outcome(rows: &IndexedRows, row: usize) -> Result<Outcome<'_>> {
+fn plain_outcome(rows: &IndexedRows, row: usize, mark: RowMark) -> Result<Outcome<'_>> {
     let untagged = || Error::internal(format_args!("row {row} is not tagged"));
     let location = *rows.tagged.locations.get(row).ok_or_else(untagged)?;
     let group = location.map(|group| rows.tagged.group(group)).transpose()?;
     let partition = group.map(|group| group.partition.as_str());
     Ok(Outcome {
         source: (INCOMING, row),
-        key: rows.keys.record_keys.value(row),
-        partition: partition.unwrap_or_else(|| rows.keys.partitions.value(row)),
+        key: rows.rows.keys.record_keys.value(row),
+        partition: partition.unwrap_or_else(|| rows.rows.keys.partitions.value(row)),
         location,
         position: rows.tagged.position(row)?,
-        is_delete: rows.is_delete.value(row),
-        is_unconditional: rows.is_unconditional.value(row),
-        is_update: rows.is_update.value(row),
+        mark,
     })
 }
 
 fn merged_outcome<'a>(
     rows: &'a IndexedRows,
-    row: usize,
-    stored: &'a StoredRows,
-    merged: &'a MergedRows,
+    (row, mark): (usize, RowMark),
+    (stored, merged): (&'a StoredRows, &'a MergedRows),
     index: &IndexOptions,
     outcomes: &mut Vec<Outcome<'a>>,
 ) -> Result<()> {
-    let key = rows.keys.record_keys.value(row);
+    let key = rows.rows.keys.record_keys.value(row);
     let incoming = Outcome {
         source: (INCOMING, row),
         key,
-        partition: rows.keys.partitions.value(row),
+        partition: rows.rows.keys.partitions.value(row),
         location: None,
         position: None,
-        is_delete: rows.is_delete.value(row),
-        is_unconditional: rows.is_unconditional.value(row),
-        is_update: false,
+        mark: if mark == RowMark::Update { RowMark::Upsert } else { mark },
     };
     let Some(found) = stored.row_of(key) else {
         outcomes.push(incoming);
@@ -201,13 +194,14 @@ fn merged_outcome<'a>(
     let there = rows.tagged.group(found.group)?;
     let partition = there.partition.as_str();
     let location = Some(found.group);
-    let result = merged.row_of(key).filter(|_| !incoming.is_unconditional);
+    let result = merged.row_of(key).filter(|_| mark != RowMark::UnconditionalDelete);
     let Some(result) = result else {
-        outcomes.push(Outcome { partition, location, is_delete: true, ..incoming });
+        let mark = if mark == RowMark::UnconditionalDelete { mark } else { RowMark::Delete };
+        outcomes.push(Outcome { partition, location, mark, ..incoming });
         return Ok(());
     };
     let new_partition = if result.is_stored { partition } else { merged.partition(result.row) };
-    let written = Outcome { source: (MERGED, result.row), is_delete: false, is_unconditional: false, ..incoming };
+    let written = Outcome { source: (MERGED, result.row), mark: RowMark::Upsert, ..incoming };
     if new_partition == partition || !index.updates_partition {
         outcomes.push(Outcome { partition, location, ..written });
         return Ok(());
@@ -219,9 +213,7 @@ fn merged_outcome<'a>(
         partition,
         location,
         position: None,
-        is_delete: true,
-        is_unconditional: true,
-        is_update: false,
+        mark: RowMark::UnconditionalDelete,
     });
     Ok(())
 }
@@ -233,7 +225,8 @@ fn collect(
     sources: &[&RowBatches],
     further: Vec<FurtherLocation>,
 ) -> Result<IndexedRows> {
-    let schema = rows.rows.schema();
+    let incoming = &rows.rows.batches;
+    let schema = incoming.schema();
     // A stored row may lack a value that the input's rows all have.
     let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>();
     let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
@@ -250,17 +243,15 @@ fn collect(
     };
     let numbers: Option<Vec<u32>> = outcomes.iter().map(number).collect();
     let numbers = numbers.ok_or_else(|| Error::internal("more rows of a write than have numbers"))?;
-    let all = RowBatches::chained(&schema, sources, rows.rows.memory().clone())?;
+    let all = RowBatches::chained(&schema, sources, incoming.memory().clone())?;
     let Tagged { groups, view, .. } = &rows.tagged;
+    let keys = RowKeys {
+        record_keys: outcomes.iter().map(|outcome| Some(outcome.key)).collect(),
+        partitions: outcomes.iter().map(|outcome| Some(outcome.partition)).collect(),
+    };
+    let marks = outcomes.iter().map(|outcome| outcome.mark).collect();
     Ok(IndexedRows {
-        rows: all.select(&numbers)?,
-        keys: RowKeys {
-            record_keys: outcomes.iter().map(|outcome| Some(outcome.key)).collect(),
-            partitions: outcomes.iter().map(|outcome| Some(outcome.partition)).collect(),
-        },
-        is_delete: outcomes.iter().map(|outcome| Some(outcome.is_delete)).collect(),
-        is_unconditional: outcomes.iter().map(|outcome| Some(outcome.is_unconditional)).collect(),
-        is_update: outcomes.iter().map(|outcome| Some(outcome.is_update)).collect(),
+        rows: WriteRows::new(all.select(&numbers)?, keys, marks)?,
         tagged: Tagged {
             locations: outcomes.iter().map(|outcome| outcome.location).collect(),
             groups: groups.clone(),

@@ -123,10 +123,10 @@ struct Collector<'r> {
 impl<'r> Collector<'r> {
     fn new(rows: &'r IndexedRows, chosen: &[bool]) -> Self {
         let is_chosen = |row: usize| chosen.get(row) == Some(&true);
-        let keys = rows.keys.record_keys.iter().enumerate();
+        let keys = rows.rows.keys.record_keys.iter().enumerate();
         let keys = keys.filter(|(row, _)| is_chosen(*row)).filter_map(|(_, key)| key).collect();
-        let (groups, schema) = (groups_of(rows, &is_chosen), rows.rows.schema());
-        let kept = RowBatchesBuilder::new(nullable(&schema), rows.rows.memory().clone());
+        let (groups, schema) = (groups_of(rows, &is_chosen), rows.rows.batches.schema());
+        let kept = RowBatchesBuilder::new(nullable(&schema), rows.rows.batches.memory().clone());
         Self { keys, groups, schema, kept, by_key: ByKey::default(), count: 0 }
     }
 

@@ -3,10 +3,9 @@
 //! Logs keep all of them, in order. The first base file of a file group cannot: of an insert and a delete of a new key it would have the
 //! insert.
 
-use arrow_array::{Array, UInt32Array};
-
-use super::prepare::{Preparation, Prepared, taken};
+use super::prepare::Preparation;
 use crate::index::Tagged;
+use crate::row_set::WriteRows;
 use mortice_base::error::Result;
 
 /// The rows of keys that the table has, and behind them those of new keys, combined.
@@ -15,15 +14,15 @@ use mortice_base::error::Result;
 /// As for [`Preparation::combined_if_wanted`].
 pub(crate) fn combine_new_keys(
     preparation: &Preparation<'_>,
-    prepared: Prepared,
+    rows: WriteRows,
     tagged: Tagged,
-) -> Result<(Prepared, Tagged)> {
+) -> Result<(WriteRows, Tagged)> {
     let numbered = || (0_u32..).zip(&tagged.locations);
     let new: Vec<u32> = numbered().filter(|(_, location)| location.is_none()).map(|(row, _)| row).collect();
-    let combined = preparation.combined(taken(&prepared, &UInt32Array::from(new.clone()))?)?;
-    let count = combined.keys.record_keys.len();
+    let combined = preparation.combined(rows.select(&new)?)?;
+    let count = combined.len();
     if count == new.len() {
-        return Ok((prepared, tagged));
+        return Ok((rows, tagged));
     }
     let known: Vec<u32> = numbered().filter(|(_, location)| location.is_some()).map(|(row, _)| row).collect();
     let mut locations = tagged.of_rows(&known)?;
@@ -31,6 +30,5 @@ pub(crate) fn combine_new_keys(
     if !locations.positions.is_empty() {
         locations.positions.extend(std::iter::repeat_n(None, count));
     }
-    let known = taken(&prepared, &UInt32Array::from(known))?;
-    Ok((preparation.chained(known, combined)?, locations))
+    Ok((preparation.chained(&rows.select(&known)?, &combined)?, locations))
 }

@@ -1,62 +1,31 @@
 //! The rows of a write before any is written: in the table's types, with keys, one for each key.
 
-use std::num::NonZero;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, BooleanArray, StringArray, UInt32Array};
+use arrow_array::{Array, BooleanArray, StringArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_schema::Schema;
-use arrow_select::take::take;
 
 use super::combine::combine;
 use super::delete_marks::DeleteMarks;
 use super::duplicates::combines_by_default;
 use super::operations::check_inserts;
-use super::read_rows::{FullRows, KeysAlone, ReadMode, joined, read_all, too_large};
+use super::read_rows::{FullRows, KeysAlone, ReadMode, read_all};
 use super::refused_rows::{RefusedRows, ignores_failed};
 use super::row_source::RowSource;
 use super::schema::{DELETES_KEY, UPDATES_KEY};
 use crate::index::IncomingKeys;
+use crate::row_set::{RowMark, RowMarks, WriteRows, select_keys};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::row_number::at;
 use mortice_merge::config::option_values;
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::RowBatches;
+use mortice_storage::parallel;
 use mortice_table::timeline::WriteOperation;
-
-/// Rows that are ready to be written.
-#[derive(Debug, Clone)]
-pub(crate) struct Prepared {
-    /// The table's columns, without meta columns.
-    pub(crate) rows: RowBatches,
-    /// Their record keys and partition paths.
-    pub(crate) keys: RowKeys,
-    /// Which rows delete their keys.
-    pub(crate) deletes: BooleanArray,
-    /// Which deletes hold regardless of ordering values.
-    pub(crate) unconditional: BooleanArray,
-    /// Which change a stored row in some columns only.
-    pub(crate) updates: BooleanArray,
-}
-
-impl Prepared {
-    /// Whether a row deletes its key.
-    pub(crate) fn is_delete(&self, row: u32) -> bool {
-        is_set(&self.deletes, row)
-    }
-
-    /// Whether a row deletes its key regardless of ordering values.
-    pub(crate) fn is_unconditional_delete(&self, row: u32) -> bool {
-        is_set(&self.deletes, row) && is_set(&self.unconditional, row)
-    }
-}
-
-fn is_set(flags: &BooleanArray, row: u32) -> bool {
-    at(row) < flags.len() && flags.value(at(row))
-}
 
 /// Where rows come from.
 pub(crate) struct RowOrigin<'a> {
@@ -86,9 +55,9 @@ impl Preparation<'_> {
         batches: &RowBatches,
         instant: &RequestedTime,
         refused: &mut RefusedRows,
-    ) -> Result<Prepared> {
+    ) -> Result<WriteRows> {
         let origin = RowOrigin { instant, task: 0, first_row: 0 };
-        self.combined_if_wanted(self.read_rows(batches, &origin, refused, all_threads())?)
+        self.combined_if_wanted(self.read_rows(batches, &origin, refused, parallel::cores())?)
     }
 
     /// The same, of some of the rows, by one thread, as a task of an engine has: those that have the same key are not combined.
@@ -100,7 +69,7 @@ impl Preparation<'_> {
         batches: &RowBatches,
         origin: &RowOrigin<'_>,
         refused: &mut RefusedRows,
-    ) -> Result<Prepared> {
+    ) -> Result<WriteRows> {
         self.read_rows(batches, origin, refused, 1)
     }
 
@@ -110,7 +79,7 @@ impl Preparation<'_> {
         origin: &RowOrigin<'_>,
         refused: &mut RefusedRows,
         threads: usize,
-    ) -> Result<Prepared> {
+    ) -> Result<WriteRows> {
         let ignores_failed = ignores_failed(self.source.options)?;
         let reader = || {
             let reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
@@ -120,8 +89,8 @@ impl Preparation<'_> {
         let (rows, keys) = read_all(reader, &self.source.schema.types, batches, mode, refused)?;
         let unconditional = marked(batches, DELETES_KEY, rows.num_rows())?;
         let updates = marked(batches, UPDATES_KEY, rows.num_rows())?;
-        let deletes = BooleanArray::from(&self.deletes_of(&rows)? | unconditional.values());
-        Ok(Prepared { rows, keys, deletes, unconditional, updates })
+        let marks = RowMarks::of_flags(&self.deletes_of(&rows)?, &unconditional, &updates)?;
+        WriteRows::new(rows, keys, marks)
     }
 
     /// Prepares keys to delete: of rows with at least the columns of the key and the partition. Rows that are left out are added to
@@ -129,8 +98,8 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// `InvalidArgument`, naming row and column, for keys that cannot be read, unless they are left out.
-    pub(crate) fn keys_to_delete(&self, batches: &RowBatches, refused: &mut RefusedRows) -> Result<Prepared> {
-        self.combined_if_wanted(self.read_keys(batches, 0, refused, all_threads())?)
+    pub(crate) fn keys_to_delete(&self, batches: &RowBatches, refused: &mut RefusedRows) -> Result<WriteRows> {
+        self.combined_if_wanted(self.read_keys(batches, 0, refused, parallel::cores())?)
     }
 
     /// The same, of some of the rows, of which the first has this number, by one thread: keys may be there several times.
@@ -142,7 +111,7 @@ impl Preparation<'_> {
         batches: &RowBatches,
         first_row: u64,
         refused: &mut RefusedRows,
-    ) -> Result<Prepared> {
+    ) -> Result<WriteRows> {
         self.read_keys(batches, first_row, refused, 1)
     }
 
@@ -152,27 +121,26 @@ impl Preparation<'_> {
         first_row: u64,
         refused: &mut RefusedRows,
         threads: usize,
-    ) -> Result<Prepared> {
+    ) -> Result<WriteRows> {
         let mode = ReadMode { ignores_failed: ignores_failed(self.source.options)?, first_row, threads };
         let no_columns = Arc::new(Schema::empty());
         let (rows, keys) = read_all(|| Ok(KeysAlone(self.source)), &no_columns, batches, mode, refused)?;
-        let all = BooleanArray::from(BooleanBuffer::new_set(keys.record_keys.len()));
-        let updates = BooleanArray::from(BooleanBuffer::new_unset(keys.record_keys.len()));
-        Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all, updates })
+        let marks = RowMarks::repeated(RowMark::UnconditionalDelete, keys.record_keys.len());
+        WriteRows::new(rows, keys, marks)
     }
 
-    /// Combines rows that have the same key, if options and operation say so. `prepared` are all rows of their keys, in order.
+    /// Combines rows that have the same key, if options and operation say so. `rows` are all rows of their keys, in order.
     ///
     /// # Errors
     /// `Unsupported` for merge modes that this release does not have.
-    pub(crate) fn combined_if_wanted(&self, prepared: Prepared) -> Result<Prepared> {
+    pub(crate) fn combined_if_wanted(&self, rows: WriteRows) -> Result<WriteRows> {
         if self.operation == WriteOperation::Delete {
-            return match self.last_of_each(&prepared.keys)? {
-                Some(last) => taken(&prepared, &last),
-                None => Ok(prepared),
+            return match self.last_of_each(&rows.keys)? {
+                Some(last) => rows.select(&last),
+                None => Ok(rows),
             };
         }
-        if self.combines()? { self.combined(prepared) } else { Ok(prepared) }
+        if self.combines()? { self.combined(rows) } else { Ok(rows) }
     }
 
     /// Whether rows that have the same key are combined.
@@ -202,7 +170,7 @@ impl Preparation<'_> {
     }
 
     /// The last row of each key, in order of the first one; none if no key is there twice.
-    fn last_of_each(&self, keys: &RowKeys) -> Result<Option<UInt32Array>> {
+    fn last_of_each(&self, keys: &RowKeys) -> Result<Option<Vec<u32>>> {
         let by_key = IncomingKeys::new(keys, self.source.key_is_global)?;
         if by_key.is_distinct() {
             return Ok(None);
@@ -215,60 +183,39 @@ impl Preparation<'_> {
                 *last.get_mut(at(*row)).ok_or_else(unknown_row)? = end;
             }
         }
-        Ok(Some(UInt32Array::from_iter_values(last.into_iter().flatten())))
+        Ok(Some(last.into_iter().flatten().collect()))
     }
 
     /// One row for each key, by the table's merge rules. Keys that are there once keep their rows, which come first.
-    pub(crate) fn combined(&self, prepared: Prepared) -> Result<Prepared> {
-        let by_key = IncomingKeys::new(&prepared.keys, self.source.key_is_global)?;
+    pub(crate) fn combined(&self, rows: WriteRows) -> Result<WriteRows> {
+        let by_key = IncomingKeys::new(&rows.keys, self.source.key_is_global)?;
         if by_key.is_distinct() {
-            return Ok(prepared);
+            return Ok(rows);
         }
-        let mut is_repeated = vec![false; prepared.keys.record_keys.len()];
+        let mut is_repeated = vec![false; rows.len()];
         for row in by_key.repeated().into_iter().flat_map(|first| by_key.rows_from(first)) {
             *is_repeated.get_mut(at(row)).ok_or_else(unknown_row)? = true;
         }
-        let rows = |repeated: bool| {
-            let rows = (0_u32..).zip(&is_repeated).filter(move |(_, is)| **is == repeated).map(|(row, _)| row);
-            UInt32Array::from_iter_values(rows)
+        let of_kind = |repeated: bool| {
+            let numbers = (0_u32..).zip(&is_repeated).filter(move |(_, is)| **is == repeated);
+            rows.select(&numbers.map(|(row, _)| row).collect::<Vec<_>>())
         };
-        let (single, repeated) = (taken(&prepared, &rows(false))?, taken(&prepared, &rows(true))?);
+        let (single, repeated) = (of_kind(false)?, of_kind(true)?);
         let keys = whole_keys(&repeated.keys, self.source.key_is_global)?;
-        let combined = combine(self.source.table, &self.source.schema.columns, &repeated.rows, &keys)?;
-        let keys = taken_keys(&repeated.keys, &combined.numbers)?;
-        let unmarked = BooleanArray::from(BooleanBuffer::new_unset(combined.rows.num_rows()));
-        let combined = Prepared {
-            rows: combined.rows,
-            keys,
-            deletes: combined.deletes,
-            unconditional: unmarked.clone(),
-            updates: unmarked,
-        };
-        self.chained(single, combined)
+        let combined = combine(self.source.table, &self.source.schema.columns, &repeated.batches, &keys)?;
+        let keys = select_keys(&repeated.keys, &combined.numbers)?;
+        let mark = |is_delete: Option<bool>| if is_delete == Some(true) { RowMark::Delete } else { RowMark::Upsert };
+        let marks = combined.deletes.iter().map(mark).collect();
+        self.chained(&single, &WriteRows::new(combined.rows, keys, marks)?)
     }
 
     /// Rows, and others behind them.
     ///
     /// # Errors
     /// `InvalidArgument` if their keys are too large together.
-    pub(crate) fn chained(&self, first: Prepared, then: Prepared) -> Result<Prepared> {
-        let memory = first.rows.memory().clone();
-        Ok(Prepared {
-            rows: RowBatches::chained(&self.source.schema.types, &[&first.rows, &then.rows], memory)?,
-            keys: RowKeys {
-                record_keys: joined(&[Arc::new(first.keys.record_keys), Arc::new(then.keys.record_keys)])?,
-                partitions: joined(&[Arc::new(first.keys.partitions), Arc::new(then.keys.partitions)])?,
-            },
-            deletes: first.deletes.iter().chain(&then.deletes).collect(),
-            unconditional: first.unconditional.iter().chain(&then.unconditional).collect(),
-            updates: first.updates.iter().chain(&then.updates).collect(),
-        })
+    pub(crate) fn chained(&self, first: &WriteRows, then: &WriteRows) -> Result<WriteRows> {
+        first.chained(then, &self.source.schema.types)
     }
-}
-
-/// As many threads as there are cores.
-fn all_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn unknown_row() -> Error {
@@ -293,9 +240,9 @@ fn whole_keys(keys: &RowKeys, is_global: bool) -> Result<StringArray> {
 }
 
 /// Which rows of these batches, so many together, are marked by a column that is not written.
-fn marked(batches: &RowBatches, mark: &str, rows: usize) -> Result<BooleanArray> {
+fn marked(batches: &RowBatches, mark: &str, rows: usize) -> Result<BooleanBuffer> {
     if batches.schema().index_of(mark).is_err() {
-        return Ok(BooleanArray::from(BooleanBuffer::new_unset(rows)));
+        return Ok(BooleanBuffer::new_unset(rows));
     }
     let mut marks = BooleanBufferBuilder::new(rows);
     for batch in batches.batches() {
@@ -306,7 +253,7 @@ fn marked(batches: &RowBatches, mark: &str, rows: usize) -> Result<BooleanArray>
         }
     }
     match marks.len() == rows {
-        true => Ok(BooleanArray::from(marks.finish())),
+        true => Ok(marks.finish()),
         false => Err(Error::unsupported("rows that are left out (hoodie.write.ignore.failed) beside marked rows")),
     }
 }
@@ -317,49 +264,4 @@ fn set_values(flags: &BooleanArray) -> BooleanBuffer {
         None => flags.values().clone(),
         Some(valid) => flags.values() & valid.inner(),
     }
-}
-
-/// Some rows of those that are prepared.
-pub(crate) fn taken(prepared: &Prepared, numbers: &UInt32Array) -> Result<Prepared> {
-    let rows = prepared.rows.select(numbers.values())?;
-    let deletes = taken_flags(&prepared.deletes, numbers)?;
-    let unconditional = taken_flags(&prepared.unconditional, numbers)?;
-    let updates = taken_flags(&prepared.updates, numbers)?;
-    Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes, unconditional, updates })
-}
-
-/// The rows by partition and record key.
-pub(crate) fn sorted(prepared: &Prepared) -> Result<Prepared> {
-    let RowKeys { record_keys, partitions } = &prepared.keys;
-    let mut order: Vec<(&str, &str, u32)> = partitions
-        .iter()
-        .flatten()
-        .zip(record_keys.iter().flatten())
-        .zip(0..)
-        .map(|((one, two), row)| (one, two, row))
-        .collect();
-    order.sort_unstable();
-    taken(prepared, &UInt32Array::from_iter_values(order.into_iter().map(|(.., row)| row)))
-}
-
-pub(crate) fn taken_flags(flags: &BooleanArray, numbers: &UInt32Array) -> Result<BooleanArray> {
-    let values = take(flags, numbers, None).map_err(too_large)?;
-    values.as_any().downcast_ref::<BooleanArray>().cloned().ok_or_else(|| Error::internal("flags are no booleans"))
-}
-
-pub(crate) fn taken_keys(keys: &RowKeys, numbers: &UInt32Array) -> Result<RowKeys> {
-    Ok(RowKeys {
-        record_keys: taken_texts(&keys.record_keys, numbers)?,
-        partitions: taken_texts(&keys.partitions, numbers)?,
-    })
-}
-
-/// Some values of a column of strings.
-pub(crate) fn taken_texts(strings: &StringArray, numbers: &UInt32Array) -> Result<StringArray> {
-    let values = take(strings, numbers, None).map_err(too_large)?;
-    values
-        .as_any()
-        .downcast_ref::<StringArray>()
-        .cloned()
-        .ok_or_else(|| Error::internal("strings that were taken are no strings"))
 }

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
-use arrow_select::concat::concat;
 
 use super::conform::conformed;
 use super::delete_marks::DeleteMarks;
@@ -15,6 +14,7 @@ use super::refused_rows::{ReadRows, RefusedRows};
 use super::required::check_required;
 use super::row_source::RowSource;
 use super::schema::DELETES_KEY;
+use crate::row_set::join_keys;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_formats::avro_parquet::{ListStructure, ParquetColumns};
@@ -115,7 +115,10 @@ impl ReadRows for KeysAlone<'_> {
 
     fn read(&mut self, batch: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows> {
         let (rows, reader) = self.0.keys_to_delete(batch, first_row)?;
-        Ok((batch.project(&[]).map_err(too_large)?, reader.read(&rows, first_row)?))
+        Ok((
+            batch.project(&[]).map_err(|error| Error::internal("rows without columns").caused_by(error))?,
+            reader.read(&rows, first_row)?,
+        ))
     }
 
     fn record_key(&self, row: &RecordBatch) -> Option<String> {
@@ -166,10 +169,7 @@ pub(crate) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)> + Send>(
             }
         }
     }
-    let column = |of: fn(&RowKeys) -> &StringArray| {
-        joined(&keys.iter().map(|keys| Arc::new(of(keys).clone()) as ArrayRef).collect::<Vec<_>>())
-    };
-    let keys = RowKeys { record_keys: column(|keys| &keys.record_keys)?, partitions: column(|keys| &keys.partitions)? };
+    let keys = join_keys(&keys)?;
     Ok((rows.finish(), keys))
 }
 
@@ -193,23 +193,9 @@ fn windows(batches: &[RecordBatch], mode: ReadMode) -> Vec<Vec<(&RecordBatch, u6
     windows
 }
 
-/// One column of several.
-pub(crate) fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
-    if arrays.is_empty() {
-        return Ok(StringArray::from(Vec::<&str>::new()));
-    }
-    let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-    let all = concat(&arrays).map_err(too_large)?;
-    all.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("keys are no strings"))
-}
-
-pub(crate) fn too_large(error: arrow_schema::ArrowError) -> Error {
-    Error::invalid_argument("the keys of one write are too large; write its rows in parts").caused_by(error)
-}
-
 #[cfg(test)]
 mod tests {
-    use arrow_array::Int64Array;
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
     use arrow_schema::{DataType, Field, Schema};
     use mortice_merge::spill::RowMemory;
 

@@ -6,6 +6,7 @@ use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch, StringArray, UIn
 use arrow_select::filter::{filter, filter_record_batch};
 use arrow_select::take::{take, take_record_batch};
 
+use crate::row_set::select_keys;
 use crate::rows::OUTPUT;
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
@@ -75,8 +76,7 @@ impl KeyedRows {
     }
 
     fn taken(&self, rows: &UInt32Array) -> Result<Self> {
-        let texts = |column: &StringArray| strings(take(column, rows, None).map_err(unfit)?.as_ref());
-        let keys = RowKeys { record_keys: texts(&self.keys.record_keys)?, partitions: texts(&self.keys.partitions)? };
+        let keys = select_keys(&self.keys, rows)?;
         let outputs = self.outputs.as_ref().map(|outputs| numbers(take(outputs, rows, None).map_err(unfit)?.as_ref()));
         Ok(Self { rows: take_record_batch(&self.rows, rows).map_err(unfit)?, keys, outputs: outputs.transpose()? })
     }

@@ -11,7 +11,7 @@ use super::reports::{ClassCount, GroupCount, PlacedReport};
 use super::sent_rows;
 use super::slots::{KeyHasher, RowSum};
 use crate::index::{BucketOptions, IndexedRows, Tagged, bucket_of};
-use crate::rows::Prepared;
+use crate::row_set::WriteRows;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 
@@ -77,14 +77,7 @@ impl Placer {
             (POSITION, Arc::new(places.iter().map(|placed| placed.position).collect::<UInt64Array>())),
             (IS_REPEATED, Arc::new(is_repeated)),
         ];
-        let own = Prepared {
-            rows: rows.rows.clone(),
-            keys: rows.keys.clone(),
-            deletes: rows.is_delete.clone(),
-            unconditional: rows.is_unconditional.clone(),
-            updates: rows.is_update.clone(),
-        };
-        let own = sent_rows::to_batch(&own, Vec::new())?;
+        let own = sent_rows::to_batch(&rows.rows, Vec::new())?;
         let is_all = places.len() == own.num_rows() && (0_u32..).zip(&places).all(|(row, placed)| placed.row == row);
         let own = if is_all { own } else { taken(&own, &places.iter().map(|placed| placed.row).collect())? };
         let (schema, mut columns) = (own.schema(), own.columns().to_vec());
@@ -105,20 +98,21 @@ impl Placer {
 
     fn places(&mut self, rows: &IndexedRows) -> Result<Vec<Placed>> {
         let tagged = &rows.tagged;
-        let count = rows.keys.record_keys.len();
-        if [rows.is_delete.len(), tagged.locations.len(), rows.keys.partitions.len()] != [count; 3] {
-            return Err(Error::internal(format_args!("{count} keys of {} rows", rows.is_delete.len())));
+        let WriteRows { keys, marks, .. } = &rows.rows;
+        let count = marks.len();
+        if tagged.locations.len() != count {
+            return Err(Error::internal(format_args!("{} tags of {count} rows", tagged.locations.len())));
         }
         // The numbers of the index's file groups that rows are in.
         let mut numbers = vec![None; tagged.groups.len()];
         let mut places = Vec::with_capacity(count);
-        for (row, location) in (0_u32..).zip(&tagged.locations) {
+        for ((row, location), mark) in (0_u32..).zip(&tagged.locations).zip(marks.iter()) {
             let at = at(row);
             if let Some(group) = location {
                 let position = tagged.position(at)?;
                 places.push(Placed { row, place: self.group(tagged, &mut numbers, *group)?, position, ordinal: None });
-            } else if !rows.is_delete.value(at) {
-                let (key, partition) = (rows.keys.record_keys.value(at), rows.keys.partitions.value(at));
+            } else if !mark.is_delete() {
+                let (key, partition) = (keys.record_keys.value(at), keys.partitions.value(at));
                 let (place, ordinal) = self.new_place(key, partition)?;
                 places.push(Placed { row, place, position: None, ordinal: Some(ordinal) });
             }
@@ -182,11 +176,9 @@ impl Placer {
     fn count(&mut self, rows: &IndexedRows, places: &[Placed], is_repeated: &BooleanArray) -> Result<()> {
         let mut hasher = KeyHasher::new(self.is_global);
         for (placed, is_repeated) in places.iter().zip(is_repeated) {
-            let at = at(placed.row);
-            if at >= rows.keys.record_keys.len() {
-                return Err(Error::internal("a place of a row that is not there"));
-            }
-            let hash = hasher.hash(rows.keys.record_keys.value(at), rows.keys.partitions.value(at));
+            let (at, mark) = (at(placed.row), rows.rows.marks.of_row(placed.row)?);
+            let keys = &rows.rows.keys;
+            let hash = hasher.hash(keys.record_keys.value(at), keys.partitions.value(at));
             self.placed.add(RowSum { rows: 1, hash });
             // A new row, which its class has counted.
             let Ok(number) = usize::try_from(placed.place) else { continue };
@@ -194,7 +186,7 @@ impl Placer {
             group.placed = group.placed.saturating_add(1);
             if is_repeated != Some(true) {
                 group.once = group.once.saturating_add(1);
-                group.live = group.live.saturating_add(u64::from(!rows.is_delete.value(at)));
+                group.live = group.live.saturating_add(u64::from(!mark.is_delete()));
             }
         }
         Ok(())

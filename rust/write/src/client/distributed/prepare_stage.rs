@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 
 use super::chunk::ChunkKind;
 use super::distributor::{Address, Distributor};
@@ -15,8 +15,9 @@ use super::specs::PrepareSpec;
 use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use crate::index::{IndexedRows, Tagged};
+use crate::row_set::WriteRows;
 use crate::rows::RefusedRows;
-use crate::rows::{Prepared, RowOrigin};
+use crate::rows::RowOrigin;
 use mortice_base::error::{Error, Result};
 use mortice_merge::spill::RowBatches;
 use mortice_merge::spill::row_bytes;
@@ -42,7 +43,7 @@ impl PrepareStage {
         Self { write, input, partition: task.partition, first_row: 0, report, placer, chunks }
     }
 
-    fn prepare(&self, batch: &RecordBatch) -> Result<Prepared> {
+    fn prepare(&self, batch: &RecordBatch) -> Result<WriteRows> {
         let preparation = self.write.preparation();
         // The driver refuses writes that leave rows out.
         let mut refused = RefusedRows::default();
@@ -71,8 +72,8 @@ impl PrepareStage {
         }
     }
 
-    fn add(&mut self, rows: Prepared, output: &mut Output) -> Result<()> {
-        self.first_row = self.first_row.saturating_add(rows.keys.record_keys.len() as u64);
+    fn add(&mut self, rows: WriteRows, output: &mut Output) -> Result<()> {
+        self.first_row = self.first_row.saturating_add(rows.len() as u64);
         let sum = RowSum::of_keys(&rows.keys, self.write.is_global())?;
         self.report.rows.add(sum);
         let mut last = None;
@@ -86,10 +87,8 @@ impl PrepareStage {
         let batch = match &mut self.placer {
             None => sent_rows::to_batch(&rows, Vec::new())?,
             Some(placer) => {
-                let tagged = Tagged::untagged(rows.keys.record_keys.len(), Arc::default());
-                let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update } =
-                    rows;
-                placer.place(&IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged })?
+                let tagged = Tagged::untagged(rows.len(), Arc::default());
+                placer.place(&IndexedRows { rows, tagged })?
             }
         };
         self.report.bytes = self.report.bytes.saturating_add(row_bytes(&batch) as u64);

@@ -3,35 +3,31 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 
-use crate::rows::Prepared;
+use crate::row_set::{RowMarks, WriteRows};
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
 
 /// Columns that every sent row has.
 const KEY: &str = "_mortice_key";
 const PARTITION: &str = "_mortice_partition";
-const IS_DELETE: &str = "_mortice_is_delete";
-const IS_UNCONDITIONAL: &str = "_mortice_is_unconditional";
-const IS_UPDATE: &str = "_mortice_is_update";
+const MARK: &str = "_mortice_mark";
 
 /// Prepared rows with further columns of the stage that sends them.
 ///
 /// # Errors
 /// `Internal` for columns of other lengths.
-pub(super) fn to_batch(rows: &Prepared, further: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
-    let own: [(&str, ArrayRef); 5] = [
+pub(super) fn to_batch(rows: &WriteRows, further: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
+    let own: [(&str, ArrayRef); 3] = [
         (KEY, Arc::new(rows.keys.record_keys.clone())),
         (PARTITION, Arc::new(rows.keys.partitions.clone())),
-        (IS_DELETE, Arc::new(rows.deletes.clone())),
-        (IS_UNCONDITIONAL, Arc::new(rows.unconditional.clone())),
-        (IS_UPDATE, Arc::new(rows.updates.clone())),
+        (MARK, Arc::new(rows.marks.to_array())),
     ];
-    let batch = rows.rows.to_batch()?;
-    let (mut fields, mut columns) = (nullable(&rows.rows.schema()), batch.columns().to_vec());
+    let batch = rows.batches.to_batch()?;
+    let (mut fields, mut columns) = (nullable(&rows.batches.schema()), batch.columns().to_vec());
     for (name, column) in own.into_iter().chain(further) {
         fields.push(Arc::new(Field::new(name, column.data_type().clone(), true)));
         columns.push(column);
@@ -48,10 +44,10 @@ fn unfit(error: arrow_schema::ArrowError) -> Error {
     Error::internal("rows that are sent between processes").caused_by(error)
 }
 
-/// SentRows rows, and their further columns.
+/// Rows that were sent, and their further columns.
 pub(super) struct SentRows {
     /// The rows.
-    pub(super) rows: Prepared,
+    pub(super) rows: WriteRows,
     further: RecordBatch,
 }
 
@@ -72,14 +68,12 @@ impl SentRows {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let further = batch.project(&behind).map_err(unfit)?;
         let text = |name: &str| further.column_by_name(name)?.as_string_opt::<i32>().cloned();
-        let flag = |name: &str| further.column_by_name(name)?.as_boolean_opt().cloned();
-        let rows = Prepared {
-            rows: RecordBatch::try_new_with_options(schema, columns, &options).map_err(unfit)?.into(),
-            keys: RowKeys { record_keys: text(KEY).ok_or_else(lacks)?, partitions: text(PARTITION).ok_or_else(lacks)? },
-            deletes: flag(IS_DELETE).ok_or_else(lacks)?,
-            unconditional: flag(IS_UNCONDITIONAL).ok_or_else(lacks)?,
-            updates: flag(IS_UPDATE).ok_or_else(lacks)?,
-        };
+        let marks = further.column_by_name(MARK).and_then(|column| column.as_primitive_opt());
+        let rows = WriteRows::new(
+            RecordBatch::try_new_with_options(schema, columns, &options).map_err(unfit)?.into(),
+            RowKeys { record_keys: text(KEY).ok_or_else(lacks)?, partitions: text(PARTITION).ok_or_else(lacks)? },
+            RowMarks::of_array(marks.ok_or_else(lacks)?)?,
+        )?;
         Ok(Self { rows, further })
     }
 
@@ -104,14 +98,11 @@ pub(super) fn joined(batches: &[RecordBatch]) -> Result<RecordBatch> {
 }
 
 /// No rows, with the table's columns.
-pub(super) fn no_rows(types: &SchemaRef) -> Prepared {
-    let none = || BooleanArray::from(Vec::<bool>::new());
+pub(super) fn no_rows(types: &SchemaRef) -> WriteRows {
     let no_text = || StringArray::from(Vec::<&str>::new());
-    Prepared {
-        rows: RecordBatch::new_empty(Arc::new(Schema::new(nullable(types)))).into(),
+    WriteRows {
+        batches: RecordBatch::new_empty(Arc::new(Schema::new(nullable(types)))).into(),
         keys: RowKeys { record_keys: no_text(), partitions: no_text() },
-        deletes: none(),
-        unconditional: none(),
-        updates: none(),
+        marks: RowMarks::default(),
     }
 }

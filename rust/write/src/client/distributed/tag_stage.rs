@@ -19,12 +19,12 @@ use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tags::{SlotTags, wanted_chunk};
 use crate::index::{IndexedRows, Tagged, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
-use crate::rows::Prepared;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
+use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::row_bytes;
 
-/// SlotTags the rows of slots.
+/// Tags the rows of slots.
 pub(super) struct TagStage {
     write: OpenWrite,
     by: TagBy,
@@ -43,10 +43,9 @@ impl TagStage {
     fn tag_slot(&mut self, slot: u32, output: &mut Output) -> Result<()> {
         let (sent, sum) = read_rows(&mut self.input, &self.write, slot)?;
         let rows = sent.map_or_else(|| sent_rows::no_rows(&self.write.row_types()), |sent| sent.rows);
-        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update } =
-            self.write.preparation().combined_if_wanted(rows)?;
-        let mut rows = IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged: Tagged::default() };
-        rows.tagged = self.tag(slot, &rows)?;
+        let rows = self.write.preparation().combined_if_wanted(rows)?;
+        let tagged = self.tag(slot, &rows.keys)?;
+        let rows = IndexedRows { rows, tagged };
         match &self.moves {
             Some(slots) => {
                 let report = send_on(&self.write, slots, slot, (&rows, sum), output)?;
@@ -56,8 +55,8 @@ impl TagStage {
         }
     }
 
-    fn tag(&mut self, slot: u32, rows: &IndexedRows) -> Result<Tagged> {
-        let (keys, is_global) = (&rows.keys, self.write.is_global());
+    fn tag(&mut self, slot: u32, keys: &RowKeys) -> Result<Tagged> {
+        let is_global = self.write.is_global();
         match (&self.by, &self.write.index.bucket) {
             (TagBy::StoredKeys, _) => {
                 let input = &mut self.input;
@@ -135,13 +134,13 @@ fn send_on(
     let is_looked_up = |row: usize| looked_up.get(row) == Some(&true);
     for (row, location) in rows.tagged.locations.iter().enumerate().filter(|(row, _)| is_looked_up(*row)) {
         if let Some(group) = location {
-            wanted.entry(*group).or_default().insert(rows.keys.record_keys.value(row));
+            wanted.entry(*group).or_default().insert(rows.rows.keys.record_keys.value(row));
         }
     }
     for further in &rows.tagged.further {
         let row = at(further.row);
         if is_looked_up(row) {
-            wanted.entry(further.group).or_default().insert(rows.keys.record_keys.value(row));
+            wanted.entry(further.group).or_default().insert(rows.rows.keys.record_keys.value(row));
         }
     }
     let mut groups = BTreeSet::new();
@@ -151,7 +150,7 @@ fn send_on(
         let keys: ArrayRef = Arc::new(StringArray::from_iter_values(keys));
         output.push(wanted_chunk(slots, location, (slot, number), keys)?)?;
     }
-    let sent = RowSum::of_keys(&rows.keys, write.is_global())?;
+    let sent = RowSum::of_keys(&rows.rows.keys, write.is_global())?;
     if sent.rows == 0 {
         return Ok(TaggedReport { slot, taken, sent, wanted: groups });
     }

@@ -10,7 +10,6 @@ use super::chunk::{Chunk, ChunkKind, encoded};
 use super::sent_rows::{self, SentRows};
 use super::split_stage::SlotAddresses;
 use crate::index::{FurtherLocation, IndexedRows, Location, Tagged};
-use crate::rows::Prepared;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 
@@ -36,13 +35,6 @@ impl SlotTags {
     /// `Internal` for rows that do not fit their tags.
     pub(super) fn of_rows(rows: &IndexedRows) -> Result<(Self, RecordBatch)> {
         let Tagged { locations, groups, positions, further, .. } = &rows.tagged;
-        let prepared = Prepared {
-            rows: rows.rows.clone(),
-            keys: rows.keys.clone(),
-            deletes: rows.is_delete.clone(),
-            unconditional: rows.is_unconditional.clone(),
-            updates: rows.is_update.clone(),
-        };
         let numbers: Int32Array = locations.iter().map(|group| group.map(u32::cast_signed)).collect();
         let known: UInt64Array = if positions.is_empty() {
             UInt64Array::new_null(locations.len())
@@ -56,7 +48,7 @@ impl SlotTags {
             further: further.iter().map(|one| (one.row, one.group, one.position)).collect(),
             has_positions: !positions.is_empty(),
         };
-        Ok((tags, sent_rows::to_batch(&prepared, columns)?))
+        Ok((tags, sent_rows::to_batch(&rows.rows, columns)?))
     }
 
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -80,8 +72,6 @@ impl SlotTags {
     pub(super) fn with_rows(self, sent: SentRows) -> Result<IndexedRows> {
         let numbers: Int32Array = sent.column(GROUP)?;
         let known: UInt64Array = sent.column(POSITION)?;
-        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional, updates: is_update } =
-            sent.rows;
         let groups = self.groups.into_iter();
         let tagged = Tagged {
             locations: numbers.iter().map(|group| group.map(i32::cast_unsigned)).collect(),
@@ -96,10 +86,10 @@ impl SlotTags {
                 .collect(),
             view: Arc::default(),
         };
-        if numbers.len() != is_delete.len() {
+        if numbers.len() != sent.rows.len() {
             return Err(Error::internal("rows without their tags"));
         }
-        Ok(IndexedRows { rows, keys, is_delete, is_unconditional, is_update, tagged })
+        Ok(IndexedRows { rows: sent.rows, tagged })
     }
 }
 

@@ -15,7 +15,8 @@ use super::tag_stage::read_rows;
 use crate::assign::{GroupTask, TaskKind, check_takes};
 use crate::client::tasks::{TaskOptions, TaskRunner};
 use crate::index::bucket_of;
-use crate::rows::{Prepared, partial_schema};
+use crate::row_set::WriteRows;
+use crate::rows::partial_schema;
 use crate::write::{WriteStatus, WriteToken};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
@@ -91,14 +92,14 @@ impl WriteStage {
         &self,
         number: u32,
         task: &GroupTask,
-        (rows, is_new): (&Prepared, &BooleanArray),
+        (rows, is_new): (&WriteRows, &BooleanArray),
     ) -> Result<Vec<WriteStatus>> {
         let runner = TaskRunner {
             store: &self.store,
             table: &self.write.table,
             schema: &self.write.schema,
             instant: self.write.instant()?,
-            prepared: rows,
+            rows,
             is_new,
             options: &self.options,
             attempt: 0,

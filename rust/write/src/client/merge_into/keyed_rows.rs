@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, new_null_array};
+use arrow_array::{Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 use super::given_keys::GivenKeys;
 use super::plan::MergePlan;
 use super::table_types::{batch_of, columns_of_table};
-use crate::rows::{WriteInput, joined, read_input, row_memory};
+use crate::row_set::join_keys;
+use crate::rows::{WriteInput, read_input, row_memory};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
 use mortice_formats::filter::Filter;
@@ -105,15 +106,13 @@ impl MergePlan {
     /// # Errors
     /// As for [`Self::keys_of`].
     pub(super) fn keys_of_all(&self, maker: &GivenKeys, rows: &RowBatches, by: &[String]) -> Result<RowKeys> {
-        let (mut record_keys, mut partitions): (Vec<ArrayRef>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+        let mut keys = Vec::with_capacity(rows.batches().len());
         let mut first_row = 0_u64;
         for batch in rows.batches() {
-            let keys = self.keys_of(maker, batch, by, first_row)?;
-            record_keys.push(Arc::new(keys.record_keys));
-            partitions.push(Arc::new(keys.partitions));
+            keys.push(self.keys_of(maker, batch, by, first_row)?);
             first_row = first_row.saturating_add(batch.num_rows() as u64);
         }
-        Ok(RowKeys { record_keys: joined(&record_keys)?, partitions: joined(&partitions)? })
+        join_keys(&keys)
     }
 
     /// Partition paths of rows that have the partition columns, in the table's types.
@@ -182,6 +181,7 @@ pub(super) fn projected(rows: &RecordBatch, names: &[String]) -> Result<RecordBa
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::ArrayRef;
     use arrow_array::cast::AsArray;
 
     use super::super::clauses::{MergeClauses, NotMatched};

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::BooleanArray;
-
 use super::super::simulation::Random;
 use super::assign_options;
 use crate::assign::{AssignOptions, PlaceInserts};
 use crate::index::{FurtherLocation, Location, Tagged, group_of};
+use crate::row_set::{RowMark, RowMarks};
 use mortice_base::row_number::at;
 use mortice_merge::config::TableType;
 use mortice_merge::keys::RowKeys;
@@ -30,14 +29,14 @@ pub(super) struct Case {
     pub(super) place: PlaceInserts,
     pub(super) keys: RowKeys,
     pub(super) tagged: Tagged,
-    pub(super) is_delete: BooleanArray,
+    pub(super) marks: RowMarks,
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, table_type, options, place, keys, tagged, is_delete } = self;
+        let Self { seed, table_type, options, place, keys, tagged, marks } = self;
         write!(to, "MORTICE_TEST_SEED={seed}, {table_type:?}, {options:?}, {place:?}, {:?}", keys.partitions)?;
-        write!(to, ", {is_delete:?}, {:?}, {:?}, {:?}", tagged.locations, tagged.further, tagged.groups)?;
+        write!(to, ", {marks:?}, {:?}, {:?}, {:?}", tagged.locations, tagged.further, tagged.groups)?;
         for slice in self.slices() {
             let len = slice.base_file.as_ref().map(|base| base.len);
             write!(to, "; {:?} of {:?}: {len:?}, {} logs", slice.file_id, slice.partition, slice.log_files.len())?;
@@ -84,7 +83,7 @@ impl Case {
         let groups: Vec<Location> = view.base_files.iter().map(group_of).collect();
         let is_free = |group: &Location| view.pending_clustering(&group.partition, &group.file_id).is_none();
         let mut tagged = Tagged { groups, ..Tagged::default() };
-        let (mut rows, mut is_delete) = (Vec::new(), Vec::new());
+        let (mut rows, mut marks) = (Vec::new(), Vec::new());
         let allows_clustered = below(20) == 0;
         for row in 0..u32::try_from(below(60)).unwrap() {
             let group = u32::try_from(below(tagged.groups.len())).unwrap();
@@ -100,11 +99,12 @@ impl Case {
                     tagged.further.push(FurtherLocation { row, group, position: Some(100 + below(2) as u64) });
                 }
             }
-            is_delete.push(place == PlaceInserts::Discard || below(6) == 0);
+            let is_delete = place == PlaceInserts::Discard || below(6) == 0;
+            marks.push(if is_delete { RowMark::Delete } else { RowMark::Upsert });
         }
         tagged.view = Arc::new(view);
         let keys = keys(rows.iter().map(|(key, partition)| (key.as_str(), partition.as_str())));
-        Self { seed, table_type, options, place, keys, tagged, is_delete: is_delete.into() }
+        Self { seed, table_type, options, place, keys, tagged, marks: marks.into_iter().collect() }
     }
 
     /// Whether all rows go to new file groups.
@@ -113,7 +113,7 @@ impl Case {
     }
 
     pub(super) fn is_delete(&self, row: u32) -> bool {
-        self.is_delete.value(at(row))
+        self.marks.of_row(row).unwrap().is_delete()
     }
 
     pub(super) fn partition(&self, row: u32) -> &str {
@@ -122,7 +122,7 @@ impl Case {
 
     /// The rows.
     pub(super) fn rows(&self) -> std::ops::Range<u32> {
-        0..u32::try_from(self.is_delete.len()).unwrap()
+        0..u32::try_from(self.marks.len()).unwrap()
     }
 
     /// The file groups of a row's key, each with the number of a row; none if the row goes to a new one.

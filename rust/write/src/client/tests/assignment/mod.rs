@@ -8,13 +8,12 @@ mod checks;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow_array::BooleanArray;
-
 use super::simulation::seeds;
 use super::stopped_services::{Row, Table, batch, options};
 use crate::assign::{AssignOptions, PlaceInserts, TaskKind, assign};
 use crate::index::{BucketOptions, Tagged, bucket_of, group_of};
 use crate::maintenance::{ClusteringSteps, CompactRequest, cluster, compact};
+use crate::row_set::{RowMark, RowMarks};
 use case::{Case, keys};
 use mortice_base::ErrorKind;
 use mortice_base::names::bucket_in;
@@ -82,7 +81,7 @@ fn each_row_has_its_place_and_files_are_filled_up_to_their_size() {
         for seed in cases.clone() {
             let case = Case::new(seed, table_type, &view);
             let given = &case;
-            let assigned = assign(&table, &given.options, given.place, &given.keys, &given.tagged, &given.is_delete);
+            let assigned = assign(&table, &given.options, given.place, &given.keys, &given.tagged, &given.marks);
             if case.updates_clustered_group() {
                 assert_eq!(assigned.unwrap_err().kind(), ErrorKind::Unsupported, "{case}");
                 continue;
@@ -103,8 +102,8 @@ fn new_rows_of_a_bucket_go_to_one_new_group_of_its_number() {
     let rows: Vec<(String, &str)> = (0..200_usize).map(|row| (format!("k{row}"), ["x", "y"][row % 2])).collect();
     let keys = keys(rows.iter().map(|(key, city)| (key.as_str(), *city)));
     let tagged = Tagged::untagged(rows.len(), Arc::default());
-    let is_delete = BooleanArray::from(vec![false; rows.len()]);
-    let assigned = assign(&table, &options, PlaceInserts::SmallFiles, &keys, &tagged, &is_delete).unwrap();
+    let marks = RowMarks::repeated(RowMark::Upsert, rows.len());
+    let assigned = assign(&table, &options, PlaceInserts::SmallFiles, &keys, &tagged, &marks).unwrap();
     let mut seen = BTreeSet::new();
     for task in &assigned.tasks {
         let TaskKind::Create { file_id_prefix } = &task.kind else { panic!("{task:?}") };
@@ -152,8 +151,8 @@ fn rows_are_taken_for_as_large_as_those_of_the_newest_commit_that_wrote_enough()
         let rows: Vec<String> = (0..25).map(|row| format!("n{row}")).collect();
         let keys = keys(rows.iter().map(|key| (key.as_str(), "x")));
         let tagged = Tagged::untagged(rows.len(), Arc::new(open.write_view(None).unwrap()));
-        let is_delete = BooleanArray::from(vec![false; rows.len()]);
-        let assigned = assign(&open, &options, PlaceInserts::SmallFiles, &keys, &tagged, &is_delete).unwrap();
+        let marks = RowMarks::repeated(RowMark::Upsert, rows.len());
+        let assigned = assign(&open, &options, PlaceInserts::SmallFiles, &keys, &tagged, &marks).unwrap();
         assigned.tasks.iter().map(|task| task.rows.len()).collect::<Vec<_>>()
     };
     assert!(sizes[0].0 > sizes[1].0, "{sizes:?}");
