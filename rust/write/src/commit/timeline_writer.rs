@@ -315,12 +315,34 @@ impl TimelineWriter {
         if self.store.is_remote() {
             return Ok(());
         }
-        let is_of_instant = |name: &str| {
-            let rest = name.strip_prefix('.').and_then(|name| name.strip_prefix(time.as_str()));
-            name.ends_with(".tmp") && rest.is_some_and(|rest| rest.starts_with(['_', '.']))
-        };
+        self.delete_staged(|name| name.strip_prefix(time.as_str()).is_some_and(|rest| rest.starts_with(['_', '.'])))
+    }
+
+    /// Deletes what writers of rows and services have prepared as by [`Self::stage`] and not renamed, but for those of one instant. The
+    /// caller holds the table's lock: writers prepare such a file while they hold it, so that these have lost it or were killed, and
+    /// cannot complete their instants any more.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn delete_staged_by_others(&self, own: &RequestedTime) -> Result<()> {
+        if self.store.is_remote() {
+            return Ok(());
+        }
+        self.delete_staged(|name| {
+            // `TIME[_COMPLETION].ACTION.RANDOM.tmp`: files that are put at once have such names without holding the lock, too.
+            let mut parts = name.split('.');
+            let (times, action) = (parts.next().unwrap_or_default(), parts.next().and_then(Action::named));
+            let is_completed = parts.count() == 2 && action.is_some_and(Action::is_write);
+            let time = times.split('_').next().and_then(RequestedTime::parse);
+            is_completed && time.is_some_and(|time| time != *own)
+        })
+    }
+
+    /// Deletes files `.NAME.tmp` of the timeline's folder by their names.
+    fn delete_staged(&self, is_wanted: impl Fn(&str) -> bool) -> Result<()> {
+        let is_staged = |name: &&str| name.ends_with(".tmp") && name.strip_prefix('.').is_some_and(&is_wanted);
         let entries = self.store.list(&self.folder)?.unwrap_or_default();
-        let mut names = entries.iter().map(FolderEntry::name).filter(|name| is_of_instant(name));
+        let mut names = entries.iter().map(FolderEntry::name).filter(is_staged);
         names.try_for_each(|name| self.store.delete(&self.path(name)))
     }
 
@@ -375,7 +397,8 @@ impl TimelineWriter {
             Ok(RenameOutcome::Exists) => Ok(false),
             Ok(RenameOutcome::Unable) => Err(Error::internal("a storage on which files are staged cannot rename")),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let message = "another writer took this write for dead and has begun to roll it back: its heartbeat had expired; write again";
+                let message = "another writer took the lock over, or took this write for dead and has begun to roll it back: the lock or \
+                               the heartbeat of this one had expired; write again";
                 Err(Error::new(ErrorKind::WriteConflict, message).caused_by(error))
             }
             Err(error) => Err(error),
@@ -503,6 +526,25 @@ mod tests {
         }
         table.writer().delete_unfinished(&"1".into()).unwrap();
         assert_eq!(table.names(folder), [".12_9.deltacommit.x3.tmp", ".1_9.crc"]);
+    }
+
+    #[test]
+    fn files_that_others_have_prepared_are_deleted_and_what_they_put_is_not() {
+        let table = Table::new("9");
+        let (folder, own, other) = (".hoodie/timeline", "20240101000000001", "20240101000000002");
+        let names = [
+            format!(".{own}_20240101000000003.deltacommit.x1.tmp"),
+            format!(".{other}.commit.requested.x2.tmp"),
+            format!(".{other}.deltacommit.inflight.x3.tmp"),
+            format!(".{other}.inflight.x4.tmp"),
+            format!(".{other}_20240101000000003.rollback.x5.tmp"),
+        ];
+        let staged = [format!(".{other}_20240101000000003.deltacommit.x6.tmp"), format!(".{other}.commit.x7.tmp")];
+        for name in names.iter().chain(&staged) {
+            table.store().put(&format!("{folder}/{name}"), &"x".into(), None).unwrap();
+        }
+        table.writer().delete_staged_by_others(&own.into()).unwrap();
+        assert_eq!(table.names(folder), names);
     }
 
     #[test]

@@ -86,6 +86,7 @@ impl Transaction {
         let mut claims = self.claims(statuses, extra)?;
         claims.check_early(self)?;
         *lock = self.target.concurrency().lock()?;
+        self.drop_staged_by_others(lock.is_some())?;
         let now = self.target.reopen()?;
         claims.check(self, &now)?;
         // Not before: they may be those of another process, which executes the plan since.
@@ -98,11 +99,10 @@ impl Transaction {
         let upkeep = self.write_metadata(&now, statuses, extra)?;
         let completion = self.clock.completion_time(&self.instant, &[&now.timeline])?;
         self.check_alive()?;
-        if let Some(lock) = lock {
-            lock.check()?;
-        }
         let staged = self.stage(&completion, &content)?;
-        let ready = self.check_pending().and_then(|()| match &ids {
+        // Who takes the lock over after this check deletes the file.
+        let held = lock.as_mut().map_or(Ok(()), |lock| lock.check());
+        let ready = held.and_then(|()| self.check_pending()).and_then(|()| match &ids {
             Some(ids) => self.write_history(ids, &completion),
             None => Ok(()),
         });
@@ -131,6 +131,15 @@ impl Transaction {
         match self.heartbeat {
             Some(_) => self.files.stage(&self.instant, self.action, completion, content),
             None => Ok(None),
+        }
+    }
+
+    /// Writers that have lost the lock since they prepared their completed files cannot create them any more: either this write sees their
+    /// instants completed, or they are not. Before the timeline is read by which conflicts are looked for.
+    fn drop_staged_by_others(&self, is_locked: bool) -> Result<()> {
+        match is_locked && self.heartbeat.is_some() {
+            true => self.files.delete_staged_by_others(&self.instant),
+            false => Ok(()),
         }
     }
 

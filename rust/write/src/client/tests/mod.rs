@@ -5,6 +5,7 @@ mod concurrent_inserts;
 mod guarded_services;
 mod indexes;
 mod late_files;
+mod lost_lock;
 mod metadata_history;
 mod service_tests;
 mod simulation;
