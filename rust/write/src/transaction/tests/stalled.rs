@@ -114,7 +114,7 @@ fn a_write_that_loses_its_lock_just_before_its_completed_instant_is_not_complete
         let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
         let written = commit_rows(transaction, group, &[key], &extra);
         assert!(stalled.was_interrupted(), "{context}");
-        // On a local disk the other writer deletes what this one has prepared, whatever it is.
+        // On a local disk the other writer deletes what this one has prepared.
         let common = if is_remote { common } else { "took the lock over" };
         let expected = match common {
             "" => written.map(|_| set(&["a", "b", "c"])).unwrap(),
