@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::services::Archival;
-use mortice::writable_table::WritableTable;
+use mortice::maintenance;
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -36,15 +35,14 @@ pub(crate) fn archive(
     dry_run: bool,
 ) -> PyResult<ArchiveResult> {
     at_location(py, uri, &storage_options, |location| {
-        let target = WritableTable::open(location, &options, "archive")?;
-        let archival = Archival::new(&target)?;
-        let result = if dry_run { archival.dry_run()? } else { archival.run()? };
+        let archive = if dry_run { maintenance::plan_archival } else { maintenance::run_archival };
+        let result = archive(location, &options)?;
         let instants = result.archived.into_iter().map(|archived| ArchivedInstant {
             instant: archived.instant.requested_time.to_string(),
             completion_time: archived.instant.completion_time.map(|time| time.to_string()),
             action: archived.instant.action.name(),
             files: archived.files,
         });
-        Ok(ArchiveResult { instants: instants.collect(), warnings: target.warnings().to_vec() })
+        Ok(ArchiveResult { instants: instants.collect(), warnings: result.warnings })
     })
 }

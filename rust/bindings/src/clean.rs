@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mortice::services::{self, Cleaning};
-use mortice::writable_table::WritableTable;
+use mortice::maintenance::{self, CleaningResult};
+use mortice::services;
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -36,15 +36,14 @@ pub(crate) fn clean(
     dry_run: bool,
 ) -> PyResult<CleanResult> {
     at_location(py, uri, &storage_options, |location| {
-        let target = WritableTable::open(location, &options, "clean")?;
-        let cleaning = Cleaning::new(&target)?;
-        let results = if dry_run { cleaning.dry_run()? } else { cleaning.run(false)? };
-        Ok(CleanResult { cleans: results.into_iter().map(clean_of).collect(), warnings: target.warnings().to_vec() })
+        let clean = if dry_run { maintenance::plan_cleaning } else { maintenance::run_cleaning };
+        let CleaningResult { cleans, warnings } = clean(location, &options)?;
+        Ok(CleanResult { cleans: cleans.into_iter().map(clean_of).collect(), warnings })
     })
 }
 
-fn clean_of(result: services::CleanResult) -> Clean {
-    let services::CleanResult { instant, files, partitions, earliest } = result;
+fn clean_of(result: services::Clean) -> Clean {
+    let services::Clean { instant, files, partitions, earliest } = result;
     let files = files.into_iter().map(|file| (file.path, file.bytes)).collect();
     Clean { instant: instant.map(|instant| instant.to_string()), files, partitions, earliest }
 }

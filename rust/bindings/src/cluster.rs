@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance::{self, ClusteringSteps};
+use mortice::maintenance::{self, ServiceRequest};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -32,7 +32,7 @@ pub(crate) fn cluster(
     run: bool,
 ) -> PyResult<ScheduledService> {
     at_location(py, uri, &storage_options, |location| {
-        let done = maintenance::cluster(location, &options, ClusteringSteps { schedule, run })?;
+        let done = maintenance::run_clustering(location, ServiceRequest { schedule, run }, &options)?;
         Ok(ScheduledService {
             scheduled: done.scheduled.map(|instant| instant.to_string()),
             commits: done.commits.into_iter().map(commit_of_write).collect(),
@@ -52,7 +52,7 @@ pub(crate) fn plan_cluster(
     run: bool,
 ) -> PyResult<Vec<ClusteringGroup>> {
     at_location(py, uri, &storage_options, |location| {
-        let plans = maintenance::clustering_preview(location, &options, ClusteringSteps { schedule, run })?;
+        let plans = maintenance::plan_clustering(location, ServiceRequest { schedule, run }, &options)?;
         let mut groups = Vec::new();
         for (instant, plan) in plans {
             for group in plan.groups {

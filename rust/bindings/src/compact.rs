@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mortice::client::distributed::{CompactionTarget, DistributedCompaction as Core};
-use mortice::maintenance::{self, CompactRequest};
+use mortice::maintenance::{self, ServiceRequest};
 use mortice::transaction::{Committed, WriteResult};
 use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;
@@ -55,7 +55,7 @@ pub(crate) fn compact(
     run: bool,
 ) -> PyResult<ScheduledService> {
     at_location(py, uri, &storage_options, |location| {
-        maintenance::compact(location, CompactRequest { schedule, run }, &options).map(compacted)
+        maintenance::run_compaction(location, ServiceRequest { schedule, run }, &options).map(compacted)
     })
 }
 
@@ -70,11 +70,11 @@ pub(crate) fn log_compact(
     run: bool,
 ) -> PyResult<ScheduledService> {
     at_location(py, uri, &storage_options, |location| {
-        maintenance::log_compact(location, CompactRequest { schedule, run }, &options).map(compacted)
+        maintenance::run_log_compaction(location, ServiceRequest { schedule, run }, &options).map(compacted)
     })
 }
 
-fn compacted(done: maintenance::Compacted) -> ScheduledService {
+fn compacted(done: maintenance::CompactionResult) -> ScheduledService {
     ScheduledService {
         scheduled: done.scheduled.map(|instant| instant.to_string()),
         commits: done.committed.into_iter().map(commit_of).collect(),
@@ -151,7 +151,7 @@ pub(crate) fn plan_compact(
     run: bool,
 ) -> PyResult<Vec<PlannedCompaction>> {
     at_location(py, uri, &storage_options, |location| {
-        maintenance::planned_compactions(location, CompactRequest { schedule, run }, &options).map(all_planned)
+        maintenance::plan_compaction(location, ServiceRequest { schedule, run }, &options).map(all_planned)
     })
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn plan_log_compact(
     run: bool,
 ) -> PyResult<Vec<PlannedCompaction>> {
     at_location(py, uri, &storage_options, |location| {
-        maintenance::planned_log_compactions(location, CompactRequest { schedule, run }, &options).map(all_planned)
+        maintenance::plan_log_compaction(location, ServiceRequest { schedule, run }, &options).map(all_planned)
     })
 }
 

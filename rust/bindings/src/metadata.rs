@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance::{self, BuiltMetadata, MetadataRequest};
+use mortice::maintenance::{self, MetadataBuildRequest, MetadataBuildResult};
 use mortice::writable_table::TableLocation;
 use pyo3::prelude::*;
 
@@ -36,7 +36,7 @@ pub(crate) fn build_metadata(
     rebuild: bool,
     dry_run: bool,
 ) -> PyResult<MetadataResult> {
-    let request = MetadataRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
+    let request = MetadataBuildRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
     at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))
 }
 
@@ -50,21 +50,21 @@ pub(crate) fn delete_metadata(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<MetadataResult> {
-    let request = MetadataRequest { added: Vec::new(), dropped: Vec::new(), rebuilds: false, deletes: true };
+    let request = MetadataBuildRequest { added: Vec::new(), dropped: Vec::new(), rebuilds: false, deletes: true };
     at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))
 }
 
 fn changed(
     location: &TableLocation,
-    request: &MetadataRequest,
+    request: &MetadataBuildRequest,
     options: &BTreeMap<String, String>,
     dry_run: bool,
 ) -> mortice::Result<MetadataResult> {
     let built = match dry_run {
-        true => maintenance::planned_metadata(location, request, options)?,
-        false => maintenance::build_metadata(location, request, options)?,
+        true => maintenance::plan_metadata_build(location, request, options)?,
+        false => maintenance::run_metadata_build(location, request, options)?,
     };
-    let BuiltMetadata { partitions, added, dropped, files, bytes, deleted, warnings } = built;
+    let MetadataBuildResult { partitions, added, dropped, files, bytes, deleted, warnings } = built;
     Ok(MetadataResult { partitions, added, dropped, files, bytes, deleted, warnings })
 }
 

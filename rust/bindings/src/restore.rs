@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance::{self, CreatedSavepoint, RestoredTable, SavepointNote, UndoneInstant};
+use mortice::maintenance::{self, SavepointRequest};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -48,7 +48,8 @@ pub(crate) fn rollback(
     dry_run: bool,
 ) -> PyResult<RollbackResult> {
     at_location(py, uri, &storage_options, |location| {
-        maintenance::rollback(location, instant, &options, dry_run).map(undone)
+        let roll_back = if dry_run { maintenance::plan_rollback } else { maintenance::run_rollback };
+        roll_back(location, instant, &options).map(undone)
     })
 }
 
@@ -67,8 +68,9 @@ pub(crate) fn create_savepoint(
     dry_run: bool,
 ) -> PyResult<SavepointResult> {
     at_location(py, uri, &storage_options, |location| {
-        let note = SavepointNote { user, comment };
-        maintenance::create_savepoint(location, instant, &note, (&options, dry_run)).map(savepoint_of)
+        let request = SavepointRequest { instant: instant.to_owned(), user, comment };
+        let create = if dry_run { maintenance::plan_savepoint } else { maintenance::run_savepoint };
+        create(location, &request, &options).map(savepoint_of)
     })
 }
 
@@ -83,7 +85,8 @@ pub(crate) fn delete_savepoint(
     dry_run: bool,
 ) -> PyResult<SavepointResult> {
     at_location(py, uri, &storage_options, |location| {
-        maintenance::delete_savepoint(location, instant, &options, dry_run).map(savepoint_of)
+        let delete = if dry_run { maintenance::plan_savepoint_deletion } else { maintenance::run_savepoint_deletion };
+        delete(location, instant, &options).map(savepoint_of)
     })
 }
 
@@ -98,8 +101,8 @@ pub(crate) fn restore(
     dry_run: bool,
 ) -> PyResult<RestoreResult> {
     at_location(py, uri, &storage_options, |location| {
-        let RestoredTable { instant, restore, undone: all } =
-            maintenance::restore(location, instant, &options, dry_run)?;
+        let restore = if dry_run { maintenance::plan_restore } else { maintenance::run_restore };
+        let maintenance::RestoreResult { instant, restore, undone: all } = restore(location, instant, &options)?;
         Ok(RestoreResult {
             instant: instant.to_string(),
             restore_instant: restore.map(|time| time.to_string()),
@@ -108,7 +111,7 @@ pub(crate) fn restore(
     })
 }
 
-fn savepoint_of(savepoint: CreatedSavepoint) -> SavepointResult {
+fn savepoint_of(savepoint: maintenance::SavepointResult) -> SavepointResult {
     SavepointResult {
         instant: savepoint.instant.to_string(),
         completion_time: savepoint.completion_time.map(|time| time.to_string()),
@@ -116,7 +119,7 @@ fn savepoint_of(savepoint: CreatedSavepoint) -> SavepointResult {
     }
 }
 
-fn undone(instant: UndoneInstant) -> RollbackResult {
+fn undone(instant: maintenance::RollbackResult) -> RollbackResult {
     RollbackResult {
         instant: instant.instant.to_string(),
         action: instant.action.name(),

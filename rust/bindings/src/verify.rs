@@ -75,7 +75,8 @@ pub(crate) fn repair(
     dry_run: bool,
 ) -> PyResult<RepairResult> {
     at_location(py, uri, &storage_options, |location| {
-        let maintenance::RepairResult { repaired, left } = maintenance::repair(location, &options, dry_run)?;
+        let repair = if dry_run { maintenance::plan_repair } else { maintenance::run_repair };
+        let maintenance::RepairResult { repaired, left } = repair(location, &options)?;
         Ok(RepairResult { repaired: findings(repaired), left: findings(left) })
     })
 }
@@ -97,7 +98,8 @@ pub(crate) fn merge_buckets(
     dry_run: bool,
 ) -> PyResult<MergedBuckets> {
     at_location(py, uri, &storage_options, |location| {
-        let maintenance::MergedBuckets { buckets, write } = maintenance::merge_buckets(location, &options, dry_run)?;
+        let merge = if dry_run { maintenance::plan_bucket_merge } else { maintenance::run_bucket_merge };
+        let maintenance::BucketMergeResult { buckets, write } = merge(location, &options)?;
         Ok(MergedBuckets { buckets: findings(buckets), commit: write.map(commit_of_write) })
     })
 }

@@ -15,7 +15,7 @@ const ENABLE: &str = "hoodie.metadata.enable";
 
 /// What is to be done with a metadata table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MetadataRequest {
+pub struct MetadataBuildRequest {
     /// Indexes to add: `column_stats`, `partition_stats`, `record_index`, `bloom_filters`.
     pub added: Vec<String>,
     /// Indexes to drop.
@@ -28,7 +28,7 @@ pub struct MetadataRequest {
 
 /// What was, or would be, done with a metadata table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BuiltMetadata {
+pub struct MetadataBuildResult {
     /// The partitions that it has afterwards.
     pub partitions: Vec<String>,
     /// Those that were built.
@@ -52,11 +52,11 @@ pub struct BuiltMetadata {
 /// # Errors
 /// `InvalidArgument` and `Unsupported`, by name, for indexes that cannot be added or dropped, for options and tables; up to table
 /// version 7 while an instant is pending; those of reading the files and of the storage, after which it can be repeated.
-pub fn build_metadata(
+pub fn run_metadata_build(
     location: &TableLocation,
-    request: &MetadataRequest,
+    request: &MetadataBuildRequest,
     options: &BTreeMap<String, String>,
-) -> Result<BuiltMetadata> {
+) -> Result<MetadataBuildResult> {
     let target = open_table(location, request, options)?;
     let mut built = preview(&target, request)?;
     let after = change_metadata(&target, request.rebuilds)?;
@@ -72,22 +72,22 @@ pub fn build_metadata(
     Ok(built)
 }
 
-/// What [`build_metadata`] would do. Nothing is changed.
+/// What [`run_metadata_build`] would do. Nothing is changed.
 ///
 /// # Errors
-/// As for [`build_metadata`].
-pub fn planned_metadata(
+/// As for [`run_metadata_build`].
+pub fn plan_metadata_build(
     location: &TableLocation,
-    request: &MetadataRequest,
+    request: &MetadataBuildRequest,
     options: &BTreeMap<String, String>,
-) -> Result<BuiltMetadata> {
+) -> Result<MetadataBuildResult> {
     preview(&open_table(location, request, options)?, request)
 }
 
 /// Opens the table and checks what is asked for. The options have those that the request adds.
 fn open_table(
     location: &TableLocation,
-    request: &MetadataRequest,
+    request: &MetadataBuildRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<WritableTable> {
     if request.deletes && (request.rebuilds || !request.added.is_empty() || !request.dropped.is_empty()) {
@@ -104,7 +104,7 @@ fn open_table(
     Ok(target.with_options(values))
 }
 
-fn preview(target: &WritableTable, request: &MetadataRequest) -> Result<BuiltMetadata> {
+fn preview(target: &WritableTable, request: &MetadataBuildRequest) -> Result<MetadataBuildResult> {
     let (store, table) = (target.store(), target.latest());
     table.check_nothing_is_registered()?;
     let mut planned = MetadataUpkeep::planned(store, &table, target.options())?;
@@ -123,7 +123,7 @@ fn preview(target: &WritableTable, request: &MetadataRequest) -> Result<BuiltMet
         planned.dropped.clone_from(&planned.before);
         planned.added = after.iter().cloned().collect();
     }
-    let mut built = BuiltMetadata { warnings: target.warnings().to_vec(), ..BuiltMetadata::default() };
+    let mut built = MetadataBuildResult { warnings: target.warnings().to_vec(), ..MetadataBuildResult::default() };
     built.deleted = deleted_files(store.as_ref(), &planned, request.deletes || rebuilds)?;
     if !planned.added.is_empty() {
         (built.files, built.bytes) = data_files(&table)?;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::clustering::cluster_inline;
-use super::compaction::{CompactRequest, Compaction};
+use super::compaction::Compaction;
+use super::request::ServiceRequest;
 use crate::services::{Archival, Cleaning, InlineServices, InlineStep};
 use crate::writable_table::WritableTable;
 use crate::write::LogCompactHandle;
@@ -42,7 +43,7 @@ pub(crate) fn run_inline_services(target: &Arc<WritableTable>, instant: &Request
 /// Cleans the table, then archives its timeline (`BaseHoodieWriteClient.mayBeCleanAndArchive`).
 fn clean_and_archive_inline(target: &WritableTable, inline: &InlineServices) -> Result<()> {
     if inline.cleans {
-        Cleaning::new(target)?.run(true)?;
+        Cleaning::new(target)?.run_if_due()?;
     }
     if inline.archives {
         let archival = Archival::new(target)?;
@@ -59,15 +60,15 @@ fn compact_inline(target: &Arc<WritableTable>, step: InlineStep) -> Result<()> {
     if table.config.table_type != TableType::MergeOnRead {
         return Ok(());
     }
-    let steps = match step {
+    let request = match step {
         InlineStep::Skip => return Ok(()),
-        InlineStep::Run => CompactRequest { schedule: true, run: true },
+        InlineStep::Run => ServiceRequest::BOTH,
         // While a compaction is pending, no other one is planned.
         InlineStep::Plan => {
-            CompactRequest { schedule: table.timeline.pending(Action::Compaction).next().is_none(), run: false }
+            ServiceRequest { schedule: table.timeline.pending(Action::Compaction).next().is_none(), run: false }
         }
     };
-    steps.execute(target, Compaction::IntoBaseFiles { commits: None }).map(drop)
+    request.run_compactions(target, Compaction::IntoBaseFiles { commits: None }).map(drop)
 }
 
 /// Compacts logs into logs.
@@ -77,7 +78,7 @@ fn log_compact_inline(target: &Arc<WritableTable>, inline: &InlineServices) -> R
         return Ok(());
     }
     LogCompactHandle::check(&table)?;
-    CompactRequest { schedule: true, run: true }.execute(target, Compaction::IntoLogs).map(drop)
+    ServiceRequest::BOTH.run_compactions(target, Compaction::IntoLogs).map(drop)
 }
 
 fn after_commit(service: &str, error: Error, instant: &RequestedTime) -> Error {

@@ -43,9 +43,9 @@ mod rollback_plan;
 mod service_table;
 mod undo_files;
 
-pub use archival::{Archival, ArchivalOptions, ArchivalResult, ArchivedInstant};
-pub use cleaning::{CleanResult, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
-pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, plan_clustering, planned_clustering};
+pub use archival::{Archival, ArchivalOptions, ArchivedInstant};
+pub use cleaning::{Clean, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
+pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, clustering_plan, planned_clustering};
 pub use compaction::{CompactionOptions, LogCompactionOptions, TableCompactions};
 pub use failed_writes::{RolledBack, roll_back_failed_writes};
 pub use inline_options::{InlineServices, InlineStep};

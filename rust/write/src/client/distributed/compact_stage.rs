@@ -56,7 +56,7 @@ impl CompactStage {
             status.drop_bloom();
         }
         let report = Box::new(CompactedReport { slice: number, statuses: vec![status] });
-        output.report(number, &ReadReport::Compacted(report))
+        output.report(number, &ReadReport::CompactionResult(report))
     }
 }
 

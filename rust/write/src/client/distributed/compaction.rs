@@ -209,7 +209,7 @@ impl DistributedCompaction {
 fn statuses(reports: &[Vec<u8>], slices: usize) -> Result<Vec<WriteStatus>> {
     let mut statuses: BTreeMap<u32, Vec<WriteStatus>> = BTreeMap::new();
     for report in ReadReport::read_all(reports)? {
-        let ReadReport::Compacted(report) = report else {
+        let ReadReport::CompactionResult(report) = report else {
             return Err(Error::internal("another report than that of a compacted slice"));
         };
         if statuses.insert(report.slice, report.statuses).is_some() {

@@ -48,7 +48,7 @@ impl LogCompactStage {
         let token = WriteToken { task: number, stage: self.attempt.stage, attempt: self.attempt.attempt };
         let target = LogCompactTarget { slice, instant: self.write.instant()?.clone(), token, naming };
         let statuses = handle.compact(&target)?;
-        output.report(number, &ReadReport::Compacted(Box::new(CompactedReport { slice: number, statuses })))
+        output.report(number, &ReadReport::CompactionResult(Box::new(CompactedReport { slice: number, statuses })))
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) enum ReadReport {
     /// A task's rows were written.
     Written(WrittenReport),
     /// A slice was compacted.
-    Compacted(Box<CompactedReport>),
+    CompactionResult(Box<CompactedReport>),
     /// A task failed, and would again.
     Failed(FailureReport),
 }

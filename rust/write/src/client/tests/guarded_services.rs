@@ -10,11 +10,11 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use crate::client::write;
 use crate::commit::{NewTable, create_table};
 use crate::maintenance::{
-    ClusteringSteps, CompactRequest, FindingKind, SavepointNote, VerifyOptions, cluster, compact, create_savepoint,
-    delete_savepoint, log_compact, repair, restore, verify,
+    FindingKind, SavepointRequest, ServiceRequest, VerifyOptions, run_clustering, run_compaction, run_log_compaction,
+    run_repair, run_restore, run_savepoint, run_savepoint_deletion, verify,
 };
 use crate::rows::WriteInput;
-use crate::services::{Archival, ArchivalResult, CleanResult, Cleaning};
+use crate::services::{Archival, ArchivedInstant, Clean, Cleaning};
 use crate::transaction::later_clean::{LATER, put_later_clean};
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::ErrorKind;
@@ -112,11 +112,11 @@ impl Table {
         WritableTable::open(&self.location(), &self.options(given), service).unwrap()
     }
 
-    fn clean(&self, retained: &str) -> Result<Vec<CleanResult>> {
-        Cleaning::new(&self.writable(&[("hoodie.clean.commits.retained", retained)], "clean"))?.run(false)
+    fn clean(&self, retained: &str) -> Result<Vec<Clean>> {
+        Cleaning::new(&self.writable(&[("hoodie.clean.commits.retained", retained)], "clean"))?.run()
     }
 
-    fn archive(&self) -> Result<ArchivalResult> {
+    fn archive(&self) -> Result<Vec<ArchivedInstant>> {
         Archival::new(&self.writable(&FEW_COMMITS, "archive"))?.run()
     }
 
@@ -157,14 +157,15 @@ fn with_replaced_files(table: &Table) -> (RequestedTime, String) {
     let (location, options) = (table.location(), table.options(&[]));
     let kept = table.write(WriteOperation::BulkInsert, &ROWS);
     let replaced = table.data_files().pop().unwrap();
-    create_savepoint(&location, kept.as_str(), &SavepointNote::default(), (&options, false)).unwrap();
+    run_savepoint(&location, &SavepointRequest { instant: kept.to_string(), ..SavepointRequest::default() }, &options)
+        .unwrap();
     let overwrite = table.write(WriteOperation::InsertOverwrite, &[("a", "x", 2), ("c", "x", 2)]);
     for number in 0..8 {
         table.write(WriteOperation::Upsert, &[("d", "y", number)]);
     }
     table.clean("2").unwrap();
     assert!(table.data_files().contains(&replaced), "the savepoint keeps the file");
-    delete_savepoint(&location, kept.as_str(), &options, false).unwrap();
+    run_savepoint_deletion(&location, kept.as_str(), &options).unwrap();
     (overwrite, replaced)
 }
 
@@ -202,7 +203,7 @@ fn replaced_file_groups_that_are_live_again_are_found_and_left() {
         table.local().put(&replaced, &bytes, None).unwrap();
         assert!(table.keys().windows(2).any(|keys| keys[0] == keys[1]), "{:?}", table.keys());
         assert_eq!(table.findings(), [FindingKind::LiveReplacedGroup]);
-        let repaired = repair(&table.location(), &table.options(&[]), false).unwrap();
+        let repaired = run_repair(&table.location(), &table.options(&[])).unwrap();
         assert!(repaired.repaired.is_empty());
         let [left] = repaired.left.as_slice() else { panic!("{:?}", repaired.left) };
         assert!(left.message.contains(overwrite.as_str()) && left.bytes == Some(bytes.len() as u64), "{left:?}");
@@ -216,7 +217,7 @@ fn stop_restore(table: &Table, to: &RequestedTime) {
     for changes in 3.. {
         let store = FailingStore::new(table.local(), changes, false);
         let failing = TableLocation::in_store(Arc::new(store), &table.uri());
-        let stopped = restore(&failing, to.as_str(), &table.options(&[]), false);
+        let stopped = run_restore(&failing, to.as_str(), &table.options(&[]));
         assert!(stopped.is_err());
         if completed() + 2 <= before {
             return;
@@ -248,15 +249,15 @@ fn no_service_runs_while_a_restore_is_pending() {
         refused(table.archive(), "archive");
         refused(table.try_write(WriteOperation::Upsert, &ROWS), "upsert");
         let (location, given) = (table.location(), table.options(&[]));
-        refused(cluster(&location, &given, ClusteringSteps { schedule: true, run: true }), "cluster");
-        refused(repair(&location, &given, false), "repair");
+        refused(run_clustering(&location, ServiceRequest::BOTH, &given), "cluster");
+        refused(run_repair(&location, &given), "repair");
         if table_type == TableType::MergeOnRead {
-            let request = CompactRequest { schedule: true, run: true };
-            refused(compact(&location, request, &given), "compact");
-            refused(log_compact(&location, request, &given), "log_compact");
+            let request = ServiceRequest::BOTH;
+            refused(run_compaction(&location, request, &given), "compact");
+            refused(run_log_compaction(&location, request, &given), "log_compact");
         }
         assert_eq!(table.data_files(), files);
-        restore(&location, instants[2].as_str(), &given, false).unwrap();
+        run_restore(&location, instants[2].as_str(), &given).unwrap();
         assert_eq!(table.keys(), ["a", "b"]);
         table.write(WriteOperation::Upsert, &ROWS);
         table.clean("1").unwrap();
@@ -270,7 +271,12 @@ fn a_restore_that_was_stopped_fails_if_files_of_its_target_are_gone() {
         let (location, given) = (table.location(), table.options(&[]));
         table.write(WriteOperation::Upsert, &ROWS);
         let kept = table.write(WriteOperation::Upsert, &ROWS);
-        create_savepoint(&location, kept.as_str(), &SavepointNote::default(), (&given, false)).unwrap();
+        run_savepoint(
+            &location,
+            &SavepointRequest { instant: kept.to_string(), ..SavepointRequest::default() },
+            &given,
+        )
+        .unwrap();
         let saved = table.data_files().into_iter().find(|path| path.contains(kept.as_str())).unwrap();
         for number in 3..8 {
             table.write(WriteOperation::Upsert, &[("a", "x", number)]);
@@ -279,13 +285,13 @@ fn a_restore_that_was_stopped_fails_if_files_of_its_target_are_gone() {
         let left = table.open().timeline.completed_writes().count();
         let (bytes, _) = table.local().get(&saved).unwrap();
         table.local().delete(&saved).unwrap();
-        let error = restore(&location, kept.as_str(), &given, false).unwrap_err();
+        let error = run_restore(&location, kept.as_str(), &given).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileCleaned, "{error}");
         let timeline = &table.open().timeline;
         assert_eq!(timeline.completed_writes().count(), left, "nothing was undone");
         assert_eq!(timeline.pending(Action::Restore).count(), 1);
         table.local().put(&saved, &bytes, None).unwrap();
-        restore(&location, kept.as_str(), &given, false).unwrap();
+        run_restore(&location, kept.as_str(), &given).unwrap();
         assert_eq!(table.keys(), ["a", "b"]);
     }
 }
@@ -314,11 +320,11 @@ fn a_service_that_cannot_merge_leaves_no_plan() {
         merge_by_a_user_defined_class(&table, version);
         let location = table.location();
         let given = table.options(&[("hoodie.log.compaction.blocks.threshold", "2")]);
-        let request = CompactRequest { schedule: true, run: true };
+        let request = ServiceRequest::BOTH;
         let services: [(&str, Result<()>); 3] = [
-            ("compact", compact(&location, request, &given).map(drop)),
-            ("log_compact", log_compact(&location, request, &given).map(drop)),
-            ("cluster", cluster(&location, &given, ClusteringSteps { schedule: true, run: true }).map(drop)),
+            ("compact", run_compaction(&location, request, &given).map(drop)),
+            ("log_compact", run_log_compaction(&location, request, &given).map(drop)),
+            ("cluster", run_clustering(&location, ServiceRequest::BOTH, &given).map(drop)),
         ];
         for (service, done) in services {
             let error = done.expect_err(service);

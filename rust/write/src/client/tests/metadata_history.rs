@@ -15,7 +15,8 @@ use proptest::test_runner::TestCaseResult;
 use super::stopped_services::{Table, options};
 use crate::client::delete_partitions;
 use crate::maintenance::{
-    ClusteringSteps, CompactRequest, MetadataRequest, VerifyOptions, build_metadata, cluster, compact, rollback, verify,
+    MetadataBuildRequest, ServiceRequest, VerifyOptions, run_clustering, run_compaction, run_metadata_build,
+    run_rollback, verify,
 };
 use crate::metadata_upkeep::tests::property::check;
 use crate::services::Cleaning;
@@ -112,19 +113,17 @@ fn run(table: &Table, step: &HistoryStep) {
         }
         HistoryStep::Undone(rows) => {
             let instant = write(WriteOperation::Upsert, rows);
-            rollback(&location, instant.as_str(), &given, false).unwrap();
+            run_rollback(&location, instant.as_str(), &given).unwrap();
         }
         HistoryStep::Clean => {
             let target = WritableTable::open(&location, &given, "clean").unwrap();
-            Cleaning::new(&target).unwrap().run(false).unwrap();
+            Cleaning::new(&target).unwrap().run().unwrap();
         }
         HistoryStep::Compact if table.open(false).config.table_type == TableType::MergeOnRead => {
-            compact(&location, CompactRequest { schedule: true, run: true }, &given).unwrap();
+            run_compaction(&location, ServiceRequest::BOTH, &given).unwrap();
         }
         HistoryStep::Compact => {}
-        HistoryStep::Cluster => {
-            drop(cluster(&location, &given, ClusteringSteps { schedule: true, run: true }).unwrap())
-        }
+        HistoryStep::Cluster => drop(run_clustering(&location, ServiceRequest::BOTH, &given).unwrap()),
     }
 }
 
@@ -256,8 +255,8 @@ fn check_history(version: u8, table_type: TableType, steps: &[HistoryStep]) -> T
     let checks = VerifyOptions { contents: true, keys: true, ..VerifyOptions::default() };
     let findings = verify(&table.location(), &checks).unwrap().findings;
     prop_assert!(findings.is_empty(), "{} {:?}", context, findings);
-    let rebuild = MetadataRequest { rebuilds: true, ..MetadataRequest::default() };
-    build_metadata(&table.location(), &rebuild, &options(&GIVEN)).unwrap();
+    let rebuild = MetadataBuildRequest { rebuilds: true, ..MetadataBuildRequest::default() };
+    run_metadata_build(&table.location(), &rebuild, &options(&GIVEN)).unwrap();
     let built = contents(&table);
     prop_assert_eq!(&kept.files, &built.files, "{}", context);
     prop_assert_eq!(&kept.locations, &built.locations, "{}", context);

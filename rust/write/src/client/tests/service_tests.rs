@@ -10,10 +10,11 @@ use arrow_schema::{DataType, Field};
 use super::stopped_services::{FIRST, Row, Table, batch, options};
 use crate::client::delete_partitions;
 use crate::maintenance::{
-    ClusteringSteps, CompactRequest, MetadataRequest, UndoneInstant, VerifyOptions, build_metadata, cluster,
-    clustering_preview, compact, log_compact, planned_compactions, planned_log_compactions, rollback, verify,
+    MetadataBuildRequest, RollbackResult, ServiceRequest, VerifyOptions, plan_clustering, plan_compaction,
+    plan_log_compaction, plan_rollback, run_clustering, run_compaction, run_log_compaction, run_metadata_build,
+    run_rollback, verify,
 };
-use crate::services::{CleanResult, Cleaning};
+use crate::services::{Clean, Cleaning};
 use crate::writable_table::WritableTable;
 use mortice_base::ErrorKind;
 use mortice_base::error::Result;
@@ -30,9 +31,9 @@ const NO_SERVICES: [(&str, &str); 3] = [
 const FILE_VERSIONS: [(&str, &str); 2] =
     [("hoodie.clean.policy", "KEEP_LATEST_FILE_VERSIONS"), ("hoodie.clean.fileversions.retained", "1")];
 
-fn clean(table: &Table, given: &[(&str, &str)]) -> Vec<CleanResult> {
+fn clean(table: &Table, given: &[(&str, &str)]) -> Vec<Clean> {
     let target = WritableTable::open(&table.location(), &options(given), "clean").unwrap();
-    Cleaning::new(&target).unwrap().run(false).unwrap()
+    Cleaning::new(&target).unwrap().run().unwrap()
 }
 
 /// What verification of the files and keys of a table finds.
@@ -85,12 +86,13 @@ const RECORD_INDEX: [(&str, &str); 3] = [
     ("hoodie.metadata.global.record.level.index.enable", "true"),
 ];
 
-fn undo(table: &Table, instant: &str, is_dry_run: bool) -> Result<UndoneInstant> {
-    rollback(&table.location(), instant, &options(&NO_SERVICES), is_dry_run)
+fn undo(table: &Table, instant: &str, is_dry_run: bool) -> Result<RollbackResult> {
+    let rollback = if is_dry_run { plan_rollback } else { run_rollback };
+    rollback(&table.location(), instant, &options(&NO_SERVICES))
 }
 
-fn build(table: &Table, request: &MetadataRequest, given: &[(&str, &str)]) {
-    build_metadata(&table.location(), request, &options(given)).unwrap();
+fn build(table: &Table, request: &MetadataBuildRequest, given: &[(&str, &str)]) {
+    run_metadata_build(&table.location(), request, &options(given)).unwrap();
 }
 
 /// The actions on the timeline of the metadata table.
@@ -126,20 +128,20 @@ fn check_rolled_back(version: u8, context: &str, given: &[(&str, &str)], prepare
 fn a_write_that_is_in_base_files_of_the_metadata_table_is_rolled_back() {
     for version in [6, 8, 9] {
         for given in [[].as_slice(), &RECORD_INDEX] {
-            let rebuild = MetadataRequest { rebuilds: true, ..MetadataRequest::default() };
+            let rebuild = MetadataBuildRequest { rebuilds: true, ..MetadataBuildRequest::default() };
             check_rolled_back(version, "built again", given, &|table| build(table, &rebuild, given));
             let compacting = [given, &[("hoodie.metadata.compact.max.delta.commits", "1")]].concat();
             check_rolled_back(version, "compacted", given, &|table| {
-                build(table, &MetadataRequest::default(), &compacting);
+                build(table, &MetadataBuildRequest::default(), &compacting);
                 assert!(metadata_actions(table).contains(&Action::Commit));
             });
         }
         check_rolled_back(version, "index added", &RECORD_INDEX, &|table| {
             let of = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-            let dropping = MetadataRequest { dropped: of(&["record_index"]), ..MetadataRequest::default() };
+            let dropping = MetadataBuildRequest { dropped: of(&["record_index"]), ..MetadataBuildRequest::default() };
             build(table, &dropping, &[]);
-            let adding = MetadataRequest { added: of(&["record_index", "bloom_filters"]), ..dropping };
-            build(table, &MetadataRequest { dropped: Vec::new(), ..adding }, &[]);
+            let adding = MetadataBuildRequest { added: of(&["record_index", "bloom_filters"]), ..dropping };
+            build(table, &MetadataBuildRequest { dropped: Vec::new(), ..adding }, &[]);
         });
     }
 }
@@ -176,8 +178,8 @@ fn the_first_write_is_rolled_back_in_the_metadata_table() {
     }
 }
 
-const BOTH: CompactRequest = CompactRequest { schedule: true, run: true };
-const CLUSTER: ClusteringSteps = ClusteringSteps { schedule: true, run: true };
+const BOTH: ServiceRequest = ServiceRequest::BOTH;
+const CLUSTER: ServiceRequest = ServiceRequest::BOTH;
 
 #[test]
 fn a_preview_of_a_compaction_does_not_wait_for_writes_that_failed() {
@@ -193,12 +195,13 @@ fn a_preview_of_a_compaction_does_not_wait_for_writes_that_failed() {
             }
             let location = table.location();
             let (planned, done) = match logs {
-                false => {
-                    (planned_compactions(&location, BOTH, &given).unwrap(), compact(&location, BOTH, &given).unwrap())
-                }
+                false => (
+                    plan_compaction(&location, BOTH, &given).unwrap(),
+                    run_compaction(&location, BOTH, &given).unwrap(),
+                ),
                 true => (
-                    planned_log_compactions(&location, BOTH, &given).unwrap(),
-                    log_compact(&location, BOTH, &given).unwrap(),
+                    plan_log_compaction(&location, BOTH, &given).unwrap(),
+                    run_log_compaction(&location, BOTH, &given).unwrap(),
                 ),
             };
             assert_eq!((planned.len(), done.committed.len()), (1, 1), "{version} {logs}");
@@ -213,8 +216,8 @@ fn a_preview_of_a_clustering_refuses_what_the_clustering_refuses() {
         [NO_SERVICES.as_slice(), &[("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.num.buckets", "2")]].concat();
     table.upsert(&FIRST, &bucket);
     let (location, given) = (table.location(), options(&bucket));
-    let preview = clustering_preview(&location, &given, CLUSTER).unwrap_err();
-    let refused = cluster(&location, &given, CLUSTER).unwrap_err();
+    let preview = plan_clustering(&location, CLUSTER, &given).unwrap_err();
+    let refused = run_clustering(&location, CLUSTER, &given).unwrap_err();
     assert_eq!((preview.kind(), preview.text()), (ErrorKind::Unsupported, refused.text()));
 }
 
@@ -260,8 +263,8 @@ fn a_clustering_that_could_not_be_executed_is_not_planned() {
         ("_hoodie_record_key", &[], true),
     ] {
         let given = options(&[NO_SERVICES.as_slice(), &[(SORT, columns)], layout].concat());
-        let preview = clustering_preview(&table.location(), &given, CLUSTER);
-        let done = cluster(&table.location(), &given, CLUSTER);
+        let preview = plan_clustering(&table.location(), CLUSTER, &given);
+        let done = run_clustering(&table.location(), CLUSTER, &given);
         assert_eq!(preview.is_ok(), is_possible, "{columns} {layout:?}: {:?}", preview.err());
         match done {
             Ok(done) => assert!(is_possible && done.commits.len() == 1, "{columns} {layout:?}"),
@@ -282,14 +285,14 @@ fn a_planned_compaction_of_replaced_groups_can_be_executed_after_a_clean() {
             let table = Table::new(version).with_logs(&NO_SERVICES);
             let location = table.location();
             let run = |request| match logs {
-                false => compact(&location, request, &given).unwrap(),
-                true => log_compact(&location, request, &given).unwrap(),
+                false => run_compaction(&location, request, &given).unwrap(),
+                true => run_log_compaction(&location, request, &given).unwrap(),
             };
-            assert!(run(CompactRequest { schedule: true, run: false }).scheduled.is_some(), "{context}");
+            assert!(run(ServiceRequest { schedule: true, run: false }).scheduled.is_some(), "{context}");
             table.write(WriteOperation::InsertOverwrite, batch(&[("z", "x", 1)]), &NO_SERVICES);
             let cleaning = [NO_SERVICES.as_slice(), &FILE_VERSIONS].concat();
             clean(&table, &cleaning);
-            assert_eq!(run(CompactRequest { schedule: false, run: true }).committed.len(), 1, "{context}");
+            assert_eq!(run(ServiceRequest { schedule: false, run: true }).committed.len(), 1, "{context}");
             assert_eq!(keys(&table), BTreeSet::from(["c", "z"].map(String::from)), "{context}");
             // Now nothing needs the files any more.
             assert!(clean(&table, &cleaning).iter().any(|cleaned| !cleaned.files.is_empty()), "{context}");
@@ -304,15 +307,16 @@ fn a_planned_compaction_of_replaced_groups_can_be_executed_after_a_clean() {
 fn a_compaction_whose_files_are_gone_says_what_to_do() {
     let table = Table::new(9).with_logs(&NO_SERVICES);
     let (location, none) = (table.location(), options(&NO_SERVICES));
-    let plan = compact(&location, CompactRequest { schedule: true, run: false }, &none).unwrap().scheduled.unwrap();
-    let planned = planned_compactions(&location, CompactRequest { schedule: false, run: true }, &none).unwrap();
+    let plan =
+        run_compaction(&location, ServiceRequest { schedule: true, run: false }, &none).unwrap().scheduled.unwrap();
+    let planned = plan_compaction(&location, ServiceRequest { schedule: false, run: true }, &none).unwrap();
     let log = planned[0].slices[0].log_files[0].path.clone();
     let kept = std::fs::read(table.folder.path().join(&log)).unwrap();
     std::fs::remove_file(table.folder.path().join(&log)).unwrap();
-    let error = compact(&location, BOTH, &none).unwrap_err();
+    let error = run_compaction(&location, BOTH, &none).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidTable);
     assert!(error.to_string().contains("mortice rollback"), "{error}");
     undo(&table, plan.as_str(), false).unwrap();
     std::fs::write(table.folder.path().join(&log), kept).unwrap();
-    assert_eq!(compact(&location, BOTH, &none).unwrap().committed.len(), 1);
+    assert_eq!(run_compaction(&location, BOTH, &none).unwrap().committed.len(), 1);
 }

@@ -15,7 +15,7 @@ use crate::client::distributed::{abort_task_insert, begin_task_insert};
 use crate::client::write;
 use crate::commit::epoch_millis;
 use crate::maintenance::compaction::write_base_files;
-use crate::maintenance::{ClusteringSteps, CompactRequest, cluster, compact, log_compact};
+use crate::maintenance::{ServiceRequest, run_clustering, run_compaction, run_log_compaction};
 use crate::rows::WriteInput;
 use crate::rows::WriteSchema;
 use crate::transaction::{CommitExtra, Transaction, begin_service, give_up};
@@ -68,13 +68,13 @@ impl StalledService {
     /// Plans it, or executes what is planned.
     fn run(self, table: &Table, schedule: bool) -> Result<usize> {
         let (location, options) = (table.location(), self.options());
-        let request = CompactRequest { schedule, run: !schedule };
+        let request = ServiceRequest { schedule, run: !schedule };
         Ok(match self {
-            Self::Compaction => compact(&location, request, &options)?.committed.len(),
-            Self::LogCompaction => log_compact(&location, request, &options)?.committed.len(),
+            Self::Compaction => run_compaction(&location, request, &options)?.committed.len(),
+            Self::LogCompaction => run_log_compaction(&location, request, &options)?.committed.len(),
             Self::Clustering => {
-                let steps = ClusteringSteps { schedule, run: !schedule };
-                cluster(&location, &options, steps)?.commits.len()
+                let steps = ServiceRequest { schedule, run: !schedule };
+                run_clustering(&location, steps, &options)?.commits.len()
             }
         })
     }

@@ -14,8 +14,8 @@ use arrow_schema::Schema;
 use crate::client::write;
 use crate::commit::{NewTable, create_table};
 use crate::maintenance::{
-    CompactRequest, FindingKind, MetadataRequest, SavepointNote, VerifyOptions, VerifyReport, build_metadata,
-    create_savepoint, log_compact, restore, rollback, verify,
+    FindingKind, MetadataBuildRequest, SavepointRequest, ServiceRequest, VerifyOptions, VerifyReport,
+    run_log_compaction, run_metadata_build, run_restore, run_rollback, run_savepoint, verify,
 };
 use crate::rows::WriteInput;
 use crate::services::Cleaning;
@@ -283,8 +283,8 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 fn log_compact_table(table: &Table) -> Result<()> {
-    let request = CompactRequest { schedule: true, run: true };
-    log_compact(&table.location(), request, &options(&THRESHOLD)).map(drop)
+    let request = ServiceRequest::BOTH;
+    run_log_compaction(&table.location(), request, &options(&THRESHOLD)).map(drop)
 }
 
 #[test]
@@ -314,19 +314,25 @@ fn a_clean_goes_on_wherever_it_was_stopped() {
         let (after, partitions) = (table.rows(false), table.partitions());
         let run = |table: &Table| {
             let target = WritableTable::open(&table.location(), &options(&keep), "clean")?;
-            Cleaning::new(&target)?.run(false).map(drop)
+            Cleaning::new(&target)?.run().map(drop)
         };
         let service = StoppedService { name: "clean", run: &run, others: &others, after, partitions, has_others: true };
         assert!(stop_everywhere(&table, &service, is_lost) > 10);
     }
 }
 
-fn change_metadata(table: &Table, request: &MetadataRequest) -> Result<()> {
-    build_metadata(&table.location(), request, &Options::new()).map(drop)
+fn change_metadata(table: &Table, request: &MetadataBuildRequest) -> Result<()> {
+    run_metadata_build(&table.location(), request, &Options::new()).map(drop)
 }
 
 /// Stops a change of the metadata table at each of its changes.
-fn stop_metadata_changes(table: &Table, name: &str, request: &MetadataRequest, partitions: &[&str], is_lost: bool) {
+fn stop_metadata_changes(
+    table: &Table,
+    name: &str,
+    request: &MetadataBuildRequest,
+    partitions: &[&str],
+    is_lost: bool,
+) {
     let others: &[(&str, &str)] = if request.deletes { &NO_METADATA } else { &[] };
     let service = StoppedService {
         name,
@@ -340,16 +346,16 @@ fn stop_metadata_changes(table: &Table, name: &str, request: &MetadataRequest, p
     assert!(changes > 7, "{name}: {changes}");
 }
 
-fn adding(names: &[&str]) -> MetadataRequest {
-    MetadataRequest { added: set(names).into_iter().collect(), ..MetadataRequest::default() }
+fn adding(names: &[&str]) -> MetadataBuildRequest {
+    MetadataBuildRequest { added: set(names).into_iter().collect(), ..MetadataBuildRequest::default() }
 }
 
-fn dropping(names: &[&str]) -> MetadataRequest {
-    MetadataRequest { dropped: set(names).into_iter().collect(), ..MetadataRequest::default() }
+fn dropping(names: &[&str]) -> MetadataBuildRequest {
+    MetadataBuildRequest { dropped: set(names).into_iter().collect(), ..MetadataBuildRequest::default() }
 }
 
 /// Other partitions than a new metadata table gets: those that are added and dropped, and what it has then.
-fn other_partitions(version: u8) -> (MetadataRequest, &'static [&'static str]) {
+fn other_partitions(version: u8) -> (MetadataBuildRequest, &'static [&'static str]) {
     match version {
         6 => (adding(&["column_stats"]), &["files", "column_stats"]),
         _ => (dropping(&["column_stats", "partition_stats"]), &["files"]),
@@ -371,7 +377,7 @@ fn a_metadata_table_is_built_again_with_its_partitions_wherever_that_was_stopped
         let table = Table::new(version).with_logs(&NO_METADATA);
         let (request, partitions) = other_partitions(version);
         change_metadata(&table, &request).unwrap();
-        let request = MetadataRequest { rebuilds: true, ..MetadataRequest::default() };
+        let request = MetadataBuildRequest { rebuilds: true, ..MetadataBuildRequest::default() };
         stop_metadata_changes(&table, "rebuild", &request, partitions, false);
     }
 }
@@ -380,10 +386,10 @@ fn a_metadata_table_is_built_again_with_its_partitions_wherever_that_was_stopped
 fn indexes_are_added_and_dropped_and_a_metadata_table_is_deleted_wherever_that_was_stopped() {
     for (version, is_lost) in [(6, false), (9, true)] {
         let table = Table::new(version).with_logs(&NO_METADATA);
-        change_metadata(&table, &MetadataRequest::default()).unwrap();
+        change_metadata(&table, &MetadataBuildRequest::default()).unwrap();
         let (request, partitions) = other_partitions(version);
         stop_metadata_changes(&table, "add or drop", &request, partitions, is_lost);
-        let request = MetadataRequest { deletes: true, ..MetadataRequest::default() };
+        let request = MetadataBuildRequest { deletes: true, ..MetadataBuildRequest::default() };
         stop_metadata_changes(&table, "delete", &request, &[], is_lost);
     }
 }
@@ -392,7 +398,8 @@ fn indexes_are_added_and_dropped_and_a_metadata_table_is_deleted_wherever_that_w
 fn statistics_of_other_columns_are_built_wherever_that_was_stopped() {
     let table = Table::new(9).with_logs(&[]);
     let columns = options(&[("hoodie.metadata.index.column.stats.column.list", "ts")]);
-    let run = |table: &Table| build_metadata(&table.location(), &MetadataRequest::default(), &columns).map(drop);
+    let run =
+        |table: &Table| run_metadata_build(&table.location(), &MetadataBuildRequest::default(), &columns).map(drop);
     let (after, partitions) = (table.rows(false), set(&["files", "column_stats", "partition_stats"]));
     let service = StoppedService { name: "columns", run: &run, others: &[], after, partitions, has_others: true };
     assert!(stop_everywhere(&table, &service, false) > 10);
@@ -415,11 +422,11 @@ fn a_rollback_goes_on_wherever_it_was_stopped() {
             change_metadata(&table, &adding(&["bloom_filters"])).unwrap();
         }
         let run = |table: &Table| {
-            let done = rollback(&table.location(), undone.as_str(), &Options::new(), false);
+            let done = run_rollback(&table.location(), undone.as_str(), &Options::new());
             match done {
                 // Nothing is left of it but, maybe, a metadata table to build.
                 Err(error) if error.kind() == mortice_base::ErrorKind::InvalidArgument => {
-                    change_metadata(table, &MetadataRequest::default())
+                    change_metadata(table, &MetadataBuildRequest::default())
                 }
                 done => done.map(drop),
             }
@@ -446,13 +453,14 @@ fn a_restore_goes_on_wherever_it_was_stopped() {
         let table = Table::new(version).with_logs(&[]);
         let kept = table.upsert(&[("a", "x", 4)], &[("hoodie.metadata.index.bloom.filter.enable", "false")]);
         let (location, none) = (table.location(), Options::new());
-        create_savepoint(&location, kept.as_str(), &SavepointNote::default(), (&none, false)).unwrap();
+        run_savepoint(&location, &SavepointRequest { instant: kept.to_string(), ..SavepointRequest::default() }, &none)
+            .unwrap();
         let after = table.rows(false);
         let never = ("hoodie.metadata.compact.max.delta.commits", "100");
         table.upsert(&[("a", "x", 5), ("d", "z", 1)], &[never]);
         table.upsert(&[("b", "x", 6)], &[given, &[never]].concat());
         table.upsert(&[("b", "x", 7), ("e", "y", 1)], &[never, ("hoodie.compact.inline", "true")]);
-        let run = |table: &Table| restore(&table.location(), kept.as_str(), &Options::new(), false).map(drop);
+        let run = |table: &Table| run_restore(&table.location(), kept.as_str(), &Options::new()).map(drop);
         let partitions = table.partitions();
         let service = StoppedService { name: "restore", run: &run, others: &[], after, partitions, has_others: false };
         let changes = stop_everywhere(&table, &service, is_lost);

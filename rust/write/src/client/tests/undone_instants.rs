@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::stopped_services::{FIRST, Table, batch, options};
 use crate::client::write;
 use crate::commit::{Clock, TimelineWriter};
-use crate::maintenance::{FindingKind, RepairResult, VerifyOptions, repair, verify};
+use crate::maintenance::{FindingKind, RepairResult, VerifyOptions, plan_repair, run_repair, verify};
 use crate::rows::WriteInput;
 use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
@@ -120,15 +120,19 @@ fn the_completed_instant_of_a_write_that_had_been_rolled_back_is_found_and_taken
             rows.iter().all(|(key, _)| key != "s") && rows.iter().any(|(key, _)| key == "v"),
             "{context}: {rows:?}"
         );
-        assert_eq!(findings(&table), [FindingKind::UndoneInstant], "{context}");
+        assert_eq!(findings(&table), [FindingKind::RollbackResult], "{context}");
         let start = start_of_metadata(&table, version);
         let shared = options(&given);
-        let planned = repair(&table.location(), &shared, true).unwrap();
-        assert_eq!(findings(&table), [FindingKind::UndoneInstant], "{context}");
-        let RepairResult { repaired, left } = repair(&table.location(), &shared, false).unwrap();
+        let planned = plan_repair(&table.location(), &shared).unwrap();
+        assert_eq!(findings(&table), [FindingKind::RollbackResult], "{context}");
+        let RepairResult { repaired, left } = run_repair(&table.location(), &shared).unwrap();
         assert_eq!((&repaired, &left), (&planned.repaired, &planned.left), "{context}");
         let kinds: Vec<FindingKind> = repaired.iter().map(|one| one.kind).collect();
-        assert_eq!((kinds.as_slice(), left.len()), ([FindingKind::UndoneInstant].as_slice(), 0), "{context}: {left:?}");
+        assert_eq!(
+            (kinds.as_slice(), left.len()),
+            ([FindingKind::RollbackResult].as_slice(), 0),
+            "{context}: {left:?}"
+        );
         assert_eq!((table.all_rows(true), start_of_metadata(&table, version)), (rows, start), "{context}");
         table.check_clean(&context);
         table.upsert(&[("s", "x", 2)], &given);

@@ -21,7 +21,7 @@ const OPEN_BYTES: usize = 128 << 20;
 
 /// Buckets with several file groups that got one again, or would.
 #[derive(Debug, Default)]
-pub struct MergedBuckets {
+pub struct BucketMergeResult {
     /// Each bucket, as a verification reports it.
     pub buckets: Vec<Finding>,
     /// The write; none if no bucket has several file groups, or nothing was changed.
@@ -33,27 +33,38 @@ pub struct MergedBuckets {
 /// Args:
 ///     location: Where the table is.
 ///     options: Options by Hudi's names.
-///     is_dry_run: Only find out which buckets would be merged.
 ///
 /// # Errors
 /// `InvalidArgument` for a table without a bucket index; `Unsupported`, by name, for tables that are not written and for merge modes
 /// that writes do not have; as for [`Transaction::begin`] and [`Transaction::commit`].
-pub fn merge_buckets(
+pub fn run_bucket_merge(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<BucketMergeResult> {
+    merge_buckets(location, options, false)
+}
+
+/// Which buckets [`run_bucket_merge`] would merge. Nothing is changed.
+///
+/// # Errors
+/// As for [`run_bucket_merge`].
+pub fn plan_bucket_merge(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<BucketMergeResult> {
+    merge_buckets(location, options, true)
+}
+
+fn merge_buckets(
     location: &TableLocation,
     options: &BTreeMap<String, String>,
     is_dry_run: bool,
-) -> Result<MergedBuckets> {
+) -> Result<BucketMergeResult> {
     let target = Arc::new(open_for_service(location, options, "repair")?);
     let buckets: Vec<Finding> = shared_buckets(&target.latest())?.iter().map(SharedBucket::finding).collect();
     if buckets.is_empty() || is_dry_run {
-        return Ok(MergedBuckets { buckets, write: None });
+        return Ok(BucketMergeResult { buckets, write: None });
     }
     let mut transaction = Transaction::begin(&target, WriteOperation::InsertOverwrite)?;
     let merged = merge_in(&mut transaction, target.options());
     let (transaction, (statuses, extra)) = transaction.or_abort(merged)?;
     let committed = transaction.commit(statuses, &extra)?;
     let write = WriteResult { warnings: target.warnings().to_vec(), ..WriteResult::new(committed) };
-    Ok(MergedBuckets { buckets, write: Some(write) })
+    Ok(BucketMergeResult { buckets, write: Some(write) })
 }
 
 fn merge_in(

@@ -14,4 +14,4 @@ mod merge;
 mod one_row_each;
 mod shared_buckets;
 
-pub use merge::{MergedBuckets, merge_buckets};
+pub use merge::{BucketMergeResult, plan_bucket_merge, run_bucket_merge};

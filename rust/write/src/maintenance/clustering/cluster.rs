@@ -12,8 +12,9 @@ use crate::commit::{Clock, TimelineWriter};
 use crate::index::{IndexOptions, check_layout};
 use crate::maintenance::compaction::check_merge;
 use crate::maintenance::open::open_for_service;
+use crate::maintenance::request::ServiceRequest;
 use crate::rows::WriteSchema;
-use crate::services::{ClusteringOptions, PlannedClustering, plan_clustering, planned_clustering};
+use crate::services::{ClusteringOptions, PlannedClustering, clustering_plan, planned_clustering};
 use crate::transaction::{self, CommitExtra, Transaction, WriteResult, begin_service};
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::{BaseFileOptions, WriteStatus};
@@ -26,18 +27,9 @@ use mortice_table::read::LogCheck;
 use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
 
-/// What is to be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClusteringSteps {
-    /// Whether a clustering is planned.
-    pub schedule: bool,
-    /// Whether plans are executed, those that were pending before as well.
-    pub run: bool,
-}
-
 /// What was done.
 #[derive(Debug, Clone, Default)]
-pub struct ClusterResult {
+pub struct ClusteringResult {
     /// The requested time of the new plan; none if there was nothing to plan.
     pub scheduled: Option<RequestedTime>,
     /// The commits of the plans that were executed.
@@ -51,40 +43,40 @@ pub struct ClusterResult {
 /// # Errors
 /// `Unsupported` and `InvalidArgument` for tables and options that are not supported; as for [`Transaction::begin`] and
 /// [`Transaction::commit`]. A plan whose execution fails stays pending.
-pub fn cluster(
+pub fn run_clustering(
     location: &TableLocation,
+    request: ServiceRequest,
     options: &BTreeMap<String, String>,
-    steps: ClusteringSteps,
-) -> Result<ClusterResult> {
+) -> Result<ClusteringResult> {
     let target = open_table(location, options)?;
-    let mut result = ClusterResult { warnings: target.warnings().to_vec(), ..ClusterResult::default() };
-    if steps.schedule {
+    let mut result = ClusteringResult { warnings: target.warnings().to_vec(), ..ClusteringResult::default() };
+    if request.schedule {
         result.scheduled = schedule(&target)?;
     }
-    if steps.run {
+    if request.run {
         result.commits = execute_pending(&target)?;
     }
     Ok(result)
 }
 
-/// What [`cluster`] would do now: the plans that it would execute, with their requested times, and the one that it would make, which
+/// What [`run_clustering`] would do now: the plans that it would execute, with their requested times, and the one that it would make, which
 /// has none yet. Nothing is changed.
 ///
 /// # Errors
-/// As for [`cluster`].
-pub fn clustering_preview(
+/// As for [`run_clustering`].
+pub fn plan_clustering(
     location: &TableLocation,
+    request: ServiceRequest,
     options: &BTreeMap<String, String>,
-    steps: ClusteringSteps,
 ) -> Result<Vec<(Option<RequestedTime>, PlannedClustering)>> {
     let target = open_table(location, options)?;
     let table = target.latest();
-    if steps.schedule {
+    if request.schedule {
         check_not_bucketed(&table, target.options())?;
     }
     let live = table.write_view(None)?.slices;
     let mut previews = Vec::new();
-    if steps.run {
+    if request.run {
         let writer = target.timeline_writer(&table);
         for pending in table.timeline.pending_clustering()? {
             let instant = pending.requested_time.clone();
@@ -94,7 +86,7 @@ pub fn clustering_preview(
             previews.push((Some(instant), plan));
         }
     }
-    if steps.schedule {
+    if request.schedule {
         let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
         if let Some(plan) = plan_of_table(&target, &table, live.clone(), &instant)? {
             previews.push((None, planned_clustering(&plan.to_avro()?, &live, &instant)?));
@@ -145,7 +137,7 @@ fn check_not_bucketed(table: &OpenTable, options: &BTreeMap<String, String>) -> 
 /// Plans a clustering, and returns its requested time; none if there is nothing to do.
 ///
 /// # Errors
-/// As for [`cluster`].
+/// As for [`run_clustering`].
 pub(super) fn schedule(target: &WritableTable) -> Result<Option<RequestedTime>> {
     let table = target.latest();
     check_not_bucketed(&table, target.options())?;
@@ -170,7 +162,7 @@ fn plan_of_table(
     let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok());
     let hour = hour.ok_or_else(|| Error::internal("an instant without an hour").at_instant(instant))?;
     let options = ClusteringOptions::from_options(target.options())?;
-    let plan = plan_clustering(target.store().as_ref(), &table.timeline, live.clone(), &options, hour)?;
+    let plan = clustering_plan(target.store().as_ref(), &table.timeline, live.clone(), &options, hour)?;
     if let Some(plan) = plan.as_ref().filter(|_| table.checks_logs()) {
         let planned = planned_clustering(&plan.to_avro()?, &live, instant)?;
         planned.groups.iter().try_for_each(|group| table.check_logs(&group.slices, LogCheck::Blocks))?;
@@ -181,7 +173,7 @@ fn plan_of_table(
 /// Executes all plans that are pending, in the order of their times, but for those that others execute.
 ///
 /// # Errors
-/// As for [`cluster`].
+/// As for [`run_clustering`].
 pub(super) fn execute_pending(target: &Arc<WritableTable>) -> Result<Vec<WriteResult>> {
     let table = target.latest();
     let mut done = Vec::new();

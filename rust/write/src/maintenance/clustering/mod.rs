@@ -23,4 +23,4 @@ mod value_ranks;
 
 pub(super) use inline::cluster_inline;
 
-pub use cluster::{ClusterResult, ClusteringSteps, cluster, clustering_preview};
+pub use cluster::{ClusteringResult, plan_clustering, run_clustering};

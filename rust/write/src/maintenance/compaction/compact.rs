@@ -8,6 +8,7 @@ use super::kind::Compaction;
 use super::schedule::{PlanOptions, schedule, with_plan};
 use crate::commit::Clock;
 use crate::maintenance::open::open_for_service;
+use crate::maintenance::request::ServiceRequest;
 use crate::services::TableCompactions;
 use crate::transaction::{Committed, schedule_and_begin};
 use crate::writable_table::{TableLocation, WritableTable};
@@ -19,22 +20,13 @@ use mortice_table::file_group::FileSlice;
 /// A compaction that was asked for is due at once, unless options say after how many delta commits.
 const COMMITS: Option<u64> = Some(0);
 
-/// What is to be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompactRequest {
-    /// Plan a new compaction, if one is due.
-    pub schedule: bool,
-    /// Execute what is pending.
-    pub run: bool,
-}
-
-impl CompactRequest {
+impl ServiceRequest {
     /// Executes what is pending, makes a plan, and executes it.
     ///
     /// # Errors
-    /// As for [`compact`].
-    pub(crate) fn execute(self, target: &Arc<WritableTable>, kind: Compaction) -> Result<Compacted> {
-        let mut done = Compacted { warnings: target.warnings().to_vec(), ..Compacted::default() };
+    /// As for [`run_compaction`].
+    pub(crate) fn run_compactions(self, target: &Arc<WritableTable>, kind: Compaction) -> Result<CompactionResult> {
+        let mut done = CompactionResult { warnings: target.warnings().to_vec(), ..CompactionResult::default() };
         if self.run {
             done.committed = execute_pending(target, kind)?;
         }
@@ -52,11 +44,11 @@ impl CompactRequest {
         Ok(done)
     }
 
-    /// What [`Self::fulfilled`] would do.
+    /// What [`Self::run_compactions`] would do.
     ///
     /// # Errors
-    /// As for [`compact`].
-    pub(super) fn plan(self, target: &WritableTable, kind: Compaction) -> Result<Vec<PlannedCompaction>> {
+    /// As for [`run_compaction`].
+    pub(super) fn plan_compactions(self, target: &WritableTable, kind: Compaction) -> Result<Vec<PlannedCompaction>> {
         let (compactions, table) = (TableCompactions::for_preview(target)?, target.latest());
         let mut planned = Vec::new();
         if self.run {
@@ -78,7 +70,7 @@ impl CompactRequest {
 
 /// What was done.
 #[derive(Debug, Clone, Default)]
-pub struct Compacted {
+pub struct CompactionResult {
     /// The compaction that was planned.
     pub scheduled: Option<RequestedTime>,
     /// The compactions that were completed, in this order.
@@ -101,24 +93,25 @@ pub struct PlannedCompaction {
 /// # Errors
 /// `InvalidArgument` and `Unsupported`, by name, for tables and options that cannot be compacted with; those of reading the files and of
 /// the storage: a compaction that was planned is pending then, and the next call executes it.
-pub fn compact(
+pub fn run_compaction(
     location: &TableLocation,
-    request: CompactRequest,
+    request: ServiceRequest,
     options: &BTreeMap<String, String>,
-) -> Result<Compacted> {
-    request.execute(&open_table(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
+) -> Result<CompactionResult> {
+    request.run_compactions(&open_table(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
 }
 
-/// What [`compact`] would do. Nothing is changed.
+/// What [`run_compaction`] would do. Nothing is changed.
 ///
 /// # Errors
-/// As for [`compact`].
-pub fn planned_compactions(
+/// As for [`run_compaction`].
+pub fn plan_compaction(
     location: &TableLocation,
-    request: CompactRequest,
+    request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    request.plan(&*open_table(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
+    request
+        .plan_compactions(&*open_table(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
 }
 
 /// Opens a table that is to be compacted, and checks the options.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::compact::{CompactRequest, Compacted, PlannedCompaction, open_table};
+use super::compact::{CompactionResult, PlannedCompaction, open_table};
 use super::kind::Compaction;
+use crate::maintenance::request::ServiceRequest;
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::LogCompactHandle;
 use mortice_base::error::Result;
@@ -15,24 +16,24 @@ use mortice_base::error::Result;
 /// # Errors
 /// `InvalidArgument` and `Unsupported`, by name, for tables and options that logs cannot be compacted with; those of reading the logs
 /// and of the storage: a log compaction that was planned is pending then, and the next call executes it.
-pub fn log_compact(
+pub fn run_log_compaction(
     location: &TableLocation,
-    request: CompactRequest,
+    request: ServiceRequest,
     options: &BTreeMap<String, String>,
-) -> Result<Compacted> {
-    request.execute(&open_checked(location, options)?, Compaction::IntoLogs)
+) -> Result<CompactionResult> {
+    request.run_compactions(&open_checked(location, options)?, Compaction::IntoLogs)
 }
 
-/// What [`log_compact`] would do. Nothing is changed.
+/// What [`run_log_compaction`] would do. Nothing is changed.
 ///
 /// # Errors
-/// As for [`log_compact`].
-pub fn planned_log_compactions(
+/// As for [`run_log_compaction`].
+pub fn plan_log_compaction(
     location: &TableLocation,
-    request: CompactRequest,
+    request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    request.plan(&*open_checked(location, options)?, Compaction::IntoLogs)
+    request.plan_compactions(&*open_checked(location, options)?, Compaction::IntoLogs)
 }
 
 fn open_checked(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {

@@ -24,9 +24,9 @@ pub(crate) use base_execute::slices_of;
 #[cfg(test)]
 pub(crate) use base_execute::write_base_files;
 pub(crate) use compact::open_table;
-pub use compact::{CompactRequest, Compacted, PlannedCompaction, compact, planned_compactions};
+pub use compact::{CompactionResult, PlannedCompaction, plan_compaction, run_compaction};
 pub(crate) use execute::pending;
 pub(crate) use kind::Compaction;
-pub use log_compact::{log_compact, planned_log_compactions};
+pub use log_compact::{plan_log_compaction, run_log_compaction};
 pub(crate) use log_execute::log_slices_of;
 pub(crate) use schedule::{check_merge, schedule};

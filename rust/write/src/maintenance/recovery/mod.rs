@@ -14,9 +14,12 @@ mod savepoint;
 #[cfg(test)]
 mod tests;
 
-pub use restore::{RestoredTable, restore};
-pub use rollback::{UndoneInstant, rollback};
-pub use savepoint::{CreatedSavepoint, KeptFiles, SavepointNote, create_savepoint, delete_savepoint};
+pub use restore::{RestoreResult, plan_restore, run_restore};
+pub use rollback::{RollbackResult, plan_rollback, run_rollback};
+pub use savepoint::{
+    KeptFiles, SavepointRequest, SavepointResult, plan_savepoint, plan_savepoint_deletion, run_savepoint,
+    run_savepoint_deletion,
+};
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::readable_without::check_readable_without;
 use super::requested_time;
-use super::rollback::{UndoneInstant, preview};
+use super::rollback::{RollbackResult, preview};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::services::{BegunRestore, UndoneFiles, remove_leftovers};
 use crate::writable_table::{TableLocation, TableState, WritableTable};
@@ -23,13 +23,13 @@ use mortice_table::timeline::{Instant, Timeline};
 
 /// A table that was restored, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RestoredTable {
+pub struct RestoreResult {
     /// The instant that it was restored to.
     pub instant: RequestedTime,
     /// The requested time of the restore; none if nothing was done.
     pub restore: Option<RequestedTime>,
     /// The instants that were undone, newest first. Those that an earlier attempt has undone are not among them.
-    pub undone: Vec<UndoneInstant>,
+    pub undone: Vec<RollbackResult>,
 }
 
 /// Restores a table to a savepoint, or to another completed write whose files are all there: undoes all later writes, newest first. No
@@ -39,18 +39,37 @@ pub struct RestoredTable {
 ///     location: Where the table is.
 ///     instant: The requested time of the write.
 ///     options: Options by Hudi's names, such as those of the lock and of the metadata table.
-///     is_dry_run: Only find out what would be done.
 ///
 /// # Errors
 /// `InvalidArgument` if there is no such write, a later one is savepointed, or another restore is not completed; `FileCleaned` if files
 /// of the write were cleaned; `Unsupported` if a later write is archived. Nothing is changed then. Those of the storage, after which the
 /// restore can be repeated.
-pub fn restore(
+pub fn run_restore(
+    location: &TableLocation,
+    instant: &str,
+    options: &BTreeMap<String, String>,
+) -> Result<RestoreResult> {
+    restore(location, instant, options, false)
+}
+
+/// What [`run_restore`] would do. Nothing is changed.
+///
+/// # Errors
+/// As for [`run_restore`].
+pub fn plan_restore(
+    location: &TableLocation,
+    instant: &str,
+    options: &BTreeMap<String, String>,
+) -> Result<RestoreResult> {
+    restore(location, instant, options, true)
+}
+
+fn restore(
     location: &TableLocation,
     instant: &str,
     options: &BTreeMap<String, String>,
     is_dry_run: bool,
-) -> Result<RestoredTable> {
+) -> Result<RestoreResult> {
     let time = requested_time(instant)?;
     let target = WritableTable::open(location, options, "restore")?;
     let restored = target.examined(is_dry_run, |state| {
@@ -69,7 +88,7 @@ fn restore_locked(
     (table, state): (&WritableTable, &TableState),
     time: &RequestedTime,
     is_dry_run: bool,
-) -> Result<(RestoredTable, Option<BTreeMap<String, String>>)> {
+) -> Result<(RestoreResult, Option<BTreeMap<String, String>>)> {
     let (rollbacks, timeline) = (state.rollbacks(), &state.table.timeline);
     let begun = rollbacks.begun_restore(timeline)?;
     if let Some(other) = begun.as_ref().filter(|begun| begun.restored_to != *time) {
@@ -82,9 +101,9 @@ fn restore_locked(
         Some(begun) => on_timeline(timeline, begun),
         None => rollbacks.instants_after(timeline, time)?,
     };
-    let undone: Result<Vec<UndoneInstant>> =
+    let undone: Result<Vec<RollbackResult>> =
         instants.iter().map(|instant| preview(state, instant, UndoneFiles::OfInstantAndItsSlices)).collect();
-    let mut restored = RestoredTable { instant: time.clone(), restore: None, undone: undone? };
+    let mut restored = RestoreResult { instant: time.clone(), restore: None, undone: undone? };
     check_readable_without(state, &instants)?;
     if is_dry_run {
         return Ok((restored, None));

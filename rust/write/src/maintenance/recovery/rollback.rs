@@ -17,7 +17,7 @@ use mortice_table::timeline::{Action, Instant, InstantState};
 
 /// An instant that was undone, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UndoneInstant {
+pub struct RollbackResult {
     /// Its requested time.
     pub instant: RequestedTime,
     /// Its action, as it was on the timeline.
@@ -38,17 +38,36 @@ pub struct UndoneInstant {
 ///     location: Where the table is.
 ///     instant: The requested time.
 ///     options: Options by Hudi's names, such as those of the lock.
-///     is_dry_run: Only find out what would be done.
 ///
 /// # Errors
 /// `InvalidArgument` and `Unsupported` if the instant may not be rolled back, with the reason; `InvalidTable` if a plan or a marker names
 /// files that are not the instant's. Nothing is changed then. Those of the storage, after which the rollback can be repeated.
-pub fn rollback(
+pub fn run_rollback(
+    location: &TableLocation,
+    instant: &str,
+    options: &BTreeMap<String, String>,
+) -> Result<RollbackResult> {
+    rollback(location, instant, options, false)
+}
+
+/// What [`run_rollback`] would do. Nothing is changed.
+///
+/// # Errors
+/// As for [`run_rollback`].
+pub fn plan_rollback(
+    location: &TableLocation,
+    instant: &str,
+    options: &BTreeMap<String, String>,
+) -> Result<RollbackResult> {
+    rollback(location, instant, options, true)
+}
+
+fn rollback(
     location: &TableLocation,
     instant: &str,
     options: &BTreeMap<String, String>,
     is_dry_run: bool,
-) -> Result<UndoneInstant> {
+) -> Result<RollbackResult> {
     let time = requested_time(instant)?;
     let target = WritableTable::open(location, options, "rollback")?;
     let undone = target.examined(is_dry_run, |state| {
@@ -65,7 +84,7 @@ fn roll_back(
     (table, state): (&WritableTable, &TableState),
     time: &RequestedTime,
     is_dry_run: bool,
-) -> Result<UndoneInstant> {
+) -> Result<RollbackResult> {
     check_no_restore(&state.table.timeline)?;
     let (rollbacks, timeline) = (state.rollbacks(), &state.table.timeline);
     if let Some(BegunRollback { rollback, target, .. }) = rollbacks.begun(timeline, time)? {
@@ -74,7 +93,7 @@ fn roll_back(
         if !is_dry_run {
             able_rollbacks(state, table.options(), &target)?.finish_pending()?;
         }
-        return Ok(UndoneInstant { rollback: (!is_dry_run).then_some(rollback), ..undone });
+        return Ok(RollbackResult { rollback: (!is_dry_run).then_some(rollback), ..undone });
     }
     let concurrency = table.concurrency();
     let heartbeat = concurrency.has_heartbeats().then_some(concurrency.heartbeat);
@@ -90,7 +109,7 @@ fn roll_back(
         return Ok(undone);
     }
     let rollbacks = if target.is_completed() { able_rollbacks(state, table.options(), &target)? } else { rollbacks };
-    Ok(UndoneInstant { rollback: rollbacks.roll_back(time)?, ..undone })
+    Ok(RollbackResult { rollback: rollbacks.roll_back(time)?, ..undone })
 }
 
 /// Rollbacks with the metadata table, if an instant can be undone there. Otherwise it is deleted, and named for being built again.
@@ -109,9 +128,9 @@ fn able_rollbacks<'a>(
 }
 
 /// What a rollback of an instant does.
-pub(super) fn preview(state: &TableState, target: &Instant, files: UndoneFiles) -> Result<UndoneInstant> {
+pub(super) fn preview(state: &TableState, target: &Instant, files: UndoneFiles) -> Result<RollbackResult> {
     let files = state.rollbacks().preview(target, files)?;
-    Ok(UndoneInstant {
+    Ok(RollbackResult {
         instant: target.requested_time.clone(),
         action: target.action,
         state: target.state,

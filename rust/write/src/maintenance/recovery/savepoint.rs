@@ -20,9 +20,11 @@ use mortice_table::timeline::metadata::{
 };
 use mortice_table::timeline::{Action, Instant, Timeline};
 
-/// Who makes a savepoint, and what for.
+/// A savepoint that is to be made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SavepointNote {
+pub struct SavepointRequest {
+    /// The requested time of the write that it keeps.
+    pub instant: String,
     /// The user.
     pub user: String,
     /// A comment.
@@ -31,7 +33,7 @@ pub struct SavepointNote {
 
 /// A savepoint that was made, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreatedSavepoint {
+pub struct SavepointResult {
     /// The instant that it keeps.
     pub instant: RequestedTime,
     /// When it was made; none up to table version 7, and if nothing was done.
@@ -47,32 +49,50 @@ pub type KeptFiles = BTreeMap<String, BTreeMap<String, u64>>;
 ///
 /// Args:
 ///     location: Where the table is.
-///     instant: The requested time of the write.
-///     note: Who makes it, and what for.
+///     request: The write, who keeps it, and what for.
 ///     options: Options by Hudi's names, such as those of the lock.
-///     is_dry_run: Only find out what would be kept.
 ///
 /// # Errors
 /// `InvalidArgument` if there is no such completed write, or it is savepointed; `FileCleaned` if files of it may have been cleaned; those
 /// of the storage.
-pub fn create_savepoint(
+pub fn run_savepoint(
     location: &TableLocation,
-    instant: &str,
-    note: &SavepointNote,
-    (options, is_dry_run): (&BTreeMap<String, String>, bool),
-) -> Result<CreatedSavepoint> {
-    let time = requested_time(instant)?;
+    request: &SavepointRequest,
+    options: &BTreeMap<String, String>,
+) -> Result<SavepointResult> {
+    create_savepoint(location, request, options, false)
+}
+
+/// What [`run_savepoint`] would keep. Nothing is changed.
+///
+/// # Errors
+/// As for [`run_savepoint`].
+pub fn plan_savepoint(
+    location: &TableLocation,
+    request: &SavepointRequest,
+    options: &BTreeMap<String, String>,
+) -> Result<SavepointResult> {
+    create_savepoint(location, request, options, true)
+}
+
+fn create_savepoint(
+    location: &TableLocation,
+    request: &SavepointRequest,
+    options: &BTreeMap<String, String>,
+    is_dry_run: bool,
+) -> Result<SavepointResult> {
+    let time = requested_time(&request.instant)?;
     let target = WritableTable::open(location, options, "savepoint")?;
-    let created = target.examined(is_dry_run, |state| create(state, &time, note, is_dry_run));
+    let created = target.examined(is_dry_run, |state| create(state, &time, request, is_dry_run));
     created.map_err(|error| error.in_file(location.uri()))
 }
 
 fn create(
     state: &TableState,
     time: &RequestedTime,
-    note: &SavepointNote,
+    request: &SavepointRequest,
     is_dry_run: bool,
-) -> Result<CreatedSavepoint> {
+) -> Result<SavepointResult> {
     check_no_restore(&state.table.timeline)?;
     let timeline = &state.table.timeline;
     check_completed(timeline, time)?;
@@ -81,15 +101,15 @@ fn create(
     }
     let files = files_at(state, time)?;
     if is_dry_run {
-        return Ok(CreatedSavepoint { instant: time.clone(), completion_time: None, files });
+        return Ok(SavepointResult { instant: time.clone(), completion_time: None, files });
     }
-    let content = Bytes::from(metadata(note, &files).to_avro()?);
+    let content = Bytes::from(metadata(request, &files).to_avro()?);
     let writer = TimelineWriter::new(Arc::clone(&state.store), &state.table.config);
     // One that a writer left pending is completed.
     writer.start(time, Action::Savepoint, &Bytes::new())?;
     let completion = state.clock.completion_time(time, &[timeline])?;
     let created = writer.complete_or_fail(time, Action::Savepoint, &completion, &content)?;
-    Ok(CreatedSavepoint { instant: time.clone(), completion_time: created.completion_time, files })
+    Ok(SavepointResult { instant: time.clone(), completion_time: created.completion_time, files })
 }
 
 fn check_completed(timeline: &Timeline, time: &RequestedTime) -> Result<()> {
@@ -131,7 +151,7 @@ fn files_at(state: &TableState, time: &RequestedTime) -> Result<KeptFiles> {
     Ok(files)
 }
 
-fn metadata(note: &SavepointNote, files: &KeptFiles) -> HoodieSavepointMetadata {
+fn metadata(request: &SavepointRequest, files: &KeptFiles) -> HoodieSavepointMetadata {
     let partition = |(partition, files): (&String, &BTreeMap<String, u64>)| {
         let kept = HoodieSavepointPartitionMetadata {
             partition_path: partition.clone(),
@@ -142,9 +162,9 @@ fn metadata(note: &SavepointNote, files: &KeptFiles) -> HoodieSavepointMetadata 
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     HoodieSavepointMetadata {
-        savepointed_by: note.user.clone(),
+        savepointed_by: request.user.clone(),
         savepointed_at: i64::try_from(now).unwrap_or(i64::MAX),
-        comments: note.comment.clone(),
+        comments: request.comment.clone(),
         partition_metadata: files.iter().map(partition).collect::<OrderedMap<_>>(),
         version: Some(1),
         ..HoodieSavepointMetadata::default()
@@ -157,23 +177,42 @@ fn metadata(note: &SavepointNote, files: &KeptFiles) -> HoodieSavepointMetadata 
 ///     location: Where the table is.
 ///     instant: The requested time of the write that it keeps.
 ///     options: Options by Hudi's names, such as those of the lock.
-///     is_dry_run: Only find out what would be deleted.
 ///
 /// # Errors
 /// `InvalidArgument` if there is no such savepoint; those of the storage.
-pub fn delete_savepoint(
+pub fn run_savepoint_deletion(
+    location: &TableLocation,
+    instant: &str,
+    options: &BTreeMap<String, String>,
+) -> Result<SavepointResult> {
+    delete_savepoint(location, instant, options, false)
+}
+
+/// What [`run_savepoint_deletion`] would delete. Nothing is changed.
+///
+/// # Errors
+/// As for [`run_savepoint_deletion`].
+pub fn plan_savepoint_deletion(
+    location: &TableLocation,
+    instant: &str,
+    options: &BTreeMap<String, String>,
+) -> Result<SavepointResult> {
+    delete_savepoint(location, instant, options, true)
+}
+
+fn delete_savepoint(
     location: &TableLocation,
     instant: &str,
     options: &BTreeMap<String, String>,
     is_dry_run: bool,
-) -> Result<CreatedSavepoint> {
+) -> Result<SavepointResult> {
     let time = requested_time(instant)?;
     let target = WritableTable::open(location, options, "delete_savepoint")?;
     let deleted = target.examined(is_dry_run, |state| delete(state, &time, is_dry_run));
     deleted.map_err(|error| error.in_file(location.uri()))
 }
 
-fn delete(state: &TableState, time: &RequestedTime, is_dry_run: bool) -> Result<CreatedSavepoint> {
+fn delete(state: &TableState, time: &RequestedTime, is_dry_run: bool) -> Result<SavepointResult> {
     check_no_restore(&state.table.timeline)?;
     let timeline = &state.table.timeline;
     // A pending one as well: a savepoint that was not completed, or whose deletion was stopped.
@@ -187,7 +226,7 @@ fn delete(state: &TableState, time: &RequestedTime, is_dry_run: bool) -> Result<
     if !is_dry_run {
         TimelineWriter::new(Arc::clone(&state.store), &state.table.config).delete_instant(time, Action::Savepoint)?;
     }
-    Ok(CreatedSavepoint { instant: time.clone(), completion_time: savepoint.completion_time.clone(), files })
+    Ok(SavepointResult { instant: time.clone(), completion_time: savepoint.completion_time.clone(), files })
 }
 
 /// The files of a savepoint that are in storage, with their sizes.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::{RestoredTable, SavepointNote, create_savepoint, restore, rollback};
+use super::{RestoreResult, SavepointRequest, plan_restore, plan_rollback, plan_savepoint, run_restore};
 use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_formats::filter::Filter;
@@ -128,17 +128,18 @@ impl Table {
     }
 
     fn savepoint(&self, day: u8) -> std::result::Result<usize, ErrorKind> {
-        let (note, options) = (SavepointNote::default(), options());
-        let created = create_savepoint(&self.location(), &time(day), &note, (&options, true));
+        let request = SavepointRequest { instant: time(day), ..SavepointRequest::default() };
+        let created = plan_savepoint(&self.location(), &request, &options());
         created.map(|created| created.files.values().map(BTreeMap::len).sum()).map_err(|error| error.kind())
     }
 
-    fn restore(&self, day: u8, is_dry_run: bool) -> Result<RestoredTable> {
-        restore(&self.location(), &time(day), &options(), is_dry_run)
+    fn restore(&self, day: u8, is_dry_run: bool) -> Result<RestoreResult> {
+        let restore = if is_dry_run { plan_restore } else { run_restore };
+        restore(&self.location(), &time(day), &options())
     }
 
     fn roll_back(&self, day: u8) -> std::result::Result<(), ErrorKind> {
-        let undone = rollback(&self.location(), &time(day), &options(), true);
+        let undone = plan_rollback(&self.location(), &time(day), &options());
         undone.map(drop).map_err(|error| error.kind())
     }
 }

@@ -10,7 +10,7 @@ pub enum FindingKind {
     /// A completed write has no metadata that can be read.
     UnreadableInstant,
     /// A write was completed after it had been rolled back: its rows are not in the table.
-    UndoneInstant,
+    RollbackResult,
     /// The metadata table cannot be read.
     UnreadableMetadataTable,
     /// The metadata table lists a file that is not there.
@@ -57,7 +57,7 @@ impl FindingKind {
             Self::MissingFile => "missing_file",
             Self::WrongLength => "wrong_length",
             Self::UnreadableInstant => "unreadable_instant",
-            Self::UndoneInstant => "undone_instant",
+            Self::RollbackResult => "undone_instant",
             Self::UnreadableMetadataTable => "unreadable_metadata_table",
             Self::ListedNotStored => "listed_not_stored",
             Self::StoredNotListed => "stored_not_listed",

@@ -44,5 +44,5 @@ mod verify;
 
 pub(super) use duplicate_buckets::duplicate_bucket;
 pub use findings::{Finding, FindingKind};
-pub use repair::{RepairResult, repair};
+pub use repair::{RepairResult, plan_repair, run_repair};
 pub use verify::{VerifyOptions, VerifyReport, verify};

@@ -44,12 +44,23 @@ pub struct RepairResult {
 /// Args:
 ///     location: Where the table is.
 ///     options: Options by Hudi's names, such as those of the lock.
-///     is_dry_run: Only find out what would be done.
 ///
 /// # Errors
 /// `Unsupported`, by name, for a table of a version that is not written; `InvalidTable` if a file is not a regular file of the table:
 /// nothing is deleted then; those of the storage, after which it can be repeated.
-pub fn repair(location: &TableLocation, options: &BTreeMap<String, String>, is_dry_run: bool) -> Result<RepairResult> {
+pub fn run_repair(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<RepairResult> {
+    repair(location, options, false)
+}
+
+/// What [`run_repair`] would do. Nothing is changed.
+///
+/// # Errors
+/// As for [`run_repair`].
+pub fn plan_repair(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<RepairResult> {
+    repair(location, options, true)
+}
+
+fn repair(location: &TableLocation, options: &BTreeMap<String, String>, is_dry_run: bool) -> Result<RepairResult> {
     let target = WritableTable::open(location, options, "repair")?;
     let repaired = take_off_undone(&target, is_dry_run).and_then(|(table, undone)| match is_dry_run {
         true => repair_locked(&target.examined_state(table)?, undone, true),
@@ -171,7 +182,7 @@ fn delete(state: &TableState, finding: &Finding) -> Result<()> {
         FindingKind::DeadHeartbeat if is_of_metadata => state.store.delete(&finding.path),
         FindingKind::DeadHeartbeat => delete_heartbeat(&*state.store, &instant()?),
         // It was deleted when the table was opened, and is built again at the end; a write that was undone is off the timeline already.
-        FindingKind::UnreadableMetadataTable | FindingKind::UndoneInstant => Ok(()),
+        FindingKind::UnreadableMetadataTable | FindingKind::RollbackResult => Ok(()),
         _ => Err(Error::internal("a finding that is not repaired").in_file(&finding.path)),
     }
 }

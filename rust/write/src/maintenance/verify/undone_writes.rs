@@ -36,7 +36,7 @@ pub(super) fn undone_findings(undone: &[UndoneWrite], table: &OpenTable) -> Vec<
         let message =
             format!("{rollback} had rolled the write back before it was completed: its rows are not in the table");
         let path = joined(&table.config.timeline_folder, &write.file_name);
-        Finding::new(FindingKind::UndoneInstant, path, message)
+        Finding::new(FindingKind::RollbackResult, path, message)
     };
     undone.iter().map(finding).collect()
 }

@@ -27,7 +27,7 @@ pub(super) use chooser::instants_to_archive;
 pub(super) use limits::of_timeline as limits_of_timeline;
 pub use options::ArchivalOptions;
 pub(super) use options::KeepCommits;
-pub use run::{Archival, ArchivalResult, ArchivedInstant};
+pub use run::{Archival, ArchivedInstant};
 pub(super) use run::{archive_instants, remove_archived};
 
 #[cfg(test)]

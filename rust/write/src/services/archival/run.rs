@@ -22,13 +22,6 @@ use mortice_table::metadata_table::check_complete;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, Instant};
 
-/// What an archival did, or would do.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ArchivalResult {
-    /// The instants that are in the archive now, oldest first.
-    pub archived: Vec<ArchivedInstant>,
-}
-
 /// An instant that was archived, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchivedInstant {
@@ -63,19 +56,19 @@ impl<'a> Archival<'a> {
     ///
     /// # Errors
     /// What reading the table may fail with.
-    pub fn dry_run(&self) -> Result<ArchivalResult> {
+    pub fn plan(&self) -> Result<Vec<ArchivedInstant>> {
         let open = self.target.latest();
         let table = ServiceTable::new(self.target.store(), &open);
         check_no_restore(&table.timeline)?;
         let archived = self.choose(&table, &open)?;
-        Ok(ArchivalResult { archived: with_files(&table, archived)? })
+        with_files(&table, archived)
     }
 
-    /// Archives what options say, under the table's lock, if it has one.
+    /// Archives what options say, under the table's lock, if it has one. Returns the instants that are in the archive now, oldest first.
     ///
     /// # Errors
     /// `Unsupported` while a restore is not completed; what reading the table may fail with; those of the storage. Each instant is in the archive or active then, or in both.
-    pub fn run(&self) -> Result<ArchivalResult> {
+    pub fn run(&self) -> Result<Vec<ArchivedInstant>> {
         self.target.locked(|open, _| {
             let mut table = ServiceTable::new(self.target.store(), &open);
             check_no_restore(&table.timeline)?;
@@ -86,7 +79,7 @@ impl<'a> Archival<'a> {
                 delete_late_files(&table)?;
             }
             archive_instants(&table, &chosen, self.options.history_batch)?;
-            Ok(ArchivalResult { archived })
+            Ok(archived)
         })
     }
 

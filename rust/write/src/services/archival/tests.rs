@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Archival, ArchivalResult};
+use super::{Archival, ArchivedInstant};
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::Result;
 use mortice_merge::config::TableConfig;
@@ -75,7 +75,7 @@ impl Table {
         if self.version < 8 { ".hoodie" } else { ".hoodie/timeline" }
     }
 
-    pub(super) fn archive(&self, store: Arc<dyn FileStore>) -> Result<ArchivalResult> {
+    pub(super) fn archive(&self, store: Arc<dyn FileStore>) -> Result<Vec<ArchivedInstant>> {
         let options = [
             ("hoodie.keep.min.commits", "3"),
             ("hoodie.keep.max.commits", "4"),
@@ -122,16 +122,16 @@ fn expected(days: std::ops::RangeInclusive<u8>) -> Vec<String> {
 fn old_commits_move_to_the_archive() {
     for version in [6, 8, 9] {
         let table = Table::new(version).with_commits(1..=4);
-        assert!(table.archive(Arc::new(table.store())).unwrap().archived.is_empty(), "not more than the most");
+        assert!(table.archive(Arc::new(table.store())).unwrap().is_empty(), "not more than the most");
         let table = table.with_commits(5..=8);
-        let archived = table.archive(Arc::new(table.store())).unwrap().archived;
+        let archived = table.archive(Arc::new(table.store())).unwrap();
         assert_eq!(archived.len(), 5, "{version}");
         assert_eq!(table.days(), (expected(1..=5), expected(6..=8)), "{version}");
         // The last clean stays.
         let left = table.names(table.folder());
         assert!(left.contains(&format!("{}.clean.requested", time(3, "120000000"))), "{left:?}");
         assert_eq!(left.iter().filter(|name| name.contains("commit") || name.contains("inflight")).count(), 3 * 3 + 1);
-        assert!(table.archive(Arc::new(table.store())).unwrap().archived.is_empty());
+        assert!(table.archive(Arc::new(table.store())).unwrap().is_empty());
     }
 }
 

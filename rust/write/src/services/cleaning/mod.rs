@@ -21,7 +21,7 @@ pub use options::{CleaningOptions, CleaningPolicy};
 pub(super) use plan_file::{CheckedPlan, plan_of};
 pub(super) use planner::{CleanPlanner, SAVEPOINTS};
 pub(super) use run::clean_metadata_of;
-pub use run::{CleanResult, CleanedFile, Cleaning};
+pub use run::{Clean, CleanedFile, Cleaning};
 
 #[cfg(test)]
 mod tests;

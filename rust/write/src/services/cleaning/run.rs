@@ -52,7 +52,7 @@ pub struct CleanedFile {
 
 /// What a clean did, or would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CleanResult {
+pub struct Clean {
     /// Its requested time; none of a dry run.
     pub instant: Option<RequestedTime>,
     /// The files that were deleted.
@@ -80,7 +80,7 @@ impl<'a> Cleaning<'a> {
     ///
     /// # Errors
     /// As for [`Self::run`].
-    pub fn dry_run(&self) -> Result<Vec<CleanResult>> {
+    pub fn plan(&self) -> Result<Vec<Clean>> {
         let table = self.target.latest();
         check_no_restore(&table.timeline)?;
         let (mut results, mut pending) = (Vec::new(), Vec::new());
@@ -105,13 +105,22 @@ impl<'a> Cleaning<'a> {
 
     /// Completes cleans that are pending, then plans a new one, if there is anything to delete, and runs it.
     ///
-    /// Args:
-    ///     only_if_due: Whether a new one is planned only after so many commits as options say.
-    ///
     /// # Errors
     /// `InvalidTable` if a plan names what is no data file of the table, `Unsupported` while a restore is not completed: nothing is
     /// deleted then; those of the storage, after which the next clean goes on.
-    pub fn run(&self, only_if_due: bool) -> Result<Vec<CleanResult>> {
+    pub fn run(&self) -> Result<Vec<Clean>> {
+        self.complete_and_clean(false)
+    }
+
+    /// The same, but a new one is planned only after so many commits as options say.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub fn run_if_due(&self) -> Result<Vec<Clean>> {
+        self.complete_and_clean(true)
+    }
+
+    fn complete_and_clean(&self, only_if_due: bool) -> Result<Vec<Clean>> {
         let mut table = self.target.latest();
         check_no_restore(&table.timeline)?;
         if self.target.concurrency().failed_writes == FailedWrites::Lazy && has_pending(&table.timeline) {
@@ -133,7 +142,7 @@ impl<'a> Cleaning<'a> {
             let plan = self.checked_plan(&table, &instant)?;
             let plan = plan.ok_or_else(|| Error::internal("the plan of a clean is lost").at_instant(&instant))?;
             let partitions = self.execute(&table, &instant, &plan, &BTreeSet::new())?;
-            results.push(CleanResult { partitions, ..result_of_plan(Some(instant), &found) });
+            results.push(Clean { partitions, ..result_of_plan(Some(instant), &found) });
         }
         Ok(results)
     }
@@ -193,7 +202,7 @@ impl<'a> Cleaning<'a> {
         plan.map(|plan| CheckedPlan::parse(plan, instant)).transpose()
     }
 
-    fn complete_pending(&self, table: &Arc<OpenTable>, clean: &Instant) -> Result<Option<CleanResult>> {
+    fn complete_pending(&self, table: &Arc<OpenTable>, clean: &Instant) -> Result<Option<Clean>> {
         let instant = &clean.requested_time;
         let Some(plan) = self.checked_plan(table, instant)? else {
             self.target.timeline_writer(table).delete_instant(instant, Action::Clean)?;
@@ -202,16 +211,11 @@ impl<'a> Cleaning<'a> {
         let needed = needed_files(table, &plan)?;
         let described = self.described(instant, &plan, &needed)?;
         let partitions = self.execute(table, instant, &plan, &needed)?;
-        Ok(Some(CleanResult { partitions, ..described }))
+        Ok(Some(Clean { partitions, ..described }))
     }
 
     /// What the execution of a pending plan deletes: those of its files that are still there and that nobody needs.
-    fn described(
-        &self,
-        instant: &RequestedTime,
-        plan: &CheckedPlan,
-        needed: &BTreeSet<DataPath>,
-    ) -> Result<CleanResult> {
+    fn described(&self, instant: &RequestedTime, plan: &CheckedPlan, needed: &BTreeSet<DataPath>) -> Result<Clean> {
         let mut listings = Listings::new(self.target.store());
         let mut files = Vec::new();
         for (partition, names) in &plan.partitions {
@@ -223,7 +227,7 @@ impl<'a> Cleaning<'a> {
                 }
             }
         }
-        Ok(CleanResult {
+        Ok(Clean {
             instant: Some(instant.clone()),
             files,
             partitions: plan.empty_partitions.iter().cloned().collect(),
@@ -348,14 +352,14 @@ pub(in crate::services) fn clean_metadata_of(
     }
 }
 
-fn result_of_plan(instant: Option<RequestedTime>, found: &FilesToClean) -> CleanResult {
+fn result_of_plan(instant: Option<RequestedTime>, found: &FilesToClean) -> Clean {
     let file = |partition: &String, (name, bytes): (&String, &u64)| {
         let path = DataPath { partition: partition.clone(), name: name.clone() }.path();
         CleanedFile { path, bytes: *bytes }
     };
     let files =
         found.partitions.iter().flat_map(|(partition, files)| files.iter().map(move |one| file(partition, one)));
-    CleanResult {
+    Clean {
         instant,
         files: files.collect(),
         partitions: found.empty_partitions.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{CleanResult, Cleaning};
+use super::{Clean, Cleaning};
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::ErrorKind;
 use mortice_base::error::Result;
@@ -98,8 +98,8 @@ impl Table {
         WritableTable::open(&TableLocation::in_store(store, &uri), &options, "clean").unwrap()
     }
 
-    fn clean(&self, options: &[(&str, &str)]) -> Result<Vec<CleanResult>> {
-        Cleaning::new(&self.writable(Arc::new(self.store()), options))?.run(false)
+    fn clean(&self, options: &[(&str, &str)]) -> Result<Vec<Clean>> {
+        Cleaning::new(&self.writable(Arc::new(self.store()), options))?.run()
     }
 
     /// The data files.
@@ -204,7 +204,7 @@ fn a_dry_run_changes_nothing() {
     let table = Table::new(9);
     let target = table.writable(Arc::new(table.store()), &[("hoodie.clean.commits.retained", "1")]);
     let before = table.store().list_recursively("").unwrap();
-    let [clean] = &Cleaning::new(&target).unwrap().dry_run().unwrap()[..] else { panic!() };
+    let [clean] = &Cleaning::new(&target).unwrap().plan().unwrap()[..] else { panic!() };
     let files: Vec<(&str, u64)> = clean.files.iter().map(|file| (file.path.as_str(), file.bytes)).collect();
     let expected = [1, 2].map(|day| format!("p/{}", base("f", day)));
     assert_eq!(files, [(expected[0].as_str(), 4), (expected[1].as_str(), 4)]);
@@ -325,7 +325,7 @@ fn a_clean_that_was_stopped_is_completed_by_the_next() {
             let table = Table::new(version);
             let store = Arc::new(FailingStore::new(table.store(), limit, false));
             let target = table.writable(Arc::clone(&store) as Arc<dyn FileStore>, &options);
-            let stopped = Cleaning::new(&target).unwrap().run(false);
+            let stopped = Cleaning::new(&target).unwrap().run();
             let is_planned = table.pending_cleans() == 1;
             assert!(table.days("f").ends_with(&[3, 4]) && table.days("g") == [1], "{version} {limit}");
             let again = table.clean(&options).unwrap();

@@ -13,5 +13,5 @@ mod plan;
 mod planned;
 
 pub use options::ClusteringOptions;
-pub use plan::plan_clustering;
+pub use plan::clustering_plan;
 pub use planned::{PlannedClustering, PlannedGroup, planned_clustering};

@@ -23,7 +23,7 @@ const VERSION: i32 = 1;
 ///
 /// # Errors
 /// As for reading the plans of the timeline; `InvalidArgument` for a pattern of partitions that is no regular expression.
-pub fn plan_clustering(
+pub fn clustering_plan(
     store: &dyn Storage,
     timeline: &Timeline,
     slices: Vec<FileSlice>,

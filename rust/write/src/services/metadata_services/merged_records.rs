@@ -243,7 +243,7 @@ impl MergedRecords {
         let Value::Object(mut members) = value else {
             return Err(Error::invalid_table("a record of the metadata table of another type"));
         };
-        // Compacted base files of Hudi have their own name in their records.
+        // CompactionResult base files of Hudi have their own name in their records.
         for (_, value) in
             members.iter_mut().filter(|(name, _)| mortice_base::names::meta_columns::ALL.contains(&&**name))
         {

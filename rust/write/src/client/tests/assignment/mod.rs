@@ -12,7 +12,7 @@ use super::simulation::seeds;
 use super::stopped_services::{Row, Table, batch, options};
 use crate::assign::{AssignOptions, PlaceInserts, TaskKind, assign};
 use crate::index::{BucketOptions, Tagged, bucket_of, group_of};
-use crate::maintenance::{ClusteringSteps, CompactRequest, cluster, compact};
+use crate::maintenance::{ServiceRequest, run_clustering, run_compaction};
 use crate::row_set::{RowMark, RowMarks};
 use case::{Case, keys};
 use mortice_base::ErrorKind;
@@ -52,14 +52,14 @@ fn table_with_pending_services(table_type: TableType) -> (Table, Arc<OpenTable>,
     upsert(&[("a", "x", 1), ("d", "y", 1)]);
     upsert(&[("e", "y", 1)]);
     let selected = [NO_SMALL_FILES.as_slice(), &[("hoodie.clustering.plan.strategy.partition.selected", "y")]].concat();
-    let steps = ClusteringSteps { schedule: true, run: false };
-    assert!(cluster(&table.location(), &options(&selected), steps).unwrap().scheduled.is_some());
+    let steps = ServiceRequest { schedule: true, run: false };
+    assert!(run_clustering(&table.location(), steps, &options(&selected)).unwrap().scheduled.is_some());
     upsert(&[("b", "x", 1), ("f", "y", 1)]);
     upsert(&[("c", "x", 1), ("g", "y", 1)]);
     if table_type == TableType::MergeOnRead {
         upsert(&[("a", "x", 2), ("f", "y", 2)]);
-        let request = CompactRequest { schedule: true, run: false };
-        assert!(compact(&table.location(), request, &options(&NO_SMALL_FILES)).unwrap().scheduled.is_some());
+        let request = ServiceRequest { schedule: true, run: false };
+        assert!(run_compaction(&table.location(), request, &options(&NO_SMALL_FILES)).unwrap().scheduled.is_some());
         upsert(&[("b", "x", 2)]);
     }
     let open = table.open(false);

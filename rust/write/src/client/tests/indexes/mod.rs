@@ -13,7 +13,7 @@ use super::simulation::{Random, seeds};
 use super::stopped_services::{Row, Table, batch, options};
 use crate::client::write;
 use crate::index::{IndexOptions, IndexType, LookUp, Tagged, bucket_of, tag};
-use crate::maintenance::{CompactRequest, compact};
+use crate::maintenance::{ServiceRequest, run_compaction};
 use crate::rows::WriteInput;
 use model::{CITIES, KEYS, Model};
 use mortice_base::names::bucket_in;
@@ -156,9 +156,9 @@ impl Run {
 
     /// Plans a compaction, or runs the one that is planned.
     fn compact(&mut self) {
-        let request = CompactRequest { schedule: !self.has_pending_compaction, run: self.has_pending_compaction };
+        let request = ServiceRequest { schedule: !self.has_pending_compaction, run: self.has_pending_compaction };
         self.context += &format!("; {request:?}");
-        let done = compact(&self.table.location(), request, &options(&self.given)).unwrap();
+        let done = run_compaction(&self.table.location(), request, &options(&self.given)).unwrap();
         self.has_pending_compaction = done.scheduled.is_some();
     }
 

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::stopped_services::{FIRST, Row, batch, options};
 use crate::client::write;
 use crate::commit::{NewTable, SKEW_MS, create_table};
-use crate::maintenance::{CompactRequest, Finding, FindingKind, VerifyOptions, compact, repair, verify};
+use crate::maintenance::{Finding, FindingKind, ServiceRequest, VerifyOptions, run_compaction, run_repair, verify};
 use crate::rows::WriteInput;
 use crate::services::Cleaning;
 use crate::writable_table::{TableLocation, WritableTable};
@@ -189,9 +189,9 @@ fn serve(location: &TableLocation, given: WriterOptions) -> Result<()> {
     let given = options(&[SHARED.as_slice(), given].concat());
     let target = WritableTable::open(location, &given, "clean")?;
     if target.latest().config.table_type == TableType::MergeOnRead {
-        compact(location, CompactRequest { schedule: true, run: true }, &given)?;
+        run_compaction(location, ServiceRequest::BOTH, &given)?;
     }
-    Cleaning::new(&target)?.run(false).map(drop)
+    Cleaning::new(&target)?.run().map(drop)
 }
 
 /// Whether an error is one that a process may have beside others.
@@ -403,10 +403,10 @@ fn run_schedule(tables: &[Table], seed: u64) {
     check(&table, &processes, &outcome, &context);
     let (pending, mut findings) = (table.pending(), table.findings());
     // Without a metadata table a writer does not look for them: a completed instant of a writer that was killed before it found out.
-    let is_undone = |one: &Finding| one.kind == FindingKind::UndoneInstant;
+    let is_undone = |one: &Finding| one.kind == FindingKind::RollbackResult;
     let may_leave_undone = |process: &PlannedProcess| matches!(process.fault, Fault::StallAndCrash(..));
     if findings.iter().any(is_undone) && given.contains(&NO_METADATA) && processes.iter().any(may_leave_undone) {
-        repair(&table.location(), &options(&[SHARED.as_slice(), given].concat()), false).unwrap();
+        run_repair(&table.location(), &options(&[SHARED.as_slice(), given].concat())).unwrap();
         check(&table, &processes, &outcome, &context);
         findings = table.findings();
     }
