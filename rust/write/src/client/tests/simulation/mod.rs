@@ -4,13 +4,15 @@
 //! Readers get the state after some of the commits in their order, each of them entirely. After each schedule every acknowledged row is in
 //! the table once, no other write is half there, both listings agree, and nothing is left behind.
 //!
-//! `MORTICE_SCHEDULES` is the number of schedules (`make soak-writers`), `MORTICE_TEST_SEED` the first seed, which a failure prints.
+//! `MORTICE_SCHEDULES` is the number of schedules (`make soak-writers`), `MORTICE_TEST_SEED` the first seed, which a failure prints
+//! with the changes of the processes.
 
 mod folder;
 mod model;
 mod reader;
 mod scheduler;
 mod store;
+mod trace;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -34,6 +36,7 @@ use reader::{Answer, read, read_often};
 pub(super) use scheduler::Random;
 use scheduler::Scheduler;
 use store::{CommitLog, Fault, LateFiles, Process, ProcessStore, become_process};
+use trace::Trace;
 
 const SHARED: [(&str, &str); 10] = [
     ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),
@@ -271,13 +274,14 @@ fn run_job(job: &Job, store: &ProcessStore, log: &CommitLog, (fault, given): (Fa
 }
 
 /// Runs the processes of a schedule, each on a thread.
-fn run(table: &Table, processes: &[PlannedProcess], seed: u64) -> Outcome {
+fn run(table: &Table, processes: &[PlannedProcess], seed: u64, trace: &Arc<Trace>) -> Outcome {
     let scheduler = Arc::new(Scheduler::new(seed, processes.len()));
     let (log, late) = (CommitLog::default(), LateFiles::default());
     let done = std::thread::scope(|scope| {
         let started = processes.iter().enumerate().map(|(number, process)| {
             let (job, fault, skew_ms) = (&process.job, process.fault, process.skew_ms);
             let (scheduler, log, late) = (Arc::clone(&scheduler), Arc::clone(&log), Arc::clone(&late));
+            let trace = Arc::clone(trace);
             scope.spawn(move || {
                 let store = ProcessStore::new(Process {
                     folder: table.folder.clone(),
@@ -288,6 +292,7 @@ fn run(table: &Table, processes: &[PlannedProcess], seed: u64) -> Outcome {
                     skew_ms,
                     log: Arc::clone(&log),
                     late,
+                    trace,
                     write: AtomicUsize::new(usize::MAX),
                     changes: AtomicUsize::new(0),
                     has_committed: AtomicBool::new(false),
@@ -391,7 +396,8 @@ fn run_schedule(tables: &[Table], seed: u64) {
     let processes = processes(&mut random);
     let faults: Vec<(Fault, i64)> = processes.iter().map(|process| (process.fault, process.skew_ms)).collect();
     let context = format!("MORTICE_TEST_SEED={seed}, version {version}, {table_type:?}, {given:?}, {faults:?}");
-    let outcome = run(&table, &processes, seed);
+    let trace = Arc::new(Trace::default());
+    let outcome = run(&table, &processes, seed, &trace);
     check(&table, &processes, &outcome, &context);
     // Once it has expired, the next write removes what crashed ones have left, and the next service executes their plans.
     for folder in [".hoodie/.heartbeat", ".hoodie/metadata/.hoodie/.heartbeat"] {

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::folder::TableFolder;
 use super::scheduler::{Random, Scheduler};
+use super::trace::Trace;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_storage::{
     FileSource, FileStore, FileVersion, FolderEntry, PutOutcome, RenameOutcome, Storage, StoreUpload,
@@ -90,6 +91,7 @@ pub(super) struct Process {
     pub(super) skew_ms: i64,
     pub(super) log: CommitLog,
     pub(super) late: LateFiles,
+    pub(super) trace: Arc<Trace>,
     /// The number of the write that it does.
     pub(super) write: AtomicUsize,
     pub(super) changes: AtomicUsize,
@@ -127,9 +129,13 @@ impl Process {
         }
     }
 
-    fn change<T>(&self, path: &str, change: impl FnOnce() -> Result<T>) -> Result<T> {
+    fn change<T>(&self, kind: &str, path: &str, change: impl FnOnce() -> Result<T>) -> Result<T> {
         self.turn()?;
         let number = self.changes.fetch_add(1, Ordering::SeqCst);
+        let change = || {
+            self.trace.note(format!("{} #{number} {kind} {path}", self.number));
+            change()
+        };
         let is_first_commit = is_commit(path) && !self.has_committed.swap(true, Ordering::SeqCst);
         let is_now = |moment: Moment| match moment {
             Moment::Change(at) => at == number,
@@ -246,7 +252,7 @@ impl Storage for ProcessStore {
 
 impl FileStore for ProcessStore {
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
-        self.0.change(path, || {
+        self.0.change("put_if_absent", path, || {
             let outcome = self.0.folder.storage.put_if_absent(path, bytes)?;
             if let PutOutcome::Written(_) = outcome {
                 self.0.created(path);
@@ -256,7 +262,7 @@ impl FileStore for ProcessStore {
     }
 
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
-        self.0.change(path, || {
+        self.0.change("put", path, || {
             self.0.note(path, true);
             self.0.folder.storage.put(path, bytes, expected)
         })
@@ -268,7 +274,7 @@ impl FileStore for ProcessStore {
     }
 
     fn delete(&self, path: &str) -> Result<()> {
-        self.0.change(path, || {
+        self.0.change("delete", path, || {
             self.0.note(path, false);
             self.0.folder.storage.delete(path)
         })
@@ -279,15 +285,15 @@ impl FileStore for ProcessStore {
     }
 
     fn create_folder(&self, path: &str) -> Result<()> {
-        self.0.change(path, || self.0.folder.storage.create_folder(path))
+        self.0.change("create_folder", path, || self.0.folder.storage.create_folder(path))
     }
 
     fn remove_empty_folders(&self, path: &str) -> Result<()> {
-        self.0.change(path, || self.0.folder.storage.remove_empty_folders(path))
+        self.0.change("remove_empty_folders", path, || self.0.folder.storage.remove_empty_folders(path))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome> {
-        self.0.change(to, || {
+        self.0.change("rename", to, || {
             let outcome = self.0.folder.storage.rename(from, to)?;
             if outcome == RenameOutcome::Done {
                 self.0.created(to);
@@ -316,6 +322,6 @@ impl StoreUpload for ProcessUpload {
 
     fn finish(self: Box<Self>) -> Result<FileVersion> {
         let Self { process, path, upload } = *self;
-        process.change(&path, || upload.finish().inspect(|_| process.created(&path)))
+        process.change("upload", &path, || upload.finish().inspect(|_| process.created(&path)))
     }
 }
