@@ -198,10 +198,12 @@ fn serve(location: &TableLocation, given: WriterOptions) -> Result<()> {
 }
 
 /// Whether an error is one that a process may have beside others.
-fn is_expected(fault: Fault, kind: ErrorKind) -> bool {
+fn is_expected(fault: Fault, error: &Error) -> bool {
     let is_lost = matches!(fault, Fault::Crash(_) | Fault::LostAnswer(_) | Fault::StallAndCrash(..));
+    // A write that fails since it was taken for dead, and then cannot find that out, has the first error.
+    let is_of_fault = || error.kind() == ErrorKind::Unreachable || error.text().contains("could not be rolled back");
     // A service after a commit fails if another process has taken it for dead: the write is acknowledged.
-    matches!(kind, ErrorKind::WriteConflict | ErrorKind::TableService) || (is_lost && kind == ErrorKind::Unreachable)
+    matches!(error.kind(), ErrorKind::WriteConflict | ErrorKind::TableService) || (is_lost && is_of_fault())
 }
 
 /// Whether a write was said to be part of the table: by success, or by the error of a service after it.
@@ -250,7 +252,7 @@ fn run_job(job: &Job, store: &ProcessStore, log: &CommitLog, (fault, given): (Fa
     let location = TableLocation::in_store(Arc::new(store.clone()), store.root());
     let mut done = Done::default();
     let mut check = |error: Option<Error>| {
-        let wrong = error.filter(|error| !is_expected(fault, error.kind()));
+        let wrong = error.filter(|error| !is_expected(fault, error));
         done.wrong.extend(wrong.map(|error| format!("{fault:?}: {:?}: {error}", error.kind())));
     };
     match job {
