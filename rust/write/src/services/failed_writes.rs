@@ -3,7 +3,7 @@
 //! Only writes of rows fail. A pending compaction, log compaction or clustering is a plan that is executed later.
 
 use crate::commit::{FailedWrites, HeartbeatOptions, Heartbeats};
-use mortice_base::error::Result;
+use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_storage::FileStore;
 use mortice_table::timeline::{Action, Timeline};
@@ -42,6 +42,28 @@ pub fn roll_back_failed_writes(
         rollbacks.roll_back_failed(instant)?;
     }
     Ok(RolledBack { is_changed: is_finished || !instants.is_empty(), instants })
+}
+
+/// Why a failed write cannot be rolled back in the metadata table, if there is one. A writer that had lost its lock may have completed it,
+/// and taken it off again; another one has compacted the metadata table meanwhile.
+///
+/// # Errors
+/// Those of the storage.
+pub fn refused_by_metadata(
+    rollbacks: &Rollbacks<'_>,
+    timeline: &Timeline,
+    policy: FailedWrites,
+    heartbeat: HeartbeatOptions,
+) -> Result<Option<Error>> {
+    let Some(metadata) = rollbacks.metadata else { return Ok(None) };
+    let pending = pending_writes(timeline)?;
+    let refused: Vec<(&RequestedTime, Error)> =
+        pending.iter().filter_map(|write| Some((write, metadata.check(write).err()?))).collect();
+    if refused.is_empty() {
+        return Ok(None);
+    }
+    let failed = failed_writes(&**rollbacks.store, timeline, policy, heartbeat)?;
+    Ok(refused.into_iter().find(|(write, _)| failed.contains(write)).map(|(_, error)| error))
 }
 
 /// The requested times of failed writes on a timeline that was read just before, oldest first.

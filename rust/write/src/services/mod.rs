@@ -47,7 +47,7 @@ pub use archival::{Archival, ArchivalOptions, ArchivedInstant};
 pub use cleaning::{Clean, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy};
 pub use clustering::{ClusteringOptions, PlannedClustering, PlannedGroup, clustering_plan, planned_clustering};
 pub use compaction::{CompactionOptions, LogCompactionOptions, TableCompactions};
-pub use failed_writes::{RolledBack, roll_back_failed_writes};
+pub use failed_writes::{RolledBack, refused_by_metadata, roll_back_failed_writes};
 pub use inline_options::{InlineServices, InlineStep};
 pub use leftovers::{remove_files_of_attempt, remove_leftovers};
 pub use metadata_services::MetadataServices;

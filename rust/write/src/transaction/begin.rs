@@ -8,7 +8,9 @@ use super::Transaction;
 use super::recorded_store::DataStore;
 use crate::commit::{Clock, Heartbeat, TimelineWriter, delete_heartbeat, request_instant};
 use crate::metadata_upkeep::{MetadataUpkeep, is_defect};
-use crate::services::{InlineServices, MetadataServices, check_no_restore, remove_leftovers, roll_back_failed_writes};
+use crate::services::{
+    InlineServices, MetadataServices, check_no_restore, refused_by_metadata, remove_leftovers, roll_back_failed_writes,
+};
 use crate::writable_table::{TableState, WritableTable};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
@@ -141,8 +143,12 @@ pub(super) fn start_heartbeat(target: &WritableTable, instant: &RequestedTime) -
 pub(super) fn repaired(target: &WritableTable, table: Arc<OpenTable>) -> Result<TableState> {
     check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;
     let mut state = target.sound_state(table)?;
-    let (concurrency, rollbacks) = (target.concurrency(), state.rollbacks());
+    let concurrency = target.concurrency();
     let (policy, heartbeat) = (concurrency.failed_writes, concurrency.heartbeat);
+    if let Some(refused) = refused_by_metadata(&state.rollbacks(), &state.table.timeline, policy, heartbeat)? {
+        state = target.without_metadata(&state.table, refused.to_string())?;
+    }
+    let rollbacks = state.rollbacks();
     let failed = roll_back_failed_writes(&rollbacks, &state.table.timeline, policy, heartbeat)?;
     remove_leftovers(&rollbacks, concurrency.heartbeat)?;
     if failed.is_changed {

@@ -7,10 +7,11 @@ use bytes::Bytes;
 
 use super::column_ids::with_stored_schema;
 use super::commit_metadata::{commit_metadata, completed_content};
+use super::place::Compared;
 use super::{ColumnIds, CommitExtra, Committed, Transaction};
 use crate::commit::{CompletionOutcome, Content, HeldLock, WrittenGroups, delete_heartbeat};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
-use crate::write::{Markers, WriteStatus};
+use crate::write::{Marker, Markers, WriteStatus};
 use mortice_avro::Schema;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::CompletionTime;
@@ -82,7 +83,8 @@ impl Transaction {
         extra: &CommitExtra,
     ) -> Result<Done, Failure> {
         self.check_alive()?;
-        let abandoned = self.abandoned_files(statuses)?;
+        let markers = self.markers().list()?;
+        let abandoned = self.abandoned_files(&markers, statuses)?;
         let mut claims = self.claims(statuses, extra)?;
         claims.check_early(self)?;
         *lock = self.target.concurrency().lock()?;
@@ -110,7 +112,8 @@ impl Transaction {
         let content = Content { bytes: &content, staged: staged.as_deref() };
         match self.files.complete(&self.instant, self.action, &completion, content) {
             CompletionOutcome::Completed(instant) => {
-                self.confirm(&instant, lock, (&mut claims, &now)).map_err(Failure::of_confirmation)?;
+                let compared = Compared { claims: &mut claims, now: &now, markers: &markers };
+                self.confirm(&instant, lock, compared).map_err(Failure::of_confirmation)?;
                 // A failure would say of a write that is part of the table that it is not.
                 let _ = self.target.advance(&now, instant.clone());
                 Ok(Done { instant, metadata, upkeep })
@@ -207,14 +210,14 @@ impl Transaction {
         self.heartbeat.as_ref().map_or(Ok(()), |heartbeat| heartbeat.check())
     }
 
-    fn markers(&self) -> Markers {
+    pub(super) fn markers(&self) -> Markers {
         Markers::new(Arc::clone(self.target.store()), &self.instant)
     }
 
     /// The files of task attempts whose results are not those of the commit: markers name them, and no status does. As long as the instant
     /// is this write's, all files that its markers name are its own, as it appends to no file.
-    fn abandoned_files(&self, statuses: &[WriteStatus]) -> Result<BTreeSet<String>> {
-        let begun: BTreeSet<String> = self.markers().list()?.into_iter().map(|marker| marker.data_path).collect();
+    fn abandoned_files(&self, markers: &BTreeSet<Marker>, statuses: &[WriteStatus]) -> Result<BTreeSet<String>> {
+        let begun: BTreeSet<String> = markers.iter().map(|marker| marker.data_path.clone()).collect();
         let mut committed = BTreeSet::new();
         let files = statuses.iter().filter_map(|status| status.file.as_ref());
         let paths = files.flat_map(|file| [Some(&file.path), file.changes.as_ref().map(|log| &log.path)]);

@@ -11,10 +11,20 @@ use std::collections::BTreeSet;
 use super::Transaction;
 use super::claims::Claims;
 use crate::commit::{ConflictCheck, HeldLock, WrittenGroups};
+use crate::write::Marker;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, Instant};
+
+/// What was compared with other writes before an instant was completed.
+pub(super) struct Compared<'a> {
+    pub(super) claims: &'a mut Claims,
+    /// The table as it was then.
+    pub(super) now: &'a OpenTable,
+    /// The markers of the write's files.
+    pub(super) markers: &'a BTreeSet<Marker>,
+}
 
 impl Transaction {
     /// Makes sure, where there may be other writers, that none takes this one for dead and none has rolled the instant back.
@@ -33,7 +43,7 @@ impl Transaction {
     /// Args:
     ///     completed: The completed instant, which this write created.
     ///     lock: The lock, which another writer may have taken over: it is taken again then.
-    ///     claims, now: What was compared, with the table as it was then.
+    ///     compared: What was compared.
     ///
     /// # Errors
     /// `WriteConflict` if the write is not part of the table; if it is not known, those of the storage.
@@ -41,14 +51,14 @@ impl Transaction {
         &self,
         completed: &Instant,
         lock: &mut Option<Box<dyn HeldLock>>,
-        (claims, now): (&mut Claims, &OpenTable),
+        compared: Compared<'_>,
     ) -> Result<()> {
         if !self.target.concurrency().has_heartbeats() {
             return Ok(());
         }
         let confirmed = self.is_undisputed(completed, lock).and_then(|is_undisputed| match is_undisputed {
             true => Ok(()),
-            false => self.confirm_locked(completed, lock, (claims, now)),
+            false => self.confirm_locked(completed, lock, compared),
         });
         confirmed.map_err(|error| unconfirmed(error, completed))
     }
@@ -64,7 +74,7 @@ impl Transaction {
         &self,
         completed: &Instant,
         lock: &mut Option<Box<dyn HeldLock>>,
-        (claims, now): (&mut Claims, &OpenTable),
+        Compared { claims, now, markers }: Compared<'_>,
     ) -> Result<()> {
         // Who requests an instant after this listing sees the completed one.
         let files = self.files.files()?;
@@ -81,6 +91,8 @@ impl Transaction {
                 compared => return compared,
             },
         };
+        // Another writer may have removed them, as those of a completed write: a rollback goes by them.
+        markers.iter().try_for_each(|marker| self.markers().create(&marker.data_path, marker.kind))?;
         self.target.store().delete(&self.files.path(&completed.file_name))?;
         Err(conflict)
     }

@@ -204,11 +204,20 @@ impl WritableTable {
         if state.defect.is_some() && self.remove_undone(&state.table)? {
             state = self.examined_state(self.reopen()?)?;
         }
-        if state.defect.is_none() {
-            return Ok(state);
+        match state.defect {
+            None => Ok(state),
+            Some(defect) => self.without_metadata(&state.table, defect),
         }
-        MetadataUpkeep::drop_unusable(&self.store, &state.table, &self.options, state.defect.as_deref())?;
-        Ok(self.state_with(self.reopen()?, None, state.defect))
+    }
+
+    /// Deletes a metadata table that cannot be maintained, and returns the table without it. The next write builds it again. Call it under
+    /// the table's lock.
+    ///
+    /// # Errors
+    /// As for [`MetadataUpkeep::drop_unusable`].
+    pub fn without_metadata(&self, table: &OpenTable, defect: String) -> Result<TableState> {
+        MetadataUpkeep::drop_unusable(&self.store, table, &self.options, Some(&defect))?;
+        Ok(self.state_with(self.reopen()?, None, Some(defect)))
     }
 
     /// Takes completed writes off the timeline that had been rolled back before: the metadata table does not have them. Returns whether

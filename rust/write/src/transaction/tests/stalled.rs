@@ -1,5 +1,6 @@
 //! Writers that are taken for dead between a check and the change that it was made for: another one takes the lock over and rolls them back.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::*;
@@ -129,6 +130,51 @@ fn a_write_that_loses_its_lock_just_before_its_completed_instant_is_not_complete
         table.check_clean(&context);
         table.insert(table.store(), "k", &["d"]).unwrap();
         assert_eq!(table.keys().len(), expected.len() + 1, "{context}");
+        table.check_clean(&context);
+    }
+}
+
+#[test]
+fn a_write_that_takes_its_instant_off_again_is_undone_though_others_saw_it_completed() {
+    for version in [6, 9] {
+        let context = format!("version {version}");
+        let mut table = Table::shared(version);
+        table.options.remove("hoodie.metadata.enable");
+        table.options.insert("hoodie.metadata.compact.max.delta.commits".into(), "1".into());
+        table.insert(table.store(), "f", &["a"]).unwrap();
+        let table = Arc::new(table);
+        let mut other = table.begin(WriteOperation::Upsert).unwrap();
+        other.inflight(&HoodieCommitMetadata::default()).unwrap();
+        let statuses = write_rows(&other, "g", &["c"], 0).unwrap();
+        let lock = table.folder.path().join(".hoodie/lock");
+        let (has_completed, later) = (AtomicBool::new(false), Arc::clone(&table));
+        let stalled = InterruptedStore::new(
+            Arc::new(FailingStore::new(table.local(), usize::MAX, false).remote()),
+            // Before its completed instant, and before it has the lock again.
+            move |path| {
+                let is_completed = is_completed(path, false);
+                let is_lock = path.ends_with("/lock") && has_completed.load(Ordering::SeqCst);
+                has_completed.fetch_or(is_completed, Ordering::SeqCst);
+                is_completed || is_lock
+            },
+            vec![
+                Box::new(move || {
+                    std::fs::remove_file(&lock).unwrap();
+                    let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+                    other.commit(statuses, &extra).unwrap();
+                }),
+                // It removes the markers of completed writes, and compacts the metadata table.
+                Box::new(move || drop(later.insert(later.store(), "v", &["v"]).unwrap())),
+            ],
+        );
+        let transaction = table.begin_at(Arc::clone(&stalled) as _, WriteOperation::Upsert).unwrap();
+        let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+        let error = commit_rows(transaction, "g", &["b"], &extra).unwrap_err();
+        assert!(stalled.was_interrupted(), "{context}");
+        assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
+        take_for_dead(&table);
+        table.insert(table.store(), "k", &["d"]).unwrap();
+        assert_eq!(table.keys(), set(&["a", "c", "d", "v"]), "{context}");
         table.check_clean(&context);
     }
 }
