@@ -12,7 +12,7 @@ use crate::services::{
     InlineServices, MetadataServices, check_no_restore, refused_by_metadata, remove_leftovers, roll_back_failed_writes,
 };
 use crate::writable_table::{TableState, WritableTable};
-use mortice_base::error::{Error, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_storage::PutOutcome;
 use mortice_table::plan::OpenTable;
@@ -168,6 +168,11 @@ fn serve_metadata(target: &WritableTable, state: &TableState) -> Result<bool> {
             MetadataUpkeep::drop_unusable(store, table, options, Some(&error.to_string()))?;
             MetadataUpkeep::initialize(store, &target.reopen()?, options)?;
             Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && target.concurrency().has_several_writers() => {
+            let message = "another writer took the lock over while this one ran a service of the metadata table, and completed it; nothing \
+                           was written, write again";
+            Err(Error::new(ErrorKind::WriteConflict, message).caused_by(error))
         }
         done => done,
     }

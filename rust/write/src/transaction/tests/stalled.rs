@@ -180,6 +180,34 @@ fn a_write_that_takes_its_instant_off_again_is_undone_though_others_saw_it_compl
 }
 
 #[test]
+fn a_write_that_loses_its_lock_in_a_compaction_of_the_metadata_table_can_be_repeated() {
+    for version in [6, 9] {
+        let mut table = Table::shared(version);
+        table.options.remove("hoodie.metadata.enable");
+        table.options.insert("hoodie.metadata.compact.max.delta.commits".into(), "1".into());
+        table.insert(table.store(), "f", &["a"]).unwrap();
+        let table = Arc::new(table);
+        let meanwhile = Arc::clone(&table);
+        let stalled = InterruptedStore::new(
+            table.store(),
+            |path| path.starts_with(METADATA) && path.ends_with(".commit"),
+            vec![Box::new(move || {
+                take_for_dead(&meanwhile);
+                meanwhile.insert(meanwhile.store(), "v", &["v"]).unwrap();
+            })],
+        );
+        let written = table.insert(Arc::clone(&stalled) as _, "g", &["b"]);
+        assert!(stalled.was_interrupted(), "version {version}");
+        if let Err(error) = written {
+            assert_eq!(error.kind(), ErrorKind::WriteConflict, "version {version}: {error}");
+            table.insert(table.store(), "g", &["b"]).unwrap();
+        }
+        assert_eq!(table.keys(), set(&["a", "b", "v"]), "version {version}");
+        table.check_clean(&format!("version {version}"));
+    }
+}
+
+#[test]
 fn a_rollback_is_given_up_if_the_write_was_completed_before_the_plan_is_published() {
     for version in [6, 9] {
         let table = shared(version, true);
