@@ -346,7 +346,11 @@ fn check(table: &Table, processes: &[PlannedProcess], outcome: &Outcome, context
         _ => &[],
     });
     let writes: Vec<PlannedWrite> = writes.cloned().collect();
-    let wrong: Vec<&String> = done.iter().flat_map(|done| &done.wrong).collect();
+    // Over a network an instant that was completed after the lock was lost is there until its writer has the lock again.
+    let stalls = |process: &PlannedProcess| matches!(process.fault, Fault::Stall(..) | Fault::StallAndCrash(..));
+    let may_be_disputed = table.is_remote && processes.iter().any(stalls);
+    let is_of_disputed = |error: &&String| may_be_disputed && error.contains("has several file groups of bucket");
+    let wrong: Vec<&String> = done.iter().flat_map(|done| &done.wrong).filter(|error| !is_of_disputed(error)).collect();
     assert!(wrong.is_empty(), "{context}: {wrong:?}");
     let Some(rows) = table.rows(context) else { return };
     if let Some(defect) = defect(&rows, &writes, &FIRST) {
