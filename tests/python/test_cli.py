@@ -8,8 +8,10 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 from mortice import LogFile
+from mortice.cli.main import group
 from support.cases import DATA, LOG_FILES, case, hudi_result
 
 NAME = "h11_event_time_deletes"
@@ -231,13 +233,17 @@ def test_characters_that_the_terminal_cannot_encode(table_of):
     assert done.stdout.isascii()
 
 
+def printed_help(command):
+    return CliRunner().invoke(group, [command, "--help"]).stdout
+
+
 def test_help_says_what_commands_take():
     for command in ("create", "write"):
-        printed = " ".join(mortice(command, "--help").stdout.split())
+        printed = " ".join(printed_help(command).split())
         assert ".parquet, .csv, .json, .jsonl, .ndjson, .arrow, .feather, .orc" in printed, command
-    assert "Delete files that only old queries read." in mortice("clean", "--help").stdout
+    assert "Delete files that only old queries read." in printed_help("clean")
     for command in ("read", "timeline", "slices", "compact", "log-compact", "clean", "archive", "cluster", "write"):
-        printed = mortice(command, "--help").stdout
+        printed = printed_help(command)
         assert "TABLE" in printed, command
         assert "PATH" not in printed, command
 

@@ -22,6 +22,8 @@ from support.find_java import use_java
 
 BINDING = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
 QUIET = {"spark.ui.showConsoleProgress": "false"}
+# The default, 200, is 200 tasks for each shuffle of a few rows.
+FEW_TASKS = {"spark.sql.shuffle.partitions": "2"}
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 
 
@@ -90,7 +92,7 @@ def main(table, partitioned, folder):
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     logging.getLogger("pyspark.sql.connect").setLevel(logging.ERROR)
     builder = SparkSession.builder.remote("local[2]")
-    for name, value in (BINDING | QUIET).items():
+    for name, value in (BINDING | QUIET | FEW_TASKS).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     print_step("session", type(spark).__module__)

@@ -91,9 +91,8 @@ def test_partitions_of_a_source_contain_no_query(table):
     assert reads.take() == dict.fromkeys(folders, 1)
     assert len(partitions) > 2 * len(folders)
     assert max(len(pickle.dumps(partition)) for partition in partitions) < 800 < len(sent)
-    rows = [
-        row for partition in partitions for batch in pickle.loads(sent).read(partition) for row in batch.to_pylist()
-    ]
+    received = pickle.loads(sent)
+    rows = [row for partition in partitions for batch in received.read(partition) for row in batch.to_pylist()]
     assert sorted(row["_hoodie_record_key"] for row in rows) == sorted(
         hudi_result(NAME)["_hoodie_record_key"].to_pylist()
     )
