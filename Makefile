@@ -19,9 +19,9 @@ FUZZ_DIR ?= target/fuzz
 FUZZ_READY := { $(CARGO) +nightly --version && $(CARGO) fuzz --version; } >/dev/null 2>&1
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
-# Tests of one file run in one process, which has one Spark session.
+# Tests of one file run in one process, which has one Spark session. Their order is that of tests/conftest.py.
 TEST_PROCESSES ?= 2
-IN_PARALLEL := -n $(TEST_PROCESSES) --dist loadfile
+IN_PARALLEL := -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 FUZZ_SECONDS ?= 600
 SOAK_EXAMPLES ?= 1000
 HOSTILE ?= 100000
@@ -164,7 +164,7 @@ test-object-stores: setup ## faults, races and tables on S3 (moto, SeaweedFS), A
 	$(CARGO) test --quiet --package mortice-storage --features hdfs
 	OBJECT_STORES=1 $(PYTEST) tests/python/object_stores tests/spark/test_object_stores.py tests/spark/test_hdfs_and_azure.py
 
-test-slow: develop ## the Python and Spark tests that take most of a minute each
+test-slow: develop ## the Python and Spark tests that take most of a minute each, or are like others
 	$(PYTEST) -m slow $(IN_PARALLEL)
 
 test-all: test test-slow corpus ## everything: the fast tier, then the slow tests, and every case of the corpus that is known to pass, on every engine

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections import Counter
 
 import pytest
 
@@ -38,8 +39,33 @@ def copy_of(table_of, tmp_path):
     return path
 
 
+# Files of few tests that take long.
+LONG = (
+    "test_connect",
+    "test_write",
+    "test_stream",
+    "test_stream_writer",
+    "test_write_failures",
+    "test_sql",
+    "test_sql_tables",
+)
+
+
+def longest_first(items):
+    """Sorts the files so that those that are left at the end are short, and processes end at the same time."""
+    tests = Counter(item.path for item in items)
+
+    def rank(item):
+        on_spark = item.path.parent.name == "spark"
+        return (not (on_spark and item.path.stem in LONG), not on_spark, -tests[item.path], str(item.path))
+
+    items.sort(key=rank)
+
+
 def pytest_collection_modifyitems(items):
     """Skips tests that need servers or take long, unless OBJECT_STORES is set."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        longest_first(items)
     for item in items if not os.environ.get("OBJECT_STORES") else ():
         if item.get_closest_marker("object_stores"):
             item.add_marker(pytest.mark.skip(reason="`make test-object-stores` runs it"))

@@ -39,8 +39,18 @@ KINDS = {
 }
 ON_EACH_SPARK = ("bloom-cow", "bucket-6", "record-index")
 BY_TASKS, BY_DRIVER = "0", "1000000"
+# Their index, table type, table version and place of the work are each that of another kind, in another combination.
+COMBINATIONS = {("simple-6", BY_TASKS), ("bucket", BY_TASKS), ("global", BY_DRIVER)}
+
+
+def marks_of(kind, driver_bytes):
+    if (kind, driver_bytes) in COMBINATIONS:
+        return (pytest.mark.newest, pytest.mark.slow)
+    return () if kind in ON_EACH_SPARK else pytest.mark.newest
+
+
 EACH_KIND = [
-    pytest.param(kind, driver_bytes, marks=() if kind in ON_EACH_SPARK else pytest.mark.newest)
+    pytest.param(kind, driver_bytes, marks=marks_of(kind, driver_bytes))
     for kind, driver_bytes in [
         *((kind, BY_TASKS) for kind in KINDS),
         *((kind, BY_DRIVER) for kind in ("bloom-cow", "global", "bucket-6", "record-index")),
