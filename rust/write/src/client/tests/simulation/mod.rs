@@ -35,7 +35,7 @@ use mortice_table::timeline::WriteOperation;
 use reader::{Answer, read, read_often};
 pub(super) use scheduler::Random;
 use scheduler::Scheduler;
-use store::{CommitLog, Fault, LateFiles, Process, ProcessStore, become_process};
+use store::{CommitLog, Fault, LateFiles, Moment, Process, ProcessStore, become_process};
 use trace::Trace;
 
 const SHARED: [(&str, &str); 10] = [
@@ -51,7 +51,7 @@ const SHARED: [(&str, &str); 10] = [
     ("hoodie.metadata.compact.max.delta.commits", "6"),
 ];
 /// Schedules without `MORTICE_SCHEDULES`.
-const SCHEDULES: u64 = 12;
+const SCHEDULES: u64 = 10;
 
 type WriterOptions = &'static [(&'static str, &'static str)];
 
@@ -216,15 +216,35 @@ struct PlannedProcess {
     job: Job,
     fault: Fault,
     skew_ms: i64,
+    /// Turns of others before it begins.
+    delay: usize,
 }
 
-/// Two to four writers, a service, a reader.
 /// Whether processes may stall, be slow or have a wrong clock, besides crashing and losing answers: `make soak-writers`.
 fn any_fault() -> bool {
     std::env::var_os("MORTICE_ANY_FAULT").is_some()
 }
 
+/// Two to four writers, a service, a reader; in one schedule of four, writers one of which is slower than all others.
 fn processes(random: &mut Random) -> Vec<PlannedProcess> {
+    if random.below(4) == 0 { beside_a_long_write(random) } else { any_processes(random) }
+}
+
+/// A write that began while another one was pending, and takes until all others have ended. Meanwhile the other one is completed, and
+/// archived as far as archival lets it be; the files that the long write reads are cleaned, as far as cleaning does so.
+fn beside_a_long_write(random: &mut Random) -> Vec<PlannedProcess> {
+    let write = |process: usize, writes: usize, pattern: usize| {
+        Job::Write((0..writes).map(|number| PlannedWrite::new(process, number, pattern)).collect())
+    };
+    let long = (write(0, 1, 1 + random.below(3)), Fault::Slow(Moment::AfterData, 100_000), 100 + random.below(250));
+    let other = (write(1, 2, 3), Fault::Slow(Moment::AfterData, 250 + random.below(400)), 0);
+    let quick = [2, 3].map(|process| (write(process, 3, 0), Fault::None, 0));
+    let rest = [Job::Serve, Job::Read(2)].map(|job| (job, Fault::None, 0));
+    let all = [long, other].into_iter().chain(quick).chain(rest);
+    all.map(|(job, fault, delay)| PlannedProcess { job, fault, skew_ms: 0, delay }).collect()
+}
+
+fn any_processes(random: &mut Random) -> Vec<PlannedProcess> {
     let any = any_fault();
     let writers = 2 + random.below(3);
     let mut jobs: Vec<Job> = Vec::new();
@@ -235,7 +255,7 @@ fn processes(random: &mut Random) -> Vec<PlannedProcess> {
     jobs.extend([Job::Serve, Job::Read(2 + random.below(4))]);
     let process = |job: Job| {
         let fault = if matches!(job, Job::Read(_)) { Fault::None } else { Fault::random(random, any) };
-        PlannedProcess { job, fault, skew_ms: if any { skew_ms(random) } else { 0 } }
+        PlannedProcess { job, fault, skew_ms: if any { skew_ms(random) } else { 0 }, delay: 0 }
     };
     jobs.into_iter().map(process).collect()
 }
@@ -298,11 +318,14 @@ fn run(table: &Table, processes: &[PlannedProcess], seed: u64, trace: &Arc<Trace
                     write: AtomicUsize::new(usize::MAX),
                     changes: AtomicUsize::new(0),
                     has_committed: AtomicBool::new(false),
+                    has_written: AtomicBool::new(false),
+                    is_after_data: AtomicBool::new(false),
                     has_crashed: AtomicBool::new(false),
                     signs: Mutex::default(),
                 });
                 become_process();
                 SKEW_MS.set(skew_ms);
+                scheduler.pause(number, process.delay);
                 let done = run_job(job, &store, &log, (fault, table.given));
                 scheduler.end(number);
                 done

@@ -102,6 +102,8 @@ impl Scheduler {
         let mut able: Vec<usize> =
             state.waiting.iter().filter(|one| !state.paused.contains_key(one)).copied().collect();
         if able.is_empty() {
+            // Otherwise one of them had a turn at a time, and might hold the lock meanwhile.
+            state.paused.clear();
             able.extend(&state.waiting);
         }
         let at = state.random.below(able.len());

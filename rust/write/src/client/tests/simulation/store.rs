@@ -25,6 +25,9 @@ pub(super) fn become_process() {
     IS_PROCESS.set(true);
 }
 
+/// The kind of changes that end uploads.
+const UPLOAD: &str = "upload";
+
 /// One of the changes of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
@@ -32,6 +35,8 @@ pub(super) enum Moment {
     Change(usize),
     /// The first completed instant of the table.
     Commit,
+    /// The next one after its first data file of the table: it waits for the lock.
+    AfterData,
 }
 
 /// What happens to a process at one of its changes.
@@ -96,6 +101,8 @@ pub(super) struct Process {
     pub(super) write: AtomicUsize,
     pub(super) changes: AtomicUsize,
     pub(super) has_committed: AtomicBool,
+    pub(super) has_written: AtomicBool,
+    pub(super) is_after_data: AtomicBool,
     pub(super) has_crashed: AtomicBool,
     /// Files that say that the process is alive, or has the lock.
     pub(super) signs: Mutex<BTreeSet<String>>,
@@ -137,9 +144,15 @@ impl Process {
             change()
         };
         let is_first_commit = is_commit(path) && !self.has_committed.swap(true, Ordering::SeqCst);
+        let is_after_data = IS_PROCESS.get() && self.is_after_data.swap(false, Ordering::SeqCst);
+        let is_data = kind == UPLOAD && !path.starts_with(".hoodie/");
+        if is_data && !self.has_written.swap(true, Ordering::SeqCst) {
+            self.is_after_data.store(true, Ordering::SeqCst);
+        }
         let is_now = |moment: Moment| match moment {
             Moment::Change(at) => at == number,
             Moment::Commit => is_first_commit,
+            Moment::AfterData => is_after_data,
         };
         match self.fault {
             Fault::Crash(at) if is_now(at) => {
@@ -322,6 +335,6 @@ impl StoreUpload for ProcessUpload {
 
     fn finish(self: Box<Self>) -> Result<FileVersion> {
         let Self { process, path, upload } = *self;
-        process.change("upload", &path, || upload.finish().inspect(|_| process.created(&path)))
+        process.change(UPLOAD, &path, || upload.finish().inspect(|_| process.created(&path)))
     }
 }
