@@ -34,7 +34,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table test-benches test-rust test-python test-spark35 test-spark-matrix test-sail test-sql-matrix hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table test-benches test-rust test-python test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -140,6 +140,10 @@ test-spark-matrix: develop $(MATRIX:%=$(VENV)-%/ready) test-spark35 ## the Spark
 test-sail: develop ## the tests on Sail, a server for Spark Connect without a JVM
 	@test -x $(VENV)-sail/bin/pytest || { $(PYTHON) -m venv $(VENV)-sail && $(VENV)-sail/bin/python $(PIP_INSTALL) 'pip>=25.1' && $(VENV)-sail/bin/python $(PIP_INSTALL) --group sail click; }
 	@PYTHONPATH=python:tests $(VENV)-sail/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_sail.py
+
+test-dbt: develop ## a dbt project whose models are tables of mortice, in an environment of its own
+	@test -x $(VENV)-dbt/bin/dbt || { $(PYTHON) -m venv $(VENV)-dbt && $(VENV)-dbt/bin/python $(PIP_INSTALL) 'pip>=25.1' && $(VENV)-dbt/bin/python $(PIP_INSTALL) --group dbt; }
+	@PYTHONPATH=$(CURDIR)/python:$(CURDIR)/tests $(VENV)-dbt/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_dbt.py
 
 test-sql-matrix: develop $(MATRIX:%=$(VENV)-%/ready) setup-spark35 ## the statements of mortice.spark.sql by name, path and view, on every Spark and Spark Connect: the table of docs/spark.md
 	@for spark in $(VENV35) $(MATRIX:%=$(VENV)-%) $(VENV); do for mode in classic connect; do \
@@ -257,6 +261,6 @@ wheel: setup licenses ## build a wheel into dist/
 	$(BIN)/maturin build --profile dist --out dist
 
 clean: ## remove what was built; the virtual environments go too
-	rm -rf $(VENV) $(VENV35) $(VENV)-sail $(MATRIX:%=$(VENV)-%) $(VENV_VERSUS) .versus .hudi .servers dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
+	rm -rf $(VENV) $(VENV35) $(VENV)-sail $(VENV)-dbt $(MATRIX:%=$(VENV)-%) $(VENV_VERSUS) .versus .hudi .servers dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/mortice/*.so
