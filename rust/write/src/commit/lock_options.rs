@@ -182,7 +182,7 @@ fn table_lock(
     }
 }
 
-fn lock_wait(options: &BTreeMap<String, String>) -> Result<LockWait> {
+pub(super) fn lock_wait(options: &BTreeMap<String, String>) -> Result<LockWait> {
     let once = millis(options, "hoodie.write.lock.wait_time_ms")?;
     let pause = millis(options, "hoodie.write.lock.wait_time_ms_between_retry")?;
     // Hudi's client tries 50 times by default, for about an hour; here that has to be asked for.

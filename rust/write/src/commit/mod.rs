@@ -52,6 +52,9 @@ mod update_properties;
 mod validator;
 mod writable_tables;
 
+#[cfg(test)]
+mod tests;
+
 pub use cleaned_files::{CleanedFiles, CleanedPartition};
 #[cfg(test)]
 pub(crate) use clock::SKEW_MS;
