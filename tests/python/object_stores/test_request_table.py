@@ -11,6 +11,7 @@ import pytest
 
 import mortice
 from support.object_stores.large_table import NUMBERS, write_large_table
+from support.object_stores.proxy import proxy
 from support.object_stores.uploads import upload
 
 PAGE = pathlib.Path(__file__).parents[3] / "docs/storage.md"
@@ -52,25 +53,21 @@ def length(request):
 
 
 @pytest.fixture(scope="module")
-def found():
-    """What the first test has counted, which takes ten seconds."""
-    return []
-
-
-@pytest.fixture
-def rows(files, fault_proxy, found):
+def rows(files, moto):
     """The rows of the table in the page."""
-    for file, (uri, size) in () if found else files.items():
-        options = {"endpoint": fault_proxy.endpoint, "region": "us-east-1", **KEYS}
-        table = mortice.Table(uri, storage_options=options, threads=1)
-        for projection, columns in PROJECTIONS.items():
-            scan = table.snapshot(columns=columns)
-            scan.splits()
-            read, requests = counted(fault_proxy, scan.to_arrow)
-            assert read.num_rows == ROWS
-            fetched = sum(length(request) for request in requests)
-            assert fetched <= size + (1 << 20)
-            found.append((f"{projection}, {file}", len(requests), f"{fetched / (1 << 20):.0f}"))
+    found = []
+    with proxy(moto) as fault_proxy:
+        for file, (uri, size) in files.items():
+            options = {"endpoint": fault_proxy.endpoint, "region": "us-east-1", **KEYS}
+            table = mortice.Table(uri, storage_options=options, threads=1)
+            for projection, columns in PROJECTIONS.items():
+                scan = table.snapshot(columns=columns)
+                scan.splits()
+                read, requests = counted(fault_proxy, scan.to_arrow)
+                assert read.num_rows == ROWS
+                fetched = sum(length(request) for request in requests)
+                assert fetched <= size + (1 << 20)
+                found.append((f"{projection}, {file}", len(requests), f"{fetched / (1 << 20):.0f}"))
     return found
 
 
