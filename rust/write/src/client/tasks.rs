@@ -202,9 +202,9 @@ impl TaskRunner<'_> {
         let mut handle = handle;
         // Rows that are marked as deletes are merged by their ordering values.
         let marks = self.rows.marks.select(&task.rows)?;
-        let is_key = |mark| mark == RowMark::UnconditionalDelete;
-        let deletes: Vec<u32> = marked_rows(&task.rows, &marks, is_key);
-        let rows: Vec<u32> = marked_rows(&task.rows, &marks, |mark| !is_key(mark));
+        let is_unconditional = |mark| mark == RowMark::UnconditionalDelete;
+        let deletes: Vec<u32> = marked_rows(&task.rows, &marks, is_unconditional);
+        let rows: Vec<u32> = marked_rows(&task.rows, &marks, |mark| !is_unconditional(mark));
         self.add_rows(&mut handle, &rows)?;
         if !deletes.is_empty() {
             handle.add_deletes(&self.keys(&deletes)?)?;
@@ -264,12 +264,11 @@ impl TaskRunner<'_> {
 
     /// Deletes that logs get as rows, with their `_hoodie_operation`, and in their place among the others
     /// (`HoodieAppendHandle.prepareRecord`).
-    fn logged_deletes(&self, task: &GroupTask) -> Result<HashSet<u32>> {
+    fn logged_deletes(&self, task: &GroupTask, marks: &RowMarks) -> Result<HashSet<u32>> {
         if !self.schema.has_operation() {
             return Ok(HashSet::new());
         }
-        let marks = self.rows.marks.select(&task.rows)?;
-        let deletes: Vec<u32> = marked_rows(&task.rows, &marks, |mark| mark == RowMark::Delete);
+        let deletes: Vec<u32> = marked_rows(&task.rows, marks, |mark| mark == RowMark::Delete);
         let Some(column) = self.rows.batches.column(meta_columns::OPERATION, &deletes)? else {
             return Ok(HashSet::new());
         };
@@ -303,14 +302,15 @@ impl TaskRunner<'_> {
 
     /// As what a log gets each row of a task.
     fn log_kinds(&self, task: &GroupTask) -> Result<Vec<LogKind>> {
-        let kept = self.logged_deletes(task)?;
+        let marks = self.rows.marks.select(&task.rows)?;
+        let kept = self.logged_deletes(task, &marks)?;
         let kind = |(row, mark): (&u32, RowMark)| match mark {
             RowMark::Update if self.options.partial.is_some() => LogKind::Columns,
             RowMark::Upsert | RowMark::Update => LogKind::Row,
             RowMark::Delete | RowMark::UnconditionalDelete if kept.contains(row) => LogKind::Row,
             RowMark::Delete | RowMark::UnconditionalDelete => LogKind::Delete,
         };
-        Ok(task.rows.iter().zip(self.rows.marks.select(&task.rows)?.iter()).map(kind).collect())
+        Ok(task.rows.iter().zip(marks.iter()).map(kind).collect())
     }
 
     fn is_new(&self, row: u32) -> bool {

@@ -1,7 +1,7 @@
 //! Keys of rows: some of them, and those of several sets.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, StringArray, UInt32Array};
+use arrow_array::{Array, StringArray, UInt32Array};
 use arrow_schema::ArrowError;
 use arrow_select::concat::concat;
 use arrow_select::take::take;
@@ -34,18 +34,22 @@ pub fn join_keys<'k>(keys: impl IntoIterator<Item = &'k RowKeys>) -> Result<RowK
 ///
 /// # Errors
 /// `InvalidArgument` if they are too large together.
-pub fn select_strings(strings: &StringArray, rows: &UInt32Array) -> Result<StringArray> {
-    string_array(&take(strings, rows, None).map_err(too_large)?)
+pub fn select_strings(column: &StringArray, rows: &UInt32Array) -> Result<StringArray> {
+    strings(&take(column, rows, None).map_err(too_large)?)
 }
 
 fn join_strings(columns: &[&dyn Array]) -> Result<StringArray> {
     if columns.is_empty() {
         return Ok(StringArray::new_null(0));
     }
-    string_array(&concat(columns).map_err(too_large)?)
+    strings(&concat(columns).map_err(too_large)?)
 }
 
-fn string_array(column: &ArrayRef) -> Result<StringArray> {
+/// A column of strings, such as a kernel returns it.
+///
+/// # Errors
+/// `Internal` for another type.
+pub fn strings(column: &dyn Array) -> Result<StringArray> {
     column.as_string_opt::<i32>().cloned().ok_or_else(|| Error::internal("keys are no strings"))
 }
 

@@ -12,7 +12,7 @@ mod mark;
 mod marks;
 mod write_rows;
 
-pub use keys::{join_keys, select_keys, select_strings};
+pub use keys::{join_keys, select_keys, select_strings, strings};
 pub use mark::RowMark;
 pub use marks::RowMarks;
 pub use write_rows::WriteRows;

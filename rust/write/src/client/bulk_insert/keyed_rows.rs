@@ -6,7 +6,7 @@ use arrow_array::{Array, BooleanArray, Int64Array, RecordBatch, StringArray, UIn
 use arrow_select::filter::{filter, filter_record_batch};
 use arrow_select::take::{take, take_record_batch};
 
-use crate::row_set::select_keys;
+use crate::row_set::{select_keys, strings};
 use crate::rows::OUTPUT;
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
@@ -91,10 +91,6 @@ pub(in crate::client) fn outputs_of(given: &RecordBatch) -> Result<Option<Int64A
     let outputs = column.as_primitive_opt::<Int64Type>().filter(|outputs| outputs.null_count() == 0);
     let unfit = || Error::invalid_argument("a partitioner must return an integer for each row");
     outputs.cloned().map(Some).ok_or_else(unfit)
-}
-
-pub(super) fn strings(array: &dyn Array) -> Result<StringArray> {
-    array.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("keys are no strings"))
 }
 
 fn numbers(array: &dyn Array) -> Result<Int64Array> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::keyed_rows::{KeyedRows, strings, unfit};
+use super::keyed_rows::{KeyedRows, unfit};
+use crate::row_set::strings;
 use crate::rows::{RowSorter, SortedRows, SortedRun};
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
