@@ -190,6 +190,15 @@ NON_DEFAULTS, PARTIAL_UPDATE = "OverwriteNonDefaultsWithLatestAvroPayload", "Par
             base={"x": "b", "ts": 2, "_hoodie_is_deleted": True},
         ),
         example(
+            "late-delete-after-filled-flag",
+            by_payload(PARTIAL_UPDATE, X, INT_TS, FLAG, semantics="0.x"),
+            6,
+            data({"x": "a", "ts": 2, "_hoodie_is_deleted": True}),
+            data({"x": "b", "ts": 2, "_hoodie_is_deleted": None}),
+            delete("Integer", 1),
+            data({"x": "c", "ts": 2, "_hoodie_is_deleted": None}),
+        ),
+        example(
             "delete-class",
             by_payload("DefaultHoodieRecordPayload", X, TS, semantics="0.x"),
             6,

@@ -326,8 +326,8 @@ impl RunningFold<'_> {
             .is_some_and(|first| step == MergeStep::Base || newest.is_some_and(|newest| newest >= first));
         let overlay = self.folder.rules.merge(step, side(&older)?, side(&newer)?);
         let merged = match overlay {
-            // What the flag deletes at this step leaves no row.
-            OverlayResult::Older if older.deleted == DeleteState::Flagged => {
+            // What the flag deletes at this step leaves no row. A delete that is late does not read the flag.
+            OverlayResult::Older if older.deleted == DeleteState::Flagged && step != MergeStep::Delete => {
                 self.recycle(newer.picks);
                 return Ok(MergedCandidates { deleted: DeleteState::ByBlock, ..older });
             }
