@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, unreachable_pub)]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -10,7 +9,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_select::concat::concat_batches;
 use mortice::assign::{AssignOptions, Assignment, PlaceInserts, TaskKind, assign};
-use mortice::config::TableConfig;
+use mortice::config::{TableConfig, WriteOptions};
 use mortice::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, tag};
 use mortice::keys::{RowKeyReader, RowKeys};
 use mortice::plan::OpenTable;
@@ -31,8 +30,8 @@ struct Case {
 
 type Options<'a> = &'a [(&'a str, &'a str)];
 
-fn options(pairs: Options<'_>) -> BTreeMap<String, String> {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+fn options(pairs: Options<'_>) -> WriteOptions {
+    WriteOptions::resolve(pairs.iter().copied()).unwrap()
 }
 
 fn text(batch: &RecordBatch, name: &str) -> StringArray {

@@ -4,13 +4,13 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, unreachable_pub)]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, StringArray};
-use mortice::config::TableConfig;
+use mortice::config::{TableConfig, WriteOptions};
 use mortice::index::{IndexOptions, Location, Tagged, tag};
 use mortice::keys::RowKeys;
 use mortice::plan::OpenTable;
@@ -59,12 +59,12 @@ fn rows(opened: &Opened) -> Option<OpenedRows> {
     })
 }
 
-fn options(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-}
-
 fn tagged(opened: &Opened, keys: &RowKeys, pairs: &[(&str, &str)]) -> mortice::Result<Tagged> {
-    tag(&opened.table, &IndexOptions::from_options(&opened.config, &options(pairs))?, keys)
+    tag(
+        &opened.table,
+        &IndexOptions::from_options(&opened.config, &WriteOptions::resolve(pairs.iter().copied())?)?,
+        keys,
+    )
 }
 
 /// The buckets of a table whose file ids are such.

@@ -21,7 +21,7 @@ use arrow_schema::{DataType, Schema as ArrowSchema};
 use bytes::Bytes;
 use mortice::avro::{ArrowMapping, Schema, arrow_schema, hudi_schema};
 use mortice::base_file::open_parquet;
-use mortice::config::TimelineLayout;
+use mortice::config::{TimelineLayout, WriteOptions};
 use mortice::log::writer::{DeleteColumns, PartitionPath};
 use mortice::names::RequestedTime;
 use mortice::names::{BaseFileName, meta_columns};
@@ -49,13 +49,9 @@ fn main() -> Outcome<()> {
     }
 }
 
-fn parse_options(options: &[&str]) -> Outcome<BTreeMap<String, String>> {
-    let mut parsed = BTreeMap::new();
-    for option in options {
-        let (name, value) = option.split_once('=').ok_or("options are NAME=VALUE")?;
-        parsed.insert(name.to_owned(), value.to_owned());
-    }
-    Ok(parsed)
+fn parse_options(options: &[&str]) -> Outcome<WriteOptions> {
+    let pairs = options.iter().map(|option| option.split_once('=')).collect::<Option<Vec<_>>>();
+    Ok(WriteOptions::resolve(pairs.ok_or("options are NAME=VALUE")?)?)
 }
 
 fn source(path: &str) -> Outcome<Arc<dyn FileSource>> {
@@ -207,7 +203,7 @@ fn insert(
         instant: commit.instant.clone(),
         token: TOKEN,
     };
-    let options = BaseFileOptions::from_hudi_options(&commit.options, LAYOUT)?;
+    let options = BaseFileOptions::from_hudi_options(&WriteOptions::resolve(&commit.options)?, LAYOUT)?;
     let mut handle = CreateHandle::new(Arc::clone(store), schema, target, options, false);
     for batch in batches(&inserts.rows)? {
         let record_keys = &keys(&batch, &commit.key)?;
@@ -232,7 +228,7 @@ fn append(store: &Arc<dyn FileStore>, schema: &Schema, commit: &Commit, log: &Lo
         token: TOKEN,
         naming,
     };
-    let options = AppendOptions::from_hudi_options(&commit.options, LAYOUT)?;
+    let options = AppendOptions::from_hudi_options(&WriteOptions::resolve(&commit.options)?, LAYOUT)?;
     let base_instant = log.base_instant.as_ref().filter(|_| log.slice.is_none());
     let mut handle = AppendHandle::new(Arc::clone(store), schema, target, base_instant, options)?;
     let positions = |positions: &Option<Vec<u64>>| positions.clone().map(UInt64Array::from);

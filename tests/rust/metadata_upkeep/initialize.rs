@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mortice::avro::{Schema, Value, decode_value};
-use mortice::config::{PropertiesFile, ReadOptions};
+use mortice::config::{PropertiesFile, ReadOptions, WriteOptions};
 use mortice::hfile::HFile;
 use mortice::metadata_upkeep::MetadataUpkeep;
 use mortice::storage::MemoryFile;
@@ -13,8 +13,8 @@ use super::hudi_commit::commits;
 use super::metadata_records::{member, records_of, sorted};
 use super::table_copy::{METADATA, TableCopy, check_listing};
 
-fn options(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
-    entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+fn options(entries: &[(&str, &str)]) -> WriteOptions {
+    WriteOptions::resolve(entries.iter().copied()).unwrap()
 }
 
 fn initialize(table: &TableCopy, entries: &[(&str, &str)]) -> bool {
@@ -64,7 +64,7 @@ fn a_metadata_table_is_deleted_and_built_again() {
         let key = "hoodie.table.metadata.partitions";
         assert_eq!(properties(&table, ".hoodie/hoodie.properties").get(key), Some(partitions), "{name}");
         check_listing(&table, name);
-        let upkeep = MetadataUpkeep::open(table.store(), &table.open(ReadOptions::default()), &BTreeMap::new());
+        let upkeep = MetadataUpkeep::open(table.store(), &table.open(ReadOptions::default()), &WriteOptions::default());
         assert!(upkeep.unwrap().is_some(), "{name}");
     }
 }

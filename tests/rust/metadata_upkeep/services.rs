@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mortice::ErrorKind;
 use mortice::avro::{Schema, Value, decode_value};
 use mortice::commit::Clock;
-use mortice::config::{ReadOptions, TableConfig};
+use mortice::config::{ReadOptions, TableConfig, WriteOptions};
 use mortice::hfile::HFile;
 use mortice::metadata_upkeep::MetadataUpkeep;
 use mortice::services::MetadataServices;
@@ -19,13 +19,13 @@ use super::table_copy::{METADATA, TableCopy, check_listing};
 
 type Records = BTreeMap<String, Value<'static>>;
 
-fn options(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
-    entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+fn options(entries: &[(&str, &str)]) -> WriteOptions {
+    WriteOptions::resolve(entries.iter().copied()).unwrap()
 }
 
 fn upkeep(table: &TableCopy) -> MetadataUpkeep {
     let open = table.open(ReadOptions::default());
-    MetadataUpkeep::open(table.store(), &open, &BTreeMap::new()).unwrap().unwrap()
+    MetadataUpkeep::open(table.store(), &open, &WriteOptions::default()).unwrap().unwrap()
 }
 
 fn timeline_of(table: &TableCopy) -> Timeline {

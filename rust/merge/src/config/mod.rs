@@ -12,11 +12,8 @@
 //! | `payload` | Hudi's own payload classes |
 //! | `read_options` | what a caller may choose |
 //! | `write_options/` | Hudi's write options: which are followed, and which values are refused |
-//! | `option_values` | values of write options |
 
 pub mod payload;
-
-pub mod option_values;
 
 mod merge_config;
 mod merge_inference;
@@ -36,6 +33,6 @@ pub use read_options::{LogScan, MergeSemantics, OnCorrupt, OnDamage, ReadOptions
 pub use table_config::{CdcMode, STORES_OPERATIONS, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{
-    OptionDecision, OptionHandling, SCHEMA_CHANGES, WriteOptions, decisions as write_option_decisions,
+    OptionDecision, OptionHandling, ParsedOptions, SCHEMA_CHANGES, WriteOptions, decisions as write_option_decisions,
     is_commit_metadata, table_properties,
 };

@@ -1,9 +1,7 @@
 //! Which key generator a writer uses: the table's own, else the one that the options name, else the one that Hudi
 //! infers from the fields (`KeyGenUtils.inferKeyGeneratorType`).
 
-use std::collections::BTreeMap;
-
-use crate::config::{TableConfig, option_values};
+use crate::config::{TableConfig, WriteOptions};
 use mortice_base::error::{Error, Result};
 
 const CLASS: &str = "hoodie.datasource.write.keygenerator.class";
@@ -25,9 +23,9 @@ pub(super) enum RowGenerator {
 impl RowGenerator {
     /// Decides for a table. [`mortice_base::ErrorKind::Unsupported`], by name, for generators of the user's own and of
     /// Spark SQL; [`mortice_base::ErrorKind::InvalidArgument`] if the options name another one than the table.
-    pub(super) fn choose(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
+    pub(super) fn choose(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
         let option = [CLASS, TYPE].iter().find_map(|name| {
-            let value = option_values::text(options, name)?;
+            let value = options.text(name)?;
             Some((*name, value))
         });
         let named = option.map(|(_, value)| Self::from_name(value)).transpose()?;
@@ -76,13 +74,13 @@ impl RowGenerator {
     /// Of one field, complex keys of tables below version 9 have the name or not, as the release that wrote them
     /// (`KeyGenUtils.encodeSingleKeyFieldNameForComplexKeyGen`; HUDI-7001). Like Hudi, refuses them unless the options
     /// decide.
-    pub(super) fn names_fields(self, config: &TableConfig, options: &BTreeMap<String, String>) -> Result<bool> {
+    pub(super) fn names_fields(self, config: &TableConfig, options: &WriteOptions) -> Result<bool> {
         match (self, config.record_key_fields.len()) {
             (Self::GlobalDelete, _) | (_, 2..) => Ok(true),
             (Self::Complex, 1) if config.version.number() >= 9 => Ok(true),
             (Self::Complex, 1) => {
-                let is_new = option_values::given_boolean(options, NEW_ENCODING)?;
-                if is_new.is_none() && option_values::boolean(options, VALIDATION)? {
+                let is_new = options.given_boolean(NEW_ENCODING)?;
+                if is_new.is_none() && options.boolean(VALIDATION)? {
                     let field = config.record_key_fields.first().map(String::as_str).unwrap_or_default();
                     return Err(Error::invalid_argument(format!(
                         "the complex key generator with the single key field {field:?} wrote keys as \"{field}:value\" or as \"value\", depending on the release of Hudi; look at _hoodie_record_key and set the option {NEW_ENCODING} to false for \"{field}:value\", to true for \"value\""

@@ -3,8 +3,6 @@
 //! Keys of several fields are `field:value,field:value`, of one field its value; a null part is `__null__`, an empty
 //! one `__empty__` (`KeyGenerator.constructRecordKey`). A key of which no part has a value is refused.
 
-use std::collections::BTreeMap;
-
 use arrow_array::builder::StringBuilder;
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema};
@@ -14,7 +12,7 @@ use super::record_key::RecordKey;
 use super::row_generator::RowGenerator;
 use super::row_partitions::{RowPartitions, checked_type, missing};
 use super::row_text;
-use crate::config::{TableConfig, option_values};
+use crate::config::{TableConfig, WriteOptions};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 
@@ -71,7 +69,7 @@ impl RowKeyReader {
     /// # Errors
     /// `InvalidArgument` if columns are missing, or if an option contradicts the table; `Unsupported`, by name, for key
     /// generators and types of columns.
-    pub fn new(config: &TableConfig, schema: &Schema, options: &BTreeMap<String, String>) -> Result<Self> {
+    pub fn new(config: &TableConfig, schema: &Schema, options: &WriteOptions) -> Result<Self> {
         Self::with_generator(config, RowGenerator::choose(config, options)?, schema, options)
     }
 
@@ -79,7 +77,7 @@ impl RowKeyReader {
         config: &TableConfig,
         generator: RowGenerator,
         schema: &Schema,
-        options: &BTreeMap<String, String>,
+        options: &WriteOptions,
     ) -> Result<Self> {
         let has = |name: &str| has_text(schema, name);
         let keys = match config.record_key_fields.as_slice() {
@@ -109,7 +107,7 @@ impl RowKeyReader {
         } else {
             PartitionSource::Fields(RowPartitions::new(config, generator, schema, options)?)
         };
-        Ok(Self { keys, partitions, consistent: option_values::boolean(options, CONSISTENT)? })
+        Ok(Self { keys, partitions, consistent: options.boolean(CONSISTENT)? })
     }
 
     /// The keys that queried rows have in their meta columns; none if one of the two columns is missing.
@@ -129,7 +127,7 @@ impl RowKeyReader {
     pub fn for_deletes(
         config: &TableConfig,
         schema: &Schema,
-        options: &BTreeMap<String, String>,
+        options: &WriteOptions,
         index_is_global: bool,
     ) -> Result<Self> {
         if let Some(stored) = Self::of_meta_columns(schema).filter(|_| config.populate_meta_fields) {
@@ -355,7 +353,7 @@ mod tests {
     }
 
     fn read(lines: &str, options: &[(&str, &str)]) -> Result<(Vec<String>, Vec<String>)> {
-        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(options.iter().copied())?;
         let rows = rows();
         let keys = RowKeyReader::new(&config(lines), rows.schema_ref(), &options)?.unchecked().read(&rows, 0)?;
         let strings = |array: &StringArray| array.iter().flatten().map(str::to_owned).collect::<Vec<_>>();
@@ -386,7 +384,7 @@ mod tests {
         let read = |id: &str, sub: &str| {
             let column = |value: &str| Arc::new(StringArray::from(vec!["x", value])) as ArrayRef;
             let rows = RecordBatch::try_from_iter([("id", column(id)), ("sub", column(sub))]).unwrap();
-            RowKeyReader::new(&config, rows.schema_ref(), &BTreeMap::new())?.read(&rows, 6)
+            RowKeyReader::new(&config, rows.schema_ref(), &WriteOptions::default())?.read(&rows, 6)
         };
         // Both would be `id:a,sub:b,sub:c`.
         for (id, sub) in [("a,sub:b", "c"), ("__null__", "c"), ("a", "__empty__")] {
@@ -466,7 +464,7 @@ mod tests {
             RecordBatch::try_from_iter([("id", ids), ("at", Arc::new(StringArray::from(values)) as ArrayRef)]).unwrap()
         };
         let rows = column(vec![Some("2024-01-02T23:00:00-02:00"), Some("2024-01-02"), None]);
-        let reader = RowKeyReader::new(&config(&lines), rows.schema_ref(), &BTreeMap::new()).unwrap();
+        let reader = RowKeyReader::new(&config(&lines), rows.schema_ref(), &WriteOptions::default()).unwrap();
         let paths = reader.read(&rows, 0).unwrap().partitions;
         assert_eq!(paths, StringArray::from(vec!["2024/01/03 01", "2024/01/02 00", "1970/01/01 00"]));
         let error = reader.read(&column(vec![Some("2024-01-02"), Some("x")]), 7).unwrap_err().to_string();
@@ -496,7 +494,7 @@ mod tests {
         ])
         .unwrap();
         let lines = format!("{V9}id\nhoodie.table.keygenerator.type=SIMPLE\nhoodie.table.partition.fields=p");
-        let error = RowKeyReader::new(&config(&lines), rows.schema_ref(), &BTreeMap::new())
+        let error = RowKeyReader::new(&config(&lines), rows.schema_ref(), &WriteOptions::default())
             .unwrap()
             .read(&rows, 3)
             .unwrap_err();
@@ -507,8 +505,9 @@ mod tests {
     fn deletes_under_a_global_index_need_keys_alone() {
         let lines = format!("{V9}id\nhoodie.table.keygenerator.type=COMPLEX\nhoodie.table.partition.fields=city,day");
         let rows = rows().project(&[0]).unwrap();
-        let reader =
-            |is_global| RowKeyReader::for_deletes(&config(&lines), rows.schema_ref(), &BTreeMap::new(), is_global);
+        let reader = |is_global| {
+            RowKeyReader::for_deletes(&config(&lines), rows.schema_ref(), &WriteOptions::default(), is_global)
+        };
         let keys = reader(true).unwrap().read(&rows, 0).unwrap();
         assert_eq!((keys.record_keys.value(0), keys.partitions.value(0)), ("id:a", ""));
         assert!(reader(false).is_err());
@@ -519,11 +518,16 @@ mod tests {
             ("id", strings("other")),
         ])
         .unwrap();
-        let reader = RowKeyReader::for_deletes(&config(&lines), queried.schema_ref(), &BTreeMap::new(), false).unwrap();
+        let reader =
+            RowKeyReader::for_deletes(&config(&lines), queried.schema_ref(), &WriteOptions::default(), false).unwrap();
         let keys = reader.read(&queried, 0).unwrap();
         assert_eq!((keys.record_keys.value(0), keys.partitions.value(0)), ("id:a", "x/2024-01-02"));
-        let generated =
-            RowKeyReader::for_deletes(&config("hoodie.table.version=9"), rows.schema_ref(), &BTreeMap::new(), true);
+        let generated = RowKeyReader::for_deletes(
+            &config("hoodie.table.version=9"),
+            rows.schema_ref(),
+            &WriteOptions::default(),
+            true,
+        );
         assert!(generated.unwrap_err().to_string().contains("_hoodie_record_key"));
     }
 }

@@ -1,8 +1,6 @@
 //! Partition paths of rows, byte-equal to those of Hudi's key generators (`KeyGenUtils.getPartitionPath`,
 //! `KeyGenUtils.getRecordPartitionPath`).
 
-use std::collections::BTreeMap;
-
 use arrow_array::builder::StringBuilder;
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::Schema;
@@ -14,7 +12,7 @@ use super::path_escape::escape_into;
 use super::row_generator::{RowGenerator, kinds_of, partition_kinds};
 use super::row_text;
 use super::row_times::RowTimes;
-use crate::config::TableConfig;
+use crate::config::{TableConfig, WriteOptions};
 use mortice_base::error::{Error, Result};
 
 const FIELDS_OPTION: &str = "hoodie.datasource.write.partitionpath.field";
@@ -47,9 +45,9 @@ impl RowPartitions {
         config: &TableConfig,
         generator: RowGenerator,
         schema: &Schema,
-        options: &BTreeMap<String, String>,
+        options: &WriteOptions,
     ) -> Result<Self> {
-        let consistent = crate::config::option_values::boolean(options, CONSISTENT)?;
+        let consistent = options.boolean(CONSISTENT)?;
         let fields = match generator {
             RowGenerator::NonPartitioned | RowGenerator::GlobalDelete => &[][..],
             _ => config.partition_fields.as_slice(),
@@ -210,8 +208,8 @@ pub(super) fn missing(name: &str) -> Error {
 
 /// `SIMPLE` or `TIMESTAMP` of each partition column: from the table's properties, else from the options (below version
 /// 8 tables do not store them).
-fn custom_kinds(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Vec<String>> {
-    let declared = options.get(FIELDS_OPTION).map(|declared| kinds_of(declared)).unwrap_or_default();
+fn custom_kinds(config: &TableConfig, options: &WriteOptions) -> Result<Vec<String>> {
+    let declared = options.given_text(FIELDS_OPTION).map(kinds_of).unwrap_or_default();
     let stored = partition_kinds(config);
     let kind = |(at, name): (usize, &String)| {
         let option = declared.iter().find(|(option, _)| option == name).and_then(|(_, kind)| kind.clone());

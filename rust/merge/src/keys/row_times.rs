@@ -1,8 +1,6 @@
 //! Partition values of the timestamp-based key generator (`TimestampBasedAvroKeyGenerator`): a time, formatted by
 //! `hoodie.keygen.timebased.*` of the table's properties or of the options.
 
-use std::collections::BTreeMap;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Float32Type, Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
@@ -12,7 +10,7 @@ use chrono::{Local, Offset, TimeZone as _};
 use super::row_text;
 use super::time_pattern::TimePattern;
 use super::time_zone::TimeZone;
-use crate::config::TableConfig;
+use crate::config::{TableConfig, WriteOptions};
 use mortice_base::error::{Error, Result};
 
 const PREFIXES: [&str; 2] = ["hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased."];
@@ -98,12 +96,10 @@ impl TimeUnit {
 
 impl RowTimes {
     /// Reads the formats. Properties of the table go before options.
-    pub(super) fn new(config: &TableConfig, options: &BTreeMap<String, String>, consistent: bool) -> Result<Self> {
+    pub(super) fn new(config: &TableConfig, options: &WriteOptions, consistent: bool) -> Result<Self> {
         let property = |name: &str| {
             let mut names = PREFIXES.iter().map(|prefix| format!("{prefix}{name}"));
-            names.find_map(|name| {
-                config.properties.get(&name).or(options.get(&name).map(String::as_str)).map(str::to_owned)
-            })
+            names.find_map(|name| config.properties.get(&name).or(options.given_text(&name)).map(str::to_owned))
         };
         let unit = TimeUnit::from_properties(&property)?;
         let format = "hoodie.keygen.timebased.output.dateformat";

@@ -1,11 +1,9 @@
 //! Sizes and limits of an assignment, by Hudi's option names and defaults.
 
-use std::collections::BTreeMap;
-
 use crate::index::{BucketOptions, IndexOptions};
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values::{boolean, number};
+use mortice_merge::config::WriteOptions;
 
 /// Where rows with new keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +45,8 @@ impl AssignOptions {
     ///
     /// # Errors
     /// `InvalidArgument` for values that are not numbers or out of range; `Unsupported` for estimators of the user's own.
-    pub fn from_options(index: &IndexOptions, options: &BTreeMap<String, String>) -> Result<Self> {
-        if let Some(class) = options.get("hoodie.record.size.estimator.class")
+    pub fn from_options(index: &IndexOptions, options: &WriteOptions) -> Result<Self> {
+        if let Some(class) = options.given_text("hoodie.record.size.estimator.class")
             && !class.ends_with(".AverageRecordSizeEstimator")
         {
             return Err(Error::unsupported(format!(
@@ -56,18 +54,18 @@ impl AssignOptions {
             )));
         }
         // Negative limits switch small files off, as 0 does.
-        let limit: i64 = number(options, "hoodie.parquet.small.file.limit")?;
-        let threshold: f64 = number(options, "hoodie.record.size.estimation.threshold")?;
-        let split = number(options, "hoodie.copyonwrite.insert.split.size")?;
-        let is_automatic = boolean(options, "hoodie.copyonwrite.insert.auto.split")?;
+        let limit: i64 = options.integer("hoodie.parquet.small.file.limit")?;
+        let threshold = options.number("hoodie.record.size.estimation.threshold")?;
+        let split = options.integer("hoodie.copyonwrite.insert.split.size")?;
+        let is_automatic = options.boolean("hoodie.copyonwrite.insert.auto.split")?;
         Ok(Self {
-            max_file_size: number(options, MAX_FILE_BYTES)?,
+            max_file_size: options.integer(MAX_FILE_BYTES)?,
             small_file_limit: u64::try_from(limit).unwrap_or(0),
-            small_file_candidates: number(options, "hoodie.merge.small.file.group.candidates.limit")?,
+            small_file_candidates: options.integer("hoodie.merge.small.file.group.candidates.limit")?,
             insert_split: (!is_automatic).then_some(split),
-            record_size: number(options, "hoodie.copyonwrite.record.size.estimate")?,
+            record_size: options.integer("hoodie.copyonwrite.record.size.estimate")?,
             estimation_threshold: threshold,
-            metadata_size: number(options, "hoodie.record.size.estimator.average.metadata.size")?,
+            metadata_size: options.integer("hoodie.record.size.estimator.average.metadata.size")?,
             bucket: index.bucket.clone(),
         })
     }

@@ -10,7 +10,7 @@ use crate::index::IndexOptions;
 use crate::rows::{check_new_columns, without_meta_columns};
 use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
-use mortice_merge::config::{PropertiesFile, ReadOptions, TableConfig, WriteOptions};
+use mortice_merge::config::{ParsedOptions, PropertiesFile, ReadOptions, TableConfig};
 use mortice_table::timeline::WriteOperation;
 
 /// The property with the schema of a table without commits. Hudi's `DataFrame` writes do not set it.
@@ -33,8 +33,8 @@ pub fn create_table_for_write(
     check_new_columns(&columns, &table.name)?;
     let config = TableConfig::from_properties(table.properties_file(&columns)?.properties())?;
     check_writable(&config)?;
-    let options = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &config)?;
-    IndexOptions::from_options(&config, options.values())?;
+    let parsed = ParsedOptions::new(options, &operation.name().to_ascii_lowercase(), &config)?;
+    IndexOptions::from_options(&config, &parsed.options)?;
     match create_table(location.open_store()?.as_ref(), &table, &columns) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         created => created.map(|()| true),

@@ -15,6 +15,7 @@ use crate::writable_table::TableLocation;
 use mortice_base::error::Result;
 use mortice_base::names::meta_columns;
 use mortice_formats::filter::Filter;
+use mortice_merge::config::WriteOptions;
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 use mortice_table::timeline::WriteOperation;
@@ -40,7 +41,7 @@ pub fn delete_where(
     })
 }
 
-fn delete(transaction: &mut Transaction, filter: &Filter, options: &BTreeMap<String, String>) -> Result<Written> {
+fn delete(transaction: &mut Transaction, filter: &Filter, options: &WriteOptions) -> Result<Written> {
     let table = Arc::clone(transaction.table());
     let query = query(&table, filter);
     let mut stream = table.snapshot(&query, None, SnapshotRows::Merged)?.stream().peekable();

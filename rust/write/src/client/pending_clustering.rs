@@ -1,14 +1,14 @@
 //! Updates of file groups that a pending clustering is to replace (`SparkRejectUpdateStrategy`, `SparkAllowUpdateStrategy`). They are
 //! refused when rows are assigned to file groups; or else the clustering is rolled back, whose rows would be those of before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::index::Tagged;
 use crate::transaction::Transaction;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 
 const STRATEGY: &str = "hoodie.clustering.updates.strategy";
 const ROLL_BACK: &str = "hoodie.clustering.rollback.pending.replacecommit.on.conflict";
@@ -20,7 +20,7 @@ const ROLL_BACK: &str = "hoodie.clustering.rollback.pending.replacecommit.on.con
 pub(super) fn roll_back_updated_clustering(
     transaction: &Transaction,
     tagged: &mut Tagged,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<()> {
     if !rolls_back(options)? {
         return Ok(());
@@ -40,11 +40,11 @@ pub(super) fn roll_back_updated_clustering(
     Ok(())
 }
 
-fn rolls_back(options: &BTreeMap<String, String>) -> Result<bool> {
-    let strategy = option_values::text(options, STRATEGY).unwrap_or("");
+fn rolls_back(options: &WriteOptions) -> Result<bool> {
+    let strategy = options.text(STRATEGY).unwrap_or("");
     match strategy.rsplit('.').next().unwrap_or(strategy) {
         "" | "SparkRejectUpdateStrategy" => Ok(false),
-        "SparkAllowUpdateStrategy" => option_values::boolean(options, ROLL_BACK),
+        "SparkAllowUpdateStrategy" => options.boolean(ROLL_BACK),
         _ => Err(Error::unsupported(format!(
             "unsupported {STRATEGY}={strategy} (supported: SparkRejectUpdateStrategy, SparkAllowUpdateStrategy)"
         ))),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::WriteOperation;
 
@@ -21,12 +21,12 @@ pub(super) type ReplacedGroups = BTreeMap<String, Vec<String>>;
 pub(super) fn replaced_by_write(
     table: &OpenTable,
     operation: WriteOperation,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
     written: BTreeSet<String>,
 ) -> Result<ReplacedGroups> {
     match operation {
         WriteOperation::InsertOverwrite => {
-            let fixed = option_values::text(options, STATIC_PARTITIONS);
+            let fixed = options.text(STATIC_PARTITIONS);
             let fixed = fixed.map(|paths| paths.split(',').map(|path| path.trim().to_owned()).collect());
             let partitions: BTreeSet<String> = fixed.unwrap_or(written);
             live_groups(table, &partitions, &table.write_view(Some(&partitions))?)

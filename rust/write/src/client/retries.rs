@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::commit::pause;
 use crate::transaction::WriteResult;
 use mortice_base::error::{ErrorKind, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 use uuid::Uuid;
 
 const RETRIES: &str = "hoodie.write.num.retries.on.conflict.failures";
@@ -20,7 +20,7 @@ const LONGEST: u32 = 5;
 /// # Errors
 /// `InvalidArgument`, naming the option.
 pub fn pause_after_conflict(options: &BTreeMap<String, String>, attempt: u32) -> Result<Option<Duration>> {
-    let retries = ConflictRetries::from_options(options)?;
+    let retries = ConflictRetries::from_options(&WriteOptions::resolve(options)?)?;
     Ok((attempt <= retries.most).then(|| retries.pause_after(attempt)))
 }
 
@@ -37,9 +37,9 @@ impl ConflictRetries {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option.
-    pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let most = option_values::number(options, RETRIES)?;
-        let pause = Duration::from_millis(option_values::number(options, PAUSE)?);
+    pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
+        let most = options.integer(RETRIES)?;
+        let pause = Duration::from_millis(options.integer(PAUSE)?);
         Ok(Self { most, pause })
     }
 
@@ -81,7 +81,7 @@ mod tests {
     use mortice_base::error::Error;
 
     fn retries(given: &[(&str, &str)]) -> ConflictRetries {
-        let options = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(given.iter().copied()).unwrap();
         ConflictRetries::from_options(&options).unwrap()
     }
 

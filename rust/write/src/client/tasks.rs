@@ -1,7 +1,7 @@
 //! The tasks of a write: each writes the rows of one file group, or of new ones of a partition.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_formats::log::writer::{DeleteColumns, PartitionPath};
-use mortice_merge::config::{MergeMode, TableType, option_values};
+use mortice_merge::config::{MergeMode, TableType, WriteOptions};
 use mortice_merge::keys::FieldPath;
 use mortice_storage::{FileStore, check_cancelled, parallel};
 use mortice_table::plan::OpenTable;
@@ -64,19 +64,14 @@ impl TaskOptions {
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, naming the option.
-    pub(super) fn from_options(
-        table: &OpenTable,
-        operation: WriteOperation,
-        options: &BTreeMap<String, String>,
-    ) -> Result<Self> {
+    pub(super) fn from_options(table: &OpenTable, operation: WriteOperation, options: &WriteOptions) -> Result<Self> {
         Ok(Self {
             base: BaseFileOptions::from_hudi_options(options, table.config.layout())?,
             append: AppendOptions::from_hudi_options(options, table.config.layout())?,
             partial: None,
-            writes_positions: may_write_positions(table)
-                && option_values::boolean(options, "hoodie.write.record.positions")?,
+            writes_positions: may_write_positions(table) && options.boolean("hoodie.write.record.positions")?,
             appends_duplicates: operation == WriteOperation::Insert
-                && option_values::boolean(options, "hoodie.merge.allow.duplicate.on.inserts")?,
+                && options.boolean("hoodie.merge.allow.duplicate.on.inserts")?,
         })
     }
 

@@ -33,7 +33,7 @@ use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::panics::caught;
-use mortice_merge::config::is_commit_metadata;
+use mortice_merge::config::{WriteOptions, is_commit_metadata};
 use mortice_merge::spill::RowBatches;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
@@ -153,7 +153,7 @@ fn planned(
     before: &OpenTable,
     transaction: &Transaction,
     input: (&Schema, &RowBatches),
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<Plan> {
     let (table, operation) = (transaction.table(), transaction.operation());
     let generates_keys = table.config.record_key_fields.is_empty();
@@ -174,7 +174,7 @@ pub(super) fn schema_of(
     table: &OpenTable,
     operation: WriteOperation,
     columns: &Schema,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<WriteSchema> {
     match operation {
         WriteOperation::Delete => {
@@ -189,7 +189,7 @@ pub(super) fn plan(
     table: &OpenTable,
     operation: WriteOperation,
     (columns, input): (&Schema, &RowBatches),
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
     instant: &RequestedTime,
 ) -> Result<Plan> {
     DuplicatePolicy::of_write(operation, options)?;
@@ -209,11 +209,7 @@ pub(super) fn plan(
     Ok(Plan { schema, index, rows, refused, updated: Vec::new() })
 }
 
-pub(super) fn write_plan(
-    transaction: &mut Transaction,
-    plan: Plan,
-    options: &BTreeMap<String, String>,
-) -> Result<Written> {
+pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &WriteOptions) -> Result<Written> {
     let (table, operation) = (Arc::clone(transaction.table()), transaction.operation());
     let instant = transaction.instant().clone();
     let Plan { schema, index, rows, refused, updated } = plan;

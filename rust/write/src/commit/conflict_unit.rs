@@ -4,11 +4,9 @@
 //! groups differ where the bucket is the same (`BucketIndexConcurrentFileWritesConflictResolutionStrategy`, which Hudi
 //! infers from the index).
 
-use std::collections::BTreeMap;
-
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 
 const STRATEGY: &str = "hoodie.write.lock.conflict.resolution.strategy";
 const SIMPLE: &str = "SimpleConcurrentFileWritesConflictResolutionStrategy";
@@ -31,9 +29,9 @@ impl ConflictUnit {
     ///
     /// # Errors
     /// `Unsupported` for other strategies; `InvalidArgument` for that of the bucket index without one.
-    pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let is_bucket = option_values::word(options, INDEX)?.eq_ignore_ascii_case("BUCKET");
-        let class = option_values::text(options, STRATEGY).unwrap_or("");
+    pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
+        let is_bucket = options.word(INDEX)?.eq_ignore_ascii_case("BUCKET");
+        let class = options.text(STRATEGY).unwrap_or("");
         match class.rsplit('.').next().unwrap_or(class) {
             "" | SIMPLE | BUCKET if is_bucket => Ok(Self::Bucket),
             "" | SIMPLE => Ok(Self::FileGroup),
@@ -62,8 +60,7 @@ mod tests {
     use mortice_base::ErrorKind;
 
     fn unit(strategy: &str, index: &str) -> Result<ConflictUnit> {
-        let options = [(STRATEGY, strategy), (INDEX, index)].map(|(name, value)| (name.to_owned(), value.to_owned()));
-        ConflictUnit::from_options(&BTreeMap::from(options))
+        ConflictUnit::from_options(&WriteOptions::resolve([(STRATEGY, strategy), (INDEX, index)])?)
     }
 
     #[test]
@@ -75,7 +72,7 @@ mod tests {
         for strategy in ["", SIMPLE] {
             assert_eq!(unit(strategy, "SIMPLE").unwrap(), ConflictUnit::FileGroup, "{strategy}");
         }
-        assert_eq!(ConflictUnit::from_options(&BTreeMap::new()).unwrap(), ConflictUnit::FileGroup);
+        assert_eq!(ConflictUnit::from_options(&WriteOptions::default()).unwrap(), ConflictUnit::FileGroup);
         assert_eq!(ConflictUnit::Bucket.bucket_of("00000007-a-0"), Some(7));
         assert_eq!(ConflictUnit::FileGroup.bucket_of("00000007-a-0"), None);
     }

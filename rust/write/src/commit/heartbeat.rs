@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::option_values::number;
+use mortice_merge::config::WriteOptions;
 use mortice_storage::{FileStore, FolderEntry};
 
 const FOLDER: &str = ".hoodie/.heartbeat";
@@ -36,9 +36,9 @@ impl HeartbeatOptions {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option.
-    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let interval = Duration::from_millis(number(options, "hoodie.client.heartbeat.interval_in_ms")?);
-        let misses: u64 = number(options, "hoodie.client.heartbeat.tolerable.misses")?;
+    pub fn from_options(options: &WriteOptions) -> Result<Self> {
+        let interval = Duration::from_millis(options.integer("hoodie.client.heartbeat.interval_in_ms")?);
+        let misses: u64 = options.integer("hoodie.client.heartbeat.tolerable.misses")?;
         // More of them is as good as never.
         Ok(Self { interval, tolerable_misses: u32::try_from(misses).unwrap_or(u32::MAX) })
     }
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn old_heartbeats_have_expired() {
         let folder = tempfile::tempdir().unwrap();
-        let options = HeartbeatOptions::from_options(&BTreeMap::new()).unwrap();
+        let options = HeartbeatOptions::from_options(&WriteOptions::default()).unwrap();
         Heartbeat::start(store(&folder), &"1".into(), options).unwrap().stop().unwrap();
         let file = std::fs::File::options().write(true).open(folder.path().join(".hoodie/.heartbeat/1")).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(119)).unwrap();

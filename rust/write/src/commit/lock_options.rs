@@ -1,6 +1,5 @@
 //! Concurrency of writers, from Hudi's options (`HoodieLockConfig`, `WriteConcurrencyMode`, `HoodieFailedWritesCleaningPolicy`).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use super::lock::{HeldLock, LockWait, TableLock, acquire, pause};
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values::{number, text, word};
+use mortice_merge::config::WriteOptions;
 use mortice_storage::{FileStore, StorageOptions, open_file_store};
 
 const MODE: &str = "hoodie.write.concurrency.mode";
@@ -54,15 +53,11 @@ impl Concurrency {
     /// # Errors
     /// `Unsupported` for modes, lock providers and strategies that this release does not have, by name; `InvalidArgument` for options
     /// that contradict each other or cannot be parsed.
-    pub fn from_options(
-        store: &Arc<dyn FileStore>,
-        storage: &StorageOptions,
-        options: &BTreeMap<String, String>,
-    ) -> Result<Self> {
+    pub fn from_options(store: &Arc<dyn FileStore>, storage: &StorageOptions, options: &WriteOptions) -> Result<Self> {
         let (wait, heartbeat) = (lock_wait(options)?, HeartbeatOptions::from_options(options)?);
         let clock_skew = millis(options, "hoodie.time.generator.max_expected_clock_skew_ms")?;
         let policy = failed_writes(options)?;
-        match text(options, MODE).map(str::to_ascii_lowercase).as_deref() {
+        match options.text(MODE).map(str::to_ascii_lowercase).as_deref() {
             None | Some("single_writer") => {
                 return Ok(Self {
                     lock: None,
@@ -151,9 +146,9 @@ impl Concurrency {
 fn table_lock(
     store: &Arc<dyn FileStore>,
     storage: &StorageOptions,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<Arc<dyn TableLock>> {
-    let Some(class) = text(options, PROVIDER) else {
+    let Some(class) = options.text(PROVIDER) else {
         return Err(Error::invalid_argument(format!(
             "{MODE}=optimistic_concurrency_control needs {PROVIDER}: FileSystemBasedLockProvider or StorageBasedLockProvider, the same as \
              all other writers of the table"
@@ -161,9 +156,9 @@ fn table_lock(
     };
     match class.strip_prefix(PACKAGE).and_then(|class| class.strip_prefix("lock.")).unwrap_or(class) {
         "FileSystemBasedLockProvider" => {
-            let minutes: u64 = number(options, "hoodie.write.lock.filesystem.expire")?;
+            let minutes: u64 = options.integer("hoodie.write.lock.filesystem.expire")?;
             let expiry = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
-            match text(options, LOCK_PATH) {
+            match options.text(LOCK_PATH) {
                 None => Ok(Arc::new(FileSystemLock::new(Arc::clone(store), ".hoodie", expiry))),
                 Some(path) => Ok(Arc::new(FileSystemLock::new(open_file_store(path, storage)?, "", expiry))),
             }
@@ -182,11 +177,11 @@ fn table_lock(
     }
 }
 
-pub(super) fn lock_wait(options: &BTreeMap<String, String>) -> Result<LockWait> {
+pub(super) fn lock_wait(options: &WriteOptions) -> Result<LockWait> {
     let once = millis(options, "hoodie.write.lock.wait_time_ms")?;
     let pause = millis(options, "hoodie.write.lock.wait_time_ms_between_retry")?;
     // Hudi's client tries 50 times by default, for about an hour; here that has to be asked for.
-    let tries = number::<u64>(options, "hoodie.write.lock.client.num_retries")?.saturating_add(1);
+    let tries = options.integer::<u64>("hoodie.write.lock.client.num_retries")?.saturating_add(1);
     let between = millis(options, "hoodie.write.lock.client.wait_time_ms_between_retry")?;
     // More of them is as good as without end.
     let tries = u32::try_from(tries).unwrap_or(u32::MAX);
@@ -194,9 +189,9 @@ pub(super) fn lock_wait(options: &BTreeMap<String, String>) -> Result<LockWait> 
     Ok(LockWait { limit: once.saturating_add(retries), pause: pause.clamp(Duration::from_millis(1), LONGEST_PAUSE) })
 }
 
-fn failed_writes(options: &BTreeMap<String, String>) -> Result<Option<FailedWrites>> {
-    let Some(name) = POLICY.into_iter().find(|name| options.contains_key(*name)) else { return Ok(None) };
-    match word(options, name)?.to_ascii_uppercase().as_str() {
+fn failed_writes(options: &WriteOptions) -> Result<Option<FailedWrites>> {
+    let Some(name) = POLICY.into_iter().find(|name| options.is_given(name)) else { return Ok(None) };
+    match options.word(name)?.to_ascii_uppercase().as_str() {
         "EAGER" => Ok(Some(FailedWrites::Eager)),
         "LAZY" => Ok(Some(FailedWrites::Lazy)),
         "NEVER" => Ok(Some(FailedWrites::Never)),
@@ -204,8 +199,8 @@ fn failed_writes(options: &BTreeMap<String, String>) -> Result<Option<FailedWrit
     }
 }
 
-fn millis(options: &BTreeMap<String, String>, name: &str) -> Result<Duration> {
-    number(options, name).map(Duration::from_millis)
+fn millis(options: &WriteOptions, name: &str) -> Result<Duration> {
+    options.integer(name).map(Duration::from_millis)
 }
 
 #[cfg(test)]
@@ -216,7 +211,7 @@ mod tests {
 
     fn concurrency(options: &[(&str, &str)]) -> Result<Concurrency> {
         let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true));
-        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(options.iter().copied())?;
         Concurrency::from_options(&store, &StorageOptions::new(), &options)
     }
 
@@ -253,7 +248,7 @@ mod tests {
     #[test]
     fn waits_are_as_long_as_asked() {
         let wait = |pairs: &[(&str, &str)]| {
-            let options = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let options = WriteOptions::resolve(pairs.iter().copied()).unwrap();
             lock_wait(&options).unwrap()
         };
         assert_eq!(wait(&[]), LockWait { limit: Duration::from_secs(60), pause: Duration::from_secs(1) });
@@ -276,7 +271,7 @@ mod tests {
                 ErrorKind::Unsupported,
                 "x.PreferWriter",
             ),
-            (&[(POLICY[0], "sometimes")], ErrorKind::InvalidArgument, "SOMETIMES"),
+            (&[(POLICY[0], "sometimes")], ErrorKind::InvalidArgument, "sometimes"),
             (&[("hoodie.client.heartbeat.interval_in_ms", "x")], ErrorKind::InvalidArgument, "interval_in_ms"),
             (
                 &[

@@ -9,7 +9,6 @@
 //! The holder renews it every 30 seconds, on a thread of its own, and releases it by writing `expired`. A write that lost its condition
 //! means that another writer has the lock.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lock::{HeldLock, TableLock};
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::config::option_values::number;
+use mortice_merge::config::WriteOptions;
 use mortice_storage::{FileStore, FileVersion, PutOutcome};
 
 const VALIDITY: &str = "hoodie.write.lock.storage.validity.timeout.secs";
@@ -56,8 +55,8 @@ impl LockValidity {
     ///
     /// # Errors
     /// `InvalidArgument` for a lock that is not renewed at least three times while it is valid, and for what is no number.
-    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let seconds = |name| number(options, name).map(Duration::from_secs);
+    pub fn from_options(options: &WriteOptions) -> Result<Self> {
+        let seconds = |name| options.integer(name).map(Duration::from_secs);
         let (validity, renewal) = (seconds(VALIDITY)?, seconds(RENEWAL)?);
         if renewal.is_zero() || validity < renewal.saturating_mul(3) {
             return Err(Error::invalid_argument(format!(
@@ -252,7 +251,7 @@ mod tests {
     }
 
     fn usual() -> LockValidity {
-        LockValidity::from_options(&BTreeMap::new()).unwrap()
+        LockValidity::from_options(&WriteOptions::default()).unwrap()
     }
 
     fn short() -> LockValidity {

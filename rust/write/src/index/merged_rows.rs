@@ -1,6 +1,5 @@
 //! Rows merged with the stored rows of their keys by the table's rules.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -12,6 +11,7 @@ use super::indexed_rows::{ByKey, IndexedRows, strings};
 use super::stored_rows::StoredRows;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
+use mortice_merge::config::WriteOptions;
 use mortice_merge::keys::RowKeyReader;
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
 use mortice_table::plan::OpenTable;
@@ -42,7 +42,7 @@ impl MergedRows {
         rows: &IndexedRows,
         chosen: &[bool],
         stored: &StoredRows,
-        options: &BTreeMap<String, String>,
+        options: &WriteOptions,
     ) -> Result<Self> {
         let older = marked_all(stored.rows(), &stored.keys(), false)?;
         let is_merged = |row: &usize| {
@@ -108,7 +108,7 @@ struct Results {
 }
 
 impl Results {
-    fn add(&mut self, table: &OpenTable, batch: &RecordBatch, options: &BTreeMap<String, String>) -> Result<()> {
+    fn add(&mut self, table: &OpenTable, batch: &RecordBatch, options: &WriteOptions) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
         }

@@ -12,7 +12,7 @@
 //! Not all rows are merged: without moves rows of copy-on-write tables and of commit-time ordering go to their keys' file groups as they
 //! are, as do rows whose partition is their key's if the index has each key once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -27,7 +27,7 @@ use super::tagged::{FurtherLocation, Tagged};
 use crate::row_set::{RowMark, WriteRows};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
-use mortice_merge::config::{MergeMode, TableType};
+use mortice_merge::config::{MergeMode, TableType, WriteOptions};
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::RowBatches;
 use mortice_table::plan::OpenTable;
@@ -61,7 +61,7 @@ pub fn merge_moved_rows(
     table: &Arc<OpenTable>,
     index: &IndexOptions,
     rows: IndexedRows,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<IndexedRows> {
     let looked_up = rows_to_merge(table, index, &rows)?;
     if !looked_up.contains(&true) {
@@ -81,7 +81,7 @@ pub fn merge_with_stored_rows(
     index: &IndexOptions,
     rows: IndexedRows,
     stored: impl Iterator<Item = Result<RecordBatch>>,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<IndexedRows> {
     let looked_up = rows_to_merge(table, index, &rows)?;
     let stored = StoredRows::of_batches(&rows, &looked_up, stored)?;
@@ -96,7 +96,7 @@ fn merged_with(
     index: &IndexOptions,
     rows: IndexedRows,
     (looked_up, stored): (&[bool], &StoredRows),
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<IndexedRows> {
     let merged = MergedRows::merge(table, &rows, looked_up, stored, options)?;
     let mut outcomes = Vec::with_capacity(rows.rows.len());

@@ -4,10 +4,8 @@
 //! finds none of them, and every update becomes a second row: so nothing is guessed but Hudi's default, and
 //! `layout_check` refuses what the table's file groups contradict.
 
-use std::collections::BTreeMap;
-
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{TableConfig, option_values};
+use mortice_merge::config::{TableConfig, WriteOptions};
 use mortice_table::metadata_table::RECORD_INDEX;
 
 const TYPE: &str = "hoodie.index.type";
@@ -81,13 +79,13 @@ impl IndexType {
     ///
     /// # Errors
     /// `Unsupported`, with the alternatives, for indexes that cannot be used here; `InvalidArgument` for unknown names.
-    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        if let Some(class) = option_values::text(options, CLASS) {
+    pub fn from_options(options: &WriteOptions) -> Result<Self> {
+        if let Some(class) = options.text(CLASS) {
             return Err(Error::unsupported(format!(
                 "option {CLASS} {class:?}: an index of a Java class; write to this table with Hudi"
             )));
         }
-        let name = option_values::word(options, TYPE)?;
+        let name = options.word(TYPE)?;
         let log_index = |what: &str| {
             Err(Error::unsupported(format!(
                 "option {TYPE} {name:?}: {what}; write to this table with the engine that keeps the index, or use SIMPLE, BLOOM, BUCKET or RECORD_INDEX for a table of its own"
@@ -116,10 +114,10 @@ impl IndexOptions {
     ///
     /// # Errors
     /// As for [`IndexType::from_options`]; `InvalidArgument` for values that do not fit.
-    pub fn from_options(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
+    pub fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
         let kind = IndexType::from_options(options)?;
         let moves = |name| {
-            let is_asked = option_values::boolean(options, name)?;
+            let is_asked = options.boolean(name)?;
             Ok::<bool, Error>(is_asked && !config.partition_fields.is_empty())
         };
         let updates_partition = match kind {
@@ -148,20 +146,20 @@ impl IndexOptions {
 }
 
 impl BucketOptions {
-    fn from_options(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
-        let engine = option_values::word(options, ENGINE)?;
+    fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
+        let engine = options.word(ENGINE)?;
         if !engine.eq_ignore_ascii_case("SIMPLE") {
             return Err(Error::unsupported(format!(
                 "option {ENGINE} {engine:?} (supported: SIMPLE); write to tables with consistent hashing with Hudi"
             )));
         }
-        if options.get(BUCKETS_BY_PARTITION).is_some_and(|rules| !rules.trim().is_empty()) {
+        if options.text(BUCKETS_BY_PARTITION).is_some() {
             return Err(Error::unsupported(format!(
                 "option {BUCKETS_BY_PARTITION}: numbers of buckets by partition; write to this table with Hudi"
             )));
         }
-        let buckets = option_values::number(options, BUCKETS)?;
-        let named = option_values::text(options, HASH_FIELD);
+        let buckets = options.integer(BUCKETS)?;
+        let named = options.text(HASH_FIELD);
         let Some(named) = named else { return Ok(Self { buckets, fields: config.record_key_fields.clone() }) };
         let fields: Vec<String> = named.split(',').map(|field| field.trim().to_owned()).collect();
         if let Some(other) = fields.iter().find(|field| !config.record_key_fields.contains(field)) {
@@ -188,7 +186,7 @@ mod tests {
     }
 
     fn read(options: &[(&str, &str)]) -> Result<IndexOptions> {
-        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(options.iter().copied())?;
         IndexOptions::from_options(&config("hoodie.table.partition.fields=p"), &options)
     }
 
@@ -209,7 +207,7 @@ mod tests {
         let bucket = BucketOptions { buckets: 256, fields: vec!["a".into(), "b".into()] };
         assert_eq!(read(&[(TYPE, "BUCKET")]).unwrap().bucket, Some(bucket));
         // Without partitions nothing moves.
-        let options = BTreeMap::from([(TYPE.to_owned(), "GLOBAL_SIMPLE".to_owned())]);
+        let options = WriteOptions::resolve([(TYPE, "GLOBAL_SIMPLE")]).unwrap();
         assert!(!IndexOptions::from_options(&config(""), &options).unwrap().updates_partition);
     }
 
@@ -225,7 +223,7 @@ mod tests {
             ("", Some((other, "false")), false),
         ] {
             let entries = given.into_iter().chain([(TYPE, "RECORD_INDEX")]);
-            let options = entries.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            let options = WriteOptions::resolve(entries).unwrap();
             let config = config(&format!("hoodie.table.partition.fields=p\n{lines}"));
             let index = IndexOptions::from_options(&config, &options).unwrap();
             assert_eq!(index.updates_partition, moves, "{lines:?} {given:?}");

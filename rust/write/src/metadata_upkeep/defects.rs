@@ -11,7 +11,7 @@
 //! write, and look complete. So it is built again from a listing of the table, or the write is refused
 //! ([`REBUILD_UNUSABLE`]). Damage within a file is found by the readers, which list the storage then.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::build::drop_metadata_table::drop_metadata_table;
@@ -21,6 +21,7 @@ use super::partition_kind::{ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
 use super::upkeep::MetadataUpkeep;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_merge::config::WriteOptions;
 use mortice_storage::{FileStore, parallel};
 use mortice_table::file_group::{FileSystemView, PartitionFiles};
 use mortice_table::metadata_table::{check_complete, check_log_files};
@@ -41,11 +42,7 @@ impl MetadataUpkeep {
     ///
     /// # Errors
     /// `Unsupported`, by name, as for [`Self::open`]; those of the storage, which say nothing of the metadata table.
-    pub fn find(
-        store: &Arc<dyn FileStore>,
-        table: &Arc<OpenTable>,
-        options: &BTreeMap<String, String>,
-    ) -> Result<FoundMetadata> {
+    pub fn find(store: &Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<FoundMetadata> {
         let Some(listed) = Self::listed(store.as_ref(), table, options)? else { return Ok(FoundMetadata::Sound(None)) };
         let found = MetadataFolder::open(store).and_then(|folder| {
             check(&folder, &table.timeline, &listed)?;
@@ -70,7 +67,7 @@ impl MetadataUpkeep {
     pub fn drop_unusable(
         store: &Arc<dyn FileStore>,
         table: &OpenTable,
-        options: &BTreeMap<String, String>,
+        options: &WriteOptions,
         defect: Option<&str>,
     ) -> Result<()> {
         let is_rebuilt = is_enabled(options)?;

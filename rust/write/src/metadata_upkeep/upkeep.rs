@@ -1,6 +1,5 @@
 //! The entry point: the upkeep of the metadata table by one write.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::build::change_partitions::{change_partitions, decided_changes};
@@ -17,7 +16,7 @@ use super::records::{bloom_filters, column_stats, files, partition_stats, record
 use crate::commit::Clock;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::TimelineLayout;
+use mortice_merge::config::{TimelineLayout, WriteOptions};
 use mortice_storage::FileStore;
 use mortice_table::metadata_table::{MetadataTable, check_complete};
 use mortice_table::plan::OpenTable;
@@ -52,10 +51,10 @@ pub struct PlannedPartitions {
 
 /// Options by which partitions are built again that were deleted for that.
 fn options_to_rebuild(
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
     listed: &ListedPartitions,
     to_rebuild: &ListedPartitions,
-) -> BTreeMap<String, String> {
+) -> WriteOptions {
     match (to_rebuild.is_empty(), listed.is_empty()) {
         (true, _) => options.clone(),
         (false, true) => options_for(options, to_rebuild),
@@ -70,11 +69,7 @@ impl MetadataUpkeep {
     /// # Errors
     /// `Unsupported`, by name, if a partition cannot be maintained and is not to be dropped; `InvalidTable` if the metadata table cannot
     /// be read.
-    pub fn open(
-        store: Arc<dyn FileStore>,
-        table: &Arc<OpenTable>,
-        options: &BTreeMap<String, String>,
-    ) -> Result<Option<Self>> {
+    pub fn open(store: Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<Option<Self>> {
         let Some(listed) = Self::listed(store.as_ref(), table, options)? else { return Ok(None) };
         let folder = MetadataFolder::open(&store).map_err(|error| match is_defect(&error) {
             true => Error::invalid_table(UNREADABLE).caused_by(error),
@@ -90,7 +85,7 @@ impl MetadataUpkeep {
     pub(super) fn listed(
         store: &dyn FileStore,
         table: &OpenTable,
-        options: &BTreeMap<String, String>,
+        options: &WriteOptions,
     ) -> Result<Option<ListedPartitions>> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         if is_enabled(options)? && !drops_unsupported(options)? {
@@ -106,7 +101,7 @@ impl MetadataUpkeep {
     pub(super) fn of_folder(
         folder: MetadataFolder,
         table: &Arc<OpenTable>,
-        options: &BTreeMap<String, String>,
+        options: &WriteOptions,
         listed: ListedPartitions,
     ) -> Result<Self> {
         let definitions = IndexDefinitions::load(folder.store().as_ref())?;
@@ -130,11 +125,7 @@ impl MetadataUpkeep {
     ///
     /// # Errors
     /// `InvalidArgument` for options that cannot be read; those of the storage, after which it can be repeated.
-    pub fn initialize(
-        store: &Arc<dyn FileStore>,
-        table: &Arc<OpenTable>,
-        options: &BTreeMap<String, String>,
-    ) -> Result<bool> {
+    pub fn initialize(store: &Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<bool> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         if !is_enabled(options)? {
             return drop_metadata_table(store, &table.config.properties, false);
@@ -158,11 +149,7 @@ impl MetadataUpkeep {
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported` for options; those of reading the table.
-    pub fn planned(
-        store: &Arc<dyn FileStore>,
-        table: &OpenTable,
-        options: &BTreeMap<String, String>,
-    ) -> Result<PlannedPartitions> {
+    pub fn planned(store: &Arc<dyn FileStore>, table: &OpenTable, options: &WriteOptions) -> Result<PlannedPartitions> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         let names = |kinds: &[PartitionKind]| kinds.iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>();
         let to_rebuild = ListedPartitions::to_rebuild(&table.config.properties);
@@ -186,11 +173,7 @@ impl MetadataUpkeep {
     ///
     /// # Errors
     /// `InvalidArgument`, by name, for what is no index that can be maintained, and for `files`, which is no index.
-    pub fn index_options(
-        options: &BTreeMap<String, String>,
-        added: &[String],
-        dropped: &[String],
-    ) -> Result<BTreeMap<String, String>> {
+    pub fn index_options(options: &WriteOptions, added: &[String], dropped: &[String]) -> Result<WriteOptions> {
         index_options(options, added, dropped)
     }
 
@@ -199,7 +182,7 @@ impl MetadataUpkeep {
     /// # Errors
     /// `Unsupported`, by name, for a partition that cannot be maintained and is not to be dropped; up to table version 7 while an instant
     /// is pending, whose files could be taken for complete.
-    pub fn check_can_build(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
+    pub fn check_can_build(table: &OpenTable, options: &WriteOptions) -> Result<()> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         if !drops_unsupported(options)? {
             listed.check_known()?;
@@ -224,8 +207,8 @@ impl MetadataUpkeep {
     pub fn drop_to_rebuild(
         store: &Arc<dyn FileStore>,
         table: &OpenTable,
-        options: &BTreeMap<String, String>,
-    ) -> Result<BTreeMap<String, String>> {
+        options: &WriteOptions,
+    ) -> Result<WriteOptions> {
         let properties = &table.config.properties;
         let listed = ListedPartitions::of_properties(properties);
         let before = if listed.is_empty() { ListedPartitions::to_rebuild(properties) } else { listed };
@@ -238,11 +221,7 @@ impl MetadataUpkeep {
     ///
     /// # Errors
     /// As for [`Self::initialize`].
-    pub fn rebuild_dropped(
-        store: &Arc<dyn FileStore>,
-        table: &Arc<OpenTable>,
-        options: &BTreeMap<String, String>,
-    ) -> Result<()> {
+    pub fn rebuild_dropped(store: &Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<()> {
         let properties = &table.config.properties;
         let is_dropped = ListedPartitions::of_properties(properties).is_empty()
             && !ListedPartitions::to_rebuild(properties).is_empty();

@@ -8,18 +8,14 @@
 //!
 //! As in Hudi, `upsert` with such an option is `insert`, and only `…drop.duplicates` makes one row of those of a key in the same write.
 
-use std::collections::BTreeMap;
-
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 use mortice_table::timeline::WriteOperation;
 
 const POLICY: &str = "hoodie.datasource.insert.dup.policy";
 const DROP: &str = "hoodie.datasource.write.insert.drop.duplicates";
 /// Keys that an error names.
 const NAMED: usize = 5;
-
-type Options = BTreeMap<String, String>;
 
 /// What happens to rows whose keys are in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +30,7 @@ impl DuplicatePolicy {
     ///
     /// # Errors
     /// `InvalidArgument` for values that are not known; `Unsupported` for `bulk_insert`, which looks for no keys.
-    pub(crate) fn of_write(operation: WriteOperation, options: &Options) -> Result<Self> {
+    pub(crate) fn of_write(operation: WriteOperation, options: &WriteOptions) -> Result<Self> {
         let policy = Self::from_options(options)?;
         match operation {
             WriteOperation::Insert => Ok(policy),
@@ -45,11 +41,11 @@ impl DuplicatePolicy {
         }
     }
 
-    fn from_options(options: &Options) -> Result<Self> {
-        match option_values::word(options, POLICY)?.to_ascii_lowercase().as_str() {
+    fn from_options(options: &WriteOptions) -> Result<Self> {
+        match options.word(POLICY)?.to_ascii_lowercase().as_str() {
             "fail" => Ok(Self::Fail),
             "drop" => Ok(Self::Drop),
-            "none" if option_values::boolean(options, DROP)? => Ok(Self::Drop),
+            "none" if options.boolean(DROP)? => Ok(Self::Drop),
             "none" => Ok(Self::Keep),
             other => Err(Error::invalid_argument(format!("option {POLICY} must be none, drop or fail, got {other:?}"))),
         }
@@ -86,7 +82,7 @@ impl DuplicatePolicy {
 /// As for [`DuplicatePolicy::of_write`].
 pub(crate) fn effective_operation(
     operation: WriteOperation,
-    options: &Options,
+    options: &WriteOptions,
 ) -> Result<(WriteOperation, Option<String>)> {
     if operation != WriteOperation::Upsert || DuplicatePolicy::from_options(options)? == DuplicatePolicy::Keep {
         return Ok((operation, None));
@@ -99,18 +95,14 @@ pub(crate) fn effective_operation(
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
-pub(crate) fn combines_by_default(options: &Options) -> Result<bool> {
-    option_values::boolean(options, DROP)
+pub(crate) fn combines_by_default(options: &WriteOptions) -> Result<bool> {
+    options.boolean(DROP)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use mortice_base::error::ErrorKind;
-
-    fn options(given: &[(&str, &str)]) -> Options {
-        given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    }
 
     #[test]
     fn policies_by_option_and_operation() {
@@ -124,7 +116,7 @@ mod tests {
             (&[(DROP, "true"), (POLICY, "none")], Dropped),
             (&[(DROP, "true"), (POLICY, "fail")], Fail),
         ] {
-            let options = options(given);
+            let options = WriteOptions::resolve(given.iter().copied()).unwrap();
             assert_eq!(DuplicatePolicy::of_write(WriteOperation::Insert, &options).unwrap(), policy, "{given:?}");
             let (operation, sentence) = effective_operation(WriteOperation::Upsert, &options).unwrap();
             let expected = if policy == Keep { WriteOperation::Upsert } else { WriteOperation::Insert };
@@ -132,7 +124,7 @@ mod tests {
             assert_eq!(DuplicatePolicy::of_write(WriteOperation::BulkInsert, &options).is_ok(), policy == Keep);
             assert_eq!(DuplicatePolicy::of_write(WriteOperation::InsertOverwrite, &options).unwrap(), Keep);
         }
-        assert!(DuplicatePolicy::from_options(&options(&[(POLICY, "ignore")])).is_err());
+        assert!(WriteOptions::resolve([(POLICY, "ignore")]).is_err());
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! How a table's column changes with the column of a write (`AvroSchemaEvolutionUtils`, `AvroSchemaUtils.findMissingFields`): numbers
 //! become wider or strings, structs get fields, at any depth.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Fields};
@@ -10,7 +9,7 @@ use serde_json::Value;
 use super::exact_cast::holds;
 use mortice_avro::{self as avro, Field, Record, Type};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{SCHEMA_CHANGES, option_values};
+use mortice_merge::config::{SCHEMA_CHANGES, WriteOptions};
 
 /// Nullable columns and fields of the table that rows do not have are null.
 pub(crate) const FILL_MISSING: &str = "hoodie.write.set.null.for.missing.columns";
@@ -34,15 +33,15 @@ impl SchemaChanges {
     ///
     /// # Errors
     /// `InvalidArgument` for values that the options do not have.
-    pub(crate) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        match options.get(SCHEMA_CHANGES).map(|value| value.trim()) {
+    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
+        match options.given_text(SCHEMA_CHANGES).map(str::trim) {
             Some("exact") => Ok(Self::None),
             Some("add") => Ok(Self::Add),
             Some("evolve") => Ok(Self::Evolve),
             Some(other) => Err(Error::invalid_argument(format!(
                 "schema must be \"exact\", \"add\" or \"evolve\", got {other:?} ({SCHEMA_CHANGES})"
             ))),
-            None if option_values::boolean(options, RECONCILE)? => Ok(Self::Evolve),
+            None if options.boolean(RECONCILE)? => Ok(Self::Evolve),
             None => Ok(Self::None),
         }
     }
@@ -62,8 +61,8 @@ impl ColumnEvolution {
     ///
     /// # Errors
     /// `InvalidArgument` for values that the options do not have.
-    pub(crate) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let fills = option_values::boolean(options, FILL_MISSING)? || option_values::boolean(options, RECONCILE)?;
+    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
+        let fills = options.boolean(FILL_MISSING)? || options.boolean(RECONCILE)?;
         Ok(Self { changes: SchemaChanges::from_options(options)?, fills })
     }
 

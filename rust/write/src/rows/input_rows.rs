@@ -8,7 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 
 use crate::commit::CommitValidator;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder, RowMemory, SpillFolder, row_bytes};
 use mortice_storage::check_cancelled;
 
@@ -36,9 +36,9 @@ pub struct WriteInput<'a> {
 ///
 /// # Errors
 /// `InvalidArgument` for a size that is not a positive number.
-pub(crate) fn row_memory(options: &BTreeMap<String, String>) -> Result<RowMemory> {
-    let limit = option_values::number(options, LIMIT_OPTION)?;
-    let folder = option_values::text(options, FOLDER_OPTION);
+pub(crate) fn row_memory(options: &WriteOptions) -> Result<RowMemory> {
+    let limit = options.integer(LIMIT_OPTION)?;
+    let folder = options.text(FOLDER_OPTION);
     Ok(RowMemory::new(SpillFolder::new(folder), limit))
 }
 

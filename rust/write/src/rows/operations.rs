@@ -3,15 +3,13 @@
 //! Files have the column if the user's rows bring it and the option allows it, or if the table's newest commit has it. Commits do not name
 //! it in their schema, as in Hudi, whose writers would ask for it; they say beside the schema that files have it.
 
-use std::collections::BTreeMap;
-
 use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, StringArray};
 use arrow_schema::Schema;
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns::OPERATION;
-use mortice_merge::config::{STORES_OPERATIONS, option_values};
+use mortice_merge::config::{STORES_OPERATIONS, WriteOptions};
 use mortice_table::timeline::WriteOperation;
 
 /// Names of operations (`HoodieOperation`): rows that are inserted, replaced, and replace others, and deletes.
@@ -23,9 +21,9 @@ const DELETES: [&str; 2] = ["-U", "D"];
 ///
 /// # Errors
 /// `InvalidArgument` for rows that have the column although it is not allowed.
-pub(crate) fn stores_operations(is_stored: bool, given: &Schema, options: &BTreeMap<String, String>) -> Result<bool> {
+pub(crate) fn stores_operations(is_stored: bool, given: &Schema, options: &WriteOptions) -> Result<bool> {
     let is_given = given.fields().find(OPERATION).is_some();
-    let is_allowed = option_values::given_boolean(options, STORES_OPERATIONS)?.unwrap_or(is_stored);
+    let is_allowed = options.given_boolean(STORES_OPERATIONS)?.unwrap_or(is_stored);
     match (is_given, is_allowed) {
         (true, false) => Err(Error::invalid_argument(format!(
             "the rows have a column {OPERATION:?}, which is written with {STORES_OPERATIONS}=true alone; set it, or leave the column out"

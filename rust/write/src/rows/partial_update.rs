@@ -9,14 +9,14 @@
 //! still in the log, and a partial record behind it takes its other columns from there: Hudi and mortice would return a
 //! mixture of the two.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::schema::WriteSchema;
 use crate::index::IndexOptions;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::{MergeMode, TableType, option_values};
+use mortice_merge::config::{MergeMode, TableType, WriteOptions};
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
@@ -36,7 +36,7 @@ pub(crate) fn partial_schema(
     table: &OpenTable,
     schema: &WriteSchema,
     operation: WriteOperation,
-    (updated, options): (&[String], &BTreeMap<String, String>),
+    (updated, options): (&[String], &WriteOptions),
 ) -> Result<Option<Schema>> {
     let mut changed: BTreeSet<&str> = updated.iter().map(String::as_str).collect();
     if changed.is_empty() || operation != WriteOperation::Upsert || !may_be_partial(table, options)? {
@@ -65,7 +65,7 @@ fn projected(schema: &WriteSchema, changed: &BTreeSet<&str>) -> Result<Option<Sc
 }
 
 /// Whether a table's logs may have partial records.
-fn may_be_partial(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<bool> {
+fn may_be_partial(table: &OpenTable, options: &WriteOptions) -> Result<bool> {
     let config = &table.config;
     let default = match table.merge.mode {
         MergeMode::CommitTime => true,
@@ -76,7 +76,7 @@ fn may_be_partial(table: &OpenTable, options: &BTreeMap<String, String>) -> Resu
         || config.version.number() < 8
         || !config.populate_meta_fields
         || config.properties.get("hoodie.table.partial.update.mode").is_some()
-        || !option_values::given_boolean(options, IS_ALLOWED)?.unwrap_or(default)
+        || !options.given_boolean(IS_ALLOWED)?.unwrap_or(default)
         || IndexOptions::from_options(config, options)?.updates_partition
     {
         return Ok(false);

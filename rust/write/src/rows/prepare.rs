@@ -21,7 +21,6 @@ use crate::row_set::{RowMark, RowMarks, WriteRows, select_keys};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::row_number::at;
-use mortice_merge::config::option_values;
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::RowBatches;
 use mortice_storage::parallel;
@@ -149,10 +148,10 @@ impl Preparation<'_> {
     /// `InvalidArgument` for a value that is no boolean.
     pub(crate) fn combines(&self) -> Result<bool> {
         match self.operation {
-            WriteOperation::Upsert => option_values::boolean(self.source.options, "hoodie.combine.before.upsert"),
+            WriteOperation::Upsert => self.source.options.boolean("hoodie.combine.before.upsert"),
             WriteOperation::Delete => Ok(true),
             _ => {
-                let given = option_values::given_boolean(self.source.options, "hoodie.combine.before.insert")?;
+                let given = self.source.options.given_boolean("hoodie.combine.before.insert")?;
                 given.map_or_else(|| combines_by_default(self.source.options), Ok)
             }
         }

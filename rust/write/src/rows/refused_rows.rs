@@ -1,12 +1,10 @@
 //! Rows that cannot be written, separated from the others (`hoodie.write.ignore.failed`).
 
-use std::collections::BTreeMap;
-
 use arrow_array::RecordBatch;
 
 use crate::write::{RowError, write_accepted};
 use mortice_base::error::Result;
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 
 const IGNORE_FAILED: &str = "hoodie.write.ignore.failed";
 /// Rows whose errors are kept; more are counted.
@@ -37,8 +35,8 @@ pub(crate) trait ReadRows {
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
-pub(crate) fn ignores_failed(options: &BTreeMap<String, String>) -> Result<bool> {
-    option_values::boolean(options, IGNORE_FAILED)
+pub(crate) fn ignores_failed(options: &WriteOptions) -> Result<bool> {
+    options.boolean(IGNORE_FAILED)
 }
 
 impl RefusedRows {

@@ -1,14 +1,12 @@
 //! What the rows of a write are read for: the table, the columns, and the keys that rows have by them.
 
-use std::collections::BTreeMap;
-
 use arrow_array::{Array, RecordBatch};
 
 use super::conform::conformed_fields;
 use super::schema::WriteSchema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::MergeMode;
+use mortice_merge::config::{MergeMode, WriteOptions};
 use mortice_merge::keys::{FieldPath, RowKeyReader};
 use mortice_table::plan::OpenTable;
 
@@ -18,7 +16,7 @@ pub(crate) struct RowSource<'a> {
     pub(crate) table: &'a OpenTable,
     /// The columns that are written.
     pub(crate) schema: &'a WriteSchema,
-    pub(crate) options: &'a BTreeMap<String, String>,
+    pub(crate) options: &'a WriteOptions,
     /// Whether a key is unique in the table, not in a partition.
     pub(crate) key_is_global: bool,
 }

@@ -1,6 +1,5 @@
 //! The schema of a write: the table's, with what the user's columns add to it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -13,6 +12,7 @@ use super::schema_changes::{SchemaChange, schema_changes};
 use mortice_avro::{self as avro, ArrowMapping, Schema, Type};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
+use mortice_merge::config::WriteOptions;
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::OpenTable;
 use mortice_table::schema::table_schema;
@@ -46,7 +46,7 @@ impl WriteSchema {
     /// # Errors
     /// `InvalidArgument`, naming the column, if a column is missing, or new and not asked for; `Unsupported` for tables whose columns have
     /// ids (schema on read) if columns are added.
-    pub(crate) fn resolve(table: &OpenTable, given: &ArrowSchema, options: &BTreeMap<String, String>) -> Result<Self> {
+    pub(crate) fn resolve(table: &OpenTable, given: &ArrowSchema, options: &WriteOptions) -> Result<Self> {
         let evolution = ColumnEvolution::from_options(options)?;
         let own = own_columns(table)?;
         let given = without_pandas_index(given, own.as_ref().map(|(found, _)| found))?;

@@ -1,9 +1,7 @@
 //! How the rows of a bulk insert are ordered (`hoodie.bulkinsert.sort.mode`, `BulkInsertSortMode`).
 
-use std::collections::BTreeMap;
-
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 
 const SORT_MODE: &str = "hoodie.bulkinsert.sort.mode";
 
@@ -27,8 +25,8 @@ impl SortMode {
     ///
     /// # Errors
     /// `InvalidArgument` for other values.
-    pub(crate) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let mode = option_values::word(options, SORT_MODE)?;
+    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
+        let mode = options.word(SORT_MODE)?;
         match mode.to_ascii_uppercase().as_str() {
             "NONE" => Ok(Self::None),
             "GLOBAL_SORT" => Ok(Self::Global),
@@ -58,8 +56,8 @@ mod tests {
 
     #[test]
     fn modes_by_hudis_names() {
-        let mode = |value: &str| SortMode::from_options(&BTreeMap::from([(SORT_MODE.to_owned(), value.to_owned())]));
-        assert_eq!(SortMode::from_options(&BTreeMap::new()).unwrap(), SortMode::None);
+        let mode = |value: &str| SortMode::from_options(&WriteOptions::resolve([(SORT_MODE, value)])?);
+        assert_eq!(SortMode::from_options(&WriteOptions::default()).unwrap(), SortMode::None);
         assert_eq!(mode("global_sort").unwrap(), SortMode::Global);
         assert!(mode("PARTITION_SORT").unwrap().sorts_by_key());
         assert!(mode("PARTITION_PATH_REPARTITION").unwrap().keeps_partitions_together());

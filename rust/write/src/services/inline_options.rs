@@ -1,13 +1,11 @@
 //! Which services run after a write, by the writer's own options (`BaseHoodieWriteClient`).
 
-use std::collections::BTreeMap;
-
 use super::archival::ArchivalOptions;
 use super::cleaning::CleaningOptions;
 use super::clustering::ClusteringOptions;
 use super::compaction::{CompactionOptions, LogCompactionOptions};
 use mortice_base::error::Result;
-use mortice_merge::config::option_values::{boolean, number};
+use mortice_merge::config::WriteOptions;
 
 const CLEAN: &str = "hoodie.clean.automatic";
 const CLEAN_LATER: &str = "hoodie.clean.async.enabled";
@@ -57,8 +55,8 @@ impl InlineServices {
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, naming the option.
-    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let is_set = |name: &str| boolean(options, name);
+    pub fn from_options(options: &WriteOptions) -> Result<Self> {
+        let is_set = |name: &str| options.boolean(name);
         let step = |run: &str, plan: &str| {
             let (runs, plans) = (is_set(run)?, is_set(plan)?);
             Result::Ok(if runs {
@@ -77,14 +75,14 @@ impl InlineServices {
             compaction: step(COMPACT, PLAN_COMPACTION)?,
             compacts_logs: is_set(COMPACT_LOGS)?,
             clustering,
-            clustering_commits: number(options, commits)?,
+            clustering_commits: options.integer(commits)?,
             fails: is_set(FAIL)?,
         };
         services.check(options)?;
         Ok(services)
     }
 
-    fn check(&self, options: &BTreeMap<String, String>) -> Result<()> {
+    fn check(&self, options: &WriteOptions) -> Result<()> {
         if self.cleans || self.archives {
             CleaningOptions::from_options(options)?;
         }

@@ -8,7 +8,7 @@ use super::state::TableState;
 use crate::commit::{Clock, CommitValidator, Concurrency, HeldLock, TimelineWriter, UndoneWrite, check_version};
 use crate::metadata_upkeep::{FoundMetadata, MetadataUpkeep};
 use mortice_base::error::Result;
-use mortice_merge::config::{OnDamage, ReadOptions, WriteOptions};
+use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOptions};
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Instant;
@@ -21,9 +21,18 @@ const ON_DAMAGE: &str = "mortice.on_damage";
 ///
 /// # Errors
 /// `InvalidArgument` for a value that the option does not have.
-pub fn read_options(options: &BTreeMap<String, String>) -> Result<ReadOptions> {
-    let given = options.get(ON_DAMAGE).map(|value| OnDamage::parse(value)).transpose()?;
+pub fn read_options(given: &BTreeMap<String, String>) -> Result<ReadOptions> {
+    on_damage(given.get(ON_DAMAGE).map(String::as_str))
+}
+
+fn on_damage(given: Option<&str>) -> Result<ReadOptions> {
+    let given = given.map(OnDamage::parse).transpose()?;
     Ok(ReadOptions { on_damage: given.unwrap_or(OnDamage::Raise), ..ReadOptions::default() })
+}
+
+fn check_writes(location: &TableLocation, table: &OpenTable) -> Result<()> {
+    check_version(&table.config).map_err(|error| error.in_file(location.uri()))?;
+    table.check_writes_register_nothing()
 }
 
 /// A table that is being changed. A write, and the services after it, work on one.
@@ -35,7 +44,7 @@ pub struct WritableTable {
     location: TableLocation,
     store: Arc<dyn FileStore>,
     /// By their newest names.
-    options: BTreeMap<String, String>,
+    options: WriteOptions,
     warnings: Vec<String>,
     concurrency: Arc<Concurrency>,
     /// Checks the table before a write of rows is completed. Services after it are commits of their own.
@@ -68,16 +77,24 @@ impl WritableTable {
         options: &BTreeMap<String, String>,
         operation: &str,
     ) -> Result<Self> {
-        check_version(&table.config).map_err(|error| error.in_file(location.uri()))?;
-        table.check_writes_register_nothing()?;
-        let parsed = WriteOptions::parse(options, operation, &table.config)?;
+        check_writes(location, &table)?;
+        let ParsedOptions { options, warnings } = ParsedOptions::new(options, operation, &table.config)?;
+        Ok(Self { warnings, ..Self::of_options(location, table, options)? })
+    }
+
+    /// The same, with options that were checked when the write began, in this process or another.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn of_options(location: &TableLocation, table: Arc<OpenTable>, options: WriteOptions) -> Result<Self> {
+        check_writes(location, &table)?;
         let store = location.open_store()?;
-        let concurrency = Concurrency::from_options(&store, location.storage_options(), parsed.values())?;
+        let concurrency = Concurrency::from_options(&store, location.storage_options(), &options)?;
         Ok(Self {
             location: location.clone(),
             store,
-            options: parsed.values().clone(),
-            warnings: parsed.warnings().to_vec(),
+            options,
+            warnings: Vec::new(),
             concurrency: Arc::new(concurrency),
             validator: None,
             latest: Arc::new(Mutex::new(table)),
@@ -92,7 +109,7 @@ impl WritableTable {
 
     /// The table with other options, which were checked.
     #[must_use]
-    pub fn with_options(self, options: BTreeMap<String, String>) -> Self {
+    pub fn with_options(self, options: WriteOptions) -> Self {
         Self { options, ..self }
     }
 
@@ -116,7 +133,7 @@ impl WritableTable {
 
     /// The options, checked, by their newest names.
     #[must_use]
-    pub fn options(&self) -> &BTreeMap<String, String> {
+    pub fn options(&self) -> &WriteOptions {
         &self.options
     }
 
@@ -149,7 +166,7 @@ impl WritableTable {
     /// # Errors
     /// As for [`OpenTable::open`].
     pub fn reopen(&self) -> Result<Arc<OpenTable>> {
-        let table = self.location.open_table(read_options(&self.options)?)?;
+        let table = self.location.open_table(on_damage(self.options.given_text(ON_DAMAGE))?)?;
         Ok(self.remember(table))
     }
 

@@ -7,14 +7,15 @@
 //! | `agreement` | whether an option agrees with the property of the table that it sets in Hudi |
 //! | `values.tsv` | the values of each option that is followed |
 //! | `values` | whether an option can have a value |
-//! | `parse` | the options of one write, checked |
+//! | `options` | the options of one write, each with a value of its kind |
+//! | `parse` | options, checked against a table |
 
 mod agreement;
 mod decisions;
+mod options;
 mod parse;
 mod values;
 
-pub(super) use values::{check_value, default_of};
-
 pub use decisions::{OptionDecision, OptionHandling, decisions};
-pub use parse::{SCHEMA_CHANGES, WriteOptions, is_commit_metadata, table_properties};
+pub use options::WriteOptions;
+pub use parse::{ParsedOptions, SCHEMA_CHANGES, is_commit_metadata, table_properties};

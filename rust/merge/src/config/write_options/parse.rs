@@ -6,7 +6,7 @@ use strsim::osa_distance;
 
 use super::agreement::contradicted;
 use super::decisions::{OptionDecision, OptionHandling, decision_for, decisions};
-use super::values::check_value;
+use super::options::WriteOptions;
 use crate::config::TableConfig;
 use mortice_base::error::{Error, Result};
 
@@ -14,32 +14,36 @@ use mortice_base::error::{Error, Result};
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
 
 /// Options that Hudi does not have.
-const OWN_OPTIONS: [&str; 4] =
-    ["mortice.metadata.drop_unsupported", "mortice.metadata.rebuild_unusable", "mortice.on_damage", SCHEMA_CHANGES];
+pub(super) const OWN_OPTIONS: [&str; 4] = [OWN_BOOLEANS[0], OWN_BOOLEANS[1], "mortice.on_damage", SCHEMA_CHANGES];
+
+/// Those of them that are booleans.
+pub(super) const OWN_BOOLEANS: [&str; 2] = ["mortice.metadata.drop_unsupported", "mortice.metadata.rebuild_unusable"];
 
 /// Which changes of the table's columns a write may make: `exact`, `add` or `evolve`.
 pub const SCHEMA_CHANGES: &str = "mortice.write.schema";
 
-/// The options of a write: each is known, and agrees with the table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WriteOptions {
-    values: BTreeMap<String, String>,
-    warnings: Vec<String>,
+/// Options that were checked against a table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ParsedOptions {
+    /// The options, resolved.
+    pub options: WriteOptions,
+    /// Sentences on options that are accepted but have no effect where a user may expect one.
+    pub warnings: Vec<String>,
 }
 
-impl WriteOptions {
-    /// Checks options for an operation (`upsert`, …) on a table. Older names are replaced by the newest.
+impl ParsedOptions {
+    /// Checks options for an operation (`upsert`, …) on a table, and resolves them. Older names are replaced by the newest.
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, if it is unknown, has a value that is not of its kind, is given twice
     /// under two names, or contradicts a property of the table or the operation; `Unsupported` for values that are
     /// not followed, with the remedy.
-    pub fn parse(given: &BTreeMap<String, String>, operation: &str, table: &TableConfig) -> Result<Self> {
-        let mut options = Self::default();
+    pub fn new(given: &BTreeMap<String, String>, operation: &str, table: &TableConfig) -> Result<Self> {
+        let mut parsed = Self::default();
         for (name, value) in given {
             let Some(option) = decision_for(name)? else {
                 if OWN_OPTIONS.contains(&name.as_str()) {
-                    options.values.insert(name.clone(), value.clone());
+                    parsed.options.add(name, value)?;
                     continue;
                 }
                 if FREE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || is_commit_metadata(given, name) {
@@ -47,33 +51,17 @@ impl WriteOptions {
                 }
                 return Err(unknown(name)?);
             };
-            options.check(option, value, operation, table)?;
-            if options.values.insert(option.name.to_owned(), value.clone()).is_some_and(|other| other != *value) {
-                let message = format!("option {} is given under two names with two values", option.name);
-                return Err(Error::invalid_argument(message));
-            }
+            parsed.check(option, value, operation, table)?;
+            parsed.options.add(option.name, value)?;
         }
-        Ok(options)
-    }
-
-    /// The options by their newest names.
-    #[must_use]
-    pub fn values(&self) -> &BTreeMap<String, String> {
-        &self.values
-    }
-
-    /// Sentences on options that are accepted but have no effect where a user may expect one.
-    #[must_use]
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+        Ok(parsed)
     }
 
     fn check(&mut self, option: &OptionDecision, value: &str, operation: &str, table: &TableConfig) -> Result<()> {
         let OptionDecision { name, reason, .. } = option;
         let is_listed = |listed: &str| listed.split(',').any(|one| one.eq_ignore_ascii_case(value.trim()));
         match option.decision {
-            OptionHandling::Taken => check_value(name, value),
-            OptionHandling::NoEffect => Ok(()),
+            OptionHandling::Taken | OptionHandling::NoEffect => Ok(()),
             OptionHandling::Only(listed) if is_listed(listed) => Ok(()),
             OptionHandling::Only(_) => {
                 Err(Error::unsupported(format!("option {name}={value} is not supported: {reason}")))
@@ -165,9 +153,9 @@ mod tests {
         TableConfig::from_properties(Properties::parse(text).unwrap()).unwrap()
     }
 
-    fn parse(options: &[(&str, &str)]) -> Result<WriteOptions> {
+    fn parse(options: &[(&str, &str)]) -> Result<ParsedOptions> {
         let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        WriteOptions::parse(&options, "upsert", &table())
+        ParsedOptions::new(&options, "upsert", &table())
     }
 
     #[test]
@@ -213,7 +201,7 @@ mod tests {
         assert!(error.contains("mortice.sync"), "{error}");
         parse(&[("hoodie.datasource.hive_sync.enable", "false")]).unwrap();
         let warned = parse(&[("hoodie.partition.ttl.inline", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
-        assert_eq!(warned.warnings().len(), 1);
+        assert_eq!(warned.warnings.len(), 1);
     }
 
     #[test]
@@ -236,13 +224,15 @@ mod tests {
     #[test]
     fn own_options_are_accepted() {
         let name = OWN_OPTIONS[0];
-        assert_eq!(parse(&[(name, "true")]).unwrap().values().get(name).map(String::as_str), Some("true"));
+        assert_eq!(parse(&[(name, "true")]).unwrap().options.given_boolean(name).unwrap(), Some(true));
+        let error = parse(&[(name, "maybe")]).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
     }
 
     #[test]
     fn older_names_are_replaced() {
         let merged = parse(&[("hoodie.datasource.clustering.inline.enable", "false")]).unwrap();
-        assert_eq!(merged.values().keys().collect::<Vec<_>>(), ["hoodie.clustering.inline"]);
+        assert_eq!(merged.options.given_boolean("hoodie.clustering.inline").unwrap(), Some(false));
         let twice =
             parse(&[("hoodie.datasource.clustering.inline.enable", "false"), ("hoodie.clustering.inline", "true")]);
         assert!(twice.unwrap_err().to_string().contains("two names"));

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::options::OptionValue;
+use super::parse::OWN_BOOLEANS;
 use mortice_base::error::{Error, Result};
 
 /// Options by name: kind, values, default, unit.
@@ -19,7 +21,7 @@ enum ValueKind {
     /// `true` or `false`.
     Boolean,
     /// Whole numbers between two limits, both included.
-    Integer { least: i128, most: i128 },
+    Integer { least: i64, most: i64 },
     /// Numbers from 0 on.
     Number,
     /// Numbers between 0 and 1, both excluded.
@@ -49,22 +51,24 @@ struct OptionValues {
     default: &'static str,
 }
 
-/// Refuses a value that an option cannot have.
+/// Reads the value of an option, by the kind that it has; text, if it is none of those that are followed.
 ///
 /// # Errors
-/// `InvalidArgument`, naming the option; `Unsupported` for classes and words that name what this release does not have.
-pub(crate) fn check_value(name: &str, value: &str) -> Result<()> {
-    let table = by_name()?;
-    let known =
-        table.get(name).ok_or_else(|| Error::internal(format!("the values of option {name} are not described")))?;
-    known.check(value)
+/// `InvalidArgument`, naming the option, for a value that it cannot have; `Unsupported` for classes and words that name what this
+/// release does not have.
+pub(super) fn resolve_value(name: &str, value: &str) -> Result<OptionValue> {
+    match by_name()?.get(name) {
+        Some(known) => known.resolve(value),
+        None if OWN_BOOLEANS.contains(&name) => boolean(name, value),
+        None => Ok(OptionValue::Text(value.to_owned())),
+    }
 }
 
 /// The value that an option has if it is not given.
 ///
 /// # Errors
 /// An internal error for an option that has no value, or one that depends on the table or the operation.
-pub(crate) fn default_of(name: &str) -> Result<&'static str> {
+pub(super) fn default_of(name: &str) -> Result<&'static str> {
     let default = by_name()?.get(name).map(|known| known.default).filter(|default| !default.is_empty());
     default.ok_or_else(|| Error::internal(format!("option {name} has no default")))
 }
@@ -76,25 +80,30 @@ fn by_name() -> Result<&'static HashMap<&'static str, OptionValues>> {
 }
 
 impl OptionValues {
-    fn check(&self, value: &str) -> Result<()> {
+    fn resolve(&self, value: &str) -> Result<OptionValue> {
+        let name = self.name;
+        match self.kind {
+            ValueKind::Boolean => boolean(name, value),
+            ValueKind::Integer { least, most } => integer(name, value, (least, most)).map(OptionValue::Integer),
+            ValueKind::Number => match number(name, value)? {
+                number @ 0.0.. => Ok(OptionValue::Number(number)),
+                _ => Err(refused(name, "at least 0", value)),
+            },
+            ValueKind::Share => match number(name, value)? {
+                share if share > 0.0 && share < 1.0 => Ok(OptionValue::Number(share)),
+                _ => Err(refused(name, "above 0 and below 1", value)),
+            },
+            _ => self.check_text(value).map(|()| OptionValue::Text(value.to_owned())),
+        }
+    }
+
+    fn check_text(&self, value: &str) -> Result<()> {
         let (name, text) = (self.name, value.trim());
         let is_one_of = |words: &str| parts(words).any(|word| word.eq_ignore_ascii_case(text));
         match self.kind {
-            ValueKind::Text => Ok(()),
-            ValueKind::Boolean if is_one_of("true,false") => Ok(()),
-            ValueKind::Boolean => refused(name, "true or false", value),
-            ValueKind::Integer { least, most } => check_integer(name, value, (least, most)),
-            ValueKind::Number => match number(name, value)? {
-                0.0.. => Ok(()),
-                _ => refused(name, "at least 0", value),
-            },
-            ValueKind::Share => match number(name, value)? {
-                share if share > 0.0 && share < 1.0 => Ok(()),
-                _ => refused(name, "above 0 and below 1", value),
-            },
             ValueKind::Words(words) | ValueKind::Supported(words) if is_one_of(words) => Ok(()),
             ValueKind::Dashed(words) if parts(words).any(|word| plain(word) == plain(text)) => Ok(()),
-            ValueKind::Words(words) | ValueKind::Dashed(words) => refused(name, &alternatives(words), value),
+            ValueKind::Words(words) | ValueKind::Dashed(words) => Err(refused(name, &alternatives(words), value)),
             ValueKind::Supported(words) => unsupported(name, words, text),
             ValueKind::Class(classes) => self.check_class(classes, text),
             ValueKind::Classes(classes) => {
@@ -104,6 +113,9 @@ impl OptionValues {
                 let what = "a regular expression without look-around and back-references";
                 Error::invalid_argument(format!("option {name} must be {what}, got {value:?}")).caused_by(error)
             }),
+            ValueKind::Text | ValueKind::Boolean | ValueKind::Integer { .. } | ValueKind::Number | ValueKind::Share => {
+                Ok(())
+            }
         }
     }
 
@@ -118,15 +130,24 @@ impl OptionValues {
     }
 }
 
-fn check_integer(name: &str, value: &str, (least, most): (i128, i128)) -> Result<()> {
-    let must_be = |what: &str| refused(name, what, value);
+fn boolean(name: &str, value: &str) -> Result<OptionValue> {
+    match value.trim() {
+        word if word.eq_ignore_ascii_case("true") => Ok(OptionValue::Boolean(true)),
+        word if word.eq_ignore_ascii_case("false") => Ok(OptionValue::Boolean(false)),
+        _ => Err(refused(name, "true or false", value)),
+    }
+}
+
+fn integer(name: &str, value: &str, (least, most): (i64, i64)) -> Result<i64> {
     match value.trim().parse::<i128>() {
-        Err(_) => must_be("a number"),
-        Ok(number) if number < least => {
+        Err(_) => Err(refused(name, "a number", value)),
+        Ok(number) if number < least.into() => {
             Err(Error::invalid_argument(format!("option {name} must be at least {least}, got {number}")))
         }
-        Ok(number) if number > most => must_be(&format!("at most {most}")),
-        Ok(_) => Ok(()),
+        Ok(number) => {
+            let number = i64::try_from(number).ok().filter(|number| *number <= most);
+            number.ok_or_else(|| refused(name, &format!("at most {most}"), value))
+        }
     }
 }
 
@@ -135,8 +156,8 @@ fn number(name: &str, value: &str) -> Result<f64> {
     parsed.ok_or_else(|| Error::invalid_argument(format!("option {name} must be a number, got {value:?}")))
 }
 
-fn refused(name: &str, what: &str, value: &str) -> Result<()> {
-    Err(Error::invalid_argument(format!("option {name} must be {what}, got {value:?}")))
+fn refused(name: &str, what: &str, value: &str) -> Error {
+    Error::invalid_argument(format!("option {name} must be {what}, got {value:?}"))
 }
 
 fn unsupported(name: &str, words: &str, value: &str) -> Result<()> {
@@ -181,8 +202,8 @@ fn read_line(line: &'static str) -> Option<OptionValues> {
         "boolean" => ValueKind::Boolean,
         "integer" => {
             let (least, most) = values.split_once("..")?;
-            let limit = |text: &str, otherwise: i128| if text.is_empty() { Some(otherwise) } else { text.parse().ok() };
-            ValueKind::Integer { least: limit(least, i64::MIN.into())?, most: limit(most, i64::MAX.into())? }
+            let limit = |text: &str, otherwise: i64| if text.is_empty() { Some(otherwise) } else { text.parse().ok() };
+            ValueKind::Integer { least: limit(least, i64::MIN)?, most: limit(most, i64::MAX)? }
         }
         "number" => ValueKind::Number,
         "share" => ValueKind::Share,
@@ -215,7 +236,7 @@ mod tests {
     #[test]
     fn defaults_are_values() {
         for one in read_table().unwrap().iter().filter(|one| !one.default.is_empty()) {
-            one.check(one.default).unwrap();
+            one.resolve(one.default).unwrap();
         }
     }
 
@@ -235,7 +256,7 @@ mod tests {
             ("hoodie.clustering.execution.strategy.class", "a.b.FlinkSortAndSizeExecutionStrategy"),
             ("hoodie.write.concurrency.mode", ""),
         ] {
-            check_value(name, value).unwrap();
+            resolve_value(name, value).unwrap();
         }
     }
 
@@ -255,7 +276,7 @@ mod tests {
             ("hoodie.compaction.strategy", "UnBoundedCompactionStrategy,Other", "=Other (supported"),
             ("hoodie.compaction.partition.path.regex", "(", "regular expression"),
         ] {
-            let error = check_value(name, value).unwrap_err().to_string();
+            let error = resolve_value(name, value).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains(what), "{error}");
         }
     }

@@ -32,7 +32,7 @@ use crate::write::WriteToken;
 use crate::write::{BaseFileOptions, WriteStatus};
 use mortice_base::error::{Error, Result};
 use mortice_base::panics::caught;
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 use mortice_storage::{check_cancelled, parallel};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
@@ -50,7 +50,7 @@ pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<Wr
     let target = open_for_write(location, options, WriteOperation::BulkInsert)?;
     let (table, values) = (target.latest(), target.options());
     let index = IndexOptions::from_options(&table.config, values)?;
-    let combines = option_values::given_boolean(values, "hoodie.combine.before.insert")?.unwrap_or(false);
+    let combines = values.given_boolean("hoodie.combine.before.insert")?.unwrap_or(false);
     let has_outputs = schema.field_with_name(OUTPUT).is_ok();
     if has_outputs && (combines || index.bucket.is_some()) {
         let what = if combines { "hoodie.combine.before.insert" } else { "a bucket index" };
@@ -79,7 +79,7 @@ struct BulkOptions {
 }
 
 impl BulkOptions {
-    fn new(table: &OpenTable, given: &SchemaRef, options: &BTreeMap<String, String>) -> Result<Self> {
+    fn new(table: &OpenTable, given: &SchemaRef, options: &WriteOptions) -> Result<Self> {
         DuplicatePolicy::of_write(WriteOperation::BulkInsert, options)?;
         let (mode, ignores_failed) = (SortMode::from_options(options)?, ignores_failed(options)?);
         let has_outputs = given.field_with_name(OUTPUT).is_ok();
@@ -102,7 +102,7 @@ fn insert(
     index: &IndexOptions,
     given: &SchemaRef,
     batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<Written> {
     let table = Arc::clone(transaction.table());
     check_layout(&table, index)?;

@@ -13,7 +13,7 @@ use crate::index::IndexOptions;
 use crate::metadata_upkeep::keeps_blooms;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::{at, number_of};
-use mortice_merge::config::TableConfig;
+use mortice_merge::config::{TableConfig, WriteOptions};
 use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
@@ -47,7 +47,7 @@ struct TaskRows {
 pub(super) fn assign_reports(
     (table, index): (&OpenTable, &IndexOptions),
     operation: WriteOperation,
-    (options, parallelism): (&BTreeMap<String, String>, u32),
+    (options, parallelism): (&WriteOptions, u32),
     view: &WriteView,
     placed: &[PlacedReport],
 ) -> Result<Assigned> {

@@ -30,7 +30,7 @@ use crate::transaction::{CommitExtra, Committed, Transaction};
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::config::{TableConfig, TableType};
+use mortice_merge::config::{TableConfig, TableType, WriteOptions};
 use mortice_merge::keys::RowKeyReader;
 use mortice_table::plan::{OpenTable, PinnedTable, WriteView};
 use mortice_table::timeline::{InstantState, WriteOperation};
@@ -619,7 +619,7 @@ fn check_operation(operation: WriteOperation) -> Result<()> {
 }
 
 /// Refuses options that writes in one process follow, and those on Spark do not.
-pub(super) fn check_options(operation: WriteOperation, options: &BTreeMap<String, String>) -> Result<()> {
+pub(super) fn check_options(operation: WriteOperation, options: &WriteOptions) -> Result<()> {
     let refused = [
         (ignores_failed(options)?, "leaving rows out (hoodie.write.ignore.failed)"),
         (

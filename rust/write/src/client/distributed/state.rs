@@ -1,6 +1,5 @@
 //! What the processes of a write have to know: the serialised write state, one for each stage.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,7 @@ use crate::rows::RowSource;
 use crate::rows::WriteSchema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_merge::config::WriteOptions;
 use mortice_table::plan::{OpenTable, PinnedTable};
 use mortice_table::timeline::WriteOperation;
 
@@ -27,7 +27,7 @@ pub(super) struct WriteState {
     /// What the write does.
     pub(super) operation: WriteOperation,
     /// Options of the write, by their newest names.
-    pub(super) options: BTreeMap<String, String>,
+    pub(super) options: WriteOptions,
     /// The requested time; none before the write has begun.
     pub(super) instant: Option<RequestedTime>,
     /// The columns that are written, as Avro JSON without meta columns.
@@ -95,7 +95,7 @@ impl WriteState {
 pub(super) struct OpenWrite {
     pub(super) table: Arc<OpenTable>,
     pub(super) operation: WriteOperation,
-    pub(super) options: BTreeMap<String, String>,
+    pub(super) options: WriteOptions,
     pub(super) instant: Option<RequestedTime>,
     pub(super) schema: WriteSchema,
     pub(super) index: IndexOptions,

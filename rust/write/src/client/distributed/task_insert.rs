@@ -19,6 +19,7 @@ use crate::transaction::{CommitExtra, Committed, Transaction};
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_merge::config::WriteOptions;
 use mortice_merge::keys::RowKeyReader;
 use mortice_table::plan::{OpenTable, PinnedTable};
 use mortice_table::timeline::WriteOperation;
@@ -96,8 +97,7 @@ fn resumed(state: &[u8]) -> Result<(Transaction, WriteState, InsertSpec)> {
     let table = Arc::new(write.table.open()?);
     let instant = write.instant.clone().ok_or_else(|| Error::internal("a write that has not begun"))?;
     let location = TableLocation::new(&table.uri, &table.storage_options);
-    let name = write.operation.name().to_ascii_lowercase();
-    let target = Arc::new(WritableTable::of_table(&location, Arc::clone(&table), &write.options, &name)?);
+    let target = Arc::new(WritableTable::of_options(&location, Arc::clone(&table), write.options.clone())?);
     let transaction = Transaction::resume(&target, table, write.operation, instant)?;
     Ok((transaction, write, spec))
 }
@@ -122,7 +122,7 @@ fn written(reports: &[Vec<u8>]) -> Result<Vec<WriteStatus>> {
 struct TaskInsert<'a> {
     operation: WriteOperation,
     columns: &'a Schema,
-    options: &'a BTreeMap<String, String>,
+    options: &'a WriteOptions,
     user_metadata: BTreeMap<String, String>,
 }
 

@@ -1,19 +1,17 @@
 //! Record keys and partition paths of rows, as a write of them would make them. They need no table but its properties,
 //! so that tasks of other processes can make them.
 
-use std::collections::BTreeMap;
-
 use arrow_array::{RecordBatch, StringArray};
 
 use mortice_base::error::Result;
-use mortice_merge::config::{Properties, TableConfig};
+use mortice_merge::config::{Properties, TableConfig, WriteOptions};
 use mortice_merge::keys::{RowKeyReader, RowKeys};
 
 /// Makes the record keys and partition paths of rows as a write of them would.
 #[derive(Debug)]
 pub(super) struct GivenKeys {
     config: TableConfig,
-    options: BTreeMap<String, String>,
+    options: WriteOptions,
 }
 
 impl GivenKeys {
@@ -21,7 +19,7 @@ impl GivenKeys {
     ///
     /// # Errors
     /// `InvalidTable` and `Unsupported` for the properties.
-    pub(super) fn new(properties: Properties, options: BTreeMap<String, String>) -> Result<Self> {
+    pub(super) fn new(properties: Properties, options: WriteOptions) -> Result<Self> {
         Ok(Self { config: TableConfig::from_properties(properties)?, options })
     }
 
@@ -56,7 +54,7 @@ mod tests {
         let lines = "hoodie.table.version=9\nhoodie.table.name=t\nhoodie.table.recordkey.fields=id\nhoodie.table.partition.fields=p\nhoodie.table.keygenerator.type=SIMPLE";
         let properties: Properties =
             lines.lines().filter_map(|line| line.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
-        let keys = GivenKeys::new(properties, BTreeMap::new()).unwrap();
+        let keys = GivenKeys::new(properties, WriteOptions::default()).unwrap();
         let strings = |values: Vec<Option<&str>>| Arc::new(StringArray::from(values)) as ArrayRef;
         let rows = RecordBatch::try_from_iter([
             ("id", strings(vec![None, Some("a")])),

@@ -13,7 +13,7 @@ use crate::client::read_state::MergeSource;
 use crate::index::IndexType;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::{MergeMode, TableConfig, TableType, WriteOptions};
+use mortice_merge::config::{MergeMode, ParsedOptions, TableConfig, TableType, WriteOptions};
 use mortice_table::plan::OpenTable;
 
 /// How rows are merged into a table. Processes that have no table can be sent it.
@@ -43,7 +43,7 @@ pub struct MergePlan {
     /// The table's properties, by which keys are made.
     pub(super) properties: BTreeMap<String, String>,
     /// Options of the write, by which keys are made.
-    pub(super) options: BTreeMap<String, String>,
+    pub(super) options: WriteOptions,
     /// What the write has to know of the rows that it was made from.
     pub(super) source: MergeSource,
 }
@@ -62,9 +62,9 @@ impl MergePlan {
     ) -> Result<Self> {
         let config = &table.config;
         let (_, types) = table.schema_at(None)?;
-        check_table(table, &types, options)?;
+        let ParsedOptions { options, .. } = ParsedOptions::new(options, "upsert", config)?;
+        check_table(table, &types, &options)?;
         check_names(&types, given)?;
-        let options = WriteOptions::parse(options, "upsert", config)?.values().clone();
         let is_global = IndexType::from_options(&options)?.is_global();
         let own = types.fields().iter().filter(|field| !meta_columns::ALL.contains(&field.name().as_str()));
         let columns = Schema::new(own.cloned().collect::<Vec<FieldRef>>());

@@ -1,12 +1,10 @@
 //! Tables and options that cannot be merged into.
 
-use std::collections::BTreeMap;
-
 use arrow_schema::Schema;
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::MergeMode;
+use mortice_merge::config::{MergeMode, WriteOptions};
 use mortice_table::plan::OpenTable;
 
 /// Options by which rows of a write are left out or dropped: a merge would not do what its clauses say.
@@ -22,12 +20,12 @@ const REFUSED_GENERATORS: [&str; 2] = ["timestamp", "custom"];
 ///
 /// # Errors
 /// `Unsupported`, with what is not, and the remedy.
-pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &BTreeMap<String, String>) -> Result<()> {
+pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &WriteOptions) -> Result<()> {
     let config = &table.config;
     let mut generators = config.properties.iter().filter(|(name, _)| name.starts_with("hoodie.table.keygen"));
     let is_refused = |value: &str| REFUSED_GENERATORS.iter().any(|name| value.to_ascii_lowercase().contains(name));
     let mut fields = config.record_key_fields.iter().chain(&config.partition_fields);
-    let is_set = |name: &&&str| options.get(**name).is_some_and(|value| !["none", "false"].contains(&value.as_str()));
+    let is_set = |name: &&&str| options.is_set(name);
     let what = if config.record_key_fields.is_empty() {
         "a table whose keys are generated".to_owned()
     } else if generators.any(|(_, value)| is_refused(value)) {
@@ -51,13 +49,14 @@ pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &BTreeMa
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{TestTable, options};
+    use super::super::testing::TestTable;
     use super::*;
 
     fn refused(table: &TestTable, given: &[(&str, &str)]) -> String {
         let open = table.open();
         let columns = open.schema_at(None).unwrap().1;
-        check_table(&open, &columns, &options(given)).map_or_else(|error| error.text(), |()| String::new())
+        let options = WriteOptions::resolve(given.iter().copied()).unwrap();
+        check_table(&open, &columns, &options).map_or_else(|error| error.text(), |()| String::new())
     }
 
     #[test]
@@ -82,9 +81,9 @@ mod tests {
     fn options_that_leave_rows_out_are_refused_if_they_are_set() {
         let table = TestTable::new();
         for name in REFUSED_OPTIONS {
-            assert!(refused(&table, &[(name, "true")]).contains(name));
-            assert_eq!(refused(&table, &[(name, "none")]), "");
-            assert_eq!(refused(&table, &[(name, "false")]), "");
+            let (on, off) = if name.ends_with("policy") { ("drop", "none") } else { ("true", "false") };
+            assert!(refused(&table, &[(name, on)]).contains(name));
+            assert_eq!(refused(&table, &[(name, off)]), "");
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Rows in the types of the table's columns.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -8,7 +7,7 @@ use arrow_schema::{FieldRef, Schema};
 
 use crate::rows::{FILL_MISSING, Rules, ValuePlace};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 
 /// The columns of a batch that a table has, in the types of the table; the others as they are.
 ///
@@ -17,12 +16,8 @@ use mortice_merge::config::option_values;
 ///
 /// # Errors
 /// `InvalidArgument`, naming the column, for a type or a value that the table's column does not hold.
-pub(super) fn columns_of_table(
-    batch: &RecordBatch,
-    columns: &Schema,
-    options: &BTreeMap<String, String>,
-) -> Result<RecordBatch> {
-    let rules = Rules { fills: option_values::boolean(options, FILL_MISSING)?, can_evolve: false };
+pub(super) fn columns_of_table(batch: &RecordBatch, columns: &Schema, options: &WriteOptions) -> Result<RecordBatch> {
+    let rules = Rules { fills: options.boolean(FILL_MISSING)?, can_evolve: false };
     let given = batch.schema();
     let mut fields = Vec::with_capacity(batch.num_columns());
     let mut arrays = Vec::with_capacity(batch.num_columns());
@@ -64,7 +59,7 @@ mod tests {
 
     fn converted(array: ArrayRef, to: DataType) -> Result<ArrayRef> {
         let columns = Schema::new(vec![Field::new("c", to, false)]);
-        columns_of_table(&one("c", array), &columns, &BTreeMap::new()).map(|batch| Arc::clone(batch.column(0)))
+        columns_of_table(&one("c", array), &columns, &WriteOptions::default()).map(|batch| Arc::clone(batch.column(0)))
     }
 
     #[test]
@@ -111,7 +106,7 @@ mod tests {
         assert!(converted(given(&["y", "x"]), stored.clone()).is_ok());
         assert!(converted(given(&["x", "y", "z"]), stored.clone()).unwrap_err().to_string().contains("\"z\""));
         assert!(converted(given(&["x"]), stored.clone()).unwrap_err().to_string().contains("\"y\""));
-        let options = BTreeMap::from([(FILL_MISSING.to_owned(), "true".to_owned())]);
+        let options = WriteOptions::resolve([(FILL_MISSING, "true")]).unwrap();
         let columns = Schema::new(vec![Field::new("c", stored, true)]);
         assert!(columns_of_table(&one("c", given(&["x"])), &columns, &options).is_ok());
     }

@@ -11,6 +11,7 @@ use proptest::sample::select;
 use crate::commit::lock_options::lock_wait;
 use crate::commit::{Concurrency, ConflictUnit, FailedWrites};
 use mortice_base::error::ErrorKind;
+use mortice_merge::config::WriteOptions;
 use mortice_storage::{FileStore, LocalStorage, StorageOptions};
 
 type Options = BTreeMap<String, String>;
@@ -105,7 +106,8 @@ proptest! {
     #[test]
     fn combinations_are_taken_or_refused(choice in choice()) {
         let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true));
-        let found = Concurrency::from_options(&store, &StorageOptions::new(), &choice.options());
+        let found = WriteOptions::resolve(choice.options())
+            .and_then(|options| Concurrency::from_options(&store, &StorageOptions::new(), &options));
         let found = found.map_err(|error| error.kind());
         if let Ok(found) = &found {
             // Others must be able to tell a failed write from one under way.
@@ -127,7 +129,7 @@ proptest! {
             ("hoodie.write.lock.client.num_retries", retries),
             ("hoodie.write.lock.client.wait_time_ms_between_retry", between),
         ];
-        let options = given.into_iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+        let options = WriteOptions::resolve(given.map(|(name, value)| (name, value.to_string()))).unwrap();
         let wait = lock_wait(&options).unwrap();
         let mut limit = Duration::from_millis(once);
         for _ in 0..retries {

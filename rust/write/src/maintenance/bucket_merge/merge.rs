@@ -13,6 +13,7 @@ use crate::transaction::{CommitExtra, Transaction, WriteResult};
 use crate::writable_table::TableLocation;
 use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
 use mortice_base::error::{Error, Result};
+use mortice_merge::config::WriteOptions;
 use mortice_storage::check_cancelled;
 use mortice_table::timeline::WriteOperation;
 
@@ -67,10 +68,7 @@ fn merge_buckets(
     Ok(BucketMergeResult { buckets, write: Some(write) })
 }
 
-fn merge_in(
-    transaction: &mut Transaction,
-    options: &BTreeMap<String, String>,
-) -> Result<(Vec<WriteStatus>, CommitExtra)> {
+fn merge_in(transaction: &mut Transaction, options: &WriteOptions) -> Result<(Vec<WriteStatus>, CommitExtra)> {
     transaction.inflight_without_profile()?;
     let table = Arc::clone(transaction.table());
     let schema = WriteSchema::of_table(&table)?;
@@ -91,7 +89,7 @@ fn write_group(
     transaction: &Transaction,
     schema: &WriteSchema,
     (task, bucket, rows): (u32, &SharedBucket, &OneRowEach),
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<Vec<WriteStatus>> {
     let target = CreateTarget {
         partition: bucket.partition.clone(),

@@ -21,6 +21,7 @@ use crate::write::{BaseFileOptions, WriteStatus};
 use mortice_avro::{self as avro, ArrowMapping};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_merge::config::WriteOptions;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
 use mortice_table::read::LogCheck;
@@ -110,7 +111,7 @@ fn open_table(location: &TableLocation, options: &BTreeMap<String, String>) -> R
 ///
 /// # Errors
 /// `InvalidArgument`, naming the columns, if they cannot.
-fn check_order(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
+fn check_order(table: &OpenTable, options: &WriteOptions) -> Result<()> {
     let columns = ClusteringOptions::from_options(options)?.sort_columns();
     let layout = RowLayout::from_options(options)?;
     if columns.is_empty() || table.timeline.completed_writes().next().is_none() {
@@ -126,7 +127,7 @@ fn check_order(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<
 }
 
 /// Rows of a bucket belong to its file group.
-fn check_not_bucketed(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<()> {
+fn check_not_bucketed(table: &OpenTable, options: &WriteOptions) -> Result<()> {
     let index = IndexOptions::from_options(&table.config, options)?;
     if index.bucket.is_some() {
         return Err(Error::unsupported("clustering of a table with a bucket index").in_file(&table.uri));
@@ -186,17 +187,14 @@ pub(super) fn execute_pending(target: &Arc<WritableTable>) -> Result<Vec<WriteRe
     Ok(done)
 }
 
-fn execute(transaction: Transaction, options: &BTreeMap<String, String>) -> Result<WriteResult> {
+fn execute(transaction: Transaction, options: &WriteOptions) -> Result<WriteResult> {
     let written = write_groups(&transaction, options);
     let (transaction, (statuses, extra)) = transaction.or_abort(written)?;
     let committed = transaction.commit(statuses, &extra)?;
     Ok(WriteResult::new(committed))
 }
 
-fn write_groups(
-    transaction: &Transaction,
-    options: &BTreeMap<String, String>,
-) -> Result<(Vec<WriteStatus>, CommitExtra)> {
+fn write_groups(transaction: &Transaction, options: &WriteOptions) -> Result<(Vec<WriteStatus>, CommitExtra)> {
     let (table, instant) = (transaction.table(), transaction.instant());
     let plan = TimelineWriter::new(transaction.store().clone(), &table.config)
         .read_requested(instant, WriteOperation::Cluster.action(&table.config))?;

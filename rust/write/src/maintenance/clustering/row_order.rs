@@ -1,6 +1,5 @@
 //! The order of rows: a key of bytes for each row, by which rows are compared.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -10,7 +9,7 @@ use super::sortable::sortable;
 use super::space_curve::{Curve, coordinates_of_values};
 use super::value_ranks::ValueRanks;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values::{number, word};
+use mortice_merge::config::WriteOptions;
 use mortice_merge::keys::FieldPath;
 
 const STRATEGY: &str = "hoodie.layout.optimize.strategy";
@@ -32,8 +31,8 @@ impl RowLayout {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, for other values.
-    pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let named = |name: &str| Result::Ok(word(options, name)?.to_ascii_lowercase().replace(['-', '_'], ""));
+    pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
+        let named = |name: &str| Result::Ok(options.word(name)?.to_ascii_lowercase().replace(['-', '_'], ""));
         let curve = match named(STRATEGY)?.as_str() {
             "linear" => return Ok(Self::Linear),
             "zorder" => Curve::ZOrder,
@@ -45,7 +44,7 @@ impl RowLayout {
         };
         match named(METHOD)?.as_str() {
             "direct" => Ok(Self::Values(curve)),
-            "sample" => Ok(Self::Ranks(curve, number(options, "hoodie.layout.optimize.build.curve.sample.size")?)),
+            "sample" => Ok(Self::Ranks(curve, options.integer("hoodie.layout.optimize.build.curve.sample.size")?)),
             other => Err(Error::invalid_argument(format!("option {METHOD} must be direct or sample, got {other:?}"))),
         }
     }

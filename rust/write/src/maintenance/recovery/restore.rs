@@ -17,6 +17,7 @@ use crate::writable_table::{TableLocation, TableState, WritableTable};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_formats::filter::Filter;
+use mortice_merge::config::WriteOptions;
 use mortice_storage::Storage;
 use mortice_table::file_group::files_of;
 use mortice_table::timeline::{Instant, Timeline};
@@ -88,7 +89,7 @@ fn restore_locked(
     (table, state): (&WritableTable, &TableState),
     time: &RequestedTime,
     is_dry_run: bool,
-) -> Result<(RestoreResult, Option<BTreeMap<String, String>>)> {
+) -> Result<(RestoreResult, Option<WriteOptions>)> {
     let (rollbacks, timeline) = (state.rollbacks(), &state.table.timeline);
     let begun = rollbacks.begun_restore(timeline)?;
     if let Some(other) = begun.as_ref().filter(|begun| begun.restored_to != *time) {

@@ -13,6 +13,7 @@ use crate::services::{BegunRollback, Rollbacks, UndoneFiles, check_no_restore};
 use crate::writable_table::{TableLocation, TableState, WritableTable};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
+use mortice_merge::config::WriteOptions;
 use mortice_table::timeline::{Action, Instant, InstantState};
 
 /// An instant that was undone, or would be.
@@ -113,11 +114,7 @@ fn roll_back(
 }
 
 /// Rollbacks with the metadata table, if an instant can be undone there. Otherwise it is deleted, and named for being built again.
-fn able_rollbacks<'a>(
-    state: &'a TableState,
-    options: &BTreeMap<String, String>,
-    target: &Instant,
-) -> Result<Rollbacks<'a>> {
+fn able_rollbacks<'a>(state: &'a TableState, options: &WriteOptions, target: &Instant) -> Result<Rollbacks<'a>> {
     match &state.metadata {
         Some(metadata) if !metadata.can_roll_back(target) => {
             MetadataUpkeep::drop_to_rebuild(&state.store, &state.table, options)?;

@@ -1,6 +1,5 @@
 //! Markers and heartbeats that nobody needs any more, of the table and of its metadata table.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::findings::{Finding, FindingKind};
@@ -10,6 +9,7 @@ use crate::commit::{HeartbeatOptions, Heartbeats};
 use crate::metadata_upkeep::{METADATA_ROOT, MetadataLeftovers};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
+use mortice_merge::config::WriteOptions;
 use mortice_storage::{FileStore, FolderEntry};
 use mortice_table::timeline::Timeline;
 
@@ -26,7 +26,7 @@ pub(super) fn leftovers(
     metadata: Option<&MetadataStorage>,
 ) -> Result<Vec<Finding>> {
     let heartbeats = Heartbeats::list(&**store)?;
-    let heartbeat_options = HeartbeatOptions::from_options(&BTreeMap::new())?;
+    let heartbeat_options = HeartbeatOptions::from_options(&WriteOptions::default())?;
     let is_dead = |instant: &RequestedTime| {
         let is_completed = timeline.is_completed(instant);
         !timeline.has_pending_at(instant) && (is_completed || heartbeats.is_expired(instant, heartbeat_options))

@@ -2,7 +2,6 @@
 //! statistics of other columns than the options name are built again: Hudi takes a file that has statistics of some columns for one
 //! without values in the others.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::drop_metadata_table::drop_partitions;
@@ -11,7 +10,7 @@ use super::wanted_partitions::{PartitionChanges, partition_changes};
 use crate::metadata_upkeep::partition_kind::{ListedPartitions, PartitionKind};
 use crate::metadata_upkeep::records::indexed_columns::{ColumnChoice, IndexDefinitions, undefine_indexes};
 use mortice_base::error::Result;
-use mortice_merge::config::TimelineLayout;
+use mortice_merge::config::{TimelineLayout, WriteOptions};
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 
@@ -24,7 +23,7 @@ use mortice_table::plan::OpenTable;
 pub(in crate::metadata_upkeep) fn decided_changes(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
     listed: &ListedPartitions,
 ) -> Result<PartitionChanges> {
     let choice = ColumnChoice::from_options(options)?;
@@ -54,7 +53,7 @@ pub(in crate::metadata_upkeep) fn decided_changes(
 pub(in crate::metadata_upkeep) fn change_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
     listed: &ListedPartitions,
 ) -> Result<bool> {
     let choice = ColumnChoice::from_options(options)?;

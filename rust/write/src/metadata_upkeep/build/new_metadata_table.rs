@@ -1,7 +1,7 @@
 //! A new metadata table (`HoodieBackedTableMetadataWriter.initializeFromFilesystem`). The order of the file operations is described in
 //! `docs/write-protocol.md`: the table's properties name a partition once it is complete.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -23,7 +23,7 @@ use crate::metadata_upkeep::records::record_schema::RecordSchema;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{PropertiesFile, TableConfig, TimelineLayout};
+use mortice_merge::config::{PropertiesFile, TableConfig, TimelineLayout, WriteOptions};
 use mortice_storage::FileStore;
 use mortice_table::metadata_table::is_init_instant;
 use mortice_table::plan::OpenTable;
@@ -45,7 +45,7 @@ const RECORD_GROWTH: u64 = 2;
 pub(in crate::metadata_upkeep) fn create_metadata_table(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<bool> {
     let wanted = new_partitions(table, options)?;
     if wanted.is_empty() {
@@ -63,7 +63,7 @@ pub(in crate::metadata_upkeep) fn create_metadata_table(
 /// `InvalidArgument` and `Unsupported` for options; those of reading the table's schema.
 pub(in crate::metadata_upkeep) fn new_partitions(
     table: &OpenTable,
-    options: &BTreeMap<String, String>,
+    options: &WriteOptions,
 ) -> Result<Vec<PartitionKind>> {
     let mut wanted = wanted_partitions(&table.config, options)?;
     if table.timeline.latest_visible().is_some() && table.has_column_ids(None)? {

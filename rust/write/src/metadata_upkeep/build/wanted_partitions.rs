@@ -12,14 +12,9 @@
 //! Tables of version 6 get `files` alone, as from Hudi 0.15: it drops partitions that its own options do not enable. So do tables whose
 //! base files are not parquet, and those that were bootstrapped: their files have no statistics.
 
-use std::collections::BTreeMap;
-
 use crate::metadata_upkeep::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values::given_boolean;
-use mortice_merge::config::{TableConfig, TimelineLayout};
-
-type Options = BTreeMap<String, String>;
+use mortice_merge::config::{TableConfig, TimelineLayout, WriteOptions};
 
 const ENABLE: &str = "hoodie.metadata.enable";
 const COLUMN_STATS: &str = "hoodie.metadata.index.column.stats.enable";
@@ -32,24 +27,24 @@ const BLOOM_FILTERS: &str = "hoodie.metadata.index.bloom.filter.enable";
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
-pub(in crate::metadata_upkeep) fn is_enabled(options: &Options) -> Result<bool> {
-    Ok(given_boolean(options, ENABLE)?.unwrap_or(true))
+pub(in crate::metadata_upkeep) fn is_enabled(options: &WriteOptions) -> Result<bool> {
+    Ok(options.given_boolean(ENABLE)?.unwrap_or(true))
 }
 
 /// Whether partitions that cannot be maintained are dropped.
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
-pub(in crate::metadata_upkeep) fn drops_unsupported(options: &Options) -> Result<bool> {
-    Ok(given_boolean(options, DROP_UNSUPPORTED)?.unwrap_or(false))
+pub(in crate::metadata_upkeep) fn drops_unsupported(options: &WriteOptions) -> Result<bool> {
+    Ok(options.given_boolean(DROP_UNSUPPORTED)?.unwrap_or(false))
 }
 
 /// Whether a metadata table that cannot be maintained is built again; otherwise writes refuse it.
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
-pub(in crate::metadata_upkeep) fn rebuilds_unusable(options: &Options) -> Result<bool> {
-    Ok(given_boolean(options, REBUILD_UNUSABLE)?.unwrap_or(true))
+pub(in crate::metadata_upkeep) fn rebuilds_unusable(options: &WriteOptions) -> Result<bool> {
+    Ok(options.given_boolean(REBUILD_UNUSABLE)?.unwrap_or(true))
 }
 
 /// The partitions of a new metadata table, in the order in which they are initialised.
@@ -58,17 +53,17 @@ pub(in crate::metadata_upkeep) fn rebuilds_unusable(options: &Options) -> Result
 /// `InvalidArgument` for a value that is not a boolean; `Unsupported` for an index that the table cannot have.
 pub(in crate::metadata_upkeep) fn wanted_partitions(
     table: &TableConfig,
-    options: &Options,
+    options: &WriteOptions,
 ) -> Result<Vec<PartitionKind>> {
     let is_1x = table.layout() == TimelineLayout::V2;
     let has_statistics = table.base_file_format == "PARQUET" && !table.is_bootstrapped();
-    let column_stats = given_boolean(options, COLUMN_STATS)?.unwrap_or(is_1x) && has_statistics;
+    let column_stats = options.given_boolean(COLUMN_STATS)?.unwrap_or(is_1x) && has_statistics;
     let is_partitioned = !table.partition_fields.is_empty();
     let partition_stats =
-        given_boolean(options, PARTITION_STATS)?.unwrap_or(column_stats) && column_stats && is_1x && is_partitioned;
+        options.given_boolean(PARTITION_STATS)?.unwrap_or(column_stats) && column_stats && is_1x && is_partitioned;
     let [global, old] = RECORD_INDEX;
-    let record_index = given_boolean(options, global)?.or(given_boolean(options, old)?).unwrap_or(false);
-    let bloom_filters = given_boolean(options, BLOOM_FILTERS)?.unwrap_or(false);
+    let record_index = options.given_boolean(global)?.or(options.given_boolean(old)?).unwrap_or(false);
+    let bloom_filters = options.given_boolean(BLOOM_FILTERS)?.unwrap_or(false);
     if (record_index || bloom_filters) && !table.populate_meta_fields {
         return Err(Error::unsupported(
             "a record index or Bloom filters in the metadata table of a table without meta columns (hoodie.populate.meta.fields=false)",
@@ -99,18 +94,18 @@ pub(in crate::metadata_upkeep) struct PartitionChanges {
 /// As for [`wanted_partitions`].
 pub(in crate::metadata_upkeep) fn partition_changes(
     table: &TableConfig,
-    options: &Options,
+    options: &WriteOptions,
     listed: &ListedPartitions,
 ) -> Result<PartitionChanges> {
     let wanted = wanted_partitions(table, options)?;
     let has_column_stats =
-        given_boolean(options, COLUMN_STATS)?.unwrap_or(listed.known.contains(&PartitionKind::ColumnStats));
+        options.given_boolean(COLUMN_STATS)?.unwrap_or(listed.known.contains(&PartitionKind::ColumnStats));
     let is_added = |kind: &PartitionKind| {
         let is_asked = match kind {
             PartitionKind::Files => false,
             // The statistics of partitions come with those of files.
             PartitionKind::PartitionStats => {
-                asked(options, *kind)?.or(given_boolean(options, COLUMN_STATS)?) == Some(true)
+                asked(options, *kind)?.or(options.given_boolean(COLUMN_STATS)?) == Some(true)
             }
             _ => asked(options, *kind)? == Some(true),
         };
@@ -133,7 +128,7 @@ pub(in crate::metadata_upkeep) fn partition_changes(
 
 /// Options by which a new metadata table gets the partitions that a table has, unless `options` say otherwise: none if the table has no
 /// metadata table.
-pub(in crate::metadata_upkeep) fn options_for(options: &Options, listed: &ListedPartitions) -> Options {
+pub(in crate::metadata_upkeep) fn options_for(options: &WriteOptions, listed: &ListedPartitions) -> WriteOptions {
     let mut again = options_with(options, listed);
     for kind in PartitionKind::ALL.into_iter().filter(|kind| !listed.known.contains(kind)) {
         set_unless_given(&mut again, kind, false);
@@ -142,13 +137,13 @@ pub(in crate::metadata_upkeep) fn options_for(options: &Options, listed: &Listed
 }
 
 /// Options by which a metadata table gets these partitions, unless `options` say otherwise.
-pub(in crate::metadata_upkeep) fn options_with(options: &Options, listed: &ListedPartitions) -> Options {
+pub(in crate::metadata_upkeep) fn options_with(options: &WriteOptions, listed: &ListedPartitions) -> WriteOptions {
     let mut with = options.clone();
     listed.known.iter().for_each(|kind| set_unless_given(&mut with, *kind, true));
     with
 }
 
-fn set_unless_given(options: &mut Options, kind: PartitionKind, value: bool) {
+fn set_unless_given(options: &mut WriteOptions, kind: PartitionKind, value: bool) {
     let name = match kind {
         PartitionKind::Files => ENABLE,
         PartitionKind::ColumnStats => COLUMN_STATS,
@@ -156,9 +151,9 @@ fn set_unless_given(options: &mut Options, kind: PartitionKind, value: bool) {
         PartitionKind::RecordIndex => RECORD_INDEX[0],
         PartitionKind::PartitionStats => PARTITION_STATS,
     };
-    let is_given = kind == PartitionKind::RecordIndex && RECORD_INDEX.iter().any(|name| options.contains_key(*name));
-    if !is_given {
-        options.entry(name.to_owned()).or_insert_with(|| value.to_string());
+    let is_given = kind == PartitionKind::RecordIndex && RECORD_INDEX.iter().any(|name| options.is_given(name));
+    if !is_given && !options.is_given(name) {
+        options.set(name, value);
     }
 }
 
@@ -168,12 +163,12 @@ fn set_unless_given(options: &mut Options, kind: PartitionKind, value: bool) {
 /// `InvalidArgument`, by name, for what is no index that can be maintained, and for `files`, which is no index; for an index that is
 /// both added and dropped.
 pub(in crate::metadata_upkeep) fn index_options(
-    options: &Options,
+    options: &WriteOptions,
     added: &[String],
     dropped: &[String],
-) -> Result<Options> {
+) -> Result<WriteOptions> {
     let mut all = options.clone();
-    for (names, value) in [(added, "true"), (dropped, "false")] {
+    for (names, value) in [(added, true), (dropped, false)] {
         for name in names {
             let option = match PartitionKind::named(name) {
                 Some(PartitionKind::ColumnStats) => COLUMN_STATS,
@@ -188,8 +183,7 @@ pub(in crate::metadata_upkeep) fn index_options(
                     )));
                 }
             };
-            let known = all.insert(option.to_owned(), value.to_owned());
-            if known.is_some_and(|known| !known.trim().eq_ignore_ascii_case(value)) {
+            if all.set(option, value).is_some_and(|known| known != value) {
                 return Err(Error::invalid_argument(format!(
                     "the index {name} is to be added and dropped; leave one out, and option {option}"
                 )));
@@ -200,15 +194,15 @@ pub(in crate::metadata_upkeep) fn index_options(
 }
 
 /// What options say of a partition.
-fn asked(options: &Options, kind: PartitionKind) -> Result<Option<bool>> {
+fn asked(options: &WriteOptions, kind: PartitionKind) -> Result<Option<bool>> {
     match kind {
         PartitionKind::Files => Ok(None),
-        PartitionKind::ColumnStats => given_boolean(options, COLUMN_STATS),
-        PartitionKind::PartitionStats => given_boolean(options, PARTITION_STATS),
-        PartitionKind::BloomFilters => given_boolean(options, BLOOM_FILTERS),
+        PartitionKind::ColumnStats => options.given_boolean(COLUMN_STATS),
+        PartitionKind::PartitionStats => options.given_boolean(PARTITION_STATS),
+        PartitionKind::BloomFilters => options.given_boolean(BLOOM_FILTERS),
         PartitionKind::RecordIndex => {
             let [global, old] = RECORD_INDEX;
-            Ok(given_boolean(options, global)?.or(given_boolean(options, old)?))
+            Ok(options.given_boolean(global)?.or(options.given_boolean(old)?))
         }
     }
 }
@@ -226,7 +220,7 @@ mod tests {
             ("hoodie.table.partition.fields", partition),
         ];
         let table = TableConfig::from_properties(entries.into_iter().collect::<Properties>())?;
-        let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(options.iter().copied())?;
         Ok(wanted_partitions(&table, &options)?.into_iter().map(PartitionKind::folder).collect())
     }
 
@@ -246,8 +240,8 @@ mod tests {
         assert_eq!(wanted("9", "p", &[(PARTITION_STATS, "false")]).unwrap(), ["files", "column_stats"]);
         assert_eq!(wanted("6", "p", &[(COLUMN_STATS, "true")]).unwrap(), ["files", "column_stats"]);
         assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "yes")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
-        assert!(!is_enabled(&BTreeMap::from([(ENABLE.to_owned(), "false".to_owned())])).unwrap());
-        assert!(is_enabled(&BTreeMap::new()).unwrap());
+        assert!(!is_enabled(&WriteOptions::resolve([(ENABLE, "false")]).unwrap()).unwrap());
+        assert!(is_enabled(&WriteOptions::default()).unwrap());
     }
     fn table(version: &str, more: &[(&str, &str)]) -> TableConfig {
         let entries =
@@ -261,8 +255,8 @@ mod tests {
         ListedPartitions::of_properties(&entries.into_iter().collect::<Properties>())
     }
 
-    fn given(options: &[(&str, &str)]) -> Options {
-        options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    fn given(options: &[(&str, &str)]) -> WriteOptions {
+        WriteOptions::resolve(options.iter().copied()).unwrap()
     }
 
     #[test]
@@ -319,14 +313,15 @@ mod tests {
     #[test]
     fn indexes_are_added_and_dropped_by_name() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let options = index_options(&Options::new(), &names(&["record_index"]), &names(&["bloom_filters"])).unwrap();
+        let options =
+            index_options(&WriteOptions::default(), &names(&["record_index"]), &names(&["bloom_filters"])).unwrap();
         assert_eq!(options, given(&[(RECORD_INDEX[0], "true"), (BLOOM_FILTERS, "false")]));
         for (added, dropped, word) in [
             (&["files"][..], &[][..], "files"),
             (&["none"], &[], "none"),
             (&["column_stats"], &["column_stats"], "added and dropped"),
         ] {
-            let error = index_options(&Options::new(), &names(added), &names(dropped)).unwrap_err();
+            let error = index_options(&WriteOptions::default(), &names(added), &names(dropped)).unwrap_err();
             assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(word), "{error}");
         }
         let contradiction = index_options(&given(&[(BLOOM_FILTERS, "false")]), &names(&["bloom_filters"]), &[]);

@@ -13,8 +13,7 @@ use super::column_kind::{ColumnKind, IndexVersion};
 use mortice_avro::{Schema, Type};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::option_values::number;
-use mortice_merge::config::{TableConfig, TimelineLayout};
+use mortice_merge::config::{TableConfig, TimelineLayout, WriteOptions};
 use mortice_storage::FileStore;
 
 /// The definitions of a table's indexes.
@@ -47,10 +46,10 @@ impl ColumnChoice {
     ///
     /// # Errors
     /// `InvalidArgument` for a number that is none, or less than 1.
-    pub(in crate::metadata_upkeep) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let list = options.get(COLUMN_LIST).map(String::as_str).unwrap_or_default();
+    pub(in crate::metadata_upkeep) fn from_options(options: &WriteOptions) -> Result<Self> {
+        let list = options.given_text(COLUMN_LIST).unwrap_or_default();
         let named = list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        let most = options.contains_key(MOST).then(|| number(options, MOST)).transpose()?;
+        let most = options.is_given(MOST).then(|| options.integer(MOST)).transpose()?;
         Ok(Self { named, most })
     }
 
@@ -349,7 +348,7 @@ mod tests {
     }
 
     fn choice(options: &[(&str, &str)]) -> Result<ColumnChoice> {
-        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(options.iter().copied())?;
         ColumnChoice::from_options(&options)
     }
 

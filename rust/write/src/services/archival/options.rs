@@ -1,9 +1,7 @@
 //! How many commits stay on the active timeline, by Hudi's options (`HoodieArchivalConfig`).
 
-use std::collections::BTreeMap;
-
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 
 const MIN: &str = "hoodie.keep.min.commits";
 const MAX: &str = "hoodie.keep.max.commits";
@@ -34,24 +32,23 @@ pub struct ArchivalOptions {
 impl ArchivalOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for archiving beyond savepoints.
-    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        if option_values::boolean(options, BEYOND_SAVEPOINT)? {
+    pub fn from_options(options: &WriteOptions) -> Result<Self> {
+        if options.boolean(BEYOND_SAVEPOINT)? {
             return Err(Error::unsupported(format!(
                 "option {BEYOND_SAVEPOINT}=true: Hudi 1.2 loses rows of archived instants that are newer than a savepoint; delete the \
                  savepoint instead"
             )));
         }
-        let keep =
-            KeepCommits { least: option_values::number(options, MIN)?, most: option_values::number(options, MAX)? };
+        let keep = KeepCommits { least: options.integer(MIN)?, most: options.integer(MAX)? };
         if keep.most <= keep.least {
             let message = format!("option {}={} must be more than {}={}", MAX, keep.most, MIN, keep.least);
             return Err(Error::invalid_argument(message));
         }
         Ok(Self {
             keep,
-            blocks_on_clean: option_values::boolean(options, BLOCK_ON_CLEAN)?,
-            compaction_commits: option_values::number(options, COMPACTION_COMMITS)?,
-            history_batch: option_values::number::<usize>(options, BATCH)?.max(2),
+            blocks_on_clean: options.boolean(BLOCK_ON_CLEAN)?,
+            compaction_commits: options.integer(COMPACTION_COMMITS)?,
+            history_batch: options.integer::<usize>(BATCH)?.max(2),
         })
     }
 }

@@ -1,9 +1,7 @@
 //! Which files a clean keeps, by Hudi's options (`HoodieCleanConfig`).
 
-use std::collections::BTreeMap;
-
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 
 const POLICY: &str = "hoodie.clean.policy";
 const COMMITS: &str = "hoodie.clean.commits.retained";
@@ -53,33 +51,33 @@ pub struct CleaningOptions {
 impl CleaningOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for filters of partitions.
-    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+    pub fn from_options(options: &WriteOptions) -> Result<Self> {
         for name in FILTERS {
-            if options.get(name).is_some_and(|value| !value.trim().is_empty()) {
+            if options.text(name).is_some() {
                 return Err(Error::unsupported(format!("option {name}; leave it out")));
             }
         }
-        if option_values::boolean(options, BOOTSTRAP)? {
+        if options.boolean(BOOTSTRAP)? {
             return Err(Error::unsupported(format!(
                 "option {BOOTSTRAP}=true: mortice deletes no files outside of the table"
             )));
         }
-        let trigger = option_values::word(options, TRIGGER)?;
+        let trigger = options.word(TRIGGER)?;
         if !trigger.eq_ignore_ascii_case("NUM_COMMITS") {
             return Err(Error::invalid_argument(format!("option {TRIGGER} must be NUM_COMMITS, got {trigger:?}")));
         }
         Ok(Self {
             policy: policy(options)?,
-            trigger_commits: option_values::number(options, TRIGGER_COMMITS)?,
-            is_incremental: option_values::boolean(options, INCREMENTAL)?,
+            trigger_commits: options.integer(TRIGGER_COMMITS)?,
+            is_incremental: options.boolean(INCREMENTAL)?,
         })
     }
 }
 
-fn policy(options: &BTreeMap<String, String>) -> Result<CleaningPolicy> {
+fn policy(options: &WriteOptions) -> Result<CleaningPolicy> {
     // Without a policy, Hudi derives it from the number that is given.
-    let given = options.get(POLICY).map(|value| value.trim().to_ascii_uppercase());
-    let is_given = |name: &str| options.contains_key(name);
+    let given = options.given_text(POLICY).map(|value| value.trim().to_ascii_uppercase());
+    let is_given = |name: &str| options.is_given(name);
     let name = match given.as_deref() {
         Some(name) => name,
         None if is_given(COMMITS) => "KEEP_LATEST_COMMITS",
@@ -88,9 +86,9 @@ fn policy(options: &BTreeMap<String, String>) -> Result<CleaningPolicy> {
         None => "KEEP_LATEST_COMMITS",
     };
     match name {
-        "KEEP_LATEST_COMMITS" => option_values::number(options, COMMITS).map(CleaningPolicy::LatestCommits),
-        "KEEP_LATEST_FILE_VERSIONS" => option_values::number(options, VERSIONS).map(CleaningPolicy::LatestFileVersions),
-        "KEEP_LATEST_BY_HOURS" => option_values::number(options, HOURS).map(CleaningPolicy::LatestByHours),
+        "KEEP_LATEST_COMMITS" => options.integer(COMMITS).map(CleaningPolicy::LatestCommits),
+        "KEEP_LATEST_FILE_VERSIONS" => options.integer(VERSIONS).map(CleaningPolicy::LatestFileVersions),
+        "KEEP_LATEST_BY_HOURS" => options.integer(HOURS).map(CleaningPolicy::LatestByHours),
         other => Err(Error::invalid_argument(format!(
             "option {POLICY} must be KEEP_LATEST_COMMITS, KEEP_LATEST_FILE_VERSIONS or KEEP_LATEST_BY_HOURS, got {other:?}"
         ))),
@@ -102,7 +100,7 @@ mod tests {
     use super::*;
 
     fn parsed(options: &[(&str, &str)]) -> Result<CleaningPolicy> {
-        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(options.iter().copied())?;
         CleaningOptions::from_options(&options).map(|options| options.policy)
     }
 

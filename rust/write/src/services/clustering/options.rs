@@ -1,10 +1,8 @@
 //! Options of clustering plans (`HoodieClusteringConfig`).
 
-use std::collections::BTreeMap;
-
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values::{self, boolean, number};
+use mortice_merge::config::WriteOptions;
 
 const PLAN_CLASS: &str = "hoodie.clustering.plan.strategy.class";
 const EXECUTION_CLASS: &str = "hoodie.clustering.execution.strategy.class";
@@ -64,12 +62,12 @@ impl ClusteringOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that are not of its type; `Unsupported` for strategies that this release does
     /// not have.
-    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let small = number(options, "hoodie.clustering.plan.strategy.small.file.limit")?;
-        let target = number(options, "hoodie.clustering.plan.strategy.target.file.max.bytes")?;
-        let of_group = number(options, "hoodie.clustering.plan.strategy.max.bytes.per.group")?;
+    pub fn from_options(options: &WriteOptions) -> Result<Self> {
+        let small = options.integer("hoodie.clustering.plan.strategy.small.file.limit")?;
+        let target = options.integer("hoodie.clustering.plan.strategy.target.file.max.bytes")?;
+        let of_group = options.integer("hoodie.clustering.plan.strategy.max.bytes.per.group")?;
         let singles = "hoodie.clustering.plan.strategy.single.group.clustering.enabled";
-        let text = |name: &str| option_values::text(options, name);
+        let text = |name: &str| options.text(name);
         let execution = text(EXECUTION_CLASS).unwrap_or(DEFAULT_EXECUTION);
         if !execution.ends_with(SORT_AND_SIZE) {
             let message = format!("unsupported {EXECUTION_CLASS}={execution} (supported: {DEFAULT_EXECUTION})");
@@ -79,9 +77,9 @@ impl ClusteringOptions {
             small_file_bytes: small,
             target_file_bytes: target,
             max_group_bytes: of_group,
-            max_groups: number(options, "hoodie.clustering.plan.strategy.max.num.groups")?,
-            base_file_bytes: number(options, MAX_FILE_BYTES)?,
-            single_slices: boolean(options, singles)?,
+            max_groups: options.integer("hoodie.clustering.plan.strategy.max.num.groups")?,
+            base_file_bytes: options.integer(MAX_FILE_BYTES)?,
+            single_slices: options.boolean(singles)?,
             sort_columns: text(SORT_COLUMNS).map(str::to_owned),
             execution_class: execution.to_owned(),
             mode: partition_mode(options)?,
@@ -103,12 +101,12 @@ pub(super) fn listed(list: &str) -> Vec<String> {
 }
 
 /// The partition filter: that of the option, or of an older plan strategy (`checkAndGetClusteringPlanStrategy`).
-fn partition_mode(options: &BTreeMap<String, String>) -> Result<PartitionMode> {
-    let class = option_values::text(options, PLAN_CLASS).unwrap_or("");
+fn partition_mode(options: &WriteOptions) -> Result<PartitionMode> {
+    let class = options.text(PLAN_CLASS).unwrap_or("");
     let strategy = class.rsplit('.').next().unwrap_or(class);
     let mode = match strategy {
         "" | "SparkSizeBasedClusteringPlanStrategy" | "JavaSizeBasedClusteringPlanStrategy" => {
-            option_values::word(options, FILTER_MODE)?
+            options.word(FILTER_MODE)?
         }
         "SparkRecentDaysClusteringPlanStrategy" | "JavaRecentDaysClusteringPlanStrategy" => "RECENT_DAYS",
         "SparkSelectedPartitionsClusteringPlanStrategy" => "SELECTED_PARTITIONS",
@@ -120,14 +118,14 @@ fn partition_mode(options: &BTreeMap<String, String>) -> Result<PartitionMode> {
         }
     };
     let bound = |name: &str| {
-        let given = options.get(name).map(|path| path.trim().to_owned());
+        let given = options.given_text(name).map(|path| path.trim().to_owned());
         given.ok_or_else(|| Error::invalid_argument(format!("{FILTER_MODE}=SELECTED_PARTITIONS needs option {name}")))
     };
     match mode.to_ascii_uppercase().as_str() {
         "NONE" => Ok(PartitionMode::All),
         "RECENT_DAYS" => Ok(PartitionMode::RecentDays {
-            taken: number(options, "hoodie.clustering.plan.strategy.daybased.lookback.partitions")?,
-            skipped: number(options, "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions")?,
+            taken: options.integer("hoodie.clustering.plan.strategy.daybased.lookback.partitions")?,
+            skipped: options.integer("hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions")?,
         }),
         "SELECTED_PARTITIONS" => Ok(PartitionMode::Between(bound(BEGIN)?, bound(END)?)),
         "DAY_ROLLING" => Ok(PartitionMode::DayRolling),
@@ -142,7 +140,7 @@ mod tests {
     use super::*;
 
     fn parse(options: &[(&str, &str)]) -> Result<ClusteringOptions> {
-        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(options.iter().copied())?;
         ClusteringOptions::from_options(&options)
     }
 

@@ -50,9 +50,9 @@ fn matching(paths: Vec<String>, pattern: &str) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
+    use mortice_merge::config::WriteOptions;
 
     #[test]
     fn partitions_are_chosen_by_mode_and_pattern() {
@@ -82,8 +82,8 @@ mod tests {
             (vec![("strategy.partition.regex.pattern", "01")], vec![]),
             (vec![("strategy.partition.selected", "2024/04,2025/01")], vec!["2024/04"]),
         ] {
-            let named = options.iter().map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned()));
-            let parsed = ClusteringOptions::from_options(&named.collect::<BTreeMap<_, _>>()).unwrap();
+            let named = options.iter().map(|(name, value)| (format!("{PREFIX}{name}"), *value));
+            let parsed = ClusteringOptions::from_options(&WriteOptions::resolve(named).unwrap()).unwrap();
             assert_eq!(chosen_partitions(all(), &parsed, 1).unwrap(), chosen, "{options:?}");
         }
     }

@@ -162,6 +162,7 @@ fn requested(groups: Vec<HoodieClusteringGroup>, options: &ClusteringOptions) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mortice_merge::config::WriteOptions;
     use mortice_table::file_group::BaseFile;
 
     fn slice(file_id: &str, len: Option<u64>) -> FileSlice {
@@ -183,8 +184,8 @@ mod tests {
     }
 
     fn grouped(options: &[(&str, &str)]) -> Vec<(Vec<String>, u64)> {
-        let options = options.iter().map(|(name, value)| (format!("hoodie.{name}"), (*value).to_owned()));
-        let options = ClusteringOptions::from_options(&options.collect()).unwrap();
+        let options = options.iter().map(|(name, value)| (format!("hoodie.{name}"), *value));
+        let options = ClusteringOptions::from_options(&WriteOptions::resolve(options).unwrap()).unwrap();
         let slices = vec![slice("a", Some(10)), slice("b", Some(40)), slice("logs", None), slice("c", Some(30))];
         let groups = groups_of_partition(slices, &options).into_iter();
         groups.map(|group| (group.slices.into_iter().map(|slice| slice.file_id).collect(), group.bytes)).collect()

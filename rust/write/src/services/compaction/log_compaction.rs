@@ -1,8 +1,6 @@
 //! Log compactions of a table: when one is due, its plan, and the slices of a plan (`HoodieLogCompactionPlanGenerator`,
 //! `ScheduleCompactionActionExecutor.needLogCompact`).
 
-use std::collections::BTreeMap;
-
 use super::plan::{operation_of, plan_of, planned_slices};
 use super::slices::{planned_groups_and_logs, slices_to_compact};
 use super::table_compaction::TableCompactions;
@@ -10,7 +8,7 @@ use super::trigger::{Since, delta_commits};
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 use mortice_table::file_group::{FileSlice, PartitionFiles};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{HoodieCompactionPlan, HoodieCompactionStrategy, OrderedMap};
@@ -33,11 +31,8 @@ impl LogCompactionOptions {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option.
-    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        Ok(Self {
-            threshold: option_values::number(options, THRESHOLD)?,
-            base_bytes: option_values::number(options, MAX_FILE_BYTES)?,
-        })
+    pub fn from_options(options: &WriteOptions) -> Result<Self> {
+        Ok(Self { threshold: options.integer(THRESHOLD)?, base_bytes: options.integer(MAX_FILE_BYTES)? })
     }
 }
 

@@ -14,13 +14,12 @@
 //! As in Hudi, partitions are chosen first, by all strategies, then slices.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use chrono::{Days, Local, NaiveDate};
 use regex::Regex;
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 use mortice_table::timeline::metadata::HoodieCompactionOperation;
 
 const STRATEGY: &str = "hoodie.compaction.strategy";
@@ -76,18 +75,18 @@ impl CompactionStrategy {
     ///
     /// # Errors
     /// `Unsupported` for other classes; `InvalidArgument`, naming the option, for what is no number.
-    pub(in crate::services) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let given = option_values::word(options, STRATEGY)?;
+    pub(in crate::services) fn from_options(options: &WriteOptions) -> Result<Self> {
+        let given = options.word(STRATEGY)?;
         let names = given.split(',').map(str::trim).filter(|name| !name.is_empty());
         let rules = names.map(rule).collect::<Result<Vec<_>>>()?;
         let pattern = rules.contains(&Rule::Pattern).then(|| pattern(options)).transpose()?;
         Ok(Self {
             rules,
             pattern,
-            target_io: option_values::number(options, TARGET_IO)?,
-            log_bytes: option_values::number(options, LOG_BYTES)?,
-            log_files: option_values::number(options, LOG_FILES)?,
-            partitions: option_values::number(options, PARTITIONS)?,
+            target_io: options.integer(TARGET_IO)?,
+            log_bytes: options.integer(LOG_BYTES)?,
+            log_files: options.integer(LOG_FILES)?,
+            partitions: options.integer(PARTITIONS)?,
         })
     }
 
@@ -183,8 +182,8 @@ impl CompactionStrategy {
 }
 
 /// The pattern of partition paths, which is searched in them (`Pattern.asPredicate`).
-fn pattern(options: &BTreeMap<String, String>) -> Result<Regex> {
-    let Some(given) = options.get(PATTERN) else {
+fn pattern(options: &WriteOptions) -> Result<Regex> {
+    let Some(given) = options.given_text(PATTERN) else {
         let message = format!("{STRATEGY}=PartitionRegexBasedCompactionStrategy needs option {PATTERN}");
         return Err(Error::invalid_argument(message));
     };
@@ -246,8 +245,7 @@ mod tests {
     }
 
     fn chosen(options: &[(&str, &str)]) -> Vec<String> {
-        let options: BTreeMap<String, String> =
-            options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(options.iter().copied()).unwrap();
         let strategy = CompactionStrategy::from_options(&options).unwrap();
         let all = operations();
         let paths = all.iter().map(|operation| operation.partition_path.as_deref().unwrap()).collect();
@@ -283,8 +281,9 @@ mod tests {
         let both = (STRATEGY, "PartitionRegexBasedCompactionStrategy,LogFileNumBasedCompactionStrategy");
         assert_eq!(chosen(&[both, (PATTERN, "0[13]"), (LOG_FILES, "3")]), ["2024/01/01"]);
         let error = |options: &[(&str, &str)]| {
-            let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            CompactionStrategy::from_options(&options).unwrap_err().to_string()
+            let strategy = WriteOptions::resolve(options.iter().copied())
+                .and_then(|given| CompactionStrategy::from_options(&given));
+            strategy.unwrap_err().to_string()
         };
         assert!(error(&[strategy]).contains("needs option hoodie.compaction.partition.path.regex"));
         assert!(error(&[strategy, (PATTERN, "(?=x)")]).contains("(?=x)"));
@@ -295,17 +294,16 @@ mod tests {
         let latest = (STRATEGY, "DayBasedCompactionStrategy");
         assert_eq!(chosen(&[latest, (TARGET_IO, "15")]), ["day=2024/01/03", "2024/01/02"]);
         assert_eq!(chosen(&[latest, (TARGET_IO, "5")]), ["day=2024/01/03"]);
-        let options = BTreeMap::from([latest, (PARTITIONS, "1")].map(|(one, two)| (one.to_owned(), two.to_owned())));
+        let options = WriteOptions::resolve([latest, (PARTITIONS, "1")]).unwrap();
         let strategy = CompactionStrategy::from_options(&options).unwrap();
         assert_eq!(strategy.chosen_partitions(vec!["2024/01/01", "2024/01/02"]).unwrap(), ["2024/01/02"]);
     }
 
     #[test]
     fn other_classes_and_partitions_are_refused_by_name() {
-        let options = BTreeMap::from([(STRATEGY.to_owned(), "my.Own".to_owned())]);
-        let error = CompactionStrategy::from_options(&options).unwrap_err().to_string();
+        let error = WriteOptions::resolve([(STRATEGY, "my.Own")]).unwrap_err().to_string();
         assert!(error.contains("my.Own") && error.contains("LogFileSizeBasedCompactionStrategy"), "{error}");
-        let days = BTreeMap::from([(STRATEGY.to_owned(), "DayBasedCompactionStrategy".to_owned())]);
+        let days = WriteOptions::resolve([(STRATEGY, "DayBasedCompactionStrategy")]).unwrap();
         let strategy = CompactionStrategy::from_options(&days).unwrap();
         let error = strategy.chosen_partitions(vec!["oslo"]).unwrap_err().to_string();
         assert!(error.contains("oslo"), "{error}");

@@ -1,6 +1,6 @@
 //! Compactions of a table: when one is due, its plan, and the slices of a plan.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::plan::{operation_of, plan_of, planned_slices, slices_of_plan};
@@ -13,7 +13,7 @@ use crate::writable_table::WritableTable;
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 use mortice_storage::FileStore;
 use mortice_table::file_group::{FileSlice, PartitionFiles};
 use mortice_table::plan::OpenTable;
@@ -38,14 +38,14 @@ impl CompactionOptions {
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, naming the option.
-    pub fn from_options(options: &BTreeMap<String, String>, commits: Option<u64>) -> Result<Self> {
+    pub fn from_options(options: &WriteOptions, commits: Option<u64>) -> Result<Self> {
         let names = TriggerNames { strategy: STRATEGY, commits: COMMITS, seconds: SECONDS };
         let trigger = Trigger::from_options(options, names)?;
-        let commits = commits.filter(|_| !options.contains_key(COMMITS));
+        let commits = commits.filter(|_| !options.is_given(COMMITS));
         Ok(Self {
             trigger: commits.map_or(trigger, |commits| trigger.after(commits)),
             strategy: CompactionStrategy::from_options(options)?,
-            base_bytes: option_values::number(options, MAX_FILE_BYTES)?,
+            base_bytes: options.integer(MAX_FILE_BYTES)?,
         })
     }
 }

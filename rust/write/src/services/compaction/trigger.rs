@@ -1,11 +1,9 @@
 //! When a table is compacted (`CompactionTriggerStrategy`, `ScheduleCompactionActionExecutor.needCompact`).
 
-use std::collections::BTreeMap;
-
 use crate::commit::epoch_millis;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{TimelineZone, option_values};
+use mortice_merge::config::{TimelineZone, WriteOptions};
 use mortice_table::timeline::{Action, Instant, Timeline};
 
 /// What is counted.
@@ -47,8 +45,8 @@ impl Trigger {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, for an unknown strategy and for what is no number.
-    pub(in crate::services) fn from_options(options: &BTreeMap<String, String>, names: TriggerNames) -> Result<Self> {
-        let given = option_values::word(options, names.strategy)?;
+    pub(in crate::services) fn from_options(options: &WriteOptions, names: TriggerNames) -> Result<Self> {
+        let given = options.word(names.strategy)?;
         let known = STRATEGIES.iter().find(|(name, _)| name.eq_ignore_ascii_case(given));
         let (_, strategy) = known.ok_or_else(|| {
             let all: Vec<&str> = STRATEGIES.iter().map(|(name, _)| *name).collect();
@@ -58,8 +56,8 @@ impl Trigger {
                 all.join(", ")
             ))
         })?;
-        let commits = option_values::number(options, names.commits)?;
-        let seconds = option_values::number(options, names.seconds)?;
+        let commits = options.integer(names.commits)?;
+        let seconds = options.integer(names.seconds)?;
         Ok(Self { strategy: *strategy, commits, seconds })
     }
 

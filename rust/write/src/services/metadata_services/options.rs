@@ -1,11 +1,9 @@
 //! How the metadata table is compacted, cleaned and archived, by Hudi's options (`HoodieMetadataWriteUtils.createMetadataWriteConfig`).
 
-use std::collections::BTreeMap;
-
 use crate::services::archival::ArchivalOptions;
 use crate::services::compaction::{Trigger, TriggerNames};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_values;
+use mortice_merge::config::WriteOptions;
 
 const TRIGGER: TriggerNames = TriggerNames {
     strategy: "hoodie.metadata.compact.trigger.strategy",
@@ -34,17 +32,17 @@ impl MetadataServiceOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for log compaction and for services that
     /// another process is to run.
-    pub(super) fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+    pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
         for name in FLAGS_WITHOUT_SUPPORT {
-            if option_values::given_boolean(options, name)?.unwrap_or(false) {
+            if options.given_boolean(name)?.unwrap_or(false) {
                 return Err(Error::unsupported(format!("option {name}=true; leave it out")));
             }
         }
         Ok(Self {
             trigger: Trigger::from_options(options, TRIGGER)?,
-            max_when_pending: option_values::number(options, MAX_WHEN_PENDING)?,
+            max_when_pending: options.integer(MAX_WHEN_PENDING)?,
             archival: ArchivalOptions::from_options(options)?,
-            fails_write: option_values::boolean(options, FAIL)?,
+            fails_write: options.boolean(FAIL)?,
         })
     }
 }

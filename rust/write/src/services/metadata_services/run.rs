@@ -1,6 +1,5 @@
 //! What runs on a metadata table before a write, and in what order.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::compact::MetadataCompaction;
@@ -10,7 +9,7 @@ use crate::commit::Clock;
 use crate::metadata_upkeep::maintained_partitions;
 use crate::services::service_table::ServiceTable;
 use mortice_base::error::{ErrorKind, Result};
-use mortice_merge::config::TableConfig;
+use mortice_merge::config::{TableConfig, WriteOptions};
 use mortice_storage::FileStore;
 use mortice_table::timeline::Timeline;
 
@@ -25,7 +24,7 @@ pub struct MetadataServices<'a> {
     /// Generates the times of instants.
     pub clock: &'a Clock,
     /// Options of the write, by their newest names.
-    pub options: &'a BTreeMap<String, String>,
+    pub options: &'a WriteOptions,
 }
 
 impl MetadataServices<'_> {

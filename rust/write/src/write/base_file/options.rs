@@ -1,12 +1,9 @@
 //! How base files are written.
 
-use std::collections::BTreeMap;
-
 use mortice_base::error::Result;
 use mortice_formats::avro_parquet::{Dictionaries, ListStructure, ParquetCodec};
 use mortice_formats::bloom::{BloomOptions, BloomType};
-use mortice_merge::config::TimelineLayout;
-use mortice_merge::config::option_values::{boolean, given_boolean, number, word};
+use mortice_merge::config::{TimelineLayout, WriteOptions};
 
 /// Options of base files; the defaults are Hudi's.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +31,7 @@ pub(crate) const MAX_FILE_BYTES: &str = "hoodie.parquet.max.file.size";
 #[cfg(test)]
 impl Default for BaseFileOptions {
     fn default() -> Self {
-        Self::from_hudi_options(&BTreeMap::new(), TimelineLayout::V2).unwrap()
+        Self::from_hudi_options(&WriteOptions::default(), TimelineLayout::V2).unwrap()
     }
 }
 
@@ -43,35 +40,35 @@ impl BaseFileOptions {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that are not of its type or make no file.
-    pub fn from_hudi_options(options: &BTreeMap<String, String>, layout: TimelineLayout) -> Result<Self> {
-        Self::of_size(options, layout, number(options, MAX_FILE_BYTES)?)
+    pub fn from_hudi_options(options: &WriteOptions, layout: TimelineLayout) -> Result<Self> {
+        Self::of_size(options, layout, options.integer(MAX_FILE_BYTES)?)
     }
 
     /// The same, for files of another size than the option's.
     ///
     /// # Errors
     /// As for [`Self::from_hudi_options`].
-    pub fn of_size(options: &BTreeMap<String, String>, layout: TimelineLayout, max_file: u64) -> Result<Self> {
-        let ratio: f64 = number(options, "hoodie.parquet.compression.ratio")?;
-        let page_bytes = number(options, "hoodie.parquet.page.size")?;
+    pub fn of_size(options: &WriteOptions, layout: TimelineLayout, max_file: u64) -> Result<Self> {
+        let ratio = options.number("hoodie.parquet.compression.ratio")?;
+        let page_bytes = options.integer("hoodie.parquet.page.size")?;
         let bloom = BloomOptions {
-            kind: BloomType::parse(word(options, "hoodie.bloom.index.filter.type")?)?,
-            entries: number(options, "hoodie.index.bloom.num_entries")?,
-            error_rate: number(options, "hoodie.index.bloom.fpp")?,
-            max_entries: number(options, "hoodie.bloom.index.filter.dynamic.max.entries")?,
+            kind: BloomType::parse(options.word("hoodie.bloom.index.filter.type")?)?,
+            entries: options.integer("hoodie.index.bloom.num_entries")?,
+            error_rate: options.number("hoodie.index.bloom.fpp")?,
+            max_entries: options.integer("hoodie.bloom.index.filter.dynamic.max.entries")?,
         };
         Ok(Self {
             codec: codec(options, layout)?,
-            block_bytes: number(options, "hoodie.parquet.block.size")?,
+            block_bytes: options.integer("hoodie.parquet.block.size")?,
             page_bytes,
-            dictionaries: match given_boolean(options, "hoodie.parquet.dictionary.enabled")? {
+            dictionaries: match options.given_boolean("hoodie.parquet.dictionary.enabled")? {
                 Some(true) => Dictionaries::All,
                 Some(false) => Dictionaries::None,
                 None => Dictionaries::WhereTheyPay(page_bytes),
             },
             max_file_bytes: with_ratio(max_file, ratio),
-            bloom: boolean(options, "hoodie.parquet.bloom.filter.enabled")?.then_some(bloom),
-            lists: match given_boolean(options, "parquet.avro.write-old-list-structure")?.unwrap_or(false) {
+            bloom: options.boolean("hoodie.parquet.bloom.filter.enabled")?.then_some(bloom),
+            lists: match options.given_boolean("parquet.avro.write-old-list-structure")?.unwrap_or(false) {
                 true => ListStructure::TwoLevels,
                 false => ListStructure::ThreeLevels,
             },
@@ -84,8 +81,8 @@ impl BaseFileOptions {
 ///
 /// # Errors
 /// `InvalidArgument` for other names.
-pub(crate) fn codec(options: &BTreeMap<String, String>, layout: TimelineLayout) -> Result<ParquetCodec> {
-    match (options.get("hoodie.parquet.compression.codec"), layout) {
+pub(crate) fn codec(options: &WriteOptions, layout: TimelineLayout) -> Result<ParquetCodec> {
+    match (options.given_text("hoodie.parquet.compression.codec"), layout) {
         (Some(name), _) => ParquetCodec::parse(name.trim()),
         (None, TimelineLayout::V1) => Ok(ParquetCodec::Gzip),
         (None, TimelineLayout::V2) => Ok(ParquetCodec::Zstd),
@@ -103,7 +100,7 @@ mod tests {
     use super::*;
 
     fn parse(options: &[(&str, &str)]) -> Result<BaseFileOptions> {
-        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = WriteOptions::resolve(options.iter().copied())?;
         BaseFileOptions::from_hudi_options(&options, TimelineLayout::V2)
     }
 
@@ -125,10 +122,10 @@ mod tests {
 
     #[test]
     fn the_codec_depends_on_the_releases_that_read_the_table() {
-        let options = BTreeMap::new();
+        let options = WriteOptions::default();
         assert_eq!(codec(&options, TimelineLayout::V1).unwrap(), ParquetCodec::Gzip);
         assert_eq!(codec(&options, TimelineLayout::V2).unwrap(), ParquetCodec::Zstd);
-        let options = BTreeMap::from([("hoodie.parquet.compression.codec".to_owned(), " gzip ".to_owned())]);
+        let options = WriteOptions::resolve([("hoodie.parquet.compression.codec", " gzip ")]).unwrap();
         assert_eq!(codec(&options, TimelineLayout::V2).unwrap(), ParquetCodec::Gzip);
     }
 

@@ -1,12 +1,9 @@
 //! How log files are written.
 
-use std::collections::BTreeMap;
-
 use crate::write::base_file::codec;
 use mortice_base::error::{Error, Result};
 use mortice_formats::avro_parquet::ParquetCodec;
-use mortice_merge::config::TimelineLayout;
-use mortice_merge::config::option_values::{number, word};
+use mortice_merge::config::{TimelineLayout, WriteOptions};
 
 /// The format of data blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +29,7 @@ pub struct AppendOptions {
 #[cfg(test)]
 impl Default for AppendOptions {
     fn default() -> Self {
-        Self::from_hudi_options(&BTreeMap::new(), TimelineLayout::V2).unwrap()
+        Self::from_hudi_options(&WriteOptions::default(), TimelineLayout::V2).unwrap()
     }
 }
 
@@ -41,9 +38,9 @@ impl AppendOptions {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that make no file; `Unsupported` for block formats that are not written.
-    pub fn from_hudi_options(options: &BTreeMap<String, String>, layout: TimelineLayout) -> Result<Self> {
+    pub fn from_hudi_options(options: &WriteOptions, layout: TimelineLayout) -> Result<Self> {
         let name = "hoodie.logfile.data.block.format";
-        let format = match word(options, name)?.to_ascii_lowercase().as_str() {
+        let format = match options.word(name)?.to_ascii_lowercase().as_str() {
             "avro" => LogFormat::Avro,
             "parquet" => LogFormat::Parquet(codec(options, layout)?),
             other => {
@@ -54,8 +51,8 @@ impl AppendOptions {
         };
         Ok(Self {
             format,
-            max_block_bytes: number(options, "hoodie.logfile.data.block.max.size")?,
-            max_file_bytes: number(options, "hoodie.logfile.max.size")?,
+            max_block_bytes: options.integer("hoodie.logfile.data.block.max.size")?,
+            max_file_bytes: options.integer("hoodie.logfile.max.size")?,
         })
     }
 }

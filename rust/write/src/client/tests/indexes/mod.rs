@@ -18,7 +18,7 @@ use crate::rows::WriteInput;
 use model::{CITIES, KEYS, Model};
 use mortice_base::names::bucket_in;
 use mortice_base::row_number::at;
-use mortice_merge::config::TableType;
+use mortice_merge::config::{TableType, WriteOptions};
 use mortice_merge::keys::RowKeys;
 use mortice_table::timeline::WriteOperation;
 use places::{Found, Group, base_rows, groups, snapshot};
@@ -76,7 +76,11 @@ impl Run {
         if !given.contains(&WITH_RECORD_INDEX) && random.below(2) == 0 {
             given.push(("hoodie.metadata.enable", "false"));
         }
-        let index = IndexOptions::from_options(&table.open(false).config, &options(&given)).unwrap();
+        let index = IndexOptions::from_options(
+            &table.open(false).config,
+            &WriteOptions::resolve(given.iter().copied()).unwrap(),
+        )
+        .unwrap();
         let model = Model::new(index.kind.is_global(), index.updates_partition);
         let context = format!("MORTICE_TEST_SEED={seed}, version {version}, {table_type:?}, {given:?}");
         let (replaced, ever) = (BTreeSet::new(), BTreeSet::new());
@@ -143,7 +147,11 @@ impl Run {
             _ => self.model.upsert(&rows),
         }
         // The first write builds the record index: until then rows move by another option.
-        self.index = IndexOptions::from_options(&self.table.open(false).config, &options(&self.given)).unwrap();
+        self.index = IndexOptions::from_options(
+            &self.table.open(false).config,
+            &WriteOptions::resolve(self.given.iter().copied()).unwrap(),
+        )
+        .unwrap();
         self.model.moves = self.index.updates_partition;
     }
 

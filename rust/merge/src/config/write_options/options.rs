@@ -1,0 +1,296 @@
+//! Options of a write or a service, resolved: each has a value of its kind, read once from the text that a user gave.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::decisions::decision_for;
+use super::parse::OWN_OPTIONS;
+use super::values::{default_of, resolve_value};
+use mortice_base::error::{Error, Result};
+
+/// The value of an option.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum OptionValue {
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Number(f64),
+    /// Words, lists, patterns, and what other options of Hudi are set to.
+    Text(String),
+}
+
+/// Options by their newest names. They are resolved before there is an instant: who reads one cannot meet a value that it cannot have.
+/// Their defaults and limits are those of the table of values (`values.tsv`), and are written nowhere else.
+///
+/// The serialised form is a map of values; what is no option, or not a value of it, is refused when it is read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "BTreeMap<String, OptionValue>", into = "BTreeMap<String, OptionValue>")]
+pub struct WriteOptions {
+    values: BTreeMap<String, OptionValue>,
+}
+
+impl WriteOptions {
+    /// Resolves options of which no table has to be known. Older names are replaced by the newest; what is no option is left out.
+    ///
+    /// # Errors
+    /// As for [`super::ParsedOptions::new`], but for what contradicts a table.
+    pub fn resolve<N: AsRef<str>, V: AsRef<str>>(given: impl IntoIterator<Item = (N, V)>) -> Result<Self> {
+        let mut options = Self::default();
+        for (name, value) in given {
+            if let Some(name) = newest_name(name.as_ref())? {
+                options.add(name, value.as_ref())?;
+            }
+        }
+        Ok(options)
+    }
+
+    /// Adds an option by its newest name.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the option, for a value that it cannot have, and for another value than one that is there.
+    pub(super) fn add(&mut self, name: &str, value: &str) -> Result<()> {
+        let value = resolve_value(name, value)?;
+        match self.values.get(name) {
+            Some(other) if *other != value => {
+                let message = format!("option {name} is given under two names with two values");
+                Err(Error::invalid_argument(message))
+            }
+            _ => {
+                self.values.insert(name.to_owned(), value);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sets a boolean; returns the one that it replaces.
+    pub fn set(&mut self, name: &str, value: bool) -> Option<bool> {
+        match self.values.insert(name.to_owned(), OptionValue::Boolean(value)) {
+            Some(OptionValue::Boolean(before)) => Some(before),
+            _ => None,
+        }
+    }
+
+    /// Whether an option is given.
+    #[must_use]
+    pub fn is_given(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    /// Whether an option is given, and is neither `false` nor `none`.
+    #[must_use]
+    pub fn is_set(&self, name: &str) -> bool {
+        match self.values.get(name) {
+            None | Some(OptionValue::Boolean(false)) => false,
+            Some(OptionValue::Text(text)) => text != "none",
+            Some(_) => true,
+        }
+    }
+
+    /// A whole number, or its default.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the option, for a number that the caller's type does not hold; an internal error for an option without a
+    /// default, and for one of another kind.
+    pub fn integer<T: TryFrom<i64>>(&self, name: &str) -> Result<T> {
+        match self.value(name)?.as_ref() {
+            OptionValue::Integer(number) => T::try_from(*number)
+                .map_err(|_| Error::invalid_argument(format!("option {name} must be a number, got \"{number}\""))),
+            other => Err(wrong_kind(name, other)),
+        }
+    }
+
+    /// A number, or its default.
+    ///
+    /// # Errors
+    /// An internal error for an option without a default, and for one of another kind.
+    pub fn number(&self, name: &str) -> Result<f64> {
+        match self.value(name)?.as_ref() {
+            OptionValue::Number(number) => Ok(*number),
+            other => Err(wrong_kind(name, other)),
+        }
+    }
+
+    /// A boolean, or its default.
+    ///
+    /// # Errors
+    /// An internal error for an option without a default, and for one of another kind.
+    pub fn boolean(&self, name: &str) -> Result<bool> {
+        match self.value(name)?.as_ref() {
+            OptionValue::Boolean(value) => Ok(*value),
+            other => Err(wrong_kind(name, other)),
+        }
+    }
+
+    /// A boolean; none if the option is not given, for options whose default depends on the table or the operation.
+    ///
+    /// # Errors
+    /// An internal error for an option of another kind.
+    pub fn given_boolean(&self, name: &str) -> Result<Option<bool>> {
+        match self.values.get(name) {
+            None => Ok(None),
+            Some(OptionValue::Boolean(value)) => Ok(Some(*value)),
+            Some(other) => Err(wrong_kind(name, other)),
+        }
+    }
+
+    /// The word that an option has, or its default.
+    ///
+    /// # Errors
+    /// An internal error for an option without a default, and for one of another kind.
+    pub fn word(&self, name: &str) -> Result<&str> {
+        match self.values.get(name) {
+            None => default_of(name),
+            Some(OptionValue::Text(text)) => Ok(text.trim()),
+            Some(other) => Err(wrong_kind(name, other)),
+        }
+    }
+
+    /// The text of an option, or none if it is not given or empty.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.given_text(name).map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// The text of an option as it was given.
+    #[must_use]
+    pub fn given_text(&self, name: &str) -> Option<&str> {
+        match self.values.get(name) {
+            Some(OptionValue::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn value(&self, name: &str) -> Result<std::borrow::Cow<'_, OptionValue>> {
+        match self.values.get(name) {
+            Some(value) => Ok(std::borrow::Cow::Borrowed(value)),
+            None => resolve_value(name, default_of(name)?).map(std::borrow::Cow::Owned),
+        }
+    }
+}
+
+/// The newest name of an option; none for what is no option.
+fn newest_name(name: &str) -> Result<Option<&str>> {
+    Ok(match decision_for(name)? {
+        Some(option) => Some(option.name),
+        None => OWN_OPTIONS.contains(&name).then_some(name),
+    })
+}
+
+#[cold]
+fn wrong_kind(name: &str, value: &OptionValue) -> Error {
+    Error::internal(format!("option {name} is read as another kind than that of {value}"))
+}
+
+impl fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boolean(value) => value.fmt(f),
+            Self::Integer(number) => number.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl TryFrom<BTreeMap<String, OptionValue>> for WriteOptions {
+    type Error = Error;
+
+    fn try_from(values: BTreeMap<String, OptionValue>) -> Result<Self> {
+        for (name, value) in &values {
+            if newest_name(name)? != Some(name) || resolve_value(name, &value.to_string())? != *value {
+                return Err(Error::invalid_argument(format!("{value} is no value of an option {name}")));
+            }
+        }
+        Ok(Self { values })
+    }
+}
+
+impl From<WriteOptions> for BTreeMap<String, OptionValue> {
+    fn from(options: WriteOptions) -> Self {
+        options.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX_FILE: &str = "hoodie.parquet.max.file.size";
+
+    #[test]
+    fn options_that_are_not_given_have_the_defaults_of_the_table_of_values() {
+        let none = WriteOptions::default();
+        assert_eq!(none.integer::<u64>(MAX_FILE).unwrap(), 120 << 20);
+        assert!((none.number("hoodie.index.bloom.fpp").unwrap() - 1e-9).abs() < 1e-12);
+        assert!(none.boolean("hoodie.clean.automatic").unwrap());
+        assert_eq!(none.word("hoodie.index.type").unwrap(), "SIMPLE");
+        assert_eq!(none.given_boolean("hoodie.metadata.enable").unwrap(), None);
+        let empty = WriteOptions::resolve([("hoodie.write.lock.provider", " ")]).unwrap();
+        assert_eq!(empty.text("hoodie.write.lock.provider"), None);
+        assert!(empty.is_given("hoodie.write.lock.provider"));
+    }
+
+    #[test]
+    fn values_are_read_once_and_refused_by_name() {
+        let options = WriteOptions::resolve([
+            (MAX_FILE, " 7 "),
+            ("hoodie.metadata.enable", " TRUE "),
+            ("hoodie.parquet.small.file.limit", "-1"),
+            ("hoodie.datasource.clustering.inline.enable", "true"),
+            ("hoodie.index.bloom.fpp", "0.5"),
+            ("no.option.of.hudi", "x"),
+        ])
+        .unwrap();
+        assert_eq!(options.integer::<u64>(MAX_FILE).unwrap(), 7);
+        assert_eq!(options.given_boolean("hoodie.metadata.enable").unwrap(), Some(true));
+        assert!(options.boolean("hoodie.clustering.inline").unwrap(), "by its older name");
+        assert!(!options.is_given("no.option.of.hudi"));
+        for value in ["0", "-1", "1 MB", "9223372036854775808"] {
+            let error = WriteOptions::resolve([(MAX_FILE, value)]).unwrap_err().to_string();
+            assert!(error.contains(MAX_FILE), "{error}");
+        }
+        let unsigned = options.integer::<u32>("hoodie.parquet.small.file.limit").unwrap_err();
+        assert_eq!(unsigned.kind(), mortice_base::ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn an_option_that_is_read_as_another_kind_is_an_internal_error() {
+        let options = WriteOptions::resolve([(MAX_FILE, "7"), ("hoodie.index.type", "BLOOM")]).unwrap();
+        let errors = [
+            options.boolean(MAX_FILE).map(drop),
+            options.given_boolean(MAX_FILE).map(drop),
+            options.number(MAX_FILE).map(drop),
+            options.word(MAX_FILE).map(drop),
+            options.integer::<u64>("hoodie.index.type").map(drop),
+            // A default that depends on the table is no value.
+            options.boolean("hoodie.metadata.enable").map(drop),
+        ];
+        for error in errors {
+            assert_eq!(error.unwrap_err().kind(), mortice_base::ErrorKind::Internal);
+        }
+    }
+
+    #[test]
+    fn what_is_sent_between_processes_has_the_kinds_of_its_options() {
+        let given = [(MAX_FILE, "7"), ("hoodie.clean.automatic", "false"), ("hoodie.index.bloom.fpp", "1e-3")];
+        let options = WriteOptions::resolve(given.into_iter().chain([("hoodie.index.type", "BLOOM")])).unwrap();
+        let sent = serde_json::to_string(&options).unwrap();
+        assert!(sent.contains("\"hoodie.parquet.max.file.size\":7}"), "{sent}");
+        assert_eq!(serde_json::from_str::<WriteOptions>(&sent).unwrap(), options);
+        for forged in [
+            "{\"hoodie.parquet.max.file.size\":0}",
+            "{\"hoodie.parquet.max.file.size\":\"7\"}",
+            "{\"hoodie.clean.automatic\":1}",
+            "{\"hoodie.datasource.clustering.inline.enable\":true}",
+            "{\"no.option.of.hudi\":\"x\"}",
+            "{\"hoodie.index.bloom.fpp\":2.5}",
+        ] {
+            assert!(serde_json::from_str::<WriteOptions>(forged).is_err(), "{forged}");
+        }
+    }
+}
