@@ -14,9 +14,10 @@
 //! | `incoming_keys` | the keys of rows, by hash |
 //! | `stored_keys` | keys of file groups, streamed, with the numbers of their rows |
 //! | `inserted_keys` | keys that two writes at the same time have inserted |
-//! | `simple` | keys of all base files |
+//! | `key_join` | the keys of rows joined with those of base files |
 //! | `bloom` | base files that can hold a key, by their footers |
 //! | `bucket` | file groups by the hash of a key |
+//! | `bucket_hash` | the bucket of a key, and ids of new file groups |
 //! | `record_level` | file groups by the metadata table's record index |
 //! | `present_keys` | which rows' keys are in the table |
 //! | `moves` | rows of global indexes that move between partitions |
@@ -26,23 +27,24 @@
 
 mod bloom;
 mod bucket;
+mod bucket_hash;
 mod incoming_keys;
 mod indexed_rows;
 mod inserted_keys;
+mod key_join;
 mod layout_check;
 mod merged_rows;
 mod moves;
 mod options;
 mod present_keys;
 mod record_level;
-mod simple;
 mod spread;
 mod stored_keys;
 mod stored_rows;
 mod tag;
 mod tagged;
 
-pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
+pub use bucket_hash::{bucket_of, new_bucket_prefix, new_group_prefix};
 pub use incoming_keys::IncomingKeys;
 pub use indexed_rows::IndexedRows;
 #[cfg(test)]

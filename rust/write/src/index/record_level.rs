@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::incoming_keys::{IncomingKeys, partitions_of};
-use super::simple::location_of;
+use super::key_join::location_of;
 use super::tagged::{FurtherLocation, Location, Tagged};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::{StringArray, UInt64Array};
 
 use super::incoming_keys::IncomingKeys;
+use super::key_join::{Match, add, location_of};
 use super::options::BucketOptions;
-use super::simple::{Match, add, location_of};
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
 use super::{bucket, record_level};

@@ -8,7 +8,7 @@ use arrow_array::Array;
 use super::incoming_keys::partitions_of;
 use super::options::{IndexOptions, IndexType};
 use super::tagged::Tagged;
-use super::{bucket, layout_check, record_level, simple};
+use super::{bucket, key_join, layout_check, record_level};
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
 use mortice_table::metadata_table::RECORD_INDEX;
@@ -65,7 +65,7 @@ pub fn tag(table: &Arc<OpenTable>, index: &IndexOptions, keys: &RowKeys) -> Resu
     let view = checked_view(table, index, &partitions_of(keys))?;
     match (look_up, &index.bucket) {
         (LookUp::Buckets, Some(options)) => bucket::tag(view, keys, options),
-        (LookUp::StoredKeys { prune }, _) => simple::tag(table, view, keys, is_global, prune),
+        (LookUp::StoredKeys { prune }, _) => key_join::tag(table, view, keys, is_global, prune),
         _ => Err(Error::internal("a bucket index without its options")),
     }
 }

@@ -1,5 +1,5 @@
-//! The simple indexes: keys of rows joined with the keys of base files (`HoodieSimpleIndex`, `HoodieGlobalSimpleIndex`), and the
-//! bloom indexes, which leave out base files by their footers (`HoodieBloomIndex`, `HoodieGlobalBloomIndex`).
+//! Keys of rows joined with the keys of base files (`HoodieSimpleIndex`, `HoodieGlobalSimpleIndex`); for the bloom indexes without the
+//! base files whose footers exclude the keys (`HoodieBloomIndex`, `HoodieGlobalBloomIndex`).
 //!
 //! Writers with these indexes put new keys into base files. So keys of logs are not read, but of those that were begun while a
 //! compaction was pending ([`WriteView::base_files`]).
