@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_select::concat::concat_batches;
 use mortice::assign::{AssignOptions, Assignment, PlaceInserts, TaskKind, assign};
 use mortice::config::{TableConfig, WriteOptions};
-use mortice::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, tag};
+use mortice::index::{IndexedRows, Tagged, choose_index, merge_moved_rows};
 use mortice::keys::{RowKeyReader, RowKeys};
 use mortice::plan::OpenTable;
 use mortice::row_set::{RowMark, RowMarks, WriteRows};
@@ -70,7 +70,7 @@ impl Case {
         inserts: PlaceInserts,
     ) -> mortice::Result<Assignment> {
         let options = options(pairs);
-        let index = IndexOptions::from_options(&self.config, &options)?;
+        let index = choose_index(&self.config, &options)?;
         let marks: RowMarks =
             keys.iter().map(|(_, _, is_delete)| RowMark::of_flags(*is_delete, false, false)).collect();
         let keys = RowKeys {
@@ -78,8 +78,8 @@ impl Case {
             partitions: keys.iter().map(|(_, partition, _)| Some(*partition)).collect(),
         };
         let is_tagged = inserts != PlaceInserts::NewGroups || index.tags_inserts();
-        let tagged = if is_tagged { tag(&self.table, &index, &keys)? } else { Tagged::of_inserts(&self.table, &keys)? };
-        assign(&self.table, &AssignOptions::from_options(&index, &options)?, inserts, &keys, &tagged, &marks)
+        let tagged = if is_tagged { index.tag(&self.table, &keys)? } else { Tagged::of_inserts(&self.table, &keys)? };
+        assign(&self.table, &AssignOptions::from_options(index.as_ref(), &options)?, inserts, &keys, &tagged, &marks)
     }
 }
 
@@ -225,12 +225,12 @@ fn changed(case: &Case, rows: &[(usize, &str, i64)]) -> RecordBatch {
 
 fn moved(case: &Case, pairs: Options<'_>, rows: &RecordBatch, is_delete: &[bool]) -> IndexedRows {
     let options = options(pairs);
-    let index = IndexOptions::from_options(&case.config, &options).unwrap();
+    let index = choose_index(&case.config, &options).unwrap();
     let keys = RowKeyReader::new(&case.config, rows.schema_ref(), &options).unwrap().read(rows, 0).unwrap();
-    let tagged = tag(&case.table, &index, &keys).unwrap();
+    let tagged = index.tag(&case.table, &keys).unwrap();
     let marks = is_delete.iter().map(|is_delete| RowMark::of_flags(*is_delete, *is_delete, false)).collect();
     let rows = WriteRows::new(rows.clone().into(), keys, marks).unwrap();
-    merge_moved_rows(&case.table, &index, IndexedRows { rows, tagged }, &options).unwrap()
+    merge_moved_rows(&case.table, index.as_ref(), IndexedRows { rows, tagged }, &options).unwrap()
 }
 
 /// Key number, partition, whether it is a delete, whether it has a location, and `ts`.
@@ -307,8 +307,8 @@ fn a_key_that_a_log_has_moved_is_found_where_it_is_now() {
     let case = Case::open("h11_record_index_move");
     let keys = case.keys();
     let options = options(&[("hoodie.index.type", "GLOBAL_SIMPLE")]);
-    let index = IndexOptions::from_options(&case.config, &options).unwrap();
-    let tagged = tag(&case.table, &index, &keys).unwrap();
+    let index = choose_index(&case.config, &options).unwrap();
+    let tagged = index.tag(&case.table, &keys).unwrap();
     let further = tagged.further.first().expect("a base file has a key still that a log has moved").row as usize;
     let partition = keys.partitions.value(further);
     let rows = changed(&case, &[(further, partition, 5)]);

@@ -1,6 +1,6 @@
 //! Sizes and limits of an assignment, by Hudi's option names and defaults.
 
-use crate::index::{BucketOptions, IndexOptions};
+use crate::index::{BucketOptions, Index};
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::WriteOptions;
@@ -45,7 +45,7 @@ impl AssignOptions {
     ///
     /// # Errors
     /// `InvalidArgument` for values that are not numbers or out of range; `Unsupported` for estimators of the user's own.
-    pub fn from_options(index: &IndexOptions, options: &WriteOptions) -> Result<Self> {
+    pub fn from_options(index: &dyn Index, options: &WriteOptions) -> Result<Self> {
         if let Some(class) = options.given_text("hoodie.record.size.estimator.class")
             && !class.ends_with(".AverageRecordSizeEstimator")
         {
@@ -66,7 +66,7 @@ impl AssignOptions {
             record_size: options.integer("hoodie.copyonwrite.record.size.estimate")?,
             estimation_threshold: threshold,
             metadata_size: options.integer("hoodie.record.size.estimator.average.metadata.size")?,
-            bucket: index.bucket.clone(),
+            bucket: index.buckets().cloned(),
         })
     }
 }

@@ -6,7 +6,7 @@ use arrow_schema::Schema;
 
 use crate::commit::check_writable;
 use crate::commit::{NewTable, create_table, update_properties};
-use crate::index::IndexOptions;
+use crate::index::choose_index;
 use crate::rows::{check_new_columns, without_meta_columns};
 use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
@@ -34,7 +34,7 @@ pub fn create_table_for_write(
     let config = TableConfig::from_properties(table.properties_file(&columns)?.properties())?;
     check_writable(&config)?;
     let parsed = ParsedOptions::new(options, &operation.name().to_ascii_lowercase(), &config)?;
-    IndexOptions::from_options(&config, &parsed.options)?;
+    choose_index(&config, &parsed.options)?;
     match create_table(location.open_store()?.as_ref(), &table, &columns) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         created => created.map(|()| true),

@@ -14,7 +14,7 @@ use super::retries::ConflictRetries;
 use super::tasks::{TaskOptions, TaskRunner};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::check_writable;
-use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, present_keys, tag};
+use crate::index::{Index, IndexedRows, Tagged, choose_index, merge_moved_rows, present_keys};
 use crate::maintenance::run_inline_services;
 use crate::row_set::WriteRows;
 use crate::rows::Preparation;
@@ -41,7 +41,7 @@ use mortice_table::timeline::WriteOperation;
 /// What is known of a write before it begins.
 pub(super) struct Plan {
     schema: WriteSchema,
-    index: IndexOptions,
+    index: Arc<dyn Index>,
     rows: WriteRows,
     refused: RefusedRows,
     /// The columns that a merge has changed in rows that are marked as updates.
@@ -193,9 +193,9 @@ pub(super) fn plan(
     instant: &RequestedTime,
 ) -> Result<Plan> {
     DuplicatePolicy::of_write(operation, options)?;
-    let index = IndexOptions::from_options(&table.config, options)?;
+    let index = choose_index(&table.config, options)?;
     let schema = schema_of(table, operation, columns, options)?;
-    let source = RowSource { table, schema: &schema, options, key_is_global: index.kind.is_global() };
+    let source = RowSource { table, schema: &schema, options, key_is_global: index.is_global() };
     let preparation = Preparation { source, operation };
     let mut refused = RefusedRows::default();
     let rows = match operation {
@@ -215,17 +215,17 @@ pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &Wr
     let Plan { schema, index, rows, refused, updated } = plan;
     let policy = DuplicatePolicy::of_write(operation, options)?;
     let tagged = match operation {
-        WriteOperation::Insert if policy != DuplicatePolicy::Keep => tag(&table, &index, &rows.keys)?,
+        WriteOperation::Insert if policy != DuplicatePolicy::Keep => index.tag(&table, &rows.keys)?,
         WriteOperation::Insert | WriteOperation::BulkInsert if !index.tags_inserts() => {
             Tagged::of_inserts(&table, &rows.keys)?
         }
         WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => {
             Tagged::of_inserts(&table, &rows.keys)?
         }
-        _ => tag(&table, &index, &rows.keys)?,
+        _ => index.tag(&table, &rows.keys)?,
     };
-    let (rows, tagged) = without_duplicates(&table, &index, policy, rows, tagged)?;
-    let source = RowSource { table: &table, schema: &schema, options, key_is_global: index.kind.is_global() };
+    let (rows, tagged) = without_duplicates(&table, index.as_ref(), policy, rows, tagged)?;
+    let source = RowSource { table: &table, schema: &schema, options, key_is_global: index.is_global() };
     let preparation = Preparation { source, operation };
     let (rows, mut tagged) = match operation {
         WriteOperation::Upsert if schema.has_operation() && !preparation.combines()? => {
@@ -236,10 +236,10 @@ pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &Wr
     roll_back_updated_clustering(transaction, &mut tagged, options)?;
     let rows = IndexedRows { rows, tagged };
     let IndexedRows { rows, tagged } = match operation {
-        WriteOperation::Upsert => merge_moved_rows(&table, &index, rows, options)?,
+        WriteOperation::Upsert => merge_moved_rows(&table, index.as_ref(), rows, options)?,
         _ => rows,
     };
-    let assign_options = AssignOptions::from_options(&index, options)?;
+    let assign_options = AssignOptions::from_options(index.as_ref(), options)?;
     let assignment = assign(&table, &assign_options, place_inserts(operation), &rows.keys, &tagged, &rows.marks)?;
     check_assigned(rows.len(), &assignment)?;
     let partitions = assignment.tasks.iter().map(|task| task.partition.clone()).collect();
@@ -274,7 +274,7 @@ pub(super) fn place_inserts(operation: WriteOperation) -> PlaceInserts {
 /// The rows of an insert without those whose keys are in the table, if these are not to be written.
 fn without_duplicates(
     table: &OpenTable,
-    index: &IndexOptions,
+    index: &dyn Index,
     policy: DuplicatePolicy,
     rows: WriteRows,
     tagged: Tagged,

@@ -1,16 +1,66 @@
-//! What the footer of a base file says of its keys: the least, the greatest, and a Bloom filter (`HoodieBloomIndexCheckFunction`).
+//! The bloom indexes: as the simple ones, of base files whose footers say that they can hold a key (`HoodieBloomIndex`,
+//! `HoodieGlobalBloomIndex`). A footer has the least key, the greatest, and a Bloom filter (`HoodieBloomIndexCheckFunction`).
 
+use std::sync::Arc;
+
+use super::incoming_keys::partitions_of;
+use super::index::Index;
+use super::key_join::join;
+use super::options::IndexType;
+use super::tagged::Tagged;
+use super::task_look_up::TaskLookUp;
 use mortice_base::error::Result;
 use mortice_formats::base_file::BaseFile;
 use mortice_formats::bloom::{BloomFilter, BloomType};
+use mortice_merge::keys::RowKeys;
+use mortice_table::plan::OpenTable;
 
 const LEAST: &str = "hoodie_min_record_key";
 const GREATEST: &str = "hoodie_max_record_key";
 const FILTER: &str = "org.apache.hudi.bloomfilter";
 const FILTER_TYPE: &str = "hoodie_bloom_filter_type_code";
 
+/// `BLOOM`, `GLOBAL_BLOOM`.
+#[derive(Debug)]
+pub(super) struct BloomIndex {
+    kind: IndexType,
+    updates_partition: bool,
+}
+
+impl BloomIndex {
+    pub(super) const fn new(kind: IndexType, updates_partition: bool) -> Self {
+        Self { kind, updates_partition }
+    }
+}
+
+impl Index for BloomIndex {
+    fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    fn is_global(&self) -> bool {
+        self.kind.is_global()
+    }
+
+    fn updates_partition(&self) -> bool {
+        self.updates_partition
+    }
+
+    fn tag(&self, table: &Arc<OpenTable>, keys: &RowKeys) -> Result<Tagged> {
+        let view = self.view(table, self.partitions(&partitions_of(keys)))?;
+        join(table, view, keys, self.is_global(), |file, incoming, partition| {
+            may_hold_any(file, incoming.keys(partition))
+        })
+    }
+
+    /// Tasks read the keys of all base files: which rows come to a task that matches them is not known where the file is read.
+    fn task_look_up(&self, _: &OpenTable) -> Result<TaskLookUp> {
+        Ok(TaskLookUp::StoredKeys)
+    }
+}
+
 /// Returns true if a file may hold one of the keys. A footer without bounds or filter excludes nothing.
-pub(super) fn may_hold_any<'k>(file: &dyn BaseFile, keys: impl Iterator<Item = &'k str>) -> Result<bool> {
+fn may_hold_any<'k>(file: &dyn BaseFile, keys: impl Iterator<Item = &'k str>) -> Result<bool> {
     let bounds = (file.footer_value(LEAST), file.footer_value(GREATEST));
     let is_within = |key: &&str| match &bounds {
         // Bounds are those of Java strings: of text with surrogates another order than that of bytes.
@@ -32,7 +82,6 @@ pub(super) fn may_hold_any<'k>(file: &dyn BaseFile, keys: impl Iterator<Item = &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     use arrow_array::{ArrayRef, RecordBatch, StringArray};
     use mortice_base::error::ErrorKind;

@@ -7,14 +7,73 @@ use std::sync::Arc;
 use arrow_array::Array;
 
 use super::bucket_hash::bucket_of;
-use super::options::{BUCKETS, BucketOptions};
+use super::incoming_keys::partitions_of;
+use super::index::Index;
+use super::layout_check;
+use super::options::{BUCKETS, BucketOptions, IndexType};
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
+use super::task_look_up::TaskLookUp;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
 use mortice_base::row_number::number_of;
 use mortice_merge::keys::RowKeys;
+use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, WriteView};
+
+/// `BUCKET`.
+#[derive(Debug)]
+pub(super) struct BucketIndex {
+    options: BucketOptions,
+}
+
+impl BucketIndex {
+    pub(super) const fn new(options: BucketOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl Index for BucketIndex {
+    fn name(&self) -> &'static str {
+        IndexType::Bucket.name()
+    }
+
+    fn is_global(&self) -> bool {
+        IndexType::Bucket.is_global()
+    }
+
+    fn buckets(&self) -> Option<&BucketOptions> {
+        Some(&self.options)
+    }
+
+    /// The file group of a new key is known, too (`HoodieBucketIndex.requiresTagging`).
+    fn tags_inserts(&self) -> bool {
+        true
+    }
+
+    fn tag(&self, table: &Arc<OpenTable>, keys: &RowKeys) -> Result<Tagged> {
+        tag(self.view(table, self.partitions(&partitions_of(keys)))?, keys, &self.options)
+    }
+
+    fn task_look_up(&self, _: &OpenTable) -> Result<TaskLookUp> {
+        Ok(TaskLookUp::Buckets)
+    }
+
+    /// A bucket is that of a key whether or not the key is there.
+    fn is_certain(&self, _: &FileSlice) -> bool {
+        false
+    }
+
+    fn check_inserts(&self, table: &OpenTable) -> Result<()> {
+        layout_check::refuse_consistent_hashing(table)
+    }
+
+    fn check_view(&self, table: &OpenTable, view: &WriteView) -> Result<()> {
+        layout_check::refuse_consistent_hashing(table)?;
+        check_groups(view, &self.options)?;
+        check_keys(table, view, &self.options)
+    }
+}
 
 /// File groups whose keys are checked.
 const CHECKED_GROUPS: usize = 8;
@@ -23,7 +82,7 @@ const CHECKED_KEYS: usize = 16;
 
 /// Refuses another number of buckets, or other hashed fields, than those of the table's writers: some keys of some base files have to be
 /// in the buckets that hold them.
-pub(super) fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOptions) -> Result<()> {
+fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOptions) -> Result<()> {
     let stored = StoredKeys::new(table)?;
     let groups = view.slices.iter().filter(|slice| slice.base_file.is_some()).take(CHECKED_GROUPS);
     for slice in groups {
@@ -47,7 +106,7 @@ pub(super) fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOp
 type Groups<'v> = HashMap<(&'v str, u32), u32>;
 
 /// Refuses file groups that are not those of so many buckets.
-pub(super) fn check_groups(view: &WriteView, options: &BucketOptions) -> Result<()> {
+fn check_groups(view: &WriteView, options: &BucketOptions) -> Result<()> {
     groups_of(view, options).map(|_| ())
 }
 
@@ -94,7 +153,6 @@ mod tests {
     use super::super::bucket_hash::tests::{hash_of_list, options};
     use super::*;
     use mortice_base::error::ErrorKind;
-    use mortice_table::file_group::FileSlice;
     use proptest::prelude::*;
 
     fn slice(partition: &str, file_id: &str) -> FileSlice {

@@ -1,20 +1,19 @@
-//! Keys of rows joined with the keys of base files (`HoodieSimpleIndex`, `HoodieGlobalSimpleIndex`); for the bloom indexes without the
-//! base files whose footers exclude the keys (`HoodieBloomIndex`, `HoodieGlobalBloomIndex`).
+//! Keys of rows joined with the keys of base files.
 //!
-//! Writers with these indexes put new keys into base files. So keys of logs are not read, but of those that were begun while a
-//! compaction was pending ([`WriteView::base_files`]).
+//! Writers with indexes that look there put new keys into base files. So keys of logs are not read, but of those that were begun while
+//! a compaction was pending ([`WriteView::base_files`]).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::{Array, StringArray};
 
-use super::bloom;
 use super::incoming_keys::IncomingKeys;
 use super::stored_keys::StoredKeys;
 use super::tagged::{FurtherLocation, Location, Tagged};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
+use mortice_formats::base_file::BaseFile;
 use mortice_merge::keys::RowKeys;
 use mortice_storage::parallel;
 use mortice_table::file_group::FileSlice;
@@ -27,13 +26,20 @@ pub(super) struct Match {
     pub(super) position: Option<u64>,
 }
 
-/// Finds the file groups of keys. `prune`: base files are left out by their footers.
-pub(super) fn tag(
+/// Finds the file groups of keys.
+///
+/// Args:
+///     table: The table.
+///     view: The file slices that the keys may be in.
+///     keys: The keys.
+///     is_global: Whether a key is in one partition only.
+///     may_hold: Whether a base file may hold one of the keys of a partition, which has this number; others are not read.
+pub(super) fn join(
     table: &OpenTable,
     view: Arc<WriteView>,
     keys: &RowKeys,
     is_global: bool,
-    prune: bool,
+    may_hold: impl Fn(&dyn BaseFile, &IncomingKeys<'_>, u32) -> Result<bool> + Sync,
 ) -> Result<Tagged> {
     let incoming = IncomingKeys::new(keys, is_global)?;
     let stored = StoredKeys::new(table)?;
@@ -43,7 +49,7 @@ pub(super) fn tag(
             Some(base) => error.in_file(table.storage.full_path(&base.path)),
             None => error,
         };
-        matches_of(&incoming, &stored, slice, prune).map_err(in_file)
+        matches_of(&incoming, &stored, slice, &may_hold).map_err(in_file)
     })?;
     let rows = incoming.rows_len();
     let mut tagged = Tagged { positions: vec![None; rows], ..Tagged::untagged(rows, Arc::clone(&view)) };
@@ -60,7 +66,7 @@ fn matches_of(
     incoming: &IncomingKeys<'_>,
     stored: &StoredKeys<'_>,
     slice: &FileSlice,
-    prune: bool,
+    may_hold: impl Fn(&dyn BaseFile, &IncomingKeys<'_>, u32) -> Result<bool>,
 ) -> Result<Vec<Match>> {
     let mut found = Vec::new();
     let Some(partition) = incoming.partition(&slice.partition) else { return Ok(found) };
@@ -72,7 +78,7 @@ fn matches_of(
         Ok(())
     };
     if let Some(file) = stored.open(slice)?
-        && (!prune || bloom::may_hold_any(file.as_ref(), incoming.keys(partition))?)
+        && may_hold(file.as_ref(), incoming, partition)?
     {
         stored.read(file, &mut take)?;
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::options::IndexType;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
 use mortice_merge::config::TableType;
@@ -42,35 +41,20 @@ pub(crate) fn shared_buckets(slices: &[FileSlice]) -> BTreeMap<(&str, u32), Vec<
     buckets
 }
 
-/// Checks the file groups of the partitions that are written to.
-pub(super) fn check(table: &OpenTable, view: &WriteView, kind: IndexType) -> Result<()> {
-    check_buckets(table, view, kind)?;
-    let log_only = view.slices.iter().find(|slice| slice.base_file.is_none());
-    match log_only {
-        Some(slice) if kind != IndexType::Bucket && table.config.table_type == TableType::MergeOnRead => {
-            Err(Error::invalid_argument(format!(
-                "file group {:?} in partition {:?} has logs and no base file: another index than {} wrote it (INMEMORY, Flink's), and its keys would not be found; compact the table with its own writer first",
-                slice.file_id,
-                slice.partition,
-                kind.name()
-            ))
-            .in_file(&table.uri))
-        }
-        _ => Ok(()),
+/// Refuses a table with consistent hashing.
+pub(super) fn refuse_consistent_hashing(table: &OpenTable) -> Result<()> {
+    if table.storage.list(HASHING_METADATA)?.is_some_and(|entries| !entries.is_empty()) {
+        return Err(Error::unsupported(
+            "the table has a bucket index with consistent hashing (.hoodie/.bucket_index); write to it with Hudi",
+        )
+        .in_file(&table.uri));
     }
+    Ok(())
 }
 
-/// The same, of rows whose keys are not looked up.
-pub(super) fn check_buckets(table: &OpenTable, view: &WriteView, kind: IndexType) -> Result<()> {
-    let with_table = |error: Error| error.in_file(&table.uri);
-    if table.storage.list(HASHING_METADATA)?.is_some_and(|entries| !entries.is_empty()) {
-        return Err(with_table(Error::unsupported(
-            "the table has a bucket index with consistent hashing (.hoodie/.bucket_index); write to it with Hudi",
-        )));
-    }
-    if kind == IndexType::Bucket {
-        return Ok(());
-    }
+/// Refuses file groups that are buckets. `index` is the name of one that has none.
+pub(super) fn refuse_buckets(table: &OpenTable, view: &WriteView, index: &str) -> Result<()> {
+    refuse_consistent_hashing(table)?;
     // The only group of the partitions that are written to may have others in the rest of the table.
     let rest = match view.slices.as_slice() {
         [only] if is_like_bucket(&only.file_id) => Some(table.write_view(None)?),
@@ -78,12 +62,25 @@ pub(super) fn check_buckets(table: &OpenTable, view: &WriteView, kind: IndexType
     };
     let slices = &rest.as_ref().unwrap_or(view).slices;
     if are_buckets(&slices.iter().map(|slice| slice.file_id.as_str()).collect::<Vec<_>>()) {
-        return Err(with_table(Error::invalid_argument(format!(
-            "the file groups of the table are buckets, but the index of this write is {}; set hoodie.index.type to BUCKET, and hoodie.bucket.index.num.buckets to the number of buckets in a partition",
-            kind.name()
-        ))));
+        return Err(Error::invalid_argument(format!(
+            "the file groups of the table are buckets, but the index of this write is {index}; set hoodie.index.type to BUCKET, and hoodie.bucket.index.num.buckets to the number of buckets in a partition"
+        ))
+        .in_file(&table.uri));
     }
     Ok(())
+}
+
+/// Refuses file groups of a merge-on-read table that have no base file. `index` is the name of one that puts new keys into base files.
+pub(super) fn refuse_logs_alone(table: &OpenTable, view: &WriteView, index: &str) -> Result<()> {
+    let log_only = view.slices.iter().find(|slice| slice.base_file.is_none());
+    match log_only {
+        Some(slice) if table.config.table_type == TableType::MergeOnRead => Err(Error::invalid_argument(format!(
+            "file group {:?} in partition {:?} has logs and no base file: another index than {index} wrote it (INMEMORY, Flink's), and its keys would not be found; compact the table with its own writer first",
+            slice.file_id, slice.partition
+        ))
+        .in_file(&table.uri)),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -1,34 +1,39 @@
 //! Indexes: in which file groups of a table the keys of rows are (`HoodieIndex`).
 //!
 //! ```text
-//! RowKeys ─> options ─> simple, bloom ─┐
-//!                       bucket ────────┼─> Tagged: a file group for each key that is there
-//!                       record_level ──┘
+//! options ─> choice ─> simple, bloom ─┐
+//!                      bucket ────────┼ Index: RowKeys ─> Tagged, a file group for each key that is there
+//!                      record_level ──┘
 //! ```
 //! | file | job |
 //! |---|---|
 //! | `options` | the index that options name, and what it is refused for |
-//! | `tag` | the choice of index |
+//! | `choice` | the choice of index |
+//! | `index` | what indexes differ in: the trait |
+//! | `simple` | the index that reads the keys of all base files |
+//! | `bloom` | the same of base files that can hold a key, by their footers |
+//! | `bucket` | the index that knows file groups by the hash of a key |
+//! | `record_level` | the index that asks the metadata table, and the one in its place |
 //! | `tagged` | file groups by row |
 //! | `indexed_rows` | rows with their keys and locations |
 //! | `incoming_keys` | the keys of rows, by hash |
 //! | `stored_keys` | keys of file groups, streamed, with the numbers of their rows |
 //! | `inserted_keys` | keys that two writes at the same time have inserted |
 //! | `key_join` | the keys of rows joined with those of base files |
-//! | `bloom` | base files that can hold a key, by their footers |
-//! | `bucket` | file groups by the hash of a key |
 //! | `bucket_hash` | the bucket of a key, and ids of new file groups |
-//! | `record_level` | file groups by the metadata table's record index |
 //! | `present_keys` | which rows' keys are in the table |
 //! | `moves` | rows of global indexes that move between partitions |
 //! | `stored_rows`, `merged_rows` | the stored rows of keys, and rows merged with them |
-//! | `spread` | these steps for rows that are spread over processes |
+//! | `spread`, `task_look_up` | these steps for rows that are spread over processes, and which of them an index takes |
 //! | `layout_check` | refuses an index that the table was not written with |
 
 mod bloom;
 mod bucket;
 mod bucket_hash;
+mod choice;
 mod incoming_keys;
+#[expect(clippy::module_inception, reason = "the trait of the module has its name")]
+mod index;
 mod indexed_rows;
 mod inserted_keys;
 mod key_join;
@@ -38,24 +43,27 @@ mod moves;
 mod options;
 mod present_keys;
 mod record_level;
+mod simple;
 mod spread;
 mod stored_keys;
 mod stored_rows;
-mod tag;
 mod tagged;
+mod task_look_up;
 
 pub use bucket_hash::{bucket_of, new_bucket_prefix, new_group_prefix};
+pub use choice::choose_index;
 pub use incoming_keys::IncomingKeys;
+pub use index::Index;
 pub use indexed_rows::IndexedRows;
 #[cfg(test)]
 pub(crate) use inserted_keys::first_common_key;
 pub use inserted_keys::{CommonKey, common_key};
 pub(crate) use layout_check::{are_buckets, shared_buckets};
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
-pub use options::{BucketOptions, IndexOptions, IndexType};
+pub use options::{BucketOptions, IndexType};
 pub use present_keys::present_keys;
 pub use spread::{StoredKeyBatch, group_of, read_stored_keys, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
 pub use stored_keys::WrittenRows;
 pub use stored_rows::read_stored_rows;
-pub use tag::{LookUp, check_layout, checked_view, tag, view_of_partitions};
 pub use tagged::{FurtherLocation, Location, Tagged};
+pub use task_look_up::TaskLookUp;

@@ -18,11 +18,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
+use super::index::Index;
 use super::indexed_rows::IndexedRows;
 use super::merged_rows::MergedRows;
-use super::options::IndexOptions;
 use super::stored_rows::StoredRows;
-use super::tag::LookUp;
 use super::tagged::{FurtherLocation, Tagged};
 use crate::row_set::{RowMark, WriteRows};
 use mortice_base::error::{Error, Result};
@@ -59,7 +58,7 @@ const STORED: usize = 2;
 /// `Unsupported` for ways of merging that are not supported; what reading stored rows may fail with.
 pub fn merge_moved_rows(
     table: &Arc<OpenTable>,
-    index: &IndexOptions,
+    index: &dyn Index,
     rows: IndexedRows,
     options: &WriteOptions,
 ) -> Result<IndexedRows> {
@@ -78,7 +77,7 @@ pub fn merge_moved_rows(
 /// As for [`merge_moved_rows`].
 pub fn merge_with_stored_rows(
     table: &OpenTable,
-    index: &IndexOptions,
+    index: &dyn Index,
     rows: IndexedRows,
     stored: impl Iterator<Item = Result<RecordBatch>>,
     options: &WriteOptions,
@@ -93,7 +92,7 @@ pub fn merge_with_stored_rows(
 
 fn merged_with(
     table: &OpenTable,
-    index: &IndexOptions,
+    index: &dyn Index,
     rows: IndexedRows,
     (looked_up, stored): (&[bool], &StoredRows),
     options: &WriteOptions,
@@ -131,16 +130,15 @@ fn further_of(further: &[FurtherLocation], looked_up: &[bool], new_row_of: &[u32
 /// Which rows of an upsert are merged with stored ones while they are tagged. None is if the index is not global.
 ///
 /// # Errors
-/// As for [`LookUp::of_index`].
-pub fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows) -> Result<Vec<bool>> {
-    if !index.kind.is_global() {
+/// As for [`Index::may_be_stale`].
+pub fn rows_to_merge(table: &OpenTable, index: &dyn Index, rows: &IndexedRows) -> Result<Vec<bool>> {
+    if !index.is_global() {
         return Ok(vec![false; rows.rows.len()]);
     }
     let is_merge_on_read = table.config.table_type == TableType::MergeOnRead;
     let by_commit_time = table.merge.mode == MergeMode::CommitTime;
-    let merges = index.updates_partition || (!by_commit_time && is_merge_on_read);
-    // Base files of merge-on-read tables hold keys that logs have deleted, or moved to another partition.
-    let may_be_stale = is_merge_on_read && LookUp::of_index(table, index.kind)? != LookUp::RecordIndex;
+    let merges = index.updates_partition() || (!by_commit_time && is_merge_on_read);
+    let may_be_stale = index.may_be_stale(table)?;
     // Of several places of such a key one is current. Hudi writes to all of them if it does not merge, and the key is there twice.
     let further = rows.tagged.further.iter().filter(|_| may_be_stale).map(|further| further.row);
     let in_doubt: BTreeSet<u32> = further.collect();
@@ -149,7 +147,7 @@ pub fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows
         in_doubt.contains(&row)
             || merges
                 && (may_be_stale
-                    || (index.updates_partition && location.partition != rows.rows.keys.partitions.value(at(row)))
+                    || (index.updates_partition() && location.partition != rows.rows.keys.partitions.value(at(row)))
                     || (!by_commit_time && mark.is_delete()))
     };
     Ok((0..).zip(rows.rows.marks.iter()).map(is_merged).collect())
@@ -175,7 +173,7 @@ fn merged_outcome<'a>(
     rows: &'a IndexedRows,
     (row, mark): (usize, RowMark),
     (stored, merged): (&'a StoredRows, &'a MergedRows),
-    index: &IndexOptions,
+    index: &dyn Index,
     outcomes: &mut Vec<Outcome<'a>>,
 ) -> Result<()> {
     let key = rows.rows.keys.record_keys.value(row);
@@ -202,7 +200,7 @@ fn merged_outcome<'a>(
     };
     let new_partition = if result.is_stored { partition } else { merged.partition(result.row) };
     let written = Outcome { source: (MERGED, result.row), mark: RowMark::Upsert, ..incoming };
-    if new_partition == partition || !index.updates_partition {
+    if new_partition == partition || !index.updates_partition() {
         outcomes.push(Outcome { partition, location, ..written });
         return Ok(());
     }

@@ -34,15 +34,13 @@ pub enum IndexType {
     RecordLevel,
 }
 
-/// An index and its options.
+/// The type of an index, and what options say of all types.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexOptions {
+pub(super) struct IndexOptions {
     /// How keys are found.
-    pub kind: IndexType,
+    pub(super) kind: IndexType,
     /// Of global indexes: whether a row whose partition is another one than its key's moves there. Otherwise it stays.
-    pub updates_partition: bool,
-    /// Of the bucket index.
-    pub bucket: Option<BucketOptions>,
+    pub(super) updates_partition: bool,
 }
 
 /// Options of the bucket index.
@@ -110,11 +108,11 @@ impl IndexType {
 }
 
 impl IndexOptions {
-    /// The index that options name, for a table.
+    /// What options say, for a table.
     ///
     /// # Errors
     /// As for [`IndexType::from_options`]; `InvalidArgument` for values that do not fit.
-    pub fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
+    pub(super) fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
         let kind = IndexType::from_options(options)?;
         let moves = |name| {
             let is_asked = options.boolean(name)?;
@@ -130,23 +128,16 @@ impl IndexOptions {
             IndexType::GlobalRecordLevel => moves("hoodie.simple.index.update.partition.path")?,
             _ => false,
         };
-        let bucket = match kind {
-            IndexType::Bucket => Some(BucketOptions::from_options(config, options)?),
-            _ => None,
-        };
-        Ok(Self { kind, updates_partition, bucket })
-    }
-
-    /// Whether rows of inserts are tagged, too: a bucket index knows the file group of a new key
-    /// (`HoodieBucketIndex.requiresTagging`).
-    #[must_use]
-    pub const fn tags_inserts(&self) -> bool {
-        self.bucket.is_some()
+        Ok(Self { kind, updates_partition })
     }
 }
 
 impl BucketOptions {
-    fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
+    /// The buckets that options name, for a table.
+    ///
+    /// # Errors
+    /// `Unsupported` for buckets of another kind; `InvalidArgument` for values that do not fit.
+    pub(super) fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
         let engine = options.word(ENGINE)?;
         if !engine.eq_ignore_ascii_case("SIMPLE") {
             return Err(Error::unsupported(format!(
@@ -175,7 +166,6 @@ impl BucketOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mortice_base::ErrorKind;
     use mortice_merge::config::Properties;
 
     fn config(lines: &str) -> TableConfig {
@@ -192,7 +182,7 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_hudi_on_spark() {
-        let simple = IndexOptions { kind: IndexType::Simple, updates_partition: false, bucket: None };
+        let simple = IndexOptions { kind: IndexType::Simple, updates_partition: false };
         assert_eq!(read(&[]).unwrap(), simple);
         for (name, kind, updates_partition) in [
             ("global_simple", IndexType::GlobalSimple, true),
@@ -202,10 +192,10 @@ mod tests {
             ("GLOBAL_RECORD_LEVEL_INDEX", IndexType::GlobalRecordLevel, true),
             ("RECORD_LEVEL_INDEX", IndexType::RecordLevel, false),
         ] {
-            assert_eq!(read(&[(TYPE, name)]).unwrap(), IndexOptions { kind, updates_partition, bucket: None });
+            assert_eq!(read(&[(TYPE, name)]).unwrap(), IndexOptions { kind, updates_partition });
         }
         let bucket = BucketOptions { buckets: 256, fields: vec!["a".into(), "b".into()] };
-        assert_eq!(read(&[(TYPE, "BUCKET")]).unwrap().bucket, Some(bucket));
+        assert_eq!(BucketOptions::from_options(&config(""), &WriteOptions::default()).unwrap(), bucket);
         // Without partitions nothing moves.
         let options = WriteOptions::resolve([(TYPE, "GLOBAL_SIMPLE")]).unwrap();
         assert!(!IndexOptions::from_options(&config(""), &options).unwrap().updates_partition);
@@ -227,24 +217,6 @@ mod tests {
             let config = config(&format!("hoodie.table.partition.fields=p\n{lines}"));
             let index = IndexOptions::from_options(&config, &options).unwrap();
             assert_eq!(index.updates_partition, moves, "{lines:?} {given:?}");
-        }
-    }
-
-    #[test]
-    fn other_indexes_are_refused_by_name() {
-        for (options, kind, word) in [
-            (&[(TYPE, "INMEMORY")][..], ErrorKind::Unsupported, "INMEMORY"),
-            (&[(TYPE, "HBASE")], ErrorKind::Unsupported, "HBASE"),
-            (&[(TYPE, "FLINK_STATE")], ErrorKind::Unsupported, "FLINK_STATE"),
-            (&[(CLASS, "org.acme.Index")], ErrorKind::Unsupported, "org.acme"),
-            (&[(TYPE, "BUCKET"), (ENGINE, "CONSISTENT_HASHING")], ErrorKind::Unsupported, "CONSISTENT_HASHING"),
-            (&[(TYPE, "BUCKET"), (BUCKETS_BY_PARTITION, "a,1")], ErrorKind::Unsupported, "partition.expressions"),
-            (&[(TYPE, "BUCKET"), (BUCKETS, "0")], ErrorKind::InvalidArgument, "num.buckets"),
-            (&[(TYPE, "BUCKET"), (HASH_FIELD, "c")], ErrorKind::InvalidArgument, "\"c\""),
-            (&[(TYPE, "SIMPEL")], ErrorKind::InvalidArgument, "SIMPEL"),
-        ] {
-            let error = read(options).unwrap_err();
-            assert!(error.kind() == kind && error.to_string().contains(word), "{error}");
         }
     }
 }

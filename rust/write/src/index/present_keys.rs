@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::options::{IndexOptions, IndexType};
+use super::index::Index;
 use super::tagged::{FurtherLocation, Tagged};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
@@ -17,7 +17,7 @@ use mortice_table::plan::{OpenTable, QueryOptions};
 ///
 /// # Errors
 /// What reading file slices may fail with.
-pub fn present_keys(table: &OpenTable, index: &IndexOptions, keys: &RowKeys, tagged: &Tagged) -> Result<Vec<bool>> {
+pub fn present_keys(table: &OpenTable, index: &dyn Index, keys: &RowKeys, tagged: &Tagged) -> Result<Vec<bool>> {
     let mut present = vec![false; tagged.locations.len()];
     let rows = (0_u32..).zip(&tagged.locations).filter_map(|(row, group)| Some((row, (*group)?)));
     let further = tagged.further.iter().map(|further| (further.row, further.group));
@@ -27,8 +27,7 @@ pub fn present_keys(table: &OpenTable, index: &IndexOptions, keys: &RowKeys, tag
     }
     for (group, rows) in by_group {
         let slice = slice_of(tagged, group)?;
-        let is_certain = index.kind != IndexType::Bucket && slice.log_files.is_empty();
-        let stored = if is_certain { None } else { Some(StoredRows { table, slice }) };
+        let stored = if index.is_certain(slice) { None } else { Some(StoredRows { table, slice }) };
         let found = stored.map(|stored| stored.keys_among(keys, &rows)).transpose()?;
         for row in rows {
             let unknown = || Error::internal(format_args!("row {row} is tagged and is not there"));

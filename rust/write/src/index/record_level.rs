@@ -4,14 +4,18 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::incoming_keys::{IncomingKeys, partitions_of};
+use super::index::Index;
 use super::key_join::location_of;
+use super::options::IndexType;
+use super::simple::SimpleIndex;
 use super::tagged::{FurtherLocation, Location, Tagged};
+use super::task_look_up::TaskLookUp;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::row_number::{at, number_of};
 use mortice_merge::keys::RowKeys;
 use mortice_table::file_group::FileSlice;
-use mortice_table::metadata_table::MetadataTable;
+use mortice_table::metadata_table::{MetadataTable, RECORD_INDEX};
 use mortice_table::plan::OpenTable;
 
 /// More keys than these are not looked up one by one: the index is read through.
@@ -20,8 +24,58 @@ const MOST_LOOK_UPS: usize = 100_000;
 /// A file group that the index names, and the rows whose keys are in it.
 type Found = HashMap<(String, String), Vec<u32>>;
 
+/// `RECORD_LEVEL_INDEX`, `GLOBAL_RECORD_LEVEL_INDEX`.
+///
+/// A table whose record index is not built yet is searched as Hudi does
+/// (`SparkMetadataTableGlobalRecordLevelIndex.getFallbackIndexType`).
+#[derive(Debug)]
+pub(super) struct RecordIndex {
+    kind: IndexType,
+    fallback: SimpleIndex,
+}
+
+impl RecordIndex {
+    pub(super) const fn new(kind: IndexType, updates_partition: bool) -> Self {
+        Self { kind, fallback: SimpleIndex::new(kind, updates_partition) }
+    }
+}
+
+impl Index for RecordIndex {
+    fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    fn is_global(&self) -> bool {
+        self.kind.is_global()
+    }
+
+    fn updates_partition(&self) -> bool {
+        self.fallback.updates_partition()
+    }
+
+    fn tag(&self, table: &Arc<OpenTable>, keys: &RowKeys) -> Result<Tagged> {
+        let Some(metadata) = table.metadata_index(RECORD_INDEX)? else { return self.fallback.tag(table, keys) };
+        let tagged = tag(table, metadata, keys, self.is_global())?;
+        // Writers with a bucket index leave the record index empty.
+        self.check_view(table, &tagged.view)?;
+        Ok(tagged)
+    }
+
+    fn task_look_up(&self, table: &OpenTable) -> Result<TaskLookUp> {
+        match table.metadata_index(RECORD_INDEX)? {
+            Some(_) => Ok(TaskLookUp::RecordIndex),
+            None => self.fallback.task_look_up(table),
+        }
+    }
+
+    /// A write that deletes a key, or moves it, says so in the record index.
+    fn may_be_stale(&self, table: &OpenTable) -> Result<bool> {
+        Ok(self.fallback.may_be_stale(table)? && table.metadata_index(RECORD_INDEX)?.is_none())
+    }
+}
+
 /// Finds the file groups of keys, and makes sure that they are live.
-pub(super) fn tag(table: &OpenTable, metadata: &MetadataTable, keys: &RowKeys, is_global: bool) -> Result<Tagged> {
+fn tag(table: &OpenTable, metadata: &MetadataTable, keys: &RowKeys, is_global: bool) -> Result<Tagged> {
     let mut tagged = tag_unchecked(metadata, keys, is_global)?;
     let mut partitions = partitions_of(keys);
     partitions.extend(tagged.groups.iter().map(|group| group.partition.clone()));

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use arrow_array::Array;
+
+use super::incoming_keys::partitions_of;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::row_number::at;
-use mortice_table::plan::WriteView;
+use mortice_merge::keys::RowKeys;
+use mortice_table::plan::{OpenTable, WriteView};
 
 /// Where the keys of rows are.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +54,15 @@ impl Tagged {
     #[must_use]
     pub fn untagged(rows: usize, view: Arc<WriteView>) -> Self {
         Self { locations: vec![None; rows], view, ..Self::default() }
+    }
+
+    /// Rows that are inserted without looking for their keys.
+    ///
+    /// # Errors
+    /// What listing files may fail with.
+    pub fn of_inserts(table: &OpenTable, keys: &RowKeys) -> Result<Self> {
+        let view = table.write_view(Some(&partitions_of(keys)))?;
+        Ok(Self::untagged(keys.partitions.len(), Arc::new(view)))
     }
 
     /// The file group of a row's key.

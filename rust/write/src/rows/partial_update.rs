@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use super::schema::WriteSchema;
-use crate::index::IndexOptions;
+use crate::index::choose_index;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
@@ -77,7 +77,7 @@ fn may_be_partial(table: &OpenTable, options: &WriteOptions) -> Result<bool> {
         || !config.populate_meta_fields
         || config.properties.get("hoodie.table.partial.update.mode").is_some()
         || !options.given_boolean(IS_ALLOWED)?.unwrap_or(default)
-        || IndexOptions::from_options(config, options)?.updates_partition
+        || choose_index(config, options)?.updates_partition()
     {
         return Ok(false);
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::Transaction;
 use crate::commit::ConflictCheck;
-use crate::index::{IndexOptions, WrittenRows, common_key};
+use crate::index::{WrittenRows, choose_index, common_key};
 use crate::rows::DuplicatePolicy;
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -40,8 +40,8 @@ impl Transaction {
         if !is_unique || !self.target.concurrency().has_several_writers() || config.record_key_fields.is_empty() {
             return Ok(None);
         }
-        let index = IndexOptions::from_options(config, options)?;
-        if index.bucket.is_some() {
+        let index = choose_index(config, options)?;
+        if index.buckets().is_some() {
             return Ok(None);
         }
         let inserted = statuses.iter().filter(|status| status.inserts > 0).filter_map(|status| {
@@ -54,7 +54,7 @@ impl Transaction {
             })
         });
         let own: Vec<WrittenRows> = inserted.collect();
-        let is_global = index.kind.is_global();
+        let is_global = index.is_global();
         Ok((!own.is_empty()).then(|| NewKeys { is_global, own, checked: BTreeSet::new() }))
     }
 

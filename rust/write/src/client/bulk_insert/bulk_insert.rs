@@ -16,7 +16,7 @@ use super::sorter::merged;
 use super::spreading::{Spread, Spreading};
 use super::work::{InsertChunk, InsertWork, Reading};
 use crate::client::write::{Written, commit_or_abort, open_for_write, refuse_failed_rows, write_rows};
-use crate::index::{IndexOptions, check_layout};
+use crate::index::{Index, choose_index};
 use crate::rows::DeleteMarks;
 use crate::rows::DuplicatePolicy;
 use crate::rows::ReaderPool;
@@ -49,14 +49,14 @@ pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<Wr
     let WriteInput { schema, batches, is_in_memory, options, validator } = input;
     let target = open_for_write(location, options, WriteOperation::BulkInsert)?;
     let (table, values) = (target.latest(), target.options());
-    let index = IndexOptions::from_options(&table.config, values)?;
+    let index = choose_index(&table.config, values)?;
     let combines = values.given_boolean("hoodie.combine.before.insert")?.unwrap_or(false);
     let has_outputs = schema.field_with_name(OUTPUT).is_ok();
-    if has_outputs && (combines || index.bucket.is_some()) {
+    if has_outputs && (combines || index.buckets().is_some()) {
         let what = if combines { "hoodie.combine.before.insert" } else { "a bucket index" };
         return Err(Error::unsupported(format!("a user-defined partitioner with {what}; leave one of them out")));
     }
-    if combines || index.bucket.is_some() {
+    if combines || index.buckets().is_some() {
         let input = WriteInput { schema, batches, is_in_memory, options, validator };
         return write_rows(target, WriteOperation::BulkInsert, input, None);
     }
@@ -64,7 +64,8 @@ pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<Wr
     BulkOptions::new(&table, &schema, values)?;
     let target = Arc::new(target.with_validator(validator));
     let mut transaction = Transaction::begin(&target, WriteOperation::BulkInsert)?;
-    let written = caught("a bulk insert", || insert(&mut transaction, &index, &schema, batches, target.options()));
+    let written =
+        caught("a bulk insert", || insert(&mut transaction, index.as_ref(), &schema, batches, target.options()));
     commit_or_abort(transaction, written, options, Vec::new())
 }
 
@@ -99,13 +100,13 @@ impl BulkOptions {
 
 fn insert(
     transaction: &mut Transaction,
-    index: &IndexOptions,
+    index: &dyn Index,
     given: &SchemaRef,
     batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
     options: &WriteOptions,
 ) -> Result<Written> {
     let table = Arc::clone(transaction.table());
-    check_layout(&table, index)?;
+    index.check_inserts(&table)?;
     let BulkOptions { schema, mode, base, ignores_failed, has_outputs } = BulkOptions::new(&table, given, options)?;
     transaction.inflight_without_profile()?;
     let target = BulkTarget {

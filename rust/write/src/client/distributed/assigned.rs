@@ -9,7 +9,7 @@ use super::specs::{RouteSpec, SourceRoutes, TaskSpec, WriteSpec};
 use crate::assign::{AssignOptions, InsertClass, PlaceInserts, PlannedTask, RowCounts, TaskKind, TaskPlan, plan_tasks};
 use crate::client::profile::{TaskProfile, profile};
 use crate::client::write::place_inserts;
-use crate::index::IndexOptions;
+use crate::index::Index;
 use crate::metadata_upkeep::keeps_blooms;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::{at, number_of};
@@ -45,7 +45,7 @@ struct TaskRows {
 /// # Errors
 /// As for [`plan_tasks`]; `Unsupported` for a bulk insert into buckets that have file groups.
 pub(super) fn assign_reports(
-    (table, index): (&OpenTable, &IndexOptions),
+    (table, index): (&OpenTable, &dyn Index),
     operation: WriteOperation,
     (options, parallelism): (&WriteOptions, u32),
     view: &WriteView,

@@ -18,7 +18,7 @@ use crate::client::read_state::MergeSource;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::{CommitValidator, OpenMark};
-use crate::index::{IndexOptions, LookUp, check_layout, checked_view, view_of_partitions};
+use crate::index::{Index, TaskLookUp, choose_index};
 use crate::maintenance::run_inline_services;
 use crate::rows::Preparation;
 use crate::rows::RowSource;
@@ -60,7 +60,7 @@ pub struct DistributedWrite {
     given: Schema,
     table: Arc<OpenTable>,
     schema: WriteSchema,
-    index: IndexOptions,
+    index: Arc<dyn Index>,
     /// What the rows were made from, if they were merged with stored rows.
     source: Option<MergeSource>,
     transaction: Option<Transaction>,
@@ -115,8 +115,8 @@ impl DistributedWrite {
         let target = open_for_write(location, options, operation)?;
         let (table, options) = (target.latest(), target.options());
         check_options(operation, options)?;
-        let index = IndexOptions::from_options(&table.config, options)?;
-        check_outputs(columns, operation, &index)?;
+        let index = choose_index(&table.config, options)?;
+        check_outputs(columns, operation, index.as_ref())?;
         let schema = schema_of(&table, operation, columns, options)?;
         let write = Self {
             target: Arc::new(target),
@@ -220,7 +220,7 @@ impl DistributedWrite {
     /// them.
     fn insert(&mut self) -> Result<NextStep> {
         self.begin()?;
-        check_layout(&self.table, &self.index)?;
+        self.index.check_inserts(&self.table)?;
         let transaction = self.transaction.as_mut().ok_or_else(|| Error::internal("a write that has not begun"))?;
         transaction.inflight_without_profile()?;
         mark_of(transaction).open()?;
@@ -322,7 +322,7 @@ impl DistributedWrite {
             table: &self.table,
             schema: &self.schema,
             options: self.target.options(),
-            key_is_global: self.index.kind.is_global(),
+            key_is_global: self.index.is_global(),
         };
         Preparation { source, operation: self.operation }
     }
@@ -392,11 +392,11 @@ impl DistributedWrite {
         }
         let by = match self.writes_new_rows() {
             true => None,
-            false => Some(LookUp::of_index(&self.table, self.index.kind)?),
+            false => Some(self.index.task_look_up(&self.table)?),
         };
         let view = match by {
-            Some(LookUp::RecordIndex) => None,
-            Some(_) => Some(checked_view(&self.table, &self.index, &partitions)?),
+            Some(by) if !by.needs_view() => None,
+            Some(_) => Some(self.index.view(&self.table, self.index.partitions(&partitions))?),
             None => Some(Arc::new(self.table.write_view(Some(&partitions))?)),
         };
         self.is_small = self.is_little_work(bytes, by, view.as_deref());
@@ -407,19 +407,20 @@ impl DistributedWrite {
     }
 
     /// As many slots as their rows fit in memory, and as keep all cores busy.
-    fn slots(&self, rows: u64, bytes: u64, by: Option<LookUp>) -> u32 {
+    fn slots(&self, rows: u64, bytes: u64, by: Option<TaskLookUp>) -> u32 {
         let busy = rows.div_ceil(LEAST_SLOT_ROWS).min(u64::from(self.parallelism));
         let least = u32::try_from(busy).unwrap_or(u32::MAX);
         let by_bytes = bin_count(bytes, SLOT_BYTES, least, usize::MAX);
-        let by_rows = if by == Some(LookUp::RecordIndex) { bin_count(rows, LOOK_UP_ROWS, 1, usize::MAX) } else { 1 };
+        let by_rows =
+            if by == Some(TaskLookUp::RecordIndex) { bin_count(rows, LOOK_UP_ROWS, 1, usize::MAX) } else { 1 };
         by_bytes.max(by_rows).min(1 << 20)
     }
 
     /// Whether rows are few, and the base files that are read or rewritten for them are not more than one task reads.
-    fn is_little_work(&self, bytes: u64, by: Option<LookUp>, view: Option<&WriteView>) -> bool {
+    fn is_little_work(&self, bytes: u64, by: Option<TaskLookUp>, view: Option<&WriteView>) -> bool {
         let rewrites = self.table.config.table_type == TableType::CopyOnWrite;
         let read = match view {
-            Some(view) if rewrites || matches!(by, Some(LookUp::StoredKeys { .. })) => {
+            Some(view) if rewrites || by.is_some_and(TaskLookUp::reads_base_files) => {
                 view.base_files.iter().fold(0, |sum: u64, slice| sum.saturating_add(slice.total_len()))
             }
             None if rewrites => u64::MAX,
@@ -428,26 +429,26 @@ impl DistributedWrite {
         bytes <= self.driver_bytes && read <= KEY_FILE_BYTES
     }
 
-    fn tag_plan(&self, count: u32, by: Option<LookUp>, view: Option<&WriteView>) -> Result<TagPlan> {
+    fn tag_plan(&self, count: u32, by: Option<TaskLookUp>, view: Option<&WriteView>) -> Result<TagPlan> {
         let (slots, table) = (Slots { count }, PinnedTable::new(&self.table));
         let state = self.state(table);
         let unlisted = || Error::internal("a look-up of keys in file slices that were not listed");
         let tag_by = match by {
             None => TagBy::Nothing,
-            Some(LookUp::StoredKeys { .. }) => TagBy::StoredKeys,
-            Some(LookUp::RecordIndex) => TagBy::RecordIndex,
-            Some(LookUp::Buckets) => {
+            Some(TaskLookUp::StoredKeys) => TagBy::StoredKeys,
+            Some(TaskLookUp::RecordIndex) => TagBy::RecordIndex,
+            Some(TaskLookUp::Buckets) => {
                 let slices = view.ok_or_else(unlisted)?.slices.clone();
                 TagBy::Buckets(slices.into_iter().map(without_files).collect())
             }
         };
-        let moves = (self.operation == WriteOperation::Upsert && self.index.kind.is_global()).then(|| slots.clone());
+        let moves = (self.operation == WriteOperation::Upsert && self.index.is_global()).then(|| slots.clone());
         let tag_state = match by {
-            Some(LookUp::RecordIndex) => self.state(PinnedTable::with_metadata(&self.table)?),
+            Some(TaskLookUp::RecordIndex) => self.state(PinnedTable::with_metadata(&self.table)?),
             _ => state.clone(),
         };
         let read_keys = match by {
-            Some(LookUp::StoredKeys { .. }) => self.read_keys(view.ok_or_else(unlisted)?, slots.clone())?,
+            Some(TaskLookUp::StoredKeys) => self.read_keys(view.ok_or_else(unlisted)?, slots.clone())?,
             _ => None,
         };
         let read_keys = read_keys.map(|(spec, tasks)| Ok((state.to_bytes(StageSpec::ReadKeys(spec))?, tasks)));
@@ -506,7 +507,7 @@ impl DistributedWrite {
     ) -> Result<Arc<WriteView>> {
         let mut partitions = partitions.clone();
         partitions.extend(groups.map(str::to_owned));
-        view_of_partitions(&self.table, &self.index, Some(&partitions))
+        self.index.view(&self.table, Some(&partitions))
     }
 
     fn move_plan(&mut self, mut tagging: Tagging, tagged: &[TaggedReport]) -> Result<NextStep> {
@@ -541,8 +542,13 @@ impl DistributedWrite {
     fn assign(&mut self, placed: &[PlacedReport], taken: RowSum, view: &WriteView) -> Result<NextStep> {
         check_complete(placed.iter().map(|report| report.taken), taken)?;
         let options = self.target.options();
-        let assigned =
-            assign_reports((&self.table, &self.index), self.operation, (options, self.parallelism), view, placed)?;
+        let assigned = assign_reports(
+            (&self.table, self.index.as_ref()),
+            self.operation,
+            (options, self.parallelism),
+            view,
+            placed,
+        )?;
         let transaction = self.transaction.as_mut().ok_or_else(|| Error::internal("a write that has not begun"))?;
         transaction.inflight(&assigned.profile(self.operation))?;
         if assigned.is_empty() {
@@ -580,12 +586,12 @@ impl DistributedWrite {
 }
 
 /// Refuses outputs of a user-defined partitioner for rows that it cannot distribute.
-fn check_outputs(columns: &Schema, operation: WriteOperation, index: &IndexOptions) -> Result<()> {
+fn check_outputs(columns: &Schema, operation: WriteOperation, index: &dyn Index) -> Result<()> {
     if columns.field_with_name(OUTPUT).is_err() {
         return Ok(());
     }
     let refused = match operation {
-        WriteOperation::BulkInsert if index.bucket.is_some() => "a bucket index".to_owned(),
+        WriteOperation::BulkInsert if index.buckets().is_some() => "a bucket index".to_owned(),
         WriteOperation::BulkInsert => return Ok(()),
         other => format!("the operation {} (supported: bulk_insert)", other.name().to_ascii_lowercase()),
     };

@@ -34,7 +34,7 @@ impl StageStep for MoveStage {
         let input = &mut self.input;
         let stored = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredRows).transpose());
         let stored = stored.map(|chunk| chunk?.batch());
-        let merged = merge_with_stored_rows(table, index, tagged, stored, options)?;
+        let merged = merge_with_stored_rows(table, index.as_ref(), tagged, stored, options)?;
         place(&self.write, slot, (&merged, sum), output)?;
         Ok(true)
     }

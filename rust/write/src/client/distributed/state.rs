@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::specs::StageSpec;
-use crate::index::IndexOptions;
+use crate::index::{Index, choose_index};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
 use crate::rows::WriteSchema;
@@ -84,7 +84,7 @@ impl WriteState {
     /// Those of opening the table's storage.
     pub(super) fn open(self) -> Result<OpenWrite> {
         let table = Arc::new(self.table.open()?);
-        let index = IndexOptions::from_options(&table.config, &self.options)?;
+        let index = choose_index(&table.config, &self.options)?;
         let schema = WriteSchema::of_json(&table, &self.schema)?;
         let Self { operation, options, instant, updated, .. } = self;
         Ok(OpenWrite { table, operation, options, instant, schema, index, updated })
@@ -98,7 +98,7 @@ pub(super) struct OpenWrite {
     pub(super) options: WriteOptions,
     pub(super) instant: Option<RequestedTime>,
     pub(super) schema: WriteSchema,
-    pub(super) index: IndexOptions,
+    pub(super) index: Arc<dyn Index>,
     pub(super) updated: Vec<String>,
 }
 
@@ -123,7 +123,7 @@ impl OpenWrite {
 
     /// Whether a key is unique in the table.
     pub(super) fn is_global(&self) -> bool {
-        self.index.kind.is_global()
+        self.index.is_global()
     }
 
     /// The columns of rows that are sent: none for deletes, which are keys alone.

@@ -57,7 +57,7 @@ impl TagStage {
 
     fn tag(&mut self, slot: u32, keys: &RowKeys) -> Result<Tagged> {
         let is_global = self.write.is_global();
-        match (&self.by, &self.write.index.bucket) {
+        match (&self.by, self.write.index.buckets()) {
             (TagBy::StoredKeys, _) => {
                 let input = &mut self.input;
                 let batches = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredKeys).transpose());
@@ -112,7 +112,7 @@ pub(super) fn place(
     (rows, taken): (&IndexedRows, RowSum),
     output: &mut Output,
 ) -> Result<()> {
-    let mut placer = Placer::new(write.index.bucket.clone(), write.is_global());
+    let mut placer = Placer::new(write.index.buckets().cloned(), write.is_global());
     let batch = placer.place(rows)?;
     let bytes = row_bytes(&batch) as u64;
     let mut chunks = Distributor::new(ChunkKind::Rows, slot);
@@ -129,7 +129,7 @@ fn send_on(
     (rows, taken): (&IndexedRows, RowSum),
     output: &mut Output,
 ) -> Result<TaggedReport> {
-    let looked_up = rows_to_merge(&write.table, &write.index, rows)?;
+    let looked_up = rows_to_merge(&write.table, write.index.as_ref(), rows)?;
     let mut wanted: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
     let is_looked_up = |row: usize| looked_up.get(row) == Some(&true);
     for (row, location) in rows.tagged.locations.iter().enumerate().filter(|(row, _)| is_looked_up(*row)) {

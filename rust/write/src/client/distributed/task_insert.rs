@@ -12,7 +12,7 @@ use super::specs::{InsertSpec, StageSpec};
 use super::state::WriteState;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
-use crate::index::{IndexOptions, check_layout};
+use crate::index::choose_index;
 use crate::rows::Preparation;
 use crate::rows::RowSource;
 use crate::transaction::{CommitExtra, Committed, Transaction};
@@ -130,15 +130,15 @@ impl TaskInsert<'_> {
     /// Refuses what can be seen without an instant.
     fn check(&self, table: &OpenTable) -> Result<()> {
         check_options(self.operation, self.options)?;
-        let index = IndexOptions::from_options(&table.config, self.options)?;
-        if index.bucket.is_some() {
+        let index = choose_index(&table.config, self.options)?;
+        if index.buckets().is_some() {
             return Err(Error::unsupported(
                 "inserts into buckets by tasks that rows are not distributed to (hoodie.index.type=BUCKET); use mortice.spark.write",
             ));
         }
         let schema = schema_of(table, self.operation, self.columns, self.options)?;
         RowKeyReader::new(&table.config, &schema.types, self.options)?;
-        let source = RowSource { table, schema: &schema, options: self.options, key_is_global: index.kind.is_global() };
+        let source = RowSource { table, schema: &schema, options: self.options, key_is_global: index.is_global() };
         if (Preparation { source, operation: self.operation }).combines()? {
             return Err(Error::unsupported(
                 "rows of different tasks are not combined (hoodie.combine.before.insert); use mortice.spark.write",
@@ -151,7 +151,7 @@ impl TaskInsert<'_> {
     fn state(&self, transaction: &mut Transaction) -> Result<Vec<u8>> {
         let table = Arc::clone(transaction.table());
         self.check(&table)?;
-        check_layout(&table, &IndexOptions::from_options(&table.config, self.options)?)?;
+        choose_index(&table.config, self.options)?.check_inserts(&table)?;
         let schema = schema_of(&table, self.operation, self.columns, self.options)?;
         transaction.inflight_without_profile()?;
         mark_of(transaction).open()?;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::row_order::{RowLayout, RowOrder};
 use super::run::{ClusteringRun, replaced_groups};
 use crate::commit::{Clock, TimelineWriter};
-use crate::index::{IndexOptions, check_layout};
+use crate::index::choose_index;
 use crate::maintenance::compaction::check_merge;
 use crate::maintenance::open::open_for_service;
 use crate::maintenance::request::ServiceRequest;
@@ -128,11 +128,11 @@ fn check_order(table: &OpenTable, options: &WriteOptions) -> Result<()> {
 
 /// Rows of a bucket belong to its file group.
 fn check_not_bucketed(table: &OpenTable, options: &WriteOptions) -> Result<()> {
-    let index = IndexOptions::from_options(&table.config, options)?;
-    if index.bucket.is_some() {
+    let index = choose_index(&table.config, options)?;
+    if index.buckets().is_some() {
         return Err(Error::unsupported("clustering of a table with a bucket index").in_file(&table.uri));
     }
-    check_layout(table, &index)
+    index.check_inserts(table)
 }
 
 /// Plans a clustering, and returns its requested time; none if there is nothing to do.

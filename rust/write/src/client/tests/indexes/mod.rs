@@ -5,14 +5,16 @@
 mod common_keys;
 mod model;
 mod places;
+mod rules;
 mod stale_keys;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::simulation::{Random, seeds};
 use super::stopped_services::{Row, Table, batch, options};
 use crate::client::write;
-use crate::index::{IndexOptions, IndexType, LookUp, Tagged, bucket_of, tag};
+use crate::index::{Index, Tagged, TaskLookUp, bucket_of, choose_index};
 use crate::maintenance::{ServiceRequest, run_compaction};
 use crate::rows::WriteInput;
 use model::{CITIES, KEYS, Model};
@@ -50,7 +52,7 @@ struct Run {
     table: Table,
     table_type: TableType,
     given: Vec<(&'static str, &'static str)>,
-    index: IndexOptions,
+    index: Arc<dyn Index>,
     model: Model,
     random: Random,
     /// File groups that a write has replaced.
@@ -76,12 +78,9 @@ impl Run {
         if !given.contains(&WITH_RECORD_INDEX) && random.below(2) == 0 {
             given.push(("hoodie.metadata.enable", "false"));
         }
-        let index = IndexOptions::from_options(
-            &table.open(false).config,
-            &WriteOptions::resolve(given.iter().copied()).unwrap(),
-        )
-        .unwrap();
-        let model = Model::new(index.kind.is_global(), index.updates_partition);
+        let resolved = WriteOptions::resolve(given.iter().copied()).unwrap();
+        let index = choose_index(&table.open(false).config, &resolved).unwrap();
+        let model = Model::new(index.is_global(), index.updates_partition());
         let context = format!("MORTICE_TEST_SEED={seed}, version {version}, {table_type:?}, {given:?}");
         let (replaced, ever) = (BTreeSet::new(), BTreeSet::new());
         let has_pending_compaction = false;
@@ -121,7 +120,8 @@ impl Run {
         self.now += 1;
         // Of two rows of a key in one base file a write changes the first, as Hudi's do: each needs a file group of its own.
         let may_repeat_keys = self.given.contains(&("hoodie.parquet.small.file.limit", "0"))
-            && matches!(self.index.kind, IndexType::Simple | IndexType::Bloom | IndexType::RecordLevel);
+            && !self.index.is_global()
+            && self.index.buckets().is_none();
         let choice = self.random.below(12);
         let (operation, rows) = match choice {
             0 | 1 => (WriteOperation::Delete, self.some_rows(false)),
@@ -147,12 +147,9 @@ impl Run {
             _ => self.model.upsert(&rows),
         }
         // The first write builds the record index: until then rows move by another option.
-        self.index = IndexOptions::from_options(
-            &self.table.open(false).config,
-            &WriteOptions::resolve(self.given.iter().copied()).unwrap(),
-        )
-        .unwrap();
-        self.model.moves = self.index.updates_partition;
+        let resolved = WriteOptions::resolve(self.given.iter().copied()).unwrap();
+        self.index = choose_index(&self.table.open(false).config, &resolved).unwrap();
+        self.model.moves = self.index.updates_partition();
     }
 
     fn write(&self, operation: WriteOperation, rows: &[Row]) {
@@ -191,19 +188,19 @@ impl Run {
             partitions: pairs.iter().map(|(_, city)| Some(*city)).collect(),
         };
         let table = self.table.open(true);
-        let tagged = tag(&table, &self.index, &keys).unwrap_or_else(|error| panic!("{}: {error}", self.context));
+        let tagged = self.index.tag(&table, &keys).unwrap_or_else(|error| panic!("{}: {error}", self.context));
         assert_eq!(tagged.locations.len(), pairs.len());
         let base_rows = base_rows(&self.table, &self.replaced);
         for (row, (key, city)) in pairs.into_iter().enumerate() {
-            let current = current_groups(&found, (key, city), self.index.kind.is_global());
+            let current = current_groups(&found, (key, city), self.index.is_global());
             let context = format!("key {key:?} of {city:?}, {current:?}: {}", self.context);
             let tagged_groups = tagged_places(&tagged, row);
-            match LookUp::of_index(&table, self.index.kind).unwrap() {
-                LookUp::StoredKeys { .. } => {
+            match self.index.task_look_up(&table).unwrap() {
+                TaskLookUp::StoredKeys => {
                     self.check_places(&tagged_groups, &current, (key, city), &base_rows, &context);
                 }
-                LookUp::RecordIndex => assert_eq!(groups_of(&tagged_groups), current, "{context}"),
-                LookUp::Buckets => self.check_bucket(&tagged_groups, &current, (key, city), &context),
+                TaskLookUp::RecordIndex => assert_eq!(groups_of(&tagged_groups), current, "{context}"),
+                TaskLookUp::Buckets => self.check_bucket(&tagged_groups, &current, (key, city), &context),
             }
         }
     }
@@ -217,7 +214,7 @@ impl Run {
         base_rows: &[(String, Group, u64)],
         context: &str,
     ) {
-        let is_global = self.index.kind.is_global();
+        let is_global = self.index.is_global();
         let in_scope = |group: &Group| is_global || group.0 == city;
         let of_key = base_rows.iter().filter(|(other, group, _)| other == key && in_scope(group));
         let expected: BTreeSet<(Group, u64)> = of_key.map(|(_, group, number)| (group.clone(), *number)).collect();
@@ -239,7 +236,7 @@ impl Run {
         (key, city): (&str, &str),
         context: &str,
     ) {
-        let bucket = Some(bucket_of(key, self.index.bucket.as_ref().unwrap()));
+        let bucket = Some(bucket_of(key, self.index.buckets().unwrap()));
         let groups = groups_of(tagged);
         assert!(groups.len() <= 1 && current.is_subset(&groups), "{groups:?}: {context}");
         assert!(groups.iter().all(|(path, file_id)| path == city && bucket_in(file_id) == bucket), "{context}");

@@ -1,0 +1,99 @@
+//! What indexes differ in. Each is in a file of its own, which `choice` names.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::layout_check;
+use super::options::BucketOptions;
+use super::tagged::Tagged;
+use super::task_look_up::TaskLookUp;
+use mortice_base::error::Result;
+use mortice_merge::config::TableType;
+use mortice_merge::keys::RowKeys;
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::{OpenTable, WriteView};
+
+/// An index of a table: it finds the file groups of record keys (`HoodieIndex`).
+///
+/// What is not said otherwise is that of an index which finds keys where writers have put them, and knows nothing of new ones.
+pub trait Index: Debug + Send + Sync {
+    /// Hudi's name.
+    fn name(&self) -> &'static str;
+
+    /// Whether a key is in one partition only.
+    fn is_global(&self) -> bool;
+
+    /// Of global indexes: whether a row whose partition is another one than its key's moves there. Otherwise it stays.
+    fn updates_partition(&self) -> bool {
+        false
+    }
+
+    /// The buckets of keys, if they say which file group a key is in, or will be.
+    fn buckets(&self) -> Option<&BucketOptions> {
+        None
+    }
+
+    /// Whether rows of inserts are tagged, too (`HoodieIndex.requiresTagging`).
+    fn tags_inserts(&self) -> bool {
+        false
+    }
+
+    /// Finds the file group of each row's key. Under a global index it may be in another partition than the row.
+    ///
+    /// # Errors
+    /// `InvalidArgument` or `Unsupported` if the table was not written with this index; what listing and reading files may fail with.
+    fn tag(&self, table: &Arc<OpenTable>, keys: &RowKeys) -> Result<Tagged>;
+
+    /// How the tasks of a write find keys whose rows are spread over them.
+    ///
+    /// # Errors
+    /// `InvalidTable` if the table's record index cannot be read.
+    fn task_look_up(&self, table: &OpenTable) -> Result<TaskLookUp>;
+
+    /// Whether a key that is tagged with a file slice has a row there, so that nothing needs to be read. Logs delete keys of base files.
+    fn is_certain(&self, slice: &FileSlice) -> bool {
+        slice.log_files.is_empty()
+    }
+
+    /// Whether keys may be tagged with file groups that have them no more: base files of merge-on-read tables hold keys that logs have
+    /// deleted, or moved to another partition.
+    ///
+    /// # Errors
+    /// As for [`Self::task_look_up`].
+    fn may_be_stale(&self, table: &OpenTable) -> Result<bool> {
+        Ok(table.config.table_type == TableType::MergeOnRead)
+    }
+
+    /// Refuses to insert rows without looking for their keys into a table that was written with another index than this one.
+    ///
+    /// # Errors
+    /// As for [`Self::tag`].
+    fn check_inserts(&self, table: &OpenTable) -> Result<()> {
+        layout_check::refuse_buckets(table, &table.write_view(None)?, self.name())
+    }
+
+    /// Refuses file slices in which keys are to be found, if another index than this one has made them.
+    ///
+    /// # Errors
+    /// As for [`Self::tag`].
+    fn check_view(&self, table: &OpenTable, view: &WriteView) -> Result<()> {
+        layout_check::refuse_buckets(table, view, self.name())?;
+        layout_check::refuse_logs_alone(table, view, self.name())
+    }
+
+    /// The partitions, of those of the rows, that keys are looked for in; none: all of the table.
+    fn partitions<'p>(&self, of_rows: &'p BTreeSet<String>) -> Option<&'p BTreeSet<String>> {
+        (!self.is_global()).then_some(of_rows)
+    }
+
+    /// The checked file slices of these partitions.
+    ///
+    /// # Errors
+    /// As for [`Self::tag`].
+    fn view(&self, table: &OpenTable, partitions: Option<&BTreeSet<String>>) -> Result<Arc<WriteView>> {
+        let view = table.write_view(partitions)?;
+        self.check_view(table, &view)?;
+        Ok(Arc::new(view))
+    }
+}
