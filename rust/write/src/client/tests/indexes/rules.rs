@@ -91,6 +91,17 @@ fn a_table_of_buckets_is_refused_by_all_but_the_bucket_index_of_their_number() {
     }
 }
 
+/// Writers with a bucket index do not put keys into the record index: its keys would be taken for new ones.
+#[test]
+fn a_record_index_of_a_table_of_buckets_is_refused() {
+    let table = Table::new(9);
+    table.upsert(&FIRST, &[BUCKETS[0], BUCKETS[1], WITH_RECORD_INDEX]);
+    let (open, index) = (table.open(true), named(&table, "RECORD_INDEX"));
+    assert_eq!(index.task_look_up(&open).unwrap(), TaskLookUp::RecordIndex);
+    let error = index.tag(&open, &keys()).unwrap_err();
+    assert!(error.to_string().contains("are buckets"), "{error}");
+}
+
 #[test]
 fn a_table_without_buckets_is_refused_by_the_bucket_index() {
     let table = Table::new(9);
