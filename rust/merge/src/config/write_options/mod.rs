@@ -7,15 +7,20 @@
 //! | `agreement` | whether an option agrees with the property of the table that it sets in Hudi |
 //! | `values.tsv` | the values of each option that is followed |
 //! | `values` | whether an option can have a value |
+//! | `own_options` | options that Hudi does not have |
+//! | `option_value` | the value of one option |
 //! | `options` | the options of one write, each with a value of its kind |
 //! | `parse` | options, checked against a table |
 
 mod agreement;
 mod decisions;
+mod option_value;
 mod options;
+mod own_options;
 mod parse;
 mod values;
 
 pub use decisions::{OptionDecision, OptionHandling, decisions};
 pub use options::WriteOptions;
-pub use parse::{ParsedOptions, SCHEMA_CHANGES, is_commit_metadata, table_properties};
+pub use own_options::SCHEMA_CHANGES;
+pub use parse::{ParsedOptions, is_commit_metadata, table_properties};

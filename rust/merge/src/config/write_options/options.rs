@@ -1,28 +1,15 @@
 //! Options of a write or a service, resolved: each has a value of its kind, read once from the text that a user gave.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::decisions::decision_for;
-use super::parse::OWN_OPTIONS;
+use super::option_value::OptionValue;
+use super::own_options::OWN_OPTIONS;
 use super::values::{default_of, resolve_value};
 use mortice_base::error::{Error, Result};
-
-/// The value of an option.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum OptionValue {
-    /// `true` or `false`.
-    Boolean(bool),
-    /// A whole number.
-    Integer(i64),
-    /// Another number.
-    Number(f64),
-    /// Words, lists, patterns, and what other options of Hudi are set to.
-    Text(String),
-}
 
 /// Options by their newest names. They are resolved before there is an instant: who reads one cannot meet a value that it cannot have.
 /// Their defaults and limits are those of the table of values (`values.tsv`), and are written nowhere else.
@@ -165,10 +152,10 @@ impl WriteOptions {
         }
     }
 
-    fn value(&self, name: &str) -> Result<std::borrow::Cow<'_, OptionValue>> {
+    fn value(&self, name: &str) -> Result<Cow<'_, OptionValue>> {
         match self.values.get(name) {
-            Some(value) => Ok(std::borrow::Cow::Borrowed(value)),
-            None => resolve_value(name, default_of(name)?).map(std::borrow::Cow::Owned),
+            Some(value) => Ok(Cow::Borrowed(value)),
+            None => resolve_value(name, default_of(name)?).map(Cow::Owned),
         }
     }
 }
@@ -184,17 +171,6 @@ fn newest_name(name: &str) -> Result<Option<&str>> {
 #[cold]
 fn wrong_kind(name: &str, value: &OptionValue) -> Error {
     Error::internal(format!("option {name} is read as another kind than that of {value}"))
-}
-
-impl fmt::Display for OptionValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Boolean(value) => value.fmt(f),
-            Self::Integer(number) => number.fmt(f),
-            Self::Number(number) => number.fmt(f),
-            Self::Text(text) => f.write_str(text),
-        }
-    }
 }
 
 impl TryFrom<BTreeMap<String, OptionValue>> for WriteOptions {

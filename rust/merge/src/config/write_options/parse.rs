@@ -7,20 +7,12 @@ use strsim::osa_distance;
 use super::agreement::contradicted;
 use super::decisions::{OptionDecision, OptionHandling, decision_for, decisions};
 use super::options::WriteOptions;
+use super::own_options::OWN_OPTIONS;
 use crate::config::TableConfig;
 use mortice_base::error::{Error, Result};
 
 /// Options that Hudi passes to Hadoop, Spark or a metrics system, under names that are no fixed list.
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
-
-/// Options that Hudi does not have.
-pub(super) const OWN_OPTIONS: [&str; 4] = [OWN_BOOLEANS[0], OWN_BOOLEANS[1], "mortice.on_damage", SCHEMA_CHANGES];
-
-/// Those of them that are booleans.
-pub(super) const OWN_BOOLEANS: [&str; 2] = ["mortice.metadata.drop_unsupported", "mortice.metadata.rebuild_unusable"];
-
-/// Which changes of the table's columns a write may make: `exact`, `add` or `evolve`.
-pub const SCHEMA_CHANGES: &str = "mortice.write.schema";
 
 /// Options that were checked against a table.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::options::OptionValue;
-use super::parse::OWN_BOOLEANS;
+use super::option_value::OptionValue;
+use super::own_options::OWN_BOOLEANS;
 use mortice_base::error::{Error, Result};
 
 /// Options by name: kind, values, default, unit.
