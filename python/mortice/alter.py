@@ -101,7 +101,7 @@ def alter(native: _mortice.Table, changes: Changes, options: Mapping[str, str], 
     for path, behind in changes.move.items():
         schema.move(path, behind)
     avro, with_ids = schema.as_strings()
-    commit = writes.commit_of(_mortice.alter_schema(native, avro, with_ids, dict(options), check), stacklevel=4)
+    commit = writes.commit_of(_mortice.alter_schema(native, avro, with_ids, dict(options), check))
     return dataclasses.replace(commit, schema_changes=made)
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import warnings
-from pathlib import Path
+
+from mortice.caller import caller_level
 
 __all__ = ["DamagedFileWarning", "warn_of_damage"]
 
-_PACKAGE = f"{Path(__file__).parent}{os.sep}"
 _log = logging.getLogger("mortice")
 
 
@@ -59,7 +57,4 @@ def warn_of_damage(reason: str, path: str, offset: int, instant: str) -> None:
     warning = DamagedFileWarning(reason, path, offset, instant)
     if _log.hasHandlers():
         _log.warning("%s", warning)
-    frame, level = sys._getframe(), 1  # noqa: SLF001
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(warning, stacklevel=level)
+    warnings.warn(warning, stacklevel=caller_level())

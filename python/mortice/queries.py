@@ -11,7 +11,6 @@ The fields of each class are the arguments of the method of `Table` with the sam
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice.caller import caller_level
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, conjunction, normal_form
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
@@ -89,7 +89,7 @@ class QueryPlan:
         native = self._native.scan()
         hint = self._hint() if self._hint is not None and native.split_count == 0 else None
         if hint is not None:
-            warnings.warn(hint, TimeTravelWarning, stacklevel=_outside())
+            warnings.warn(hint, TimeTravelWarning, stacklevel=caller_level())
         return Scan(native, self._title, self._merger, self._again)
 
     def __repr__(self) -> str:
@@ -269,14 +269,6 @@ def _before_first_commit(table: _mortice.Table, instant: str) -> str | None:
         f"there are no rows as of {instant}: the first commit of {table.uri} is {first}, in the time zone of the "
         "table's timeline; a date is its first moment"
     )
-
-
-def _outside() -> int:
-    """Returns how far up the first caller is that is not part of mortice, for a warning."""
-    level, frame = 1, sys._getframe(1)  # noqa: SLF001
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "mortice":
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _instant(table: _mortice.Table, instant: InstantLike, argument: str = "as_of") -> str | None:

@@ -111,7 +111,7 @@ class ChangedRows:
             return Commit(instant="", completion_time=None, operation="UPSERT", stats=[])
         reader = pa.RecordBatchReader.from_batches(self.schema, _chained(first, rows))
         written = _mortice.write_changes(self.native, reader, self.updated, are_inserts_new, dict(options), check)
-        return writes.commit_of(written, stacklevel=4)
+        return writes.commit_of(written)
 
 
 def _chained(first: pa.RecordBatch, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

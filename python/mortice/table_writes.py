@@ -274,7 +274,7 @@ class TableWrites(TableBase):
         self.refresh()
         with observed("merge_into", self.uri) as observation, validated(self._validators, self.preview) as check:
             written = _mortice.merge_into(self._native, rows, clauses, delete, given, check)
-            return self._show(observation.done(writes.commit_of(written, stacklevel=3)), options)
+            return self._show(observation.done(writes.commit_of(written)), options)
 
     def update_where(
         self, values: Mapping[str, Any], filters: Filters | str, options: Mapping[str, Any] | None = None

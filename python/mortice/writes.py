@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice.caller import caller_level
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.filters import Filters, SchemaOf, normal_form
@@ -72,7 +73,7 @@ def write(  # noqa: PLR0917
                 # The C stream interface passes on the traceback of an error as its text.
                 raise failures[0] from failures[0].__cause__
             raise
-        return observation.done(commit_of(written, stacklevel=4))
+        return observation.done(commit_of(written))
 
 
 def checked_batches(data: Any, failures: list[InvalidArgumentError] | None = None) -> Any:
@@ -149,7 +150,7 @@ def delete_partitions(
         raise InvalidArgumentError(f"partitions must be a list of partition paths, got {partitions!r}")
     with observed("delete_partitions", uri) as observation:
         written = _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options), check)
-        return observation.done(commit_of(written, stacklevel=4))
+        return observation.done(commit_of(written))
 
 
 def delete_where(  # noqa: PLR0917
@@ -177,7 +178,7 @@ def delete_where(  # noqa: PLR0917
         raise InvalidArgumentError("filters must select rows; insert_overwrite_table without rows deletes all of them")
     with observed("delete_where", uri) as observation:
         written = _mortice.delete_where(uri, storage_options, normal, checked_options(options), check)
-        return observation.done(commit_of(written, stacklevel=4))
+        return observation.done(commit_of(written))
 
 
 def with_nulls(
@@ -205,14 +206,9 @@ def with_nulls(
     return narrow, {**checked_options(options), "hoodie.write.set.null.for.missing.columns": "true"}
 
 
-def commit_of(written: _mortice.WrittenCommit, stacklevel: int) -> Commit:
-    """Returns the commit that the native module describes, and warns of options that have no effect.
-
-    Args:
-        written: What the native module returns.
-        stacklevel: How far up the caller is that a warning is about, counted from here.
-    """
-    warn_of(written.warnings, stacklevel + 1)
+def commit_of(written: _mortice.WrittenCommit) -> Commit:
+    """Returns the commit that the native module describes, and warns of options that have no effect."""
+    warn_of(written.warnings)
     return Commit(
         instant=written.instant,
         completion_time=written.completion_time,
@@ -265,15 +261,10 @@ def _schema_change_of(change: _mortice.ColumnChange) -> SchemaChange:
     return SchemaChange(change.column, before, pa.schema(change.after).field(0).type)
 
 
-def warn_of(sentences: Sequence[str], stacklevel: int) -> None:
-    """Warns of options that have no effect.
-
-    Args:
-        sentences: What the native module says of them.
-        stacklevel: How far up the caller is that a warning is about, counted from here.
-    """
+def warn_of(sentences: Sequence[str]) -> None:
+    """Warns of options that have no effect, in the sentences of the native module, at the line that called mortice."""
     for sentence in sentences:
-        warnings.warn(sentence, UserWarning, stacklevel=stacklevel)
+        warnings.warn(sentence, UserWarning, stacklevel=caller_level())
 
 
 def checked_options(given: Mapping[str, Any] | None) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice.caller import caller_level
 from mortice.catalogs.catalog import Catalog, Partition
 from mortice.catalogs.definition import CatalogTable, HudiTable, catalog_tables
 from mortice.catalogs.glue import Glue
@@ -90,7 +91,7 @@ def sync_after(table: OpenTable, instant: str, options: SyncOptions, spark: str 
         said = f"the rows are in the table, and it could not be registered in the catalog: {reason}"
         if not options.ignores_errors:
             raise TableServiceError(f"{said}; call mortice.sync to try again", instant=instant) from error
-        warnings.warn(said, UserWarning, stacklevel=4)
+        warnings.warn(said, UserWarning, stacklevel=caller_level())
 
 
 def _described(table: OpenTable, options: SyncOptions, spark: str | None) -> HudiTable:

@@ -61,6 +61,6 @@ def _archived(
 ) -> ArchiveResult:
     with observed("archive", uri, dry_run=dry_run) as observation:
         done = _mortice.archive(uri, storage_options, checked_options(options), dry_run)
-        warn_of(done.warnings, stacklevel=5)
+        warn_of(done.warnings)
         instants = [ArchivedInstant(one.instant, one.completion_time, one.action, one.files) for one in done.instants]
         return observation.done(ArchiveResult(instants))

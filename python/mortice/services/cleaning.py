@@ -78,7 +78,7 @@ def _cleaned(
 ) -> CleanResult:
     with observed("clean", uri, dry_run=dry_run) as observation:
         done = _mortice.clean(uri, storage_options, checked_options(options), dry_run)
-        warn_of(done.warnings, stacklevel=5)
+        warn_of(done.warnings)
         cleans = [
             Clean(one.instant, [CleanedFile(path, size) for path, size in one.files], one.partitions, one.earliest)
             for one in done.cleans

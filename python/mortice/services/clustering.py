@@ -71,8 +71,8 @@ def cluster(
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
     with observed("cluster", uri) as observation:
         done = _mortice.cluster(uri, storage_options, checked_options(options), schedule, run)
-        warn_of(done.warnings, stacklevel=4)
-        commits = [commit_of(commit, stacklevel=4) for commit in done.commits]
+        warn_of(done.warnings)
+        commits = [commit_of(commit) for commit in done.commits]
         return observation.done(ClusterResult(done.scheduled, commits))
 
 

@@ -166,9 +166,8 @@ def plan_log_compact(
 
 
 def _executed(done: _mortice.ScheduledService) -> CompactResult:
-    # The caller of the method of a table.
-    warn_of(done.warnings, stacklevel=5)
-    return CompactResult(done.scheduled, [commit_of(commit, stacklevel=5) for commit in done.commits])
+    warn_of(done.warnings)
+    return CompactResult(done.scheduled, [commit_of(commit) for commit in done.commits])
 
 
 def _planned(plan: _mortice.PlannedCompaction) -> PlannedCompaction:

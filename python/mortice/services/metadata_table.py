@@ -88,7 +88,7 @@ def delete_metadata(
 
 
 def _result(done: _mortice.MetadataResult) -> MetadataResult:
-    warn_of(done.warnings, stacklevel=5)
+    warn_of(done.warnings)
     return MetadataResult(
         partitions=done.partitions,
         added=done.added,

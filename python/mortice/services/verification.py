@@ -147,7 +147,7 @@ def repair(
     if merge_buckets:
         merged = _mortice.merge_buckets(uri, storage_options, checked_options(options), dry_run)
         buckets = _findings(merged.buckets)
-        commit = None if merged.commit is None else commit_of(merged.commit, stacklevel=4)
+        commit = None if merged.commit is None else commit_of(merged.commit)
     with observed("repair", uri, dry_run=dry_run) as observation:
         done = _mortice.repair(uri, storage_options, checked_options(options), dry_run)
         left = [one for one in _findings(done.left) if one not in buckets]

@@ -90,7 +90,7 @@ def _compacted(
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
     storage = target.storage_options(spark)
     native = _mortice.DistributedCompaction(target.uri, storage, target.options, into_logs, parallelism(spark))
-    warn_of(native.warnings, stacklevel=4)
+    warn_of(native.warnings)
     with observed("log_compact" if into_logs else "compact", target.uri) as observation:
         commits = _executed(spark, native) if run else []
         scheduled = native.schedule() if schedule else None
@@ -107,5 +107,5 @@ def _executed(spark: SparkSession, native: _mortice.DistributedCompaction) -> li
         stage, tasks = step
         with aborted_on_error(native):
             reports = run_tasks(spark, stage, tasks)
-        commits.append(commit_of(native.commit(reports), stacklevel=5))
+        commits.append(commit_of(native.commit(reports)))
     return commits

@@ -75,7 +75,7 @@ def task_insert_writer(options: Mapping[str, Any], schema: StructType, *, overwr
         with new.forgotten_on_error():
             new.create(operation, columns, of_write)
             state, warned = begin()
-    warn_of(warned, stacklevel=3)
+    warn_of(warned)
     return TaskInsertWriter(state, new)
 
 

@@ -278,6 +278,6 @@ def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite, 
             reports = []
             if native.is_small and steps is frames and name != "commit":
                 steps = frames.to_driver()
-        return commit_of(native.commit(reports, check), stacklevel=5)
+        return commit_of(native.commit(reports, check))
     finally:
         frames.unpersist()
