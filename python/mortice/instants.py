@@ -10,11 +10,12 @@ from __future__ import annotations
 import datetime as dt
 import re
 
+from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.options import checked_string
 from mortice.timeline import Instant
 
-InstantLike = str | int | dt.datetime | dt.date | Instant | None
+InstantLike = str | int | dt.datetime | dt.date | Instant | Commit | None
 
 TIMELINE_ZONE = "hoodie.table.timeline.timezone"
 
@@ -31,8 +32,9 @@ def instant_text(
     """Returns the instant as a string of digits, or the string that was given.
 
     Args:
-        value: The instant: a string, an integer of 14 or 17 digits, a datetime, a date, or one of a timeline. A string
-            with a zone (`2024-01-01T10:00:00+02:00`) and a datetime with one are converted to the zone of the timeline.
+        value: The instant: a string, an integer of 14 or 17 digits, a datetime, a date, one of a timeline, or a commit.
+            A string with a zone (`2024-01-01T10:00:00+02:00`) and a datetime with one are converted to the zone of the
+            timeline.
         timeline_zone: The zone of the timeline: `UTC`, or that of this machine.
         argument: The name of the argument, for errors.
         table_version: The version of the table. Bounds of ranges are completion times from version 8 on.
@@ -47,9 +49,9 @@ def instant_text(
     """
     if value is None:
         return None
-    if isinstance(value, Instant):
+    if isinstance(value, (Instant, Commit)):
         is_bound = argument != "as_of" and table_version >= _BY_COMPLETION
-        return (value.completion_time if is_bound else None) or value.requested_time
+        return (value.completion_time if is_bound else None) or _requested(value, argument)
     if _is_integer(value):
         if len(str(value)) not in _LENGTHS:
             raise InvalidArgumentError(
@@ -74,6 +76,13 @@ def instant_text(
         "or a date, "
         f"got {type(value).__name__} {value!r}"
     )
+
+
+def _requested(value: Instant | Commit, argument: str) -> str:
+    requested = value.instant if isinstance(value, Commit) else value.requested_time
+    if not requested:
+        raise InvalidArgumentError(f"{argument} must be an instant, got a commit that wrote nothing")
+    return requested
 
 
 def _is_integer(value: object) -> bool:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from mortice import _mortice
+from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.observe import observed
+from mortice.timeline import Instant
 from mortice.writes import checked_options
 
 __all__ = [
+    "InstantOrCommit",
     "RestoreResult",
     "RollbackResult",
     "SavepointResult",
@@ -20,6 +23,10 @@ __all__ = [
     "restore",
     "rollback",
 ]
+
+
+InstantOrCommit = str | Instant | Commit
+"""The requested time of an instant, one of the timeline, or the commit that a write returned."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,12 @@ class RestoreResult:
 
 
 def rollback(
-    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
+    uri: str,
+    storage_options: Mapping[str, Any],
+    instant: InstantOrCommit,
+    options: Mapping[str, Any] | None,
+    *,
+    dry_run: bool,
 ) -> RollbackResult:
     """Rolls an instant of the table at `uri` back.
 
@@ -95,7 +107,12 @@ def rollback(
 
 
 def restore(
-    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
+    uri: str,
+    storage_options: Mapping[str, Any],
+    instant: InstantOrCommit,
+    options: Mapping[str, Any] | None,
+    *,
+    dry_run: bool,
 ) -> RestoreResult:
     """Restores the table at `uri` to a savepoint.
 
@@ -118,7 +135,7 @@ def restore(
 def create_savepoint(
     uri: str,
     storage_options: Mapping[str, Any],
-    instant: str,
+    instant: InstantOrCommit,
     options: Mapping[str, Any] | None,
     *,
     comment: str = "",
@@ -149,7 +166,12 @@ def create_savepoint(
 
 
 def delete_savepoint(
-    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, Any] | None, *, dry_run: bool
+    uri: str,
+    storage_options: Mapping[str, Any],
+    instant: InstantOrCommit,
+    options: Mapping[str, Any] | None,
+    *,
+    dry_run: bool,
 ) -> SavepointResult:
     """Deletes a savepoint of the table at `uri`.
 
@@ -170,10 +192,17 @@ def delete_savepoint(
     return SavepointResult(done.instant, done.completion_time, done.files)
 
 
-def requested_time(instant: str) -> str:
-    """The requested time of an instant, as text. Raises `InvalidArgumentError` for anything that is not a string."""
+def requested_time(instant: InstantOrCommit) -> str:
+    """The requested time of an instant, as text. Raises `InvalidArgumentError` for what is none."""
+    if isinstance(instant, Instant):
+        return instant.requested_time
+    if isinstance(instant, Commit) and instant.instant:
+        return instant.instant
     if not isinstance(instant, str):
-        raise InvalidArgumentError(f"instant must be a requested time, such as '20240101120000000', got {instant!r}")
+        raise InvalidArgumentError(
+            f"instant must be a requested time, such as '20240101120000000', one of the timeline, or a commit, got "
+            f"{instant!r}"
+        )
     return instant
 
 

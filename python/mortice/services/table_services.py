@@ -155,17 +155,19 @@ class TableServices(TableBase):
         """Returns the instants that `archive` would move."""
         return archival.plan_archive(self.uri, self._storage_options, options)
 
-    def rollback(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.RollbackResult:
+    def rollback(
+        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
+    ) -> restores.RollbackResult:
         """Undoes an instant: a pending one, or the latest completed write.
 
-            table.plan_rollback(table.timeline[-1].requested_time)
+            table.plan_rollback(table.timeline[-1])
 
         Its data files are deleted; up to table version 7 rollback blocks are appended to logs that stay. File groups
         that it replaced come back. A metadata table that was compacted, built or given an index since is built again. A
         rollback that was stopped goes on when it is run again, or with the next write.
 
         Args:
-            instant: The requested time.
+            instant: The requested time, one of `timeline`, or the commit that a write returned.
             options: Options by Hudi's names: those of the lock, if the table has several writers, and of the metadata
                 table.
 
@@ -178,13 +180,15 @@ class TableServices(TableBase):
         self.refresh()
         return done
 
-    def plan_rollback(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.RollbackResult:
+    def plan_rollback(
+        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
+    ) -> restores.RollbackResult:
         """Returns what `rollback` would do."""
         return restores.rollback(self.uri, self._storage_options, instant, options, dry_run=True)
 
     def savepoint(
         self,
-        instant: str,
+        instant: restores.InstantOrCommit,
         options: Mapping[str, Any] | None = None,
         *,
         comment: str = "",
@@ -193,7 +197,7 @@ class TableServices(TableBase):
         """Makes a savepoint of a completed write: cleaning and archival keep its files, and `restore` returns to it.
 
         Args:
-            instant: The requested time of the write.
+            instant: The write, as for `rollback`.
             options: Options by Hudi's names: those of the lock, if the table has several writers.
             comment: What the savepoint is for.
             user: Who makes it.
@@ -208,15 +212,19 @@ class TableServices(TableBase):
         self.refresh()
         return done
 
-    def plan_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.SavepointResult:
+    def plan_savepoint(
+        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
+    ) -> restores.SavepointResult:
         """Returns the files that `savepoint` would keep."""
         return restores.create_savepoint(self.uri, self._storage_options, instant, options, dry_run=True)
 
-    def delete_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.SavepointResult:
+    def delete_savepoint(
+        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
+    ) -> restores.SavepointResult:
         """Deletes a savepoint. Its files stay until they are cleaned.
 
         Args:
-            instant: The requested time of the write that it keeps.
+            instant: The write that it keeps, as for `rollback`.
             options: As for `savepoint`.
 
         Raises `InvalidArgumentError` if there is no such savepoint.
@@ -225,11 +233,15 @@ class TableServices(TableBase):
         self.refresh()
         return done
 
-    def plan_delete_savepoint(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.SavepointResult:
+    def plan_delete_savepoint(
+        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
+    ) -> restores.SavepointResult:
         """Returns the savepoint that `delete_savepoint` would delete."""
         return restores.delete_savepoint(self.uri, self._storage_options, instant, options, dry_run=True)
 
-    def restore(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.RestoreResult:
+    def restore(
+        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
+    ) -> restores.RestoreResult:
         """Takes the table back to a savepoint: undoes all later writes, newest first.
 
         Nobody else may write to the table meanwhile, and queries of later writes fail. A restore that was stopped goes
@@ -237,7 +249,8 @@ class TableServices(TableBase):
         writes, or built again where it cannot be (docs/writing.md).
 
         Args:
-            instant: The requested time of a savepoint, or of another completed write of which no file was cleaned.
+            instant: A write that has a savepoint, or another completed one of which no file was cleaned, as for
+                `rollback`.
             options: Options by Hudi's names: those of the lock, if the table has several writers.
 
         Raises:
@@ -250,7 +263,9 @@ class TableServices(TableBase):
         self.refresh()
         return done
 
-    def plan_restore(self, instant: str, options: Mapping[str, Any] | None = None) -> restores.RestoreResult:
+    def plan_restore(
+        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
+    ) -> restores.RestoreResult:
         """Returns the writes that `restore` would undo."""
         return restores.restore(self.uri, self._storage_options, instant, options, dry_run=True)
 
@@ -369,7 +384,7 @@ class TableServices(TableBase):
                 writes with a bucket index are refused since. Rows keep their commit times.
 
         Raises `UnsupportedError` for a table of a version that is not written: Hudi upgrades it; with `merge_buckets`
-        for a table without meta columns; `ArgumentError` for one without a bucket index; and as `upsert`.
+        for a table without meta columns; `InvalidArgumentError` for one without a bucket index; and as `upsert`.
         """
         checked_bool("merge_buckets", merge_buckets)
         if dry_run:

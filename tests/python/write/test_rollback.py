@@ -55,6 +55,27 @@ def test_writes_are_undone_newest_first(table):
     assert len(both(table)) == 3
 
 
+def test_an_instant_is_a_commit_one_of_the_timeline_or_a_string(table):
+    first = table.upsert(FIRST, NO_SMALL_FILES)
+    rows_of_first = both(table)
+    second = table.upsert(CHANGED, NO_SMALL_FILES)
+    assert table.count(as_of=first) == len(rows_of_first)
+    assert table.incremental(first).count() == table.incremental(table.timeline[-2]).count() == len(CHANGED)
+    table.savepoint(first)
+    plans = [table.plan_rollback(one) for one in (second, table.timeline.latest, second.instant)]
+    plans += [table.plan_restore(one).undone[0] for one in (first, table.timeline[0], first.instant)]
+    assert {plan.instant for plan in plans} == {second.instant}
+    table.restore(first)
+    assert both(table) == rows_of_first
+    table.delete_savepoint(first)
+    nothing = table.update_where({"fare": 1.0}, "id = 'no such key'")
+    for refused in (nothing, 20240101, None):
+        with pytest.raises(InvalidArgumentError, match="instant must be a requested time"):
+            table.rollback(refused)
+    with pytest.raises(InvalidArgumentError, match="wrote nothing"):
+        table.count(as_of=nothing)
+
+
 def test_replaced_file_groups_come_back(table):
     table.upsert(FIRST)
     first = both(table)
