@@ -122,8 +122,16 @@ def __getattr__(name: str) -> ModuleType:
     """Imports `mortice.spark` when it is first used, so that `import mortice` suffices."""
     if name == "spark":
         return importlib.import_module("mortice.spark")
-    raise other_names.missing_attribute("module 'mortice'", name, other_names.MODULE, __all__)
+    of_tables = {one: f"Table(path).{one}" for one in dir(Table)} | {
+        one: f"Table(path): {meant}" for one, meant in other_names.TABLE.items()
+    }
+    others = {**of_tables, **other_names.MODULE}
+    raise other_names.missing_attribute("module 'mortice'", name, others, __all__)
 
+
+# `mortice.scan(path)` is answered by what `__getattr__` says of it; `from mortice.scan import …` works as before.
+for _module in ("log_file", "scan", "table"):
+    globals().pop(_module, None)
 
 if _mortice.debug_build:
     warnings.warn(

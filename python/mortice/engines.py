@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -15,6 +16,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, conjunction, normal_form, superset
 from mortice.frames import polars_library
 from mortice.instants import InstantLike
+from mortice.other_names import unknown_argument
 from mortice.scan import Scan
 from mortice.table import Table
 
@@ -55,6 +57,10 @@ def scan_polars(
         ImportError: polars is not installed.
         MorticeError: As `Table` and `Table.snapshot`.
     """
+    known = [*inspect.signature(Table).parameters]
+    for name in table_options:
+        if name not in known:
+            raise unknown_argument("scan_polars", name, ["table", "columns", "filters", "as_of", "meta", *known[1:]])
     library = polars_library("scan_polars()")
     opened = _opened(table, table_options)
     query = queries.Snapshot(columns, filters, as_of, meta=meta)
@@ -141,6 +147,11 @@ def duckdb(connection: Any = None, /, **tables: TableLike) -> Any:
         ImportError: DuckDB is not installed.
         MorticeError: As `Table` and `Table.snapshot`.
     """
+    if connection is not None and not hasattr(connection, "register"):
+        raise InvalidArgumentError(
+            f"the connection must be one of DuckDB, got {type(connection).__name__}; tables have names: "
+            "mortice.duckdb(trips=table)"
+        )
     if connection is None:
         try:
             library: Any = import_module("duckdb")
@@ -153,6 +164,10 @@ def duckdb(connection: Any = None, /, **tables: TableLike) -> Any:
 
 
 def _opened(table: TableLike, options: dict[str, Any]) -> Table:
+    if isinstance(table, Scan):
+        raise InvalidArgumentError(
+            "a table or its path is needed, got a Scan; use polars.LazyFrame(scan), or its table"
+        )
     if not isinstance(table, Table):
         return Table(table, **options)
     if options:

@@ -93,6 +93,10 @@ class MergeBuilder:
             raise InvalidArgumentError("a merge needs a clause, such as when_matched_update()")
         return self._run(self._clauses)
 
+    def __repr__(self) -> str:
+        clauses = ", ".join(clause.name for clause in self._clauses) or "no clauses"
+        return f"MergeBuilder({clauses}; nothing is written before execute())"
+
     def _with(self, clause: MergeClause) -> MergeBuilder:
         if clause.condition is not None and not isinstance(clause.condition, str):
             raise InvalidArgumentError(f"the condition of {clause.name} must be a string, got {clause.condition!r}")

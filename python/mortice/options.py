@@ -19,7 +19,11 @@ DEFAULT_POLL_SECONDS = 5.0
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
+_OPERATOR = re.compile(r"[<>=]")
+"""What no name of a column has: names are those of Avro."""
+
 LARGEST_COUNT = 2**63
+LONGEST_SHOWN = 80
 LONGEST_WAIT_SECONDS = 366 * 86_400
 
 
@@ -35,7 +39,9 @@ def checked_string(argument: str, text: str) -> str:
 def checked_uri(uri: object) -> str:
     """Returns a path or URI as a string."""
     if not isinstance(uri, (str, os.PathLike)):
-        raise InvalidArgumentError(f"the path must be a string or a Path, got {type(uri).__name__} {uri!r}")
+        shown = repr(uri)
+        of_it = f" {shown}" if len(shown) <= LONGEST_SHOWN else ""
+        raise InvalidArgumentError(f"the path must be a string or a Path, got {type(uri).__name__}{of_it}")
     text = os.fspath(uri)
     if not isinstance(text, str):
         raise InvalidArgumentError(f"the path must be a string, got bytes: {text!r}")
@@ -47,7 +53,9 @@ def checked_uri(uri: object) -> str:
 def absolute_uri(uri: object) -> str:
     """Returns a URI, or a path from the root of the file system: one that stays the same in another directory."""
     text = checked_uri(uri)
-    return text if _SCHEME.match(text) else os.path.abspath(text)  # noqa: PTH100 (links are kept)
+    if _SCHEME.match(text):
+        return text
+    return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 (links are kept)
 
 
 def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]:
@@ -139,6 +147,8 @@ def checked_columns(columns: Sequence[str] | str | None) -> list[str] | None:
     if columns is None:
         return None
     if isinstance(columns, str):
+        if _OPERATOR.search(columns):
+            raise InvalidArgumentError(f"columns must be names of columns, got {columns!r}; a condition is filters=…")
         columns = [columns]
     if not isinstance(columns, Sequence) or isinstance(columns, bytes):  # type: ignore[unreachable]
         raise InvalidArgumentError(f"columns must be a list of names, such as ['fare', 'rider'], got {columns!r}")

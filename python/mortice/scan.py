@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from mortice.frames import DtypeBackend, pandas_frame, polars_frame
 from mortice.mergers import Merging
 from mortice.metrics import Counts, Meter, added, format_counts
 from mortice.options import checked_count
+from mortice.other_names import SCAN, missing_attribute, with_hints
 from mortice.split import SharedQuery, Split, record_batches
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ Again = Callable[[list[str] | None, Any], "Scan"]
 """Plans a query again, with other columns (None: the same ones) and further filters."""
 
 
+@with_hints
 class Scan:
     """A planned query. Each read of it returns the same rows.
 
@@ -75,6 +77,11 @@ class Scan:
     def schema(self) -> pa.Schema:
         """The schema of the rows, with the columns in the requested order."""
         return pa.schema(self._native.schema())
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in the requested order."""
+        return list(self.schema.names)
 
     def splits(self, max_split_bytes: int | None = None) -> list[Split]:
         """Returns one split for each file slice, or several for a slice whose files exceed `max_split_bytes`.
@@ -226,6 +233,23 @@ class Scan:
             raise InvalidArgumentError("report() needs a read: call to_arrow(), to_reader() or count() first")
         return self._last.report()
 
+    @overload
+    def __getitem__(self, columns: str) -> pa.ChunkedArray: ...
+
+    @overload
+    def __getitem__(self, columns: Sequence[str]) -> pa.Table: ...
+
+    def __getitem__(self, columns: str | Sequence[str]) -> pa.ChunkedArray | pa.Table:
+        """Returns a column, read into memory; of a list of names an Arrow table. Raises as `select`."""
+        names = checked_subscript(columns)
+        # A scan that cannot be planned again reads all of its columns.
+        read = self.to_arrow().select(names) if self._again is None else self.select(names).to_arrow()
+        return read.column(0) if isinstance(columns, str) else read
+
+    def __contains__(self, column: object) -> bool:
+        """Returns true for the name of a column."""
+        return column in self.schema.names
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yields the rows as dicts. `to_reader` yields them in record batches, which is many times faster."""
         for batch in self.to_reader():
@@ -273,12 +297,30 @@ class Scan:
         self._last = stream
         return stream
 
+    if not TYPE_CHECKING:  # which must go on to report unknown names
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises the error for a name that does not exist."""
+            raise missing_attribute("a Scan", name, SCAN, dir(type(self)))
+
     def __repr__(self) -> str:
         fields = list(self.schema)
         columns = [f"  {field.name}: {field.type}" for field in fields[:SHOWN_COLUMNS]]
         more = [f"  … {len(fields) - SHOWN_COLUMNS} more columns"] if len(fields) > SHOWN_COLUMNS else []
         limit = "" if self._limit is None else f", at most {self._limit} rows"
         return "\n".join([f"Scan: {self._title}, {self._native.split_count} splits{limit}", *columns, *more])
+
+
+def checked_subscript(columns: object) -> list[str]:
+    """Returns the columns of `table[columns]`. Raises `TypeError` for what would be rows."""
+    if isinstance(columns, (list, tuple)) and columns and all(isinstance(name, str) for name in columns):
+        return list(columns)
+    if isinstance(columns, str):
+        return [columns]
+    raise TypeError(
+        f"rows have no numbers; [...] takes the name of a column or a list of names, got {columns!r}; head(n) returns "
+        "some rows, filters select rows"
+    )
 
 
 def _unpickled(  # noqa: PLR0917

@@ -37,7 +37,7 @@ from mortice.options import (
     checked_semantics,
     checked_storage_options,
 )
-from mortice.other_names import TABLE, missing_attribute
+from mortice.other_names import CLASS, TABLE, missing_attribute, with_hints
 from mortice.scan import Scan
 from mortice.services import erasure
 from mortice.services.table_services import TableServices
@@ -53,7 +53,18 @@ __all__ = ["Table"]
 METADATA_FOLDER = ".hoodie/metadata"
 
 
-class Table(TableData, TableWrites, TableServices, TableInsight):
+class _TableClass(type):
+    """The class of `Table`, which answers names of other libraries (`DeltaTable.is_deltatable`)."""
+
+    if not TYPE_CHECKING:  # which must go on to report unknown names
+
+        def __getattr__(cls, name: str) -> Any:
+            """Raises the error for a name that does not exist."""
+            raise missing_attribute("the class Table", name, CLASS, dir(cls))
+
+
+@with_hints
+class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_TableClass):
     """A Hudi table in the state that it has when it is opened. `refresh` shows later commits.
 
         table = mortice.Table("/lake/trips")
@@ -206,6 +217,16 @@ class Table(TableData, TableWrites, TableServices, TableInsight):
     def properties(self) -> Mapping[str, str]:
         """The contents of `hoodie.properties`."""
         return MappingProxyType(self._native.properties)
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.properties.get("hoodie.table.name", "")
+
+    @property
+    def table_type(self) -> str:
+        """The table's type, as Hudi's constant: `MERGE_ON_READ` or `COPY_ON_WRITE`."""
+        return self.properties.get("hoodie.table.type", "COPY_ON_WRITE")
 
     @property
     def version(self) -> int:
@@ -597,7 +618,17 @@ class Table(TableData, TableWrites, TableServices, TableInsight):
 
         def __getattr__(self, name: str) -> Any:
             """Raises the error for a name that does not exist."""
-            raise missing_attribute("a Table", name, TABLE, dir(type(self)))
+            others = {name: f"table[{name!r}]"} if self._is_column(name) else TABLE
+            raise missing_attribute("a Table", name, others, dir(self))
+
+    def _is_column(self, name: str) -> bool:
+        """Returns true if an attribute that does not exist is the name of a column."""
+        if name.startswith("_") or "_native" not in self.__dict__:
+            return False
+        try:
+            return name in self.columns
+        except MorticeError:
+            return False
 
     def __dir__(self) -> list[str]:
         """Returns the public names, for completion."""

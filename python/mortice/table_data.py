@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
@@ -15,7 +15,8 @@ from mortice.frames import DtypeBackend
 from mortice.instants import InstantLike
 from mortice.meta_columns import without_meta
 from mortice.options import checked_bool
-from mortice.scan import Scan
+from mortice.other_names import with_hints
+from mortice.scan import Scan, checked_subscript
 from mortice.table_base import TableBase
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = ["TableData"]
 HEAD_ROWS = 5
 
 
+@with_hints
 class TableData(TableBase):
     """The rows of a table as data, which a subclass opens."""
 
@@ -203,6 +205,21 @@ class TableData(TableBase):
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
+
+    @overload
+    def __getitem__(self, columns: str) -> pa.ChunkedArray: ...
+
+    @overload
+    def __getitem__(self, columns: Sequence[str]) -> pa.Table: ...
+
+    def __getitem__(self, columns: str | Sequence[str]) -> pa.ChunkedArray | pa.Table:
+        """Returns a column, read into memory; of a list of names an Arrow table. Raises as `scan`."""
+        read = self.to_arrow(checked_subscript(columns))
+        return read.column(0) if isinstance(columns, str) else read
+
+    def __contains__(self, column: object) -> bool:
+        """Returns true for the name of a column."""
+        return column in self.schema.names
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yields the rows as dicts, without meta columns. `to_reader` yields them in record batches, which is many

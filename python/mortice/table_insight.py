@@ -13,10 +13,12 @@ from mortice.insight.plots import TablePlots
 from mortice.insight.summary import table_html
 from mortice.insight.table_view import TableView
 from mortice.instants import InstantLike
+from mortice.other_names import with_hints
 
 __all__ = ["TableInsight"]
 
 
+@with_hints
 class TableInsight:
     """Health, maintenance and history as methods of a table, which a subclass opens."""
 

@@ -16,6 +16,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, Term, normal_form
 from mortice.merge_into import clauses_of
 from mortice.observe import observed
+from mortice.other_names import with_hints
 from mortice.partitioner import Partitioner, partitioned
 from mortice.row_input import arrow_rows, is_list_of_keys, key_rows
 from mortice.scan import Scan
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["TableWrites"]
 
 
+@with_hints
 class TableWrites(TableBase):
     """Writes as methods of a table, which a subclass opens."""
 

@@ -7,10 +7,11 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError
+from mortice.other_names import TIMELINE, missing_attribute
 
 SHOWN = 20
 """The number of instants that a timeline shows of itself."""
@@ -141,6 +142,12 @@ class Timeline(Sequence[Instant]):
         """The latest active instants as a table, for notebooks."""
         shown = [[i.requested_time, i.completion_time, i.action, i.state.lower()] for i in self._active[-SHOWN:]]
         return grid(["requested", "completed", "action", "state"], shown, f"{len(self._active):,} active instants")
+
+    if not TYPE_CHECKING:  # which must go on to report unknown names
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises the error for a name that does not exist."""
+            raise missing_attribute("a Timeline", name, TIMELINE, dir(type(self)))
 
     def __repr__(self) -> str:
         shown = [f"  {i.requested_time}  {i.action}  {i.state.lower()}" for i in self._active[-SHOWN:]]

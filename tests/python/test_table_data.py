@@ -1,14 +1,17 @@
 """A table and a scan as data: methods, pickles, instants, and that other engines read only what they need."""
 
 import datetime as dt
+import inspect
 import pathlib
 import pickle
+import re
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import mortice
+from mortice import other_names
 from support.cases import hudi_result, rows
 
 NAME = "h11_event_time_deletes"
@@ -149,9 +152,17 @@ def test_the_history_lists_commits(tmp_path):
     [
         ("mortice.read_table", r"use Table\(path\)"),
         ("mortice.creat_table", "use create_table$"),
+        ("mortice.scan", r"use Table\(path\)\.scan\(\), or scan_polars\(path\)$"),
+        ("mortice.compact", r"use Table\(path\)\.compact$"),
+        ("mortice.spark.load", r"use read\(spark, path\)$"),
+        ("mortice.Table.is_deltatable", "TableNotFoundError"),
         ("table.vacuum", r"use clean\(\)"),
         ("table.to_pyarow", "use to_"),
+        ("table.fare", r"use table\['fare'\]$"),
+        ("table.shapes", "no attribute 'shapes'$"),
         ("table._nothing", "no attribute '_nothing'$"),
+        ("table.scan().to_pylist", r"use to_arrow\(\)\.to_pylist\(\)"),
+        ("table.timeline.last", "use latest"),
     ],
 )
 def test_a_name_of_another_library_is_answered_with_that_of_mortice(table, guess, advice):
@@ -159,6 +170,72 @@ def test_a_name_of_another_library_is_answered_with_that_of_mortice(table, guess
         eval(guess)
     with pytest.raises(mortice.InvalidArgumentError, match="delete_where deletes the rows"):
         table.delete("fare > 3")
+    with pytest.raises(mortice.InvalidArgumentError, match="a condition is filters="):
+        table.scan("fare > 3")
+
+
+@pytest.mark.parametrize(
+    ("guess", "advice"),
+    [
+        ("table.to_arrow(where='fare > 3')", r"to_arrow\(\) has no argument 'where'; use filters$"),
+        ("table.snapshot(timestamp='2026-11-21')", "use as_of$"),
+        ("table.to_pandas(limit=3)", r"use head\(n\)"),
+        ("table.scan().head(rows=3)", "use n$"),
+        ("table.delete(where='fare > 3')", r"use delete_where\(filters\)$"),
+        ("table.clean(opptions={})", "use options$"),
+        ("mortice.Table(path='x')", r"Table\(\) has no argument 'path'; use uri$"),
+        ("mortice.Table('x', threds=1)", "use threads$"),
+        ("mortice.create_table('x', table.schema, primary_key='id')", "use record_key$"),
+        ("mortice.scan_polars('x', filter='fare > 3')", "use filters$"),
+        ("table.count(zzz=1)", r"arguments: filters, as_of$"),
+    ],
+)
+def test_an_argument_of_another_library_is_answered_with_that_of_mortice(table, guess, advice):
+    with pytest.raises(TypeError, match=advice):
+        eval(guess)
+
+
+def test_what_errors_suggest_exists(table):
+    """A suggestion begins with a name of mortice, if it is one: it must be there."""
+    owners = [(other_names.MODULE, mortice), (other_names.SCAN, mortice.Scan), (other_names.TIMELINE, mortice.Timeline)]
+    owners += [(other_names.TABLE, mortice.Table), (other_names.SPARK, mortice.spark)]
+    for names, owner in owners:
+        for name, meant in names.items():
+            assert name not in dir(owner), f"{name} exists"
+            code = re.sub(r"'[^']*'|\"[^\"]*\"", "", meant)
+            for called in re.findall(r"(?<![\w.])([a-z_]\w*)\(", code):
+                assert called in dir(owner) or called in BUILT_IN, f"{name}: {meant}"
+            for called in re.findall(r"mortice\.(\w+)\(", code):
+                assert called in dir(mortice), f"{name}: {meant}"
+            for called in re.findall(r"(?:\btable|Table\(path\))\.(\w+)", code):
+                assert called in dir(mortice.Table), f"{name}: {meant}"
+    for meant in other_names.ARGUMENTS.values():
+        assert set(meant) <= {one for known in signatures() for one in known}, meant
+
+
+BUILT_IN = {"len", "list", "print"}
+
+
+def signatures():
+    functions = [mortice.create_table, mortice.Table.__init__]
+    functions += [value for value in vars(mortice.Table).values() if callable(value)]
+    functions += [getattr(mortice.Table, name) for name in dir(mortice.Table) if not name.startswith("_")]
+    functions += [getattr(mortice.Scan, name) for name in dir(mortice.Scan) if not name.startswith("_")]
+    return [inspect.signature(one).parameters for one in functions if callable(one)]
+
+
+def test_columns_are_read_by_name(table, expected):
+    for rows_of in (table, table.scan(), pickle.loads(pickle.dumps(table.scan()))):
+        assert sorted(rows_of["fare"].to_pylist()) == sorted(expected["fare"].to_pylist())
+        assert rows(rows_of[["city", "fare"]]) == rows(expected.select(["city", "fare"]))
+        assert ("fare" in rows_of, "price" in rows_of) == (True, False)
+        for refused in (0, slice(3), [], ["fare", 1]):
+            with pytest.raises(TypeError, match="rows have no numbers"):
+                rows_of[refused]
+    with pytest.raises((mortice.InvalidArgumentError, KeyError), match="price"):
+        table["price"]
+    assert table.scan("fare").columns == ["fare"]
+    assert (table.name, table.table_type) == (NAME, "MERGE_ON_READ")
 
 
 def test_completion_shows_the_public_names():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mortice.options import checked_bool
+from mortice.other_names import with_hints
 from mortice.services import archival, clean_reason, cleaning, clustering, compaction, metadata_table, verification
 from mortice.services import restore as restores
 from mortice.table_base import TableBase
@@ -14,6 +15,7 @@ from mortice.table_base import TableBase
 __all__ = ["TableServices"]
 
 
+@with_hints
 class TableServices(TableBase):
     """Table services as methods of a table, which a subclass opens.
 

@@ -16,6 +16,9 @@ also those that Spark does not run on a Python data source.
 pyspark is imported only when one of these is called.
 """
 
+from typing import Any
+
+from mortice import other_names
 from mortice.spark.execution.metrics import Metrics
 from mortice.spark.merge_frame import merge_into
 from mortice.spark.merge_rows import merge, update_where
@@ -42,3 +45,8 @@ __all__ = [
     "update_where",
     "write",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Raises the error for a name that does not exist."""
+    raise other_names.missing_attribute("module 'mortice.spark'", name, other_names.SPARK, __all__)
