@@ -13,6 +13,7 @@ from mortice import _mortice, writes
 from mortice.alter_columns import AlteredSchema
 from mortice.commit import Commit, SchemaChange
 from mortice.errors import InvalidArgumentError
+from mortice.type_names import arrow_type
 from mortice.validators import CommitCheck
 
 __all__ = ["Changes", "alter"]
@@ -38,14 +39,14 @@ class Changes:
         if isinstance(added, pa.Schema):
             added = {field.name: field.type for field in added}
         maps = {name: dict(arguments[name] or {}) for name in ("rename", "type", "comment")}
+        added, maps["type"] = (
+            {path: arrow_type(path, kind, name) for path, kind in kinds.items()}
+            for name, kinds in (("add", dict(added)), ("type", maps["type"]))
+        )
         moved = dict(arguments.get("move") or {})
-        made = cls(drop, maps["rename"], maps["type"], dict(added), maps["comment"], nullable, moved)
+        made = cls(drop, maps["rename"], maps["type"], added, maps["comment"], nullable, moved)
         if not any((made.drop, made.rename, made.type, made.add, made.comment, made.nullable, made.move)):
             raise InvalidArgumentError("alter needs a change: add, drop, rename, type, comment, nullable or move")
-        for name, kinds in (("add", made.add), ("type", made.type)):
-            for path, kind in kinds.items():
-                if not isinstance(kind, pa.DataType):
-                    raise InvalidArgumentError(f"{name} maps paths to pyarrow types, got {path!r}: {kind!r}")
         for name, strings in (("rename", made.rename), ("comment", made.comment)):
             if not all(isinstance(text, str) for text in strings.values()):
                 raise InvalidArgumentError(f"{name} maps paths to strings, got {strings!r}")

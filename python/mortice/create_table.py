@@ -11,21 +11,28 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.meta_columns import META_COLUMNS
 from mortice.options import absolute_uri, checked_count, checked_name, checked_storage_options, checked_string
+from mortice.other_names import hinted
+from mortice.row_input import arrow_rows
 from mortice.table import Table
+from mortice.type_names import arrow_type, columns_of_text
 
 __all__ = ["create_table"]
 
 TABLE_TYPES = {"MERGE_ON_READ": True, "COPY_ON_WRITE": False}
+SHORT_TYPES = {"MOR": "MERGE_ON_READ", "COW": "COPY_ON_WRITE"}
 
 Names = str | Sequence[str] | None
 """A column, or several."""
 
 
+@hinted
 def create_table(
     uri: str | os.PathLike[str],
-    schema: Any,
+    schema: Any = None,
     *,
+    data: Any = None,
     name: str | None = None,
     record_key: Names,
     partition_by: Names = None,
@@ -35,7 +42,7 @@ def create_table(
     properties: Mapping[str, Any] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Table:
-    """Creates an empty Hudi table and opens it.
+    """Creates a Hudi table and opens it.
 
         >>> import mortice, pyarrow as pa, tempfile
         >>> schema = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
@@ -44,19 +51,25 @@ def create_table(
         >>> table.version, table.merge_mode, table.snapshot().to_arrow().num_rows
         (9, 'EVENT_TIME_ORDERING', 0)
 
+    With `data` the table has these rows: they are upserted as its first commit, or inserted if keys are generated.
+
+        mortice.create_table("/lake/trips", data=frame, record_key="id")
+
     Hudi 1.2 reads and writes a table of version 9, Hudi 1.0 one of version 8, Hudi 0.15 one of version 6. The table
     exists when `hoodie.properties` does, which is created at once: a process that stops before leaves no table.
 
     Args:
         uri: Where the table is to be; a path or a URI (docs/storage.md). The folder may hold other files.
-        schema: The columns, without Hudi's meta columns; a `pyarrow.Schema`, or what has `__arrow_c_schema__`.
+        schema: The columns, without Hudi's meta columns; a `pyarrow.Schema`, or what has `__arrow_c_schema__`; names
+            and types, as a mapping or as text (`"id string not null, fare double"`). Default: those of `data`.
+        data: The first rows, in a form that `Table.upsert` takes. If they are refused the table exists, and is empty.
         name: The table's name. Default: the last part of `uri`.
         record_key: The column or columns of the record key; a name with dots is a field of a struct. None has Hudi
             generate keys.
         partition_by: The partition column or columns. None: the table is not partitioned.
         ordering: The ordering column or columns (`precombine`); several from version 9 on. With some, records are
             merged by event time, otherwise by commit time, unless `properties` say otherwise.
-        table_type: `MERGE_ON_READ` or `COPY_ON_WRITE`.
+        table_type: `MERGE_ON_READ` or `COPY_ON_WRITE`, also `MOR` and `COW`.
         version: The table version: 9, 8 or 6.
         properties: Further properties by Hudi's names, such as `hoodie.record.merge.mode` or
             `hoodie.datasource.write.hive_style_partitioning`. Others are refused by name.
@@ -70,14 +83,16 @@ def create_table(
         InvalidArgumentError: A field is not a column, or the properties contradict each other.
         UnsupportedError: A version, table type or property that tables of this release cannot have.
     """
-    kind = str(table_type).upper()
+    kind = SHORT_TYPES.get(str(table_type).upper(), str(table_type).upper())
     if kind not in TABLE_TYPES:
         raise InvalidArgumentError(f"table_type must be one of {', '.join(TABLE_TYPES)}, got {table_type!r}")
     if checked_count("version", version) not in {6, 8, 9}:
         raise UnsupportedError(f"unsupported version {version} of a new table (supported: 6, 8, 9)")
+    rows = None if data is None else _known_rows(data)
+    columns = _columns_of_rows(rows) if schema is None else _arrow_schema(schema)
     _mortice.create_table(
         absolute_uri(uri),
-        _arrow_schema(schema).empty_table(),
+        columns.empty_table(),
         checked_storage_options(storage_options),
         name=checked_name("name", PurePosixPath(absolute_uri(uri)).name if name is None else name),
         record_key=_names("record_key", record_key),
@@ -87,18 +102,53 @@ def create_table(
         version=version,
         properties=_properties(properties),
     )
-    return Table(uri, storage_options=storage_options)
+    table = Table(uri, storage_options=storage_options)
+    if rows is not None:
+        _ = table.upsert(rows) if table.record_key_fields else table.insert(rows)
+    return table
 
 
 def _arrow_schema(schema: Any) -> pa.Schema:
     if isinstance(schema, pa.Schema):
         return schema
-    if not hasattr(schema, "__arrow_c_schema__"):
+    if isinstance(schema, str):
+        return columns_of_text(schema, "schema", "columns such as 'id string, fare double'")
+    if hasattr(schema, "__arrow_c_schema__") and not hasattr(schema, "__arrow_c_stream__"):
+        return pa.schema(schema)
+    if isinstance(schema, (list, tuple)) and all(isinstance(one, pa.Field) for one in schema):
+        return pa.schema(schema)
+    given = list(schema.items()) if isinstance(schema, Mapping) else schema
+    pairs: Sequence[Any] = given if isinstance(given, (list, tuple)) else [None]
+    if not all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):  # noqa: PLR2004
         raise InvalidArgumentError(
-            f"schema must be an Arrow schema, got {type(schema).__name__}; that of rows is pyarrow.table(rows).schema, "
-            "and upsert(rows) writes them"
+            "schema must be an Arrow schema, names and types ({'id': 'string', 'fare': 'double'}), or text ('id "
+            f"string, fare double'), got {type(schema).__name__}; for rows use data=rows, whose columns the table gets"
         )
-    return pa.schema(schema)
+    return pa.schema([pa.field(name, arrow_type(name, kind, "schema")) for name, kind in pairs])
+
+
+def _known_rows(data: Any) -> Any:
+    """Returns rows as Arrow data, whose columns are known before they are read."""
+
+    def unknown() -> pa.Schema:
+        return pa.schema([])
+
+    rows = arrow_rows(data, unknown)
+    if hasattr(rows, "__arrow_c_schema__"):
+        return rows
+    # Some streams can be read once only.
+    return pa.RecordBatchReader.from_stream(rows) if hasattr(rows, "__arrow_c_stream__") else pa.record_batch(rows)
+
+
+def _columns_of_rows(rows: Any) -> pa.Schema:
+    """Returns the columns of rows, without Hudi's meta columns and the index of a DataFrame of pandas."""
+    if rows is None:
+        raise InvalidArgumentError("a table needs a schema, or data, whose schema it gets")
+    schema = pa.schema(rows) if hasattr(rows, "__arrow_c_schema__") else rows.schema
+    fields = [one for one in schema if one.name not in META_COLUMNS and not one.name.startswith("__index_level_")]
+    if not fields:
+        raise InvalidArgumentError("the data has no columns; a table needs a schema, or data, whose schema it gets")
+    return pa.schema(fields)
 
 
 def _names(argument: str, given: Names) -> list[str]:

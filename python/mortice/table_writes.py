@@ -379,10 +379,10 @@ class TableWrites(TableBase):
     def alter(
         self,
         *,
-        add: Mapping[str, pa.DataType] | pa.Schema | None = None,
+        add: Mapping[str, pa.DataType | str] | pa.Schema | None = None,
         drop: str | Sequence[str] | None = None,
         rename: Mapping[str, str] | None = None,
-        type: Mapping[str, pa.DataType] | None = None,  # noqa: A002
+        type: Mapping[str, pa.DataType | str] | None = None,  # noqa: A002
         comment: Mapping[str, str] | None = None,
         nullable: str | Sequence[str] | None = None,
         move: Mapping[str, str | None] | None = None,
@@ -397,8 +397,8 @@ class TableWrites(TableBase):
         write of mortice stores the ids. Hudi reads such a table with `hoodie.schema.on.read.enable=true`.
 
         Args:
-            add: New columns and fields, and their types; rows that are there have null. A column is put before
-                partition columns that are at the end.
+            add: New columns and fields, and their types, also by name (`"double"`, `"decimal(10,2)"`); rows that are
+                there have null. A column is put before partition columns that are at the end.
             drop: Columns and fields that are no longer shown. Files keep their values until they are rewritten.
             rename: Columns and fields, and their new names.
             type: Columns and fields, and the wider types that they get: of int32 int64, float64 or string, of float32

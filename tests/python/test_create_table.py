@@ -95,7 +95,7 @@ def test_a_table_is_created_once(tmp_path):
         ({"partition_by": 7}, mortice.InvalidArgumentError, "partition_by"),
         ({"name": ""}, mortice.InvalidArgumentError, "name"),
         ({"version": 7}, mortice.UnsupportedError, "version 7"),
-        ({"table_type": "MOR"}, mortice.InvalidArgumentError, "MERGE_ON_READ, COPY_ON_WRITE"),
+        ({"table_type": "merge"}, mortice.InvalidArgumentError, "MERGE_ON_READ, COPY_ON_WRITE"),
         ({"ordering": ["ts", "at"], "version": 8}, mortice.UnsupportedError, "version 9"),
         ({"properties": {"hoodie.table.name": "x"}}, mortice.InvalidArgumentError, "the argument name"),
         ({"properties": {"hoodie.no.such": "x"}}, mortice.UnsupportedError, "hoodie.no.such"),
@@ -191,3 +191,72 @@ def test_a_key_generator_without_partitions_is_refused_for_a_partitioned_table(t
     with pytest.raises(InvalidArgumentError, match="for tables without partitions, but partition_by is city"):
         created(tmp_path / "t", partition_by="city", version=version, properties={name: value})
     created(tmp_path / "u", version=version, properties={name: value})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "id string not null, fare double, price decimal(10,2)",
+        {"id": "string", "fare": "double", "price": pa.decimal128(10, 2)},
+        [("id", "STRING"), ("fare", pa.float64()), ("price", "decimal(10, 2)")],
+        [pa.field("id", pa.string()), pa.field("fare", pa.float64()), pa.field("price", pa.decimal128(10, 2))],
+    ],
+    ids=["text", "mapping", "pairs", "fields"],
+)
+def test_columns_are_described_in_several_forms(tmp_path, schema):
+    table = mortice.create_table(tmp_path / "t", schema, record_key="id", table_type="mor")
+    types = {field.name: field.type for field in table.schema if field.name in table.columns}
+    assert types == {"id": pa.string(), "fare": pa.float64(), "price": pa.decimal128(10, 2)}
+    assert table.table_type == "MERGE_ON_READ"
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"id": "wat"}, "'id': 'wat'; types are"),
+        ("id wat", "got 'id wat'; types are"),
+        (pa.table({"id": ["a"]}), "for rows use data=rows"),
+        ({"id": "decimal(99,2)"}, "decimal"),
+        (None, "needs a schema, or data"),
+        (7, "got int"),
+    ],
+)
+def test_columns_in_another_form_are_refused(tmp_path, schema, message):
+    with pytest.raises(mortice.InvalidArgumentError) as refused:
+        mortice.create_table(tmp_path / "t", schema, record_key="id")
+    assert message in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def frames():
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    columns = {"id": ["a", "b"], "n": [1, 2]}
+    table = pa.table(columns)
+    return {
+        "pandas": pandas.DataFrame({"id": ["z", *columns["id"]], "n": [0, *columns["n"]]}).query("n > 0"),
+        "polars": polars.DataFrame(columns),
+        "lazy": polars.LazyFrame(columns),
+        "arrow": table,
+        "reader": table.to_reader(),
+        "batches": iter(table.to_batches()),
+        "dicts": table.to_pylist(),
+        "lists": columns,
+    }
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "arrow", "reader", "batches", "dicts", "lists"])
+def test_a_table_is_created_of_rows(tmp_path, kind):
+    table = mortice.create_table(tmp_path / "t", data=frames()[kind], record_key="id")
+    assert sorted(map(tuple, (row.values() for row in table))) == [("a", 1), ("b", 2)]
+    assert [one.action for one in table.timeline] == ["deltacommit"]
+    again = mortice.create_table(tmp_path / "again", data=table.snapshot(), record_key="id")
+    assert again.columns == table.columns
+
+
+def test_refused_rows_leave_an_empty_table(tmp_path):
+    rows = pa.table({"id": ["a", None], "n": [1, 2]})
+    with pytest.raises(mortice.InvalidArgumentError, match="row 1"):
+        mortice.create_table(tmp_path / "t", data=rows, record_key="id")
+    assert mortice.Table(tmp_path / "t").count() == 0
+    assert mortice.create_table(tmp_path / "generated", data=rows, record_key=None).count() == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from mortice.errors import InvalidArgumentError
+from mortice.type_names import columns_of_text
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -33,22 +33,6 @@ FORMATS = {
 }
 WITHOUT_TYPES = frozenset({"csv", "json"})
 """Formats whose values have no types of their own: they are read with those of the table's columns."""
-TYPES = {
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-    "int": pa.int32(),
-    "long": pa.int64(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "bytes": pa.binary(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-_COLUMN = re.compile(r"\s*(\S+)\s+(\w+(?:\(\d+,\s*\d+\))?)(\s+not\s+null)?\s*", re.IGNORECASE)
 
 
 def file_types() -> str:
@@ -145,25 +129,4 @@ def parse_columns(text: str) -> pa.Schema:
 
     Raises `InvalidArgumentError`.
     """
-    # A comma between parentheses belongs to a decimal type.
-    fields = []
-    for part in re.split(r",(?![^(]*\))", text):
-        matched = _COLUMN.fullmatch(part)
-        kind = None if matched is None else _type_of(matched[2].lower())
-        if matched is None or kind is None:
-            raise InvalidArgumentError(
-                f"--schema must be a file or columns such as 'id string, fare double', got {part.strip()!r}; types are "
-                f"{', '.join(TYPES)} and decimal(p,s)"
-            )
-        fields.append(pa.field(matched[1], kind, nullable=matched[3] is None))
-    return pa.schema(fields)
-
-
-def _type_of(name: str) -> pa.DataType | None:
-    decimal = _DECIMAL.fullmatch(name)
-    if decimal is None:
-        return TYPES.get(name)
-    try:
-        return pa.decimal128(int(decimal[1]), int(decimal[2]))
-    except ValueError as error:
-        raise InvalidArgumentError(f"--schema: {name}: {error}") from error
+    return columns_of_text(text, "--schema", "a file or columns such as 'id string, fare double'")

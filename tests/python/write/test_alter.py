@@ -129,7 +129,7 @@ def test_dropped_and_renamed_columns_keep_their_values_apart(table):
         ({"type": {"note": pa.int64()}}, UnsupportedError, "cannot become long from string; supported: int to long"),
         ({"add": {"FARE": pa.int64()}}, InvalidArgumentError, "'FARE' is there already"),
         ({"add": {"note.x": pa.int64()}}, InvalidArgumentError, "'note.x'"),
-        ({"add": {"z": "int"}}, InvalidArgumentError, "paths to pyarrow types"),
+        ({"add": {"z": "wat"}}, InvalidArgumentError, "maps columns to types, got .z.: .wat."),
         ({"move": {"note": "nope"}}, InvalidArgumentError, "'note' cannot be put behind 'nope'"),
         ({"move": {"nope": None}}, InvalidArgumentError, "no column 'nope'"),
         ({"nullable": "id"}, InvalidArgumentError, "'id' cannot be given null"),

@@ -1,0 +1,101 @@
+"""Types and columns as text, by Spark's names: `id string not null, fare double, price decimal(10,2)`."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from mortice.errors import InvalidArgumentError
+
+__all__ = ["arrow_type", "columns_of_text", "type_of_name"]
+
+TYPES = {
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "bytes": pa.binary(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+ARROW = {
+    "bool": pa.bool_(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "float32": pa.float32(),
+    "float64": pa.float64(),
+    "utf8": pa.string(),
+    "date32": pa.date32(),
+}
+"""Names of Arrow for the same types."""
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_COLUMN = re.compile(r"\s*(\S+)\s+(\w+(?:\(\d+,\s*\d+\))?)(\s+not\s+null)?\s*", re.IGNORECASE)
+
+
+def columns_of_text(text: str, argument: str, what: str) -> pa.Schema:
+    """Returns the columns that `name type, name type not null` describes.
+
+    Args:
+        text: The text.
+        argument: The name of the argument, for errors.
+        what: What the argument may be, for errors.
+
+    Raises `InvalidArgumentError`.
+    """
+    fields = []
+    # A comma between parentheses belongs to a decimal type.
+    for part in re.split(r",(?![^(]*\))", text):
+        matched = _COLUMN.fullmatch(part)
+        kind = None if matched is None else type_of_name(matched[2], argument)
+        if matched is None or kind is None:
+            raise InvalidArgumentError(
+                f"{argument} must be {what}, got {part.strip()!r}; types are {', '.join(TYPES)} and decimal(p,s)"
+            )
+        fields.append(pa.field(matched[1], kind, nullable=matched[3] is None))
+    return pa.schema(fields)
+
+
+def type_of_name(name: str, argument: str) -> pa.DataType | None:
+    """Returns the type that a name stands for, in any case; None if there is none.
+
+    Args:
+        name: The name.
+        argument: The name of the argument, for errors.
+
+    Raises `InvalidArgumentError` for a decimal that does not exist.
+    """
+    small = name.strip().lower()
+    decimal = _DECIMAL.fullmatch(small)
+    if decimal is None:
+        return TYPES.get(small) or ARROW.get(small)
+    try:
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
+    except ValueError as error:
+        raise InvalidArgumentError(f"{argument}: {name}: {error}") from error
+
+
+def arrow_type(path: object, kind: object, argument: str) -> pa.DataType:
+    """Returns the type of a column: a type of pyarrow, or the name of one.
+
+    Args:
+        path: The column.
+        kind: The type, or its name.
+        argument: The name of the argument, for errors.
+
+    Raises `InvalidArgumentError`.
+    """
+    if isinstance(kind, pa.DataType):
+        return kind
+    known = type_of_name(kind, argument) if isinstance(kind, str) else None
+    if known is None:
+        raise InvalidArgumentError(
+            f"{argument} maps columns to types, got {path!r}: {kind!r}; types are those of pyarrow, or the names "
+            f"{', '.join(TYPES)} and decimal(p,s)"
+        )
+    return known
