@@ -57,6 +57,26 @@ def test_csv_has_all_rows_and_reads_back(table, capsys):
     assert {row["trip_id"]: float(row["fare"]) for row in rows} == {row["trip_id"]: row["fare"] for row in expected}
 
 
+def test_columns_are_the_same_in_each_view(table_of, capsys):
+    path = str(table_of(NAME))
+    columns = mortice.Table(path).columns
+    assert main(["schema", path, "--json"]) == 0
+    assert [one["column"] for one in json.loads(capsys.readouterr().out)] == columns
+    assert main(["info", path, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == len(columns)
+    assert f"{len(columns)} columns" in mortice.Table(path)._repr_html_()
+
+
+def test_a_pattern_of_log_files_may_match_checksums(table_of, capsys):
+    logs = [str(one) for one in Path(table_of(NAME)).glob(".*.log.*")]
+    checksums = [one for one in logs if one.endswith(".crc")]
+    assert checksums
+    assert main(["log", *sorted(logs)]) == 0
+    assert capsys.readouterr().out.count(" bytes)") == len(logs) - len(checksums)
+    assert main(["log", checksums[0]]) == 1
+    assert "is not a Hudi log file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mortice.display.markup import grid, tag
 from mortice.insight.table_view import TableView
+from mortice.meta_columns import META_COLUMNS
 
 __all__ = ["table_html"]
 
-META_PREFIX = "_hoodie_"
 SHOWN = 50
 """The number of columns that are shown."""
 
@@ -25,7 +25,7 @@ def table_html(table: TableView) -> str:
         ["latest write", "none" if latest is None else f"{latest.requested_time} {latest.action}"],
         ["pending", len(table.timeline.pending.active)],
     ]
-    fields = [field for field in table.schema if not field.name.startswith(META_PREFIX)]
+    fields = [field for field in table.schema if field.name not in META_COLUMNS]
     columns = grid(["column", "type"], ([field.name, str(field.type)] for field in fields[:SHOWN]))
     count = f"{len(fields):,} columns" + (f", the first {SHOWN}" if len(fields) > SHOWN else "")
     name = table.properties.get("hoodie.table.name", "")

@@ -16,6 +16,7 @@ from mortice.log_file import Block, LogFile
 
 __all__ = ["log"]
 
+CHECKSUMS = ".crc"
 _WIDEST_NOTE = 200
 _HEADING = ["offset", "bytes", "type", "instant", "records", "note"]
 
@@ -63,8 +64,12 @@ def log(
 
 
 def _opened(files: tuple[str, ...], storage_options: Mapping[str, str], *, mmap: bool) -> Iterator[tuple[str, LogFile]]:
-    """Opens the log files one by one, with their paths as they were given."""
-    return ((path, LogFile(path, storage_options, mmap=mmap)) for path in files)
+    """Opens the log files one by one, with their paths as they were given.
+
+    Hadoop writes checksums beside files on local disks, `..x.log.1.crc`, which patterns of a shell match as well.
+    """
+    logs = [path for path in files if not path.endswith(CHECKSUMS)] or files
+    return ((path, LogFile(path, storage_options, mmap=mmap)) for path in logs)
 
 
 def _csv_rows(opened: Iterator[tuple[str, LogFile]], *, reverse: bool) -> Iterator[list[Any]]:

@@ -34,7 +34,7 @@ def info(target: Target) -> None:
         "record_key": table.record_key_fields,
         "partition_by": table.partition_fields,
         "ordering": table.ordering_fields,
-        "columns": sum(not name.startswith("_hoodie_") for name in table.schema.names),
+        "columns": len(table.columns),
         "partitions": len({one.partition for one in found}),
         "file_groups": len({(one.partition, one.file_id) for one in found}),
         "base_files": len(bases),
@@ -91,7 +91,7 @@ def schema(target: Target, meta: bool) -> None:
     ):
         for name in columns:
             roles.setdefault(name, []).append(role)
-    fields = [field for field in pa.schema(table.schema) if meta or not field.name.startswith("_hoodie_")]
+    fields = [field for field in pa.schema(table.schema) if meta or field.name in table.columns]
     rows = [[one.name, str(one.type), one.nullable, ", ".join(roles.get(one.name, []))] for one in fields]
     names = ["column", "type", "nullable", "role"]
     target.show([dict(zip(names, row, strict=True)) for row in rows], names, rows, widest=WIDEST_PATH)
