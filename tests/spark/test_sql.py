@@ -64,6 +64,28 @@ def test_rows_are_updated_deleted_inserted_and_read_as_of_an_instant(spark, path
     assert run(spark, "SELECT 1 AS x") == [(1,)]
 
 
+@pytest.mark.parametrize("key", ["id", None], ids=["keys", "generated"])
+def test_a_table_may_have_the_column_that_marks_deletes(spark, tmp_path, key):
+    """`_hoodie_is_deleted` is a column like others to Spark, unlike Hudi's meta columns."""
+    columns = {"id": ["a", "b", "c"], "n": [1, 2, 3], "_hoodie_is_deleted": [False] * 3}
+    table = mortice.create_table(tmp_path / "t", data=pa.table(columns), record_key=key)
+    name = f"mortice.`{table.uri}`"
+    run(spark, f"UPDATE {name} SET n = 20 WHERE id = 'b'")
+    run(spark, f"DELETE FROM {name} WHERE id = 'a'")
+    run(spark, f"INSERT INTO {name} VALUES ('d', 4, false)")
+    if key is not None:
+        run(
+            spark,
+            f"MERGE INTO {name} t USING (SELECT 'c' AS id, 30 AS n) s ON t.id = s.id "
+            "WHEN MATCHED THEN UPDATE SET n = s.n",
+        )
+    found = mortice.Table(table.uri).to_arrow(["id", "n", "_hoodie_is_deleted"]).sort_by("id")
+    assert found["id"].to_pylist() == ["b", "c", "d"]
+    assert found["n"].to_pylist() == [20, 3 if key is None else 30, 4]
+    run(spark, f"TRUNCATE TABLE {name}")
+    assert mortice.Table(table.uri).count() == 0
+
+
 def test_merge_follows_the_rules_of_sql(spark, path):
     """The clauses are tried in order; a condition that is null is not true; rows match by any condition."""
     source = [("k0", 5.0, 1), ("k1", None, 2), ("k2", -1.0, 3), ("k7", 7.0, None), ("k8", None, 8)]
@@ -130,7 +152,8 @@ def test_updates_and_merges_without_a_statement(spark, path):
     ("text", "message"),
     [
         ("UPDATE {t} SET fare = 1 WHERE\n", "an expression is expected here"),
-        ("UPDATE {t} SET\n  fair = 1", r"no column 'fair'.*line 2, column 3"),
+        ("UPDATE {t} SET\n  fair = 1", r"no column 'fair'[^\[]*line 2, column 3"),
+        ("UPDATE {t} SET n = 1, n = 2", r"assigned twice \(line 1, column \d+"),
         ("UPDATE {t} SET n = 3000000000", "column 'n' cannot hold"),
         ("UPDATE {t} SET n = 'x'", "column 'n' cannot hold a value of type string: x"),
         ("INSERT INTO {t} VALUES ('k', 'x', 1, '1', 1)", "'n' is int, and its new value is string"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 from mortice.commit import Commit
@@ -147,16 +148,16 @@ def _listed(cursor: Cursor) -> list[str]:
 def _assignments(cursor: Cursor, changes: RowChanges, *stops: str) -> dict[str, str]:
     values: dict[str, str] = {}
     while True:
-        place, parts = cursor.error("the column is assigned twice"), cursor.name()
+        start, parts = copy.copy(cursor), cursor.name()
         try:
             # `t.fare` and `fare`; fields of structs are not assigned.
             column = changes.column(parts[-1])
         except InvalidArgumentError as error:
-            raise InvalidArgumentError(f"{error.args[0]}; {place}", path=changes.target.uri) from error
+            raise start.error(error.message) from error
         if len(parts) > 2 or (len(parts) == 2 and parts[0].lower() != changes.alias.lower()):  # noqa: PLR2004
             raise cursor.error(f"{'.'.join(parts)} is not a column of the table {changes.alias}")
         if column in values:
-            raise place
+            raise start.error("the column is assigned twice")
         if not cursor.take("=") and not cursor.take("=="):
             raise cursor.error("= is expected here")
         values[column] = cursor.until(",", *stops)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError
+from mortice.meta_columns import META_COLUMNS
 from mortice.options import absolute_uri
 from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.option_names import is_of_storage
@@ -297,7 +298,7 @@ def _check_same(table: Table, schema: StructType, *, is_query: bool) -> None:
     """Refuses another table than the one that is there."""
     if is_query:
         raise TableExistsError("there is a table; CREATE TABLE … AS SELECT needs a new location", path=table.uri)
-    own = [one for one in table.schema if not one.name.startswith("_hoodie_")]
+    own = [one for one in table.schema if one.name not in META_COLUMNS]
     there, given = ({one.name.lower(): one.type for one in fields} for fields in (own, arrow_schema(schema)))
     if there != given:
         listed = ", ".join(f"{one.name} {one.type}" for one in own)

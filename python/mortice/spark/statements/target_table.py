@@ -10,6 +10,7 @@ from mortice.catalogs.options import asked_for, without_sync
 from mortice.catalogs.run import sync_after
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
+from mortice.meta_columns import META_COLUMNS
 from mortice.spark.merge_types import MISFIT, is_castable, try_cast
 from mortice.spark.schema import spark_schema
 from mortice.spark.settings.option_names import is_of_storage
@@ -47,7 +48,7 @@ class TargetTable:
         self.target = WriteTarget.from_options(table.path, without_sync(self.options))
         self.storage = self.target.storage_options(spark)
         self.opened = Table(self.target.uri, storage_options=self.storage)
-        own = [field for field in self.opened.schema if not field.name.startswith("_hoodie_")]
+        own = [field for field in self.opened.schema if field.name not in META_COLUMNS]
         self.schema: StructType = spark_schema(pa.schema(own))
         self.of_storage = {name: value for name, value in self.options.items() if is_of_storage(name)}
 
