@@ -134,6 +134,9 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
         """Returns how these columns and rows would be read, as `Scan.explain` does."""
         return self._scan(self._needed(columns, filter), filter).explain()
 
+    def __repr__(self) -> str:
+        return f"TableDataset({', '.join(self.schema.names)})"
+
     def __reduce__(self) -> tuple[Callable[[], TableDataset], tuple[()]]:
         return self._restore, ()
 

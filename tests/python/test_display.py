@@ -70,8 +70,16 @@ def test_notebooks_show_what_values_are(hostile):
     assert "<img src=x" in plan
     log = mortice.LogFile(f"{hostile.uri}/{slices[0].log_files[0].path}")
     assert "AVRO_DATA_BLOCK" in shown(log)
+    first = hostile.timeline[0]
     commit = hostile.upsert(pa.table({"id": ["z"], "city": ["<i>"], "ts": [1]}))
     assert "1 inserted" in shown(commit)
+    versions = shown(hostile.history("a", partition=HOSTILE))
+    assert HOSTILE in versions
+    assert {"base row", "loses", "log record", "wins"} <= set(re.findall("base row|loses|log record|wins", versions))
+    assert "1 inserted, 2 updated, 0 deleted" in shown(hostile.diff(first))
+    assert HOSTILE in shown(hostile.diff(first))
+    assert "merges" in shown(hostile.health())
+    assert "0 findings" in shown(hostile.verify())
 
 
 def test_a_report_is_complete_and_loads_nothing(hostile, tmp_path, capsys):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.expressions.kernels import row_numbers
 from mortice.insight.table_view import TableView
@@ -21,6 +22,8 @@ SEQUENCE = "_hoodie_commit_seqno"
 KEYS = [PARTITION, KEY]
 IDENTITY = [*KEYS, SEQUENCE]
 META_PREFIX = "_hoodie_"
+SHOWN = 10
+"""The rows of each kind that a notebook shows."""
 MOST_KEYS = 10_000
 """Keys that are passed as a filter. With more, all rows of the partitions are read."""
 
@@ -57,11 +60,30 @@ class Diff:
         ]
         return pa.concat_tables(tables, promote_options="permissive")
 
-    def __repr__(self) -> str:
-        counts = (
+    @property
+    def _counts(self) -> str:
+        return (
             f"{self.inserted.num_rows:,} inserted, {self.updated.num_rows:,} updated, {self.deleted.num_rows:,} deleted"
         )
-        return f"Diff({self.begin} to {self.end}: {counts})"
+
+    def __repr__(self) -> str:
+        return f"Diff({self.begin} to {self.end}: {self._counts})"
+
+    def _repr_html_(self) -> str:
+        """Some of the changes as a table, for notebooks: of an updated row what it was and what it is."""
+        names = self.updated.column_names
+        rows = [["insert", *_cells(row, names)] for row in self.inserted.slice(0, SHOWN).to_pylist()]
+        for before, after in zip(
+            self.before.slice(0, SHOWN).to_pylist(), self.updated.slice(0, SHOWN).to_pylist(), strict=True
+        ):
+            rows += [["update, before", *_cells(before, names)], ["update, after", *_cells(after, names)]]
+        rows += [["delete", *_cells(row, names)] for row in self.deleted.slice(0, SHOWN).to_pylist()]
+        return grid(["change", *names], rows, f"{self.begin} to {self.end}: {self._counts}; the first {SHOWN} of each")
+
+
+def _cells(row: dict[str, Any], names: list[str]) -> list[object]:
+    values = (row.get(name) for name in names)
+    return [one if one is None or isinstance(one, (bool, int)) else str(one) for one in values]
 
 
 def diff_of(table: TableView, begin: InstantLike, end: InstantLike, columns: list[str] | None) -> Diff:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from mortice.display.markup import grid, tag
 from mortice.errors import CorruptLogError, FileCleanedError, InvalidArgumentError, MorticeError, UnsupportedError
 from mortice.file_slice import FileSlice
 from mortice.insight.table_view import TableView
@@ -72,6 +73,21 @@ class RecordHistory:
     missing: list[str]
     """Instants whose file slices cannot be read any more, with the reason. Their versions are not in the list."""
 
+    def _repr_html_(self) -> str:
+        """The versions as a table, for notebooks."""
+        columns = list(dict.fromkeys(name for one in self.versions for name in one.values))
+        rows = [
+            [one.instant, one.source, one.state, *(_cell(one.values.get(name)) for name in columns), one.reason]
+            for one in self.versions
+        ]
+        said = tag("p", f"{'A snapshot returns a row' if self.row is not None else 'There is no row'}: {self.reason}")
+        notes = (tag("p", one) for one in (*self.damaged, *self.missing))
+        return (
+            grid(["instant", "source", "state", *columns, "reason"], rows, f"record key {self.key}")
+            + said
+            + "".join(notes)
+        )
+
 
 def history_of(table: TableView, key: str, partition: str | None) -> RecordHistory:
     """Returns the history of a record.
@@ -101,6 +117,10 @@ def history_of(table: TableView, key: str, partition: str | None) -> RecordHisto
     rows = [one for one in current if one.get(OPERATION) != "D"]
     row = {name: value for name, value in rows[0].items() if name not in META} if rows else None
     return RecordHistory(key, judged, row, reason, search.damaged, search.missing)
+
+
+def _cell(value: Any) -> object:
+    return value if value is None or isinstance(value, (bool, int)) else str(value)
 
 
 class _Search:

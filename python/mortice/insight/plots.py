@@ -23,6 +23,9 @@ class TablePlots:
     def __init__(self, table: TableView) -> None:
         self._table = table
 
+    def __repr__(self) -> str:
+        return "TablePlots: layout(), timeline()"
+
     def layout(self, ax: Axes | None = None, *, most: int = 30) -> Axes:
         """Plots the bytes in base and log files by file group: where queries have to merge most.
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from mortice import _mortice
 from mortice.commit import Commit
+from mortice.display.markup import byte_size, grid
 from mortice.observe import observed
 from mortice.writes import checked_options, commit_of
 
@@ -76,6 +77,15 @@ class VerifyResult:
     files: int
     bytes: int
     rows: int | None
+
+    def _repr_html_(self) -> str:
+        """The findings as a table, for notebooks."""
+        rows = [[one.kind, one.path, one.message, one.remedy] for one in self.findings]
+        return grid(
+            ["what", "path", "message", "what to do"],
+            rows,
+            f"{self.files:,} data files, {byte_size(self.bytes)}; {len(rows):,} findings",
+        )
 
 
 @dataclass(frozen=True)
