@@ -20,15 +20,14 @@ import pyarrow.dataset as ds
 
 import mortice
 
-ROWS = 1_000_000
 LEAST = 990.0
 """The filter `fare > LEAST` selects one row in a hundred."""
 QUERY = f"select id, fare from t where fare > {LEAST}"
 
 
-def rows():
+def rows(count):
     """Returns nine columns; fares are not sorted."""
-    number = pa.array(range(ROWS), pa.int64())
+    number = pa.array(range(count), pa.int64())
     fare = pc.divide(pc.cast(pc.bit_wise_and(pc.multiply(number, 48271), 0xFFFFF), pa.float64()), 1048.576)
     text = pc.cast(number, pa.string())
     columns = {
@@ -72,9 +71,14 @@ def stored(folder, data):
         found["pyiceberg"] = (None, lambda: polars.scan_iceberg(catalog.load_table("n.t")))
     with contextlib.suppress(ImportError):
         import lance
+        import polars
 
         lance.write_dataset(data, str(folder / "lance"))
-        found["lance"] = (lambda: lance.dataset(str(folder / "lance")), None)
+        found["lance"] = (
+            lambda: lance.dataset(str(folder / "lance")),
+            # As to_polars of a table of lancedb.
+            lambda: polars.scan_pyarrow_dataset(lance.dataset(str(folder / "lance"))),
+        )
     return found
 
 
@@ -118,9 +122,11 @@ def cpu_seconds(run, repeats):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    arguments = parser.parse_args()
+    repeats = arguments.repeats
     with tempfile.TemporaryDirectory() as folder:
-        contenders = stored(Path(folder), rows())
+        contenders = stored(Path(folder), rows(arguments.rows))
         for engine, run in ENGINES.items():
             found = {}
             for name, (dataset, lazy) in contenders.items():
