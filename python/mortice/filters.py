@@ -25,7 +25,7 @@ from typing import Any
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_string
+from mortice.options import LONGEST_SHOWN, checked_string
 from mortice.predicate import (
     AllOf,
     AnyOf,
@@ -62,6 +62,11 @@ _SHAPE = (
 )
 
 
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f" {text}" if len(text) <= LONGEST_SHOWN else ""
+
+
 def normal_form(filters: Filters, schema: SchemaOf | None = None) -> list[list[Term]] | None:
     """Returns the conjunctions of `filters`; None if there are none.
 
@@ -86,7 +91,7 @@ def normal_form(filters: Filters, schema: SchemaOf | None = None) -> list[list[T
     if _is_condition(filters):
         return _lists(_condition(filters, schema), schema)
     if not _is_list(filters):
-        raise InvalidArgumentError(f"{_SHAPE}; got {type(filters).__name__} {filters!r}")
+        raise InvalidArgumentError(f"{_SHAPE}; got {type(filters).__name__}{_shown(filters)}")
     if _is_single_term(filters):
         return [_resolved([_term(filters)], schema)]
     if any(_is_condition(item) for item in filters):

@@ -37,6 +37,15 @@ SHOWN_COLUMNS = 100
 """Columns of `repr`, at most."""
 
 
+class Lines(str):
+    """Text of several lines, which shells and notebooks show as such, not as a quoted string."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 Again = Callable[[list[str] | None, Any], "Scan"]
 """Plans a query again, with other columns (None: the same ones) and further filters."""
 
@@ -163,7 +172,7 @@ class Scan:
         """Returns a description of how the query is read and, after it was read, of what that cost."""
         counts = self.metrics()
         cost = f"read so far: {counts['splits']} splits, {format_counts(counts)}" if counts else ""
-        return "\n".join(filter(None, [self._native.explain(), cost]))
+        return Lines("\n".join(filter(None, [self._native.explain(), cost])))
 
     def metrics(self) -> Counts:
         """Returns what all reads of this scan have cost, in this process and in the tasks of `to_spark`

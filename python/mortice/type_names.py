@@ -24,7 +24,7 @@ TYPES = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
-ARROW = {
+OTHER_NAMES = {
     "bool": pa.bool_(),
     "int32": pa.int32(),
     "int64": pa.int64(),
@@ -32,8 +32,12 @@ ARROW = {
     "float64": pa.float64(),
     "utf8": pa.string(),
     "date32": pa.date32(),
+    "integer": pa.int32(),
+    "real": pa.float32(),
+    "varchar": pa.string(),
+    "text": pa.string(),
 }
-"""Names of Arrow for the same types."""
+"""Other names of Arrow and SQL for the same types."""
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _COLUMN = re.compile(r"\s*(\S+)\s+(\w+(?:\(\d+,\s*\d+\))?)(\s+not\s+null)?\s*", re.IGNORECASE)
 
@@ -73,7 +77,7 @@ def type_of_name(name: str, argument: str) -> pa.DataType | None:
     small = name.strip().lower()
     decimal = _DECIMAL.fullmatch(small)
     if decimal is None:
-        return TYPES.get(small) or ARROW.get(small)
+        return TYPES.get(small) or OTHER_NAMES.get(small)
     try:
         return pa.decimal128(int(decimal[1]), int(decimal[2]))
     except ValueError as error:

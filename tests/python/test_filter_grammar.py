@@ -237,6 +237,8 @@ def test_forms_of_one_filter(stored, filters, same):
         ("-n", r"computes a value \(negate\), and filters compare columns with literals at character 1"),
         ("1 = 1", "compares no column with a literal"),
         ("not " * 300 + "b", "nested more than 200 levels"),
+        ("n > 1 && b", r"sign '&' \(and is the word for it\) at character 7"),
+        ("!b", r"sign '!' \(not is the word for it\)"),
     ],
     ids=lambda value: value[:20],
 )

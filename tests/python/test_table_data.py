@@ -62,6 +62,7 @@ def test_a_scan_is_narrowed(table, expected):
     mask = (pc.field("fare") > 80) & pc.field("city").isin(["oslo", "lima"])
     assert rows(scan.to_arrow()) == rows(expected.filter(mask).select(["city", "fare"]))
     assert "filter     fare > 80 and city in" in scan.explain()
+    assert repr(scan.explain()) == str(scan.explain())  # a notebook shows its lines
     few = scan.limit(5).limit(3)
     assert (few.count(), few.to_arrow().num_rows, pa.table(few).num_rows, scan.head(2).num_rows) == (3, 3, 3, 2)
     assert [list(row) for row in few] == [["city", "fare"]] * 3

@@ -19,6 +19,8 @@ _REST = r"""(?P<space>\s+)
     |(?P<symbol><=>|<>|!=|<=|>=|==|\|\||[-+*/%=<>(),.])"""
 _EXPRESSION, _FILTER = (re.compile(pattern, re.VERBOSE) for pattern in (_REST, _DATE + _REST))
 _SHOWN = 200
+MEANT = {"&": " (and is the word for it)", "|": " (or is the word for it)", "!": " (not is the word for it)"}
+"""What signs of other languages are here."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,11 @@ class Text:
         while at < len(text):
             found = pattern.match(text, at)
             if found is None:
-                what = "a string that does not end" if text[at] in "'\"`" else f"the sign {text[at]!r}"
+                what = (
+                    "a string that does not end"
+                    if text[at] in "'\"`"
+                    else f"the sign {text[at]!r}{MEANT.get(text[at], '')}"
+                )
                 raise self.refused(at, f"has {what}")
             kind, token = str(found.lastgroup), found.group()
             if kind == "string":
