@@ -104,7 +104,11 @@ def create_table(
     )
     table = Table(uri, storage_options=storage_options)
     if rows is not None:
-        _ = table.upsert(rows) if table.record_key_fields else table.insert(rows)
+        try:
+            _ = table.upsert(rows) if table.record_key_fields else table.insert(rows)
+        except (InvalidArgumentError, UnsupportedError) as error:
+            error.args = (f"{error.message}; the table was created, and is empty: write rows with its upsert",)
+            raise
     return table
 
 
@@ -136,8 +140,11 @@ def _known_rows(data: Any) -> Any:
     rows = arrow_rows(data, unknown)
     if hasattr(rows, "__arrow_c_schema__"):
         return rows
-    # Some streams can be read once only.
-    return pa.RecordBatchReader.from_stream(rows) if hasattr(rows, "__arrow_c_stream__") else pa.record_batch(rows)
+    try:
+        # Some streams can be read once only.
+        return pa.RecordBatchReader.from_stream(rows) if hasattr(rows, "__arrow_c_stream__") else pa.record_batch(rows)
+    except (pa.ArrowException, TypeError) as error:
+        raise InvalidArgumentError(f"the rows cannot be read: {error}") from error
 
 
 def _columns_of_rows(rows: Any) -> pa.Schema:
@@ -148,6 +155,11 @@ def _columns_of_rows(rows: Any) -> pa.Schema:
     fields = [one for one in schema if one.name not in META_COLUMNS and not one.name.startswith("__index_level_")]
     if not fields:
         raise InvalidArgumentError("the data has no columns; a table needs a schema, or data, whose schema it gets")
+    for field in fields:
+        if pa.types.is_null(field.type):
+            raise InvalidArgumentError(
+                f"the column {field.name!r} of the data is always null and has no type; give the columns as schema"
+            )
     return pa.schema(fields)
 
 

@@ -21,14 +21,19 @@ def arrow_rows(data: Any, schema: SchemaOf) -> Any:
     """Returns rows as Arrow data.
 
     Args:
-        data: Anything with `__arrow_c_stream__` or `__arrow_c_array__`, which is returned as it is; a list of dicts,
-            a dict of lists; a LazyFrame of polars; a `pyarrow.dataset.Dataset` or `Scanner`; record batches or tables,
-            as a list or from a generator.
+        data: Anything with `__arrow_c_stream__` or `__arrow_c_array__`, which is returned as it is unless it is of
+            pandas; a list of dicts, a dict of lists; a LazyFrame of polars; a `pyarrow.dataset.Dataset` or `Scanner`;
+            record batches or tables, as a list or from a generator.
         schema: Returns the table's columns: values of Python get their types.
 
     Raises:
         InvalidArgumentError: The data has another form.
     """
+    if _is_pandas_frame(data):
+        try:
+            return pa.Table.from_pandas(data)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise InvalidArgumentError(f"the rows cannot be read: {': '.join(map(str, error.args))}") from error
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return data
     if isinstance(data, Mapping):
@@ -130,6 +135,11 @@ def _name(name: object) -> str:
     if not isinstance(name, str):
         raise _refused(f"got {name!r} as the name of a column")
     return name
+
+
+def _is_pandas_frame(data: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(data, pandas.DataFrame)
 
 
 def _is_lazy_frame(data: Any) -> bool:

@@ -256,7 +256,16 @@ def test_a_table_is_created_of_rows(tmp_path, kind):
 
 def test_refused_rows_leave_an_empty_table(tmp_path):
     rows = pa.table({"id": ["a", None], "n": [1, 2]})
-    with pytest.raises(mortice.InvalidArgumentError, match="row 1"):
+    with pytest.raises(mortice.InvalidArgumentError, match=r"row 1.*the table was created, and is empty"):
         mortice.create_table(tmp_path / "t", data=rows, record_key="id")
     assert mortice.Table(tmp_path / "t").count() == 0
+    without_type = {"id": ["a"], "n": [None]}
+    with pytest.raises(mortice.InvalidArgumentError, match="'n' of the data is always null"):
+        mortice.create_table(tmp_path / "null", data=without_type, record_key="id")
+    assert not (tmp_path / "null").exists()
+    typed = mortice.create_table(tmp_path / "null", "id string, n int", data=without_type, record_key="id")
+    assert typed["n"].null_count == 1
+    mixed = pytest.importorskip("pandas").DataFrame({"id": ["a", "b"], "n": [1, "x"]})
+    with pytest.raises(mortice.InvalidArgumentError, match="the rows cannot be read"):
+        mortice.create_table(tmp_path / "mixed", data=mixed, record_key="id")
     assert mortice.create_table(tmp_path / "generated", data=rows, record_key=None).count() == 2

@@ -69,6 +69,12 @@ def test_batches_of_another_schema_are_refused(table):
         table.upsert(one for one in [pa.RecordBatch.from_pylist(ROWS, SCHEMA), other])
 
 
+def test_a_column_of_pandas_that_has_no_type_is_named(table):
+    frame = pytest.importorskip("pandas").DataFrame({"id": ["a", "b"], "n": [1, "x"]})
+    with pytest.raises(mortice.InvalidArgumentError, match=r"the rows cannot be read: .*column n"):
+        table.upsert(frame)
+
+
 def test_rows_that_cannot_be_read_are_named_without_a_traceback(tmp_path):
     schema = pa.schema([("id", pa.string()), ("n", pa.int32())])
     table = mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
