@@ -287,7 +287,6 @@ TABLE = {
     "partition_columns": "partition_fields",
     "partition_keys": "partition_fields",
     "partition_spec": "partition_fields",
-    "partitions": "partition_fields; those that have files are in file_slices()",
     "path": "uri",
     "plan": "scan().explain()",
     "precombine_field": "ordering_fields",

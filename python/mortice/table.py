@@ -294,6 +294,18 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters, lambda: self.schema))
         return FileSlices(FileSlice.from_native(slice_) for slice_ in slices)
 
+    def partitions(self, as_of: InstantLike = None, filters: Filters = None) -> list[str]:
+        """Returns the partition paths that have files, in order: those of `_hoodie_partition_path`, and of
+        `delete_partitions`. A table without partitions has the path `""`.
+
+            table.partitions(filters="day >= '2024-01-01'")
+
+        Args:
+            as_of: As for `scan`.
+            filters: Leaves out partitions that cannot have rows which these select.
+        """
+        return sorted({one.partition for one in self.file_slices(as_of, filters)})
+
     def metadata_table(self) -> Table | str | None:
         """Returns the metadata table, as a table of its own; why it cannot be opened; None if there is none."""
         if not self.properties.get("hoodie.table.metadata.partitions"):

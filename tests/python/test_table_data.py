@@ -225,6 +225,19 @@ def signatures():
     return [inspect.signature(one).parameters for one in functions if callable(one)]
 
 
+def test_partitions_are_listed(tmp_path, table):
+    assert table.partitions() == [""]
+    rows = {"id": ["a", "b", "c"], "day": ["2024-01-02", "2024-01-01", "2024-01-02"]}
+    days = mortice.create_table(tmp_path / "t", data=rows, record_key="id", partition_by="day")
+    first = days.timeline.latest
+    days.upsert({"id": ["d"], "day": ["2024-01-03"]})
+    assert days.partitions() == ["2024-01-01", "2024-01-02", "2024-01-03"]
+    assert days.partitions(first) == ["2024-01-01", "2024-01-02"]
+    assert days.partitions(filters="day > '2024-01-01'") == ["2024-01-02", "2024-01-03"]
+    days.delete_partitions(days.partitions(filters="day = '2024-01-02'"))
+    assert days.partitions() == ["2024-01-01", "2024-01-03"]
+
+
 def test_columns_are_read_by_name(table, expected):
     for rows_of in (table, table.scan(), pickle.loads(pickle.dumps(table.scan()))):
         assert sorted(rows_of["fare"].to_pylist()) == sorted(expected["fare"].to_pylist())
