@@ -188,6 +188,8 @@ def test_a_name_of_another_library_is_answered_with_that_of_mortice(table, guess
         ("mortice.Table('x', threds=1)", "use threads$"),
         ("mortice.create_table('x', table.schema, primary_key='id')", "use record_key$"),
         ("mortice.scan_polars('x', filter='fare > 3')", "use filters$"),
+        ("mortice.spark.read(None, 'x', where='fare > 3')", r"read\(\) has no argument 'where'; use filters$"),
+        ("mortice.spark.write(None, 'x', save_mode='append')", "use mode$"),
         ("table.count(zzz=1)", r"arguments: filters, as_of$"),
     ],
 )

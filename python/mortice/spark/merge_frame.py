@@ -18,6 +18,7 @@ from mortice import _mortice
 from mortice.commit import Commit
 from mortice.filters import Filters
 from mortice.merge_into import clauses_of
+from mortice.other_names import hinted
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.merge_types import check_fit, ignores_case, with_table_types
@@ -40,6 +41,7 @@ _MOST_PARTITIONS = 1_000
 """More partitions than these are all read."""
 
 
+@hinted
 def merge_into(  # noqa: PLR0917
     df: DataFrame,
     uri: str | os.PathLike[str],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.merge_clauses import ALL, MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments
+from mortice.other_names import hinted
 from mortice.row_changes import Values
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.statements.row_changes import RowAction, RowChanges
@@ -27,6 +28,7 @@ _TARGET, _SOURCE = "t", "s"
 _SIDES = {"matched": "matched", "not_matched": "source", "not_matched_by_source": "target"}
 
 
+@hinted
 def update_where(
     spark: SparkSession,
     uri: str | os.PathLike[str],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.options import checked_uri
+from mortice.other_names import hinted
 from mortice.spark.execution.data_frame import count_rows, data_frame
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.settings.hadoop_conf import hadoop_settings
@@ -30,6 +31,7 @@ class _Default(str):
     __slots__ = ()
 
 
+@hinted
 def read(  # noqa: PLR0917
     spark: SparkSession,
     uri: str | os.PathLike[str],
@@ -119,6 +121,7 @@ def read_stored(  # noqa: PLR0917
     return data_frame(spark, query.prepare(query.table(), query.columns).scan(), query.tasks)
 
 
+@hinted
 def count(  # noqa: PLR0917
     spark: SparkSession,
     uri: str | os.PathLike[str],

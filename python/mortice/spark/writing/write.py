@@ -28,6 +28,7 @@ from mortice.errors import (
     WriteConflictError,
 )
 from mortice.observe import observed
+from mortice.other_names import hinted
 from mortice.partitioner import Partitioner
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.execution.task_errors import aborted_on_error
@@ -60,6 +61,7 @@ class _Default(str):
 DEFAULT_OPERATION = _Default("upsert")
 
 
+@hinted
 def write(  # noqa: PLR0917
     df: DataFrame,
     uri: str | os.PathLike[str],
