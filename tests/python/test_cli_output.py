@@ -13,6 +13,7 @@ import pytest
 
 import mortice
 from mortice.cli.main import SECTIONS, group, main
+from mortice.cli.other_names import COMMANDS, OPTIONS
 from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"
@@ -55,6 +56,31 @@ def test_csv_has_all_rows_and_reads_back(table, capsys):
     expected = hudi_result(NAME).to_pylist()
     assert len(rows) == len(expected)
     assert {row["trip_id"]: float(row["fare"]) for row in rows} == {row["trip_id"]: row["fare"] for row in expected}
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [
+        (["vacuum", "x"], "No such command 'vacuum'; use clean"),
+        (["head", "x"], "use read --limit 5"),
+        (["read", "x", "--where", "n > 1"], "No such option '--where'; use --filter"),
+        (["read", "x", "-n", "3"], "use --limit"),
+        (["changes", "x", "--from", "1"], "use --since"),
+        (["create", "x", "--primary-key", "id"], "use --record-key"),
+        (["count", "x", "--columms", "n"], "No such option '--columms'"),
+    ],
+)
+def test_a_name_of_another_tool_is_answered_with_that_of_mortice(command, advice, capsys):
+    assert main(command) == 2
+    assert advice in capsys.readouterr().err
+
+
+def test_what_is_suggested_exists():
+    names = {one for command in group.commands.values() for parameter in command.params for one in parameter.opts}
+    assert {one.split()[0] for meant in OPTIONS.values() for one in meant} <= names
+    assert not set(COMMANDS) & set(group.commands)
+    firsts = {meant.split(",")[0].split()[0] for meant in COMMANDS.values()}
+    assert {one for one in firsts if one.islower() and one != "the"} <= set(group.commands)
 
 
 def test_columns_are_the_same_in_each_view(table_of, capsys):

@@ -32,6 +32,7 @@ from mortice.cli.commands.sync import sync
 from mortice.cli.commands.table import explain, info, schema, slices, timeline
 from mortice.cli.commands.verify_table import repair, verify
 from mortice.cli.commands.write import create, delete, erase, update, write
+from mortice.cli.other_names import COMMANDS, OPTIONS
 from mortice.cli.parameters import exit_status, print_error
 from mortice.damage import DamagedFileWarning
 from mortice.errors import MorticeError
@@ -84,6 +85,15 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise _OutputClosed from error
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Returns the command that was named; of a name of another tool the error says what it is here."""
+        meant = COMMANDS.get(args[0])
+        if meant is not None and args[0] not in self.commands:
+            raise click.UsageError(f"No such command {args[0]!r}; use {meant}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(
         self,
@@ -139,10 +149,20 @@ def _run(arguments: Sequence[str] | None) -> int:
         sys.stdout.flush()
         return int(status or 0)
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        shown = _option_error(error) if isinstance(error, click.NoSuchOption) else error
+        shown.show()
+        return shown.exit_code
     except click.exceptions.Exit as error:
         return error.exit_code
+
+
+def _option_error(error: click.NoSuchOption) -> click.ClickException:
+    """Returns the error for an option that does not exist: of a name of another tool it says what it is here."""
+    known = {name for one in error.ctx.command.params for name in one.opts} if error.ctx is not None else set()
+    meant = next((one for one in OPTIONS.get(error.option_name, ()) if one.split(maxsplit=1)[0] in known), None)
+    if meant is None:
+        return error
+    return click.UsageError(f"No such option {error.option_name!r}; use {meant}", error.ctx)
 
 
 def _leave_output() -> None:

@@ -185,5 +185,10 @@ def test_commands_print_history_and_diff(changed, capsys):
     assert main(["diff", changed.uri, first, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["inserted"]) == 5
     assert main(["history", changed.uri, "zz"]) == 2
+    assert main(["history", changed.uri, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == changed.history().to_pylist()
+    assert main(["history", changed.uri]) == 0
+    assert capsys.readouterr().out.splitlines()[2].split()[0] == changed.history()["instant"][0].as_py()
+    assert main(["history", changed.uri, "--partition", "x"]) == 2
     assert main(["maintain", changed.uri, "--dry-run"]) == 0
     assert "compact" in capsys.readouterr().out

@@ -19,9 +19,17 @@ KEY = "_hoodie_record_key"
 @click.command()
 @click.option("--partition", metavar="PATH", help="Look in this partition only.")
 @on_table
-@click.argument("key")
-def history(target: Target, key: str, partition: str | None) -> None:
-    """Show every version of a record in base files and logs, and why one of them wins."""
+@click.argument("key", required=False)
+def history(target: Target, key: str | None, partition: str | None) -> None:
+    """List the writes of a table; of a record every version, and why one wins.
+
+    With KEY, every version of the record in base files and logs is shown, and why one of them wins.
+    """
+    if key is None:
+        if partition is not None:
+            raise click.UsageError("--partition is for the versions of a record; name its KEY")
+        _show_writes(target)
+        return
     found = target.table().history(key, partition=partition)
     lines = ["", f"{'no row' if found.row is None else cell_text(found.row, WIDEST_PATH)}: {found.reason}"]
     lines += [f"damaged: {one}" for one in found.damaged] + [f"missing: {one}" for one in found.missing]
@@ -43,6 +51,13 @@ def history(target: Target, key: str, partition: str | None) -> None:
         lines,
         60,
     )
+
+
+def _show_writes(target: Target) -> None:
+    writes = target.table().history()
+    names = [name.replace("_", " ") for name in writes.column_names]
+    rows = writes.to_pylist()
+    target.show(rows, names, [list(row.values()) for row in rows], [] if rows else ["no writes"], WIDEST_PATH)
 
 
 def _values(values: dict[str, Any]) -> str:
