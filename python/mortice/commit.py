@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from mortice.display.markup import grid
+from mortice.other_names import answering
 
 __all__ = ["Commit", "FileGroupStats", "RowError", "SchemaChange"]
 
@@ -55,6 +56,7 @@ class SchemaChange:
     """The type that it has."""
 
 
+@answering
 @dataclass(frozen=True)
 class Commit:
     """A completed write.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mortice.display.markup import grid
+from mortice.other_names import answering
 
 SHOWN = 200
 """The number of file slices that a list shows of itself."""
@@ -41,6 +42,7 @@ class DataFile:
     """The size of the file, in bytes."""
 
 
+@answering
 @dataclass(frozen=True)
 class FileSlice:
     """The files that contain the rows of one file group as of one instant."""

@@ -11,10 +11,13 @@ from typing import Any, TypeVar, cast
 __all__ = [
     "CLASS",
     "MODULE",
+    "RESULTS",
     "SCAN",
     "SPARK",
     "TABLE",
     "TIMELINE",
+    "answering",
+    "hinted",
     "missing_attribute",
     "unknown_argument",
     "with_hints",
@@ -381,6 +384,61 @@ TIMELINE = {
 }
 """Of timelines."""
 
+RESULTS: dict[str, dict[str, str]] = {
+    "Commit": {
+        "commit_time": "instant",
+        "id": "instant",
+        "num_deletes": "deletes",
+        "num_inserts": "inserts",
+        "num_updates": "updates",
+        "requested_time": "instant",
+        "rows": "inserts, updates and deletes",
+        "rows_written": "inserts, updates and deletes",
+        "timestamp": "instant",
+        "to_dict": "dataclasses.asdict(commit)",
+        "version": "instant",
+    },
+    "Diff": {
+        "changes": "to_arrow()",
+        "added": "inserted",
+        "removed": "deleted",
+        "to_pandas": "to_arrow().to_pandas()",
+        "to_polars": "polars.from_arrow(diff.to_arrow())",
+    },
+    "FileSlice": {
+        "files": "base_file and log_files",
+        "instant": "base_instant",
+        "path": "base_file.path",
+        "read": "table.scan().splits()",
+        "to_arrow": "table.scan().splits()",
+    },
+    "Health": {"to_dict": "dataclasses.asdict(health)", "ok": "problems, which is empty then"},
+    "Instant": {
+        "completed": "is_completed",
+        "instant": "requested_time",
+        "metadata": "table.timeline.metadata(instant)",
+        "operation": "table.history(), or table.timeline.metadata(instant)",
+        "time": "requested_time",
+        "timestamp": "requested_time",
+        "type": "action",
+    },
+    "RecordHistory": {"to_pandas": "pandas.DataFrame(history.versions)", "to_dict": "dataclasses.asdict(history)"},
+    "Split": {
+        "read": "to_arrow(), or to_reader()",
+        "to_pandas": "to_arrow().to_pandas()",
+        "to_polars": "polars.from_arrow(split.to_arrow())",
+        "to_table": "to_arrow()",
+    },
+    "VerifyResult": {
+        "errors": "findings",
+        "is_ok": "findings, which is empty then",
+        "is_valid": "findings, which is empty then",
+        "ok": "findings, which is empty then",
+        "problems": "findings",
+    },
+}
+"""Of what methods return, by class."""
+
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "base_path": ("uri",),
     "cols": ("columns",),
@@ -534,6 +592,19 @@ def with_hints(where: T) -> T:
     for name, method in list(vars(where).items()):
         if isinstance(method, FunctionType) and (name == "__init__" or not name.startswith("_")):
             setattr(where, name, hinted(method, where.__name__ if name == "__init__" else name))
+    return where
+
+
+def answering(where: T) -> T:
+    """Has the objects of a class name the attribute that was meant (`RESULTS`) when they do not have one."""
+    fields = getattr(where, "__dataclass_fields__", ())
+    article = "an" if where.__name__[0] in "AEIO" else "a"
+
+    def missing(_: Any, name: str) -> Any:
+        raise missing_attribute(f"{article} {where.__name__}", name, RESULTS[where.__name__], [*dir(where), *fields])
+
+    # Not in the body of the class, so that type checkers go on to report unknown names.
+    setattr(where, "__getattr__", missing)  # noqa: B010
     return where
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from mortice import _mortice, credentials
 from mortice.errors import InvalidArgumentError
+from mortice.other_names import answering
 
 if TYPE_CHECKING:
     from mortice.mergers import Merging
@@ -124,6 +125,7 @@ class SharedQuery:
         return _query_of, (self.to_bytes(),)
 
 
+@answering
 class Split:
     """One file slice of a query, or a part of one. It pickles."""
 
@@ -204,6 +206,10 @@ class Split:
     def to_reader(self, start_row: int = 0) -> pa.RecordBatchReader:
         """Returns a reader of the rows, without the first `start_row` rows."""
         return reader(self.stream(start_row))
+
+    def to_arrow(self) -> pa.Table:
+        """Returns the rows as an Arrow table."""
+        return self.to_reader().read_all()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.stream().__arrow_c_stream__(requested_schema)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError
-from mortice.other_names import TIMELINE, missing_attribute
+from mortice.other_names import TIMELINE, answering, missing_attribute
 
 SHOWN = 20
 """The number of instants that a timeline shows of itself."""
 
 
+@answering
 @dataclass(frozen=True)
 class Instant:
     """One action on the timeline."""

@@ -12,6 +12,7 @@ import pytest
 
 import mortice
 from mortice import other_names
+from mortice.services.verification import VerifyResult
 from support.cases import hudi_result, rows
 
 NAME = "h11_event_time_deletes"
@@ -164,6 +165,9 @@ def test_the_history_lists_commits(tmp_path):
         ("table._nothing", "no attribute '_nothing'$"),
         ("table.scan().to_pylist", r"use to_arrow\(\)\.to_pylist\(\)"),
         ("table.timeline.last", "use latest"),
+        ("table.timeline[0].timestamp", "an Instant has no attribute 'timestamp'; use requested_time$"),
+        ("table.scan().splits()[0].to_pandas", r"use to_arrow\(\)\.to_pandas\(\)$"),
+        ("table.file_slices()[0].base_fil", "use base_file$"),
     ],
 )
 def test_a_name_of_another_library_is_answered_with_that_of_mortice(table, guess, advice):
@@ -212,6 +216,16 @@ def test_what_errors_suggest_exists(table):
                 assert called in dir(mortice), f"{name}: {meant}"
             for called in re.findall(r"(?:\btable|Table\(path\))\.(\w+)", code):
                 assert called in dir(mortice.Table), f"{name}: {meant}"
+    results = {"RecordHistory": mortice.RecordHistory, "VerifyResult": VerifyResult}
+    for kind, others in other_names.RESULTS.items():
+        found = results.get(kind) or getattr(mortice, kind)
+        known = {*dir(found), *getattr(found, "__dataclass_fields__", ())}
+        for name, meant in others.items():
+            assert name not in known, f"{kind}.{name} exists"
+            assert (
+                meant.startswith(("table.", "polars.", "pandas.", "dataclasses."))
+                or re.match(r"\w+", meant)[0] in known
+            )
     for meant in other_names.ARGUMENTS.values():
         assert set(meant) <= {one for known in signatures() for one in known}, meant
 

@@ -12,6 +12,7 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.expressions.kernels import row_numbers
 from mortice.insight.table_view import TableView
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.other_names import answering
 
 __all__ = ["CHANGE", "Diff", "diff_of"]
 
@@ -28,6 +29,7 @@ MOST_KEYS = 10_000
 """Keys that are passed as a filter. With more, all rows of the partitions are read."""
 
 
+@answering
 @dataclass(frozen=True)
 class Diff:
     """What is different between two instants."""

@@ -13,6 +13,7 @@ from mortice.insight.instant_age import age_of
 from mortice.insight.needs import ServiceNeed, needs_of
 from mortice.insight.table_view import TableView
 from mortice.instants import TIMELINE_ZONE
+from mortice.other_names import answering
 from mortice.timeline import Instant
 
 __all__ = ["GroupDebt", "Health", "MetadataHealth", "PendingInstant", "health_of"]
@@ -77,6 +78,7 @@ class MetadataHealth:
     """Why it cannot be read; None if it can."""
 
 
+@answering
 @dataclass(frozen=True)
 class Health:
     """The health of a table."""

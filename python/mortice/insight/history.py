@@ -12,6 +12,7 @@ from mortice.errors import CorruptLogError, FileCleanedError, InvalidArgumentErr
 from mortice.file_slice import FileSlice
 from mortice.insight.table_view import TableView
 from mortice.log_file import Block, LogFile
+from mortice.other_names import answering
 from mortice.timeline import Instant
 
 __all__ = ["RecordHistory", "RecordVersion", "history_of"]
@@ -56,6 +57,7 @@ class RecordVersion:
     """`_hoodie_commit_seqno`."""
 
 
+@answering
 @dataclass(frozen=True)
 class RecordHistory:
     """The versions of a record."""

@@ -10,6 +10,7 @@ from mortice import _mortice
 from mortice.commit import Commit
 from mortice.display.markup import byte_size, grid
 from mortice.observe import observed
+from mortice.other_names import answering
 from mortice.writes import checked_options, commit_of
 
 __all__ = ["Finding", "RepairResult", "VerifyResult", "repair", "verify"]
@@ -60,6 +61,7 @@ class Finding:
         return next((remedy for remedy, kinds in REMEDIES.items() if self.kind in kinds), BRING_BACK)
 
 
+@answering
 @dataclass(frozen=True)
 class VerifyResult:
     """What a verification found.
