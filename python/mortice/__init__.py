@@ -18,7 +18,7 @@ from mortice.catalogs.run import Synced
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.create_table import create_table
 from mortice.damage import DamagedFileWarning
-from mortice.engines import duckdb, scan_polars
+from mortice.engines import duckdb, scan_daft, scan_polars
 from mortice.errors import (
     CorruptLogError,
     FileChangedError,
@@ -108,6 +108,7 @@ __all__ = [
     "on_commit",
     "queries",
     "register_merger",
+    "scan_daft",
     "scan_polars",
     "sync",
 ]

@@ -1,4 +1,4 @@
-"""Tables in polars' lazy queries and in DuckDB's SQL."""
+"""Tables in polars' lazy queries, in DuckDB's SQL and in Daft."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from mortice.scan import Scan
 from mortice.table import Table
 
 if TYPE_CHECKING:
+    import daft
     import polars
 
-__all__ = ["duckdb", "scan_polars"]
+__all__ = ["duckdb", "scan_daft", "scan_polars"]
 
 TableLike = Table | str | os.PathLike[str]
 
@@ -57,17 +58,74 @@ def scan_polars(
         ImportError: polars is not installed.
         MorticeError: As `Table` and `Table.snapshot`.
     """
-    known = [*inspect.signature(Table).parameters]
-    for name in table_options:
-        if name not in known:
-            raise unknown_argument("scan_polars", name, ["table", "columns", "filters", "as_of", "meta", *known[1:]])
+    _check_options("scan_polars", table_options)
     library = polars_library("scan_polars()")
-    opened = _opened(table, table_options)
-    query = queries.Snapshot(columns, filters, as_of, meta=meta)
-    plan = opened.prepare(query)
-    all_columns = opened.prepare(queries.Snapshot(as_of=as_of)).schema
-    given = normal_form(filters, lambda: all_columns)
-    return _lazy_frame(library, _Source(opened, plan.schema, given, as_of))
+    return _lazy_frame(library, _Source(*_planned(_opened(table, table_options), columns, filters, as_of, meta=meta)))
+
+
+def scan_daft(
+    table: TableLike,
+    columns: Sequence[str] | str | None = None,
+    filters: Filters = None,
+    as_of: InstantLike = None,
+    *,
+    meta: bool = False,
+    **table_options: Any,
+) -> daft.DataFrame:
+    """Returns a table as a DataFrame of Daft, which reads only the columns that a query needs, and file slices in
+    parallel.
+
+        trips = mortice.scan_daft("/lake/trips")
+        trips.where(daft.col("city") == "oslo").select("rider", "fare").collect()
+
+    Daft evaluates the whole predicate of a query; what of it mortice can evaluate prunes files and rows before, but for
+    comparisons of floating-point numbers, which Daft orders differently. The rows are those that the table has when
+    this function is called.
+
+    Args:
+        table: A table, or its path.
+        columns: The columns of the frame. Default: all but Hudi's meta columns.
+        filters: Predicates that rows must satisfy (see `mortice.filters`).
+        as_of: Returns the rows as of this instant.
+        meta: True also returns the meta columns, unless `columns` says otherwise.
+        table_options: Arguments of `Table` for a path, such as `storage_options`.
+
+    Raises:
+        ImportError: Daft 0.7 or later is not installed.
+        MorticeError: As `Table` and `Table.snapshot`.
+    """
+    _check_options("scan_daft", table_options)
+    try:
+        from mortice.daft_source import TableSource
+    except ImportError as error:
+        raise ImportError("scan_daft() needs Daft 0.7 or later: pip install daft") from error
+    source = TableSource(*_planned(_opened(table, table_options), columns, filters, as_of, meta=meta))
+    return source.read()
+
+
+def _check_options(function: str, options: dict[str, Any]) -> None:
+    """Refuses options that are no arguments of a table."""
+    known = [*inspect.signature(Table).parameters]
+    for name in options:
+        if name not in known:
+            raise unknown_argument(function, name, ["table", "columns", "filters", "as_of", "meta", *known[1:]])
+
+
+def _planned(
+    table: Table, columns: Sequence[str] | str | None, filters: Filters, as_of: InstantLike, *, meta: bool
+) -> tuple[Table, pa.Schema, Filters, InstantLike]:
+    """Returns a table, the columns of a query of it, its filters, checked, and the instant.
+
+    Args:
+        table: The table.
+        columns: The columns.
+        filters: The filters.
+        as_of: The instant.
+        meta: Whether meta columns are among the columns.
+    """
+    schema = table.prepare(queries.Snapshot(columns, filters, as_of, meta=meta)).schema
+    all_columns = table.prepare(queries.Snapshot(as_of=as_of)).schema
+    return table, schema, normal_form(filters, lambda: all_columns), as_of
 
 
 class _Source:

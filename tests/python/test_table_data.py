@@ -338,6 +338,27 @@ def test_polars_pushes_into_a_table(wide, monkeypatch):
     assert lazy.collect_schema().names() == wide.columns
 
 
+def test_daft_pushes_into_a_table(wide, monkeypatch):
+    daft = pytest.importorskip("daft")
+    frame = mortice.scan_daft(wide)
+    assert frame.column_names == wide.columns
+    scans = planned(monkeypatch)
+    rows_of_a = list(range(0, 100, 2))
+    assert sorted(frame.where(daft.col("day") == "a").select("id").to_pydict()["id"]) == rows_of_a
+    assert_pushed(scans)
+    # Daft orders -0.0 below 0.0 and NaN above all numbers: a predicate on such columns is left to it.
+    both = (daft.col("day") == "a") & (daft.col("fare") > 40)
+    assert frame.where(both).count_rows() == wide.count("day = 'a' and fare > 40") > 0
+    assert "partitions 2 (0 pruned)" in scans[-2].explain()
+    assert frame.where(daft.col("day").upper() == "B").count_rows() == 50
+    narrow = mortice.scan_daft(wide.uri, ["id", "day"], [("id", "<", 30)])
+    assert narrow.where(daft.col("day").is_in(["b"])).count_rows() == 15
+    assert_pushed(scans)
+    assert sorted(frame.select("id").to_pydict()["id"]) == sorted(wide["id"].to_pylist())
+    with pytest.raises(TypeError, match=r"scan_daft\(\) has no argument 'where'; use filters"):
+        mortice.scan_daft(wide, where="id < 3")
+
+
 def test_datafusion_pushes_into_a_table(wide, monkeypatch):
     datafusion = pytest.importorskip("datafusion")
     context = datafusion.SessionContext()
