@@ -61,6 +61,7 @@ MODULE = {
     "scan_delta": "scan_polars(path)",
     "scan_hudi": "scan_polars(path)",
     "scan_iceberg": "scan_polars(path)",
+    "scan_pandas": "Table(path).to_pandas()",
     "scan_parquet": "scan_polars(path)",
     "scan_table": "scan_polars(path)",
     "schema": "Table(path).schema",

@@ -18,6 +18,8 @@ SECRET = "hunter2"
     [
         ("s3://b/t", {"acess_key_id": SECRET}, 'did you mean "access_key_id"'),
         ("s3://b/t", {"aws_secret_key": SECRET}, 'did you mean "secret_access_key"'),
+        ("s3://b/t", {"region_name": "x"}, "unknown storage option 'region_name'; use region"),
+        ("s3://b/t", {"s3.secret-access-key": SECRET}, "use secret_access_key"),
         ("s3://b/t", {"account_key": SECRET}, "is for Azure, but the table is on S3"),
         ("s3://b/t", {"secret_access_key": SECRET}, "needs access_key_id"),
         ("az://c/t", {"account_name": "a", "account_key": SECRET}, "account_key must be base64"),
