@@ -41,7 +41,7 @@ def plot_layout(groups: Sequence[LaidOutGroup], ax: Axes | None) -> Axes:
     axes.invert_yaxis()
     axes.set_xlabel("MiB")
     axes.set_title("Bytes by file group")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
     return axes
 
 
@@ -88,9 +88,9 @@ def plot_blocks(blocks: Sequence[Any], name: str, ax: Axes | None) -> Axes:
         )
     axes.set_yticks([])
     axes.set_xlabel("bytes")
-    axes.set_title(_plain(name))
+    axes.set_title(_plain(name), loc="left", fontsize="small")
     if seen:
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.35), ncols=4)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
     return axes
 
 
