@@ -11,7 +11,8 @@ use super::own_options::OWN_OPTIONS;
 use super::values::{default_of, resolve_value};
 use mortice_base::error::{Error, Result};
 
-/// Options by their newest names. They are resolved before there is an instant: who reads one cannot meet a value that it cannot have.
+/// Options by their newest names. They are resolved before there is an instant, so that no reader of an option gets a
+/// value that it cannot have.
 /// Their defaults and limits are those of the table of values (`values.tsv`), and are written nowhere else.
 ///
 /// The serialised form is a map of values; what is no option, or not a value of it, is refused when it is read.
@@ -22,7 +23,8 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Resolves options of which no table has to be known. Older names are replaced by the newest; what is no option is left out.
+    /// Resolves options without comparing them with a table. Older names are replaced by the newest; what is no option
+    /// is left out.
     ///
     /// # Errors
     /// As for [`super::ParsedOptions::new`], but for what contradicts a table.
@@ -39,7 +41,7 @@ impl WriteOptions {
     /// Adds an option by its newest name.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the option, for a value that it cannot have, and for another value than one that is there.
+    /// `InvalidArgument`, naming the option, for a value that it cannot have, and for a second value of one option.
     pub(super) fn add(&mut self, name: &str, value: &str) -> Result<()> {
         let value = resolve_value(name, value)?;
         match self.values.get(name) {
@@ -81,8 +83,8 @@ impl WriteOptions {
     /// A whole number, or its default.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the option, for a number that the caller's type does not hold; an internal error for an option without a
-    /// default, and for one of another kind.
+    /// `InvalidArgument`, naming the option, for a number that the caller's type cannot hold; internal for an
+    /// option without a default, and for one of another kind.
     pub fn integer<T: TryFrom<i64>>(&self, name: &str) -> Result<T> {
         match self.value(name)?.as_ref() {
             OptionValue::Integer(number) => T::try_from(*number)

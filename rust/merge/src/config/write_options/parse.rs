@@ -24,7 +24,8 @@ pub struct ParsedOptions {
 }
 
 impl ParsedOptions {
-    /// Checks options for an operation (`upsert`, …) on a table, and resolves them. Older names are replaced by the newest.
+    /// Checks options for an operation (`upsert`, …) on a table, and resolves them. Older names are replaced by the
+    /// newest.
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, if it is unknown, has a value that is not of its kind, is given twice
