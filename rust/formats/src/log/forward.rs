@@ -134,10 +134,8 @@ impl ForwardScan {
         let lost = |reason: String, offset| Ok(Err(lost(reason, offset)));
         let foreign = |reason: String, offset| Ok(Err(BlockDamage { reason, offset, verdict: DamageEffect::Foreign }));
         if frame.end < self.at + BEFORE_SIZE + LEAST_SIZE {
-            return lost(
-                format!("invalid block size {}: too small for the fields of a block", frame.size),
-                self.at + 6,
-            );
+            let reason = format!("invalid block size {}: too small for the fields of a block", frame.size);
+            return lost(reason, self.at + 6);
         }
         let fields = self.window.get(fields_at..fields_at + 8)?;
         let mut cursor = Cursor::new(&fields);
@@ -162,20 +160,16 @@ impl ForwardScan {
         let content_end = u64::try_from(content_len & 0xffff_ffff).ok().map_or(u64::MAX, |len| content_at + len);
         if content_end > frame.end.saturating_sub(12) {
             let room = frame.end.saturating_sub(12).saturating_sub(content_at);
-            return lost(
-                format!("invalid content length {content_len}: only {room} bytes remain in the block"),
-                length_at,
-            );
+            let reason = format!("invalid content length {content_len}: only {room} bytes remain in the block");
+            return lost(reason, length_at);
         }
         let (footer, len) = match self.map_at("footer", content_end, frame.end - 8)? {
             Ok(read) => read,
             Err(damage) => return Ok(Err(damage)),
         };
         if content_end + len + 8 != frame.end {
-            let reason = format!(
-                "invalid content length {content_len}: {} bytes remain after the footer",
-                frame.end - 8 - content_end - len
-            );
+            let room = frame.end - 8 - content_end - len;
+            let reason = format!("invalid content length {content_len}: {room} bytes remain after the footer");
             return lost(reason, length_at);
         }
         Ok(Ok(Block {

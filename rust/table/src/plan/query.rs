@@ -167,13 +167,9 @@ impl OpenTable {
         // If columns were renamed, the statistics of a name may be those of another column; marked deletes have columns
         // of their own.
         let is_of_files = range.is_none() && evolution.is_none() && !form.with_deletes;
-        let column_stats = if is_of_files {
-            let not_of_files: Vec<String> =
-                path_columns.taken.iter().cloned().chain(columns_in_millis(&schema)).collect();
-            self.by_column_stats(&mut slices, &types, options, &not_of_files)
-        } else {
-            None
-        };
+        let not_of_files = || path_columns.taken.iter().cloned().chain(columns_in_millis(&schema)).collect::<Vec<_>>();
+        let column_stats =
+            if is_of_files { self.by_column_stats(&mut slices, &types, options, &not_of_files()) } else { None };
         let slices_pruned = found_slices.saturating_sub(slices.len());
         let query = Arc::new(Query {
             uri: self.uri.clone(),

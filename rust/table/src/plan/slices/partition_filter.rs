@@ -58,6 +58,23 @@ enum ValueSource {
     Segment(usize, DataType),
 }
 
+impl ValueSource {
+    /// The source of the values of a column.
+    fn of(column: &Field, parts: &[PathSegment]) -> Self {
+        let part = parts.iter().position(|part| part.field == *column.name());
+        match part.and_then(|at| Some((at, &parts.get(at)?.says))) {
+            _ if column.name() == meta_columns::PARTITION_PATH => Self::Path,
+            Some((at, says @ PartitionPart::Time(_))) if is_recoverable(says, column.data_type()) => {
+                Self::Segment(at, DataType::Int64)
+            }
+            Some((at, says)) if is_recoverable(says, column.data_type()) => {
+                Self::Segment(at, column.data_type().clone())
+            }
+            _ => Self::Nothing,
+        }
+    }
+}
+
 impl PartitionFilter {
     /// Returns the filter of a table with these columns. [`mortice_base::ErrorKind::InvalidArgument`] for a filter that
     /// does not fit them.
@@ -65,23 +82,7 @@ impl PartitionFilter {
         BoundFilter::bind(filter, types)?;
         let url_encoded = config.url_encode_partitions;
         let parts = parts_of(config);
-        let sources: Vec<ValueSource> = types
-            .fields()
-            .iter()
-            .map(|field| {
-                let part = parts.iter().position(|part| part.field == *field.name());
-                match part.and_then(|at| Some((at, &parts.get(at)?.says))) {
-                    _ if field.name() == meta_columns::PARTITION_PATH => ValueSource::Path,
-                    Some((at, says @ PartitionPart::Time(_))) if is_recoverable(says, field.data_type()) => {
-                        ValueSource::Segment(at, DataType::Int64)
-                    }
-                    Some((at, says)) if is_recoverable(says, field.data_type()) => {
-                        ValueSource::Segment(at, field.data_type().clone())
-                    }
-                    _ => ValueSource::Nothing,
-                }
-            })
-            .collect();
+        let sources: Vec<ValueSource> = types.fields().iter().map(|field| ValueSource::of(field, &parts)).collect();
         let of_column = |name: &str| types.fields().find(name).and_then(|(column, _)| sources.get(column));
         let says = |at: &usize| parts.get(*at).map(|part| &part.says);
         let usable = |term: &Term| match of_column(term.column()) {

@@ -104,12 +104,12 @@ impl ImageFormat {
             DataType::Boolean => array.as_boolean_opt().map(CellData::Booleans),
             DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(|array| CellData::Ints(array.clone())),
             DataType::Date32 => {
-                array.as_primitive_opt::<Date32Type>().map(|array| CellData::Ints(array.reinterpret_cast()))
+                array.as_primitive_opt::<Date32Type>().map(|days| CellData::Ints(days.reinterpret_cast()))
             }
             DataType::Int64 => array.as_primitive_opt::<Int64Type>().map(|array| CellData::Longs(array.clone(), 1)),
             DataType::Timestamp(TimeUnit::Microsecond, _) => {
-                let stored = matches!(ty, Type::TimestampMillis | Type::LocalTimestampMillis);
-                let unit = if self == Self::Record && stored { 1000 } else { 1 };
+                let is_in_millis = matches!(ty, Type::TimestampMillis | Type::LocalTimestampMillis);
+                let unit = if self == Self::Record && is_in_millis { 1000 } else { 1 };
                 array
                     .as_primitive_opt::<TimestampMicrosecondType>()
                     .map(|array| CellData::Longs(array.reinterpret_cast(), unit))
@@ -121,8 +121,7 @@ impl ImageFormat {
             DataType::Float64 => array.as_primitive_opt::<Float64Type>().map(CellData::Doubles),
             DataType::Utf8 => array.as_string_opt::<i32>().map(CellData::Strings),
             DataType::Binary => {
-                let is_fixed = matches!(ty, Type::Fixed(_));
-                array.as_binary_opt::<i32>().map(|array| CellData::Bytes(array, is_fixed))
+                array.as_binary_opt::<i32>().map(|array| CellData::Bytes(array, matches!(ty, Type::Fixed(_))))
             }
             DataType::FixedSizeBinary(_) => array.as_fixed_size_binary_opt().map(CellData::Fixed),
             DataType::Decimal128(_, scale) => {
