@@ -223,9 +223,7 @@ def duckdb(connection: Any = None, /, **tables: TableLike) -> Any:
 
 def _opened(table: TableLike, options: dict[str, Any]) -> Table:
     if isinstance(table, Scan):
-        raise InvalidArgumentError(
-            "a table or its path is needed, got a Scan; use polars.LazyFrame(scan), or its table"
-        )
+        raise InvalidArgumentError("a table or its path is needed, got a Scan; pass its table, and columns and filters")
     if not isinstance(table, Table):
         return Table(table, **options)
     if options:

@@ -157,6 +157,8 @@ def checked_columns(columns: Sequence[str] | str | None) -> list[str] | None:
         if not isinstance(name, str):
             raise InvalidArgumentError(f"columns must be a list of names, got {name!r} in it")
         checked_string("a name in columns", name)
+    if names == ["*"]:
+        raise InvalidArgumentError("columns are names of columns, got '*'; leave the argument out for all of them")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidArgumentError(

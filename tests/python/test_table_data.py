@@ -177,6 +177,9 @@ def test_a_name_of_another_library_is_answered_with_that_of_mortice(table, guess
         table.delete("fare > 3")
     with pytest.raises(mortice.InvalidArgumentError, match="a condition is filters="):
         table.scan("fare > 3")
+    for columns in ("*", ["*"]):
+        with pytest.raises(mortice.InvalidArgumentError, match="leave the argument out"):
+            table.scan(columns)
 
 
 @pytest.mark.parametrize(
