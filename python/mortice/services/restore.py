@@ -14,6 +14,7 @@ from mortice.timeline import Instant
 from mortice.writes import checked_options
 
 __all__ = [
+    "WRITES",
     "InstantOrCommit",
     "RestoreResult",
     "RollbackResult",
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 
+WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+"""The actions of writes and of the services that rewrite their rows."""
 InstantOrCommit = str | Instant | Commit
 """The requested time of an instant, one of the timeline, or the commit that a write returned."""
 

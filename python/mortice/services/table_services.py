@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mortice.errors import InvalidArgumentError
 from mortice.options import checked_bool
 from mortice.other_names import with_hints
 from mortice.services import archival, clean_reason, cleaning, clustering, compaction, metadata_table, verification
@@ -190,7 +191,7 @@ class TableServices(TableBase):
 
     def savepoint(
         self,
-        instant: restores.InstantOrCommit,
+        instant: restores.InstantOrCommit | None = None,
         options: Mapping[str, Any] | None = None,
         *,
         comment: str = "",
@@ -199,7 +200,7 @@ class TableServices(TableBase):
         """Makes a savepoint of a completed write: cleaning and archival keep its files, and `restore` returns to it.
 
         Args:
-            instant: The write, as for `rollback`.
+            instant: The write, as for `rollback`. Default: the latest one of the table as it was opened.
             options: Options by Hudi's names: those of the lock, if the table has several writers.
             comment: What the savepoint is for.
             user: Who makes it.
@@ -208,17 +209,28 @@ class TableServices(TableBase):
             InvalidArgumentError: There is no such completed write on the active timeline, or it has a savepoint.
             FileCleanedError: Its files may have been cleaned.
         """
+        write = self._write_or_latest(instant)
         done = restores.create_savepoint(
-            self.uri, self._storage_options, instant, options, comment=comment, user=user, dry_run=False
+            self.uri, self._storage_options, write, options, comment=comment, user=user, dry_run=False
         )
         self.refresh()
         return done
 
     def plan_savepoint(
-        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
+        self, instant: restores.InstantOrCommit | None = None, options: Mapping[str, Any] | None = None
     ) -> restores.SavepointResult:
         """Returns the files that `savepoint` would keep."""
-        return restores.create_savepoint(self.uri, self._storage_options, instant, options, dry_run=True)
+        write = self._write_or_latest(instant)
+        return restores.create_savepoint(self.uri, self._storage_options, write, options, dry_run=True)
+
+    def _write_or_latest(self, instant: restores.InstantOrCommit | None) -> restores.InstantOrCommit:
+        """Returns the instant, or the latest completed write if it is None."""
+        if instant is not None:
+            return instant
+        writes = [one for one in self.timeline.active if one.is_completed and one.action in restores.WRITES]
+        if not writes:
+            raise InvalidArgumentError("the table has no completed write yet, of which a savepoint could be made")
+        return writes[-1]
 
     def delete_savepoint(
         self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None

@@ -61,6 +61,7 @@ def test_an_instant_is_a_commit_one_of_the_timeline_or_a_string(table):
     second = table.upsert(CHANGED, NO_SMALL_FILES)
     assert table.count(as_of=first) == len(rows_of_first)
     assert table.incremental(first).count() == table.incremental(table.timeline[-2]).count() == len(CHANGED)
+    assert table.plan_savepoint().instant == second.instant
     table.savepoint(first)
     plans = [table.plan_rollback(one) for one in (second, table.timeline.latest, second.instant)]
     plans += [table.plan_restore(one).undone[0] for one in (first, table.timeline[0], first.instant)]
@@ -168,3 +169,20 @@ def test_links_out_of_the_table_are_not_followed(table, tmp_path):
         table.rollback(second.instant)
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
     assert not [instant for instant in table.refresh() or table.timeline if instant.action == "rollback"]
+
+
+def test_a_savepoint_is_of_the_latest_write_by_default(tmp_path, capsys):
+    table = new_table(tmp_path / "t", 9, "MERGE_ON_READ")
+    with pytest.raises(InvalidArgumentError, match="no completed write yet"):
+        table.savepoint()
+    table.upsert(FIRST, NO_SMALL_FILES)
+    write = table.upsert(CHANGED, NO_SMALL_FILES)
+    table.compact()
+    compacted = table.timeline.latest
+    table.clean({"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": 1})
+    assert table.timeline.latest.action == "clean"
+    assert table.savepoint(comment="before the migration").instant == compacted.requested_time != write.instant
+    assert main(["savepoint", table.uri, "--delete"]) == 2
+    assert main(["savepoint", table.uri, compacted.requested_time, "--delete"]) == 0
+    assert main(["savepoint", table.uri, "--dry-run"]) == 0
+    assert f"savepoint of {compacted.requested_time} would keep" in capsys.readouterr().out

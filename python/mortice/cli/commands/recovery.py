@@ -57,10 +57,10 @@ def restore(target: Target, instant: str, dry_run: bool, options: tuple[tuple[st
 @click.option("--delete", is_flag=True, help="Delete the savepoint.")
 @service_options(LOCK, has_progress=False)
 @on_table
-@click.argument("instant")
+@click.argument("instant", required=False)
 def savepoint(
     target: Target,
-    instant: str,
+    instant: str | None,
     *,
     comment: str,
     user: str,
@@ -68,10 +68,12 @@ def savepoint(
     dry_run: bool,
     options: tuple[tuple[str, str], ...],
 ) -> None:
-    """Keep a completed write from being cleaned, or delete its savepoint."""
+    """Keep a completed write, by default the latest, from being cleaned, or delete its savepoint."""
+    if delete and instant is None:
+        raise click.UsageError("--delete needs the INSTANT of the savepoint")
     table = target.table()
     named = dict(options)
-    if delete:
+    if instant is not None and delete:
         done = (table.plan_delete_savepoint if dry_run else table.delete_savepoint)(instant, named)
         what = "would be deleted: it keeps" if dry_run else "deleted: it kept"
     elif dry_run:
