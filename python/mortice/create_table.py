@@ -88,8 +88,9 @@ def create_table(
         raise InvalidArgumentError(f"table_type must be one of {', '.join(TABLE_TYPES)}, got {table_type!r}")
     if checked_count("version", version) not in {6, 8, 9}:
         raise UnsupportedError(f"unsupported version {version} of a new table (supported: 6, 8, 9)")
-    rows = None if data is None else _known_rows(data)
-    columns = _columns_of_rows(rows) if schema is None else _arrow_schema(schema)
+    given = None if schema is None else _arrow_schema(schema)
+    rows = None if data is None else _known_rows(data, given)
+    columns = _columns_of_rows(rows) if given is None else given
     _mortice.create_table(
         absolute_uri(uri),
         columns.empty_table(),
@@ -131,13 +132,14 @@ def _arrow_schema(schema: Any) -> pa.Schema:
     return pa.schema([pa.field(name, arrow_type(name, kind, "schema")) for name, kind in pairs])
 
 
-def _known_rows(data: Any) -> Any:
-    """Returns rows as Arrow data, whose columns are known before they are read."""
+def _known_rows(data: Any, schema: pa.Schema | None) -> Any:
+    """Returns rows as Arrow data, whose columns are known before they are read.
 
-    def unknown() -> pa.Schema:
-        return pa.schema([])
-
-    rows = arrow_rows(data, unknown)
+    Args:
+        data: The rows.
+        schema: The columns of the table; None if they are those of the rows.
+    """
+    rows = arrow_rows(data, lambda: pa.schema([]) if schema is None else schema)
     if hasattr(rows, "__arrow_c_schema__"):
         return rows
     try:

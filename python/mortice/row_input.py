@@ -34,6 +34,8 @@ def arrow_rows(data: Any, schema: SchemaOf) -> Any:
             return pa.Table.from_pandas(data)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError(f"the rows cannot be read: {': '.join(map(str, error.args))}") from error
+    if _is_relation(data):
+        return _with_doubles(data, schema())
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return data
     if isinstance(data, Mapping):
@@ -140,6 +142,25 @@ def _name(name: object) -> str:
 def _is_pandas_frame(data: Any) -> bool:
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, pandas.DataFrame)
+
+
+def _is_relation(data: Any) -> bool:
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(data, duckdb.DuckDBPyRelation)
+
+
+def _with_doubles(relation: Any, schema: pa.Schema) -> Any:
+    """Returns a relation of DuckDB whose decimals are doubles where the table's are, as in an INSERT of DuckDB.
+
+    Numbers with a point in its SQL are decimals: `select 1.5 as fare`.
+    """
+    doubles = {field.name for field in schema if pa.types.is_floating(field.type)}
+    columns = zip(relation.columns, relation.types, strict=True)
+    cast = [name for name, kind in columns if name in doubles and str(kind).startswith("DECIMAL")]
+    if not cast:
+        return relation
+    quoted = ['"' + name.replace('"', '""') + '"' for name in cast]
+    return relation.project(f"* replace ({', '.join(f'cast({name} as double) as {name}' for name in quoted)})")
 
 
 def _is_lazy_frame(data: Any) -> bool:

@@ -1,6 +1,7 @@
 """Rows of a write in the forms that people have them in."""
 
 import datetime as dt
+import decimal
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -67,6 +68,22 @@ def test_batches_of_another_schema_are_refused(table):
     other = pa.record_batch({"id": ["c"], "n": pa.array([1], pa.int64())})
     with pytest.raises(mortice.InvalidArgumentError, match="batch 1 of the rows has other columns"):
         table.upsert(one for one in [pa.RecordBatch.from_pylist(ROWS, SCHEMA), other])
+
+
+def test_decimals_of_duckdb_are_doubles_where_the_table_has_them(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    table = mortice.create_table(tmp_path / "t", "id string, x double, y float, m decimal(4,2)", record_key="id")
+    table.upsert(duckdb.sql("select 'a' as id, 0.1 as x, 2.5 as y, 1.25 as m"))
+    table.upsert(duckdb.sql("select 'b' as id, sum(1.5) as x, 1::float as y, 2 as m"))
+    with_schema = mortice.create_table(
+        tmp_path / "u", "id string, x double", data=duckdb.sql("select 'a' as id, 0.1 as x"), record_key="id"
+    )
+    assert with_schema["x"].to_pylist() == [0.1]
+    found = table.to_arrow().sort_by("id").to_pylist()
+    assert [tuple(row.values()) for row in found] == [
+        ("a", 0.1, 2.5, decimal.Decimal("1.25")),
+        ("b", 1.5, 1.0, decimal.Decimal("2.00")),
+    ]
 
 
 def test_a_column_of_pandas_that_has_no_type_is_named(table):
