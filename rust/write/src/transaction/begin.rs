@@ -169,9 +169,9 @@ fn serve_metadata(target: &WritableTable, state: &TableState) -> Result<bool> {
             MetadataUpkeep::initialize(store, &target.reopen()?, options)?;
             Ok(true)
         }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && target.concurrency().has_several_writers() => {
-            let message = "another writer took the lock over while this one ran a service of the metadata table, and completed it; nothing \
-                           was written, write again";
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let message = "another writer has completed a service of the metadata table that this one was running; nothing was written, \
+                           write again";
             Err(Error::new(ErrorKind::WriteConflict, message).caused_by(error))
         }
         done => done,

@@ -70,7 +70,7 @@ impl NewPartition {
             PutOutcome::Written(_) => Ok(()),
             PutOutcome::Refused => {
                 let message = "another writer initialises the metadata table at the same time";
-                Err(Error::new(ErrorKind::AlreadyExists, message).in_file(ROOT).at_instant(&self.instant))
+                Err(Error::new(ErrorKind::WriteConflict, message).in_file(ROOT).at_instant(&self.instant))
             }
         }
     }

@@ -47,7 +47,7 @@ fn written_or_occupied(outcome: PutOutcome, path: &str) -> Result<()> {
         PutOutcome::Written(_) => Ok(()),
         PutOutcome::Refused => {
             let message = "another writer archives the timeline at the same time";
-            Err(Error::new(ErrorKind::AlreadyExists, message).in_file(path))
+            Err(Error::new(ErrorKind::WriteConflict, message).in_file(path))
         }
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn clean(
     let content = Bytes::from(plan.to_avro()?);
     if table.timeline_writer().request(&instant, Action::Clean, &content)? == PutOutcome::Refused {
         let message = "another writer cleans the metadata table at the same time";
-        return Err(Error::new(ErrorKind::AlreadyExists, message).in_file(METADATA_ROOT).at_instant(&instant));
+        return Err(Error::new(ErrorKind::WriteConflict, message).in_file(METADATA_ROOT).at_instant(&instant));
     }
     execute(metadata, &instant, (clock, data))?;
     Ok(true)

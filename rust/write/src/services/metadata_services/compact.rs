@@ -98,7 +98,7 @@ impl MetadataCompaction<'_> {
         let put = metadata.timeline_writer().request(&instant, Action::Compaction, &Bytes::from(plan.to_avro()?))?;
         if put == PutOutcome::Refused {
             let message = "another writer compacts the metadata table at the same time";
-            return Err(Error::new(ErrorKind::AlreadyExists, message).in_file(METADATA_ROOT).at_instant(&instant));
+            return Err(Error::new(ErrorKind::WriteConflict, message).in_file(METADATA_ROOT).at_instant(&instant));
         }
         metadata.reload()?;
         self.execute(metadata, &instant)
