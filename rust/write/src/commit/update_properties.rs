@@ -14,6 +14,7 @@ use mortice_storage::{FileStore, FileVersion, PutOutcome};
 
 const MAIN: &str = ".hoodie/hoodie.properties";
 const BACKUP: &str = ".hoodie/hoodie.properties.backup";
+const CHECKSUM: &str = "hoodie.table.checksum";
 const ATTEMPTS: usize = 8;
 
 /// Changes the properties and returns them as they are then. `change` is called again if another writer was faster.
@@ -63,22 +64,33 @@ fn read_recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)
     let main = whole(store, MAIN)?;
     let backup = whole(store, BACKUP)?;
     match (main, backup) {
+        // The main file ends before its checksum: Hudi writes one to every file that it has a backup of.
+        (Some((main, _)), Some((backup, _))) if !has_checksum(&main) && has_checksum(&backup) => {
+            put_back(store, &backup)
+        }
         (Some(main), None) => Ok(main),
         (Some(main), Some(_)) => {
             store.delete(BACKUP)?;
             Ok(main)
         }
-        (None, Some((properties, _))) => {
-            let content = Bytes::from(properties.to_bytes());
-            store.put(MAIN, &content, None)?;
-            store.delete(BACKUP)?;
-            let (_, version) = store.get(MAIN)?;
-            Ok((properties, version))
-        }
-        (None, None) => {
-            Err(Error::invalid_table("neither the file nor its backup is whole").in_file(store.full_path(MAIN)))
-        }
+        (None, Some((backup, _))) => put_back(store, &backup),
+        (None, None) => Err(neither_is_whole(store)),
     }
+}
+
+fn has_checksum(file: &PropertiesFile) -> bool {
+    file.get(CHECKSUM).is_some()
+}
+
+/// Makes the backup the main file, and reads that: another writer may have changed it since.
+fn put_back(store: &dyn FileStore, backup: &PropertiesFile) -> Result<(PropertiesFile, FileVersion)> {
+    store.put(MAIN, &Bytes::from(backup.to_bytes()), None)?;
+    store.delete(BACKUP)?;
+    whole(store, MAIN)?.ok_or_else(|| neither_is_whole(store))
+}
+
+fn neither_is_whole(store: &dyn FileStore) -> Error {
+    Error::invalid_table("neither the file nor its backup is whole").in_file(store.full_path(MAIN))
 }
 
 /// A file that is there and not torn.

@@ -1,11 +1,15 @@
-//! Rules of commits, compared with what their tables say, on random input.
+//! Rules of commits, compared with what their tables say, on random input, and with what goes wrong in between.
 //!
 //! | file | compares |
 //! |---|---|
 //! | `conflicting_writes` | conflicts of random timelines with the table of `conflicts` |
 //! | `concurrency` | which combinations of options are taken, and as what; how long a lock is waited for |
 //! | `times` | times of new instants with a calendar that counts by itself |
+//! | `properties_file` | changes to `hoodie.properties` that others come in between, or that are stopped |
+//! | `scripted_store` | a store whose calls go wrong as a test says |
 
 mod concurrency;
 mod conflicting_writes;
+mod properties_file;
+mod scripted_store;
 mod times;
