@@ -7,7 +7,7 @@
 //! | otherwise | held by `owner` |
 //!
 //! The holder renews it every 30 seconds, on a thread of its own, and releases it by writing `expired`. A write that lost its condition
-//! means that another writer has the lock.
+//! means that another writer has the lock, unless the object is still the holder's: then the answer to its last write was lost.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -83,15 +83,29 @@ impl StorageLock {
         Self { store, owner: owner.to_owned(), validity }
     }
 
-    /// Whether the object is this writer's.
-    fn is_own(&self) -> Result<bool> {
-        let bytes = match self.store.get(PATH) {
-            Ok((bytes, _)) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+    /// The version of the object, if it is this writer's.
+    fn own_version(&self) -> Result<Option<FileVersion>> {
+        let (bytes, version) = match self.store.get(PATH) {
+            Ok(found) => found,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         let found: Option<LockFile> = serde_json::from_slice(&bytes).ok();
-        Ok(found.is_some_and(|found| !found.expired && found.owner == self.owner))
+        let is_own = found.is_some_and(|found| !found.expired && found.owner == self.owner);
+        Ok(is_own.then_some(version))
+    }
+
+    /// Replaces the object, which had this version when it was written last. If the answer to a write since was lost it has another one
+    /// and is still this writer's.
+    fn replace(&self, version: &FileVersion, content: &Bytes) -> Result<PutOutcome> {
+        let put = self.store.put(PATH, content, Some(version))?;
+        match put {
+            PutOutcome::Refused => match self.own_version()? {
+                Some(version) => self.store.put(PATH, content, Some(&version)),
+                None => Ok(PutOutcome::Refused),
+            },
+            PutOutcome::Written(_) => Ok(put),
+        }
     }
 
     fn content(&self, expired: bool) -> Result<(Bytes, Duration)> {
@@ -108,7 +122,7 @@ impl TableLock for StorageLock {
     fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
         let (content, until) = self.content(false)?;
         let put = match self.store.get(PATH) {
-            Err(error) if error.kind() == ErrorKind::NotFound => self.store.put_if_absent(PATH, &content)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => self.store.put_if_absent(PATH, &content),
             Err(error) => return Err(error),
             Ok((bytes, version)) => {
                 let found: LockFile = serde_json::from_slice(&bytes).map_err(|error| {
@@ -119,16 +133,20 @@ impl TableLock for StorageLock {
                 if !found.is_free(now()) {
                     return Ok(None);
                 }
-                self.store.put(PATH, &content, Some(&version))?
+                self.store.put(PATH, &content, Some(&version))
             }
         };
-        match put {
-            PutOutcome::Refused => Ok(None),
-            PutOutcome::Written(version) => {
-                let lock = Self { store: Arc::clone(&self.store), owner: self.owner.clone(), validity: self.validity };
-                Ok(Some(Box::new(HeldStorageLock::new(lock, version, until)?)))
-            }
-        }
+        let version = match put {
+            Ok(PutOutcome::Refused) => return Ok(None),
+            Ok(PutOutcome::Written(version)) => version,
+            // The answer may have been lost: nobody would have the lock until its time is up.
+            Err(error) => match self.store.get(PATH) {
+                Ok((found, version)) if found == content => version,
+                _ => return Err(error),
+            },
+        };
+        let lock = Self { store: Arc::clone(&self.store), owner: self.owner.clone(), validity: self.validity };
+        Ok(Some(Box::new(HeldStorageLock::new(lock, version, until)?)))
     }
 
     fn location(&self) -> String {
@@ -180,7 +198,7 @@ impl HeldStorageLock {
             return Ok(());
         }
         let (content, _) = self.shared.lock.content(true)?;
-        self.shared.lock.store.put(PATH, &content, Some(&state.version)).map(|_| ())
+        self.shared.lock.replace(&state.version, &content).map(|_| ())
     }
 }
 
@@ -203,7 +221,7 @@ impl Shared {
     /// Renews the lock. A storage that does not answer is tried again later: the lock is valid until its time is up.
     fn renew(&self, state: &mut State) {
         let Ok((content, until)) = self.lock.content(false) else { return };
-        match self.lock.store.put(PATH, &content, Some(&state.version)) {
+        match self.lock.replace(&state.version, &content) {
             Ok(PutOutcome::Written(version)) => (state.version, state.until) = (version, until),
             Ok(PutOutcome::Refused) => state.is_lost = true,
             Err(_) => {}
@@ -216,7 +234,7 @@ impl HeldLock for HeldStorageLock {
         // The renewing thread waits meanwhile.
         let state = self.shared.state();
         // A writer whose clock is ahead has taken it over earlier than this one's clock says.
-        if !state.is_lost && now() < state.until && self.shared.lock.is_own()? {
+        if !state.is_lost && now() < state.until && self.shared.lock.own_version()?.is_some() {
             return Ok(());
         }
         let message = "the lock of the table was lost to another writer, or could not be renewed in time; write again, or raise \
@@ -273,6 +291,16 @@ mod tests {
         assert!(file(&folder).expired);
         drop(other.try_acquire().unwrap().unwrap());
         assert_eq!((file(&folder).owner.as_str(), file(&folder).expired), ("b", true));
+    }
+
+    #[test]
+    fn a_writer_whose_clock_is_behind_by_half_a_second_still_has_it() {
+        let lock = |expired, valid_until| LockFile { expired, valid_until, owner: "a".to_owned() };
+        let is_free_at = |lock: &LockFile, millis| lock.is_free(Duration::from_millis(millis));
+        let held = lock(false, 10_000);
+        assert!(!is_free_at(&held, 0) && !is_free_at(&held, 10_000) && !is_free_at(&held, 10_500));
+        assert!(is_free_at(&held, 10_501) && is_free_at(&held, u64::MAX));
+        assert!(is_free_at(&lock(true, 10_000), 0) && !is_free_at(&lock(false, u64::MAX), u64::MAX));
     }
 
     #[test]

@@ -7,9 +7,11 @@
 //! | `times` | times of new instants with a calendar that counts by itself |
 //! | `properties_file` | changes to `hoodie.properties` that others come in between, or that are stopped |
 //! | `scripted_store` | a store whose calls go wrong as a test says |
+//! | `storage_locks` | locks, two writers at once, lost answers |
 
 mod concurrency;
 mod conflicting_writes;
 mod properties_file;
 mod scripted_store;
+mod storage_locks;
 mod times;
