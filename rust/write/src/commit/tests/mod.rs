@@ -7,10 +7,13 @@
 //! | `times` | times of new instants with a calendar that counts by itself |
 //! | `properties_file` | changes to `hoodie.properties` that others come in between, or that are stopped |
 //! | `scripted_store` | a store whose calls go wrong as a test says |
-//! | `storage_locks` | locks, two writers at once, lost answers |
+//! | `file_locks`, `storage_locks` | locks: two writers at once, expiry, lost answers |
+//! | `heartbeats` | heartbeats: lost answers, clocks that differ |
 
 mod concurrency;
 mod conflicting_writes;
+mod file_locks;
+mod heartbeats;
 mod properties_file;
 mod scripted_store;
 mod storage_locks;
