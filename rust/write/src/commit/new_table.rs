@@ -388,7 +388,7 @@ mod tests {
             (9, "hoodie.table.precombine.field", "id", ErrorKind::InvalidArgument, "argument ordering"),
             (6, "hoodie.record.merge.mode", "COMMIT_TIME_ORDERING", ErrorKind::Unsupported, "version 8"),
             (9, "hoodie.compaction.payload.class", "x.Y", ErrorKind::Unsupported, "merge modes instead"),
-            (8, "hoodie.compaction.payload.class", "x.Own", ErrorKind::Unsupported, "=Own"),
+            (8, "hoodie.compaction.payload.class", "x.Own", ErrorKind::Unsupported, "=x.Own"),
             (9, "hoodie.record.merge.mode", "CUSTOM", ErrorKind::Unsupported, "CUSTOM"),
             (9, "hoodie.table.keygenerator.type", "NON_PARTITION", ErrorKind::InvalidArgument, "without partitions"),
             (9, "hoodie.index.type", "BUCKET", ErrorKind::Unsupported, "hoodie.index.type"),
@@ -399,7 +399,10 @@ mod tests {
         }
         let both = [
             ("hoodie.record.merge.mode".to_owned(), "EVENT_TIME_ORDERING".to_owned()),
-            ("hoodie.compaction.payload.class".to_owned(), "a.OverwriteWithLatestAvroPayload".to_owned()),
+            (
+                "hoodie.compaction.payload.class".to_owned(),
+                "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload".to_owned(),
+            ),
         ];
         let (_, message) = refusal(&NewTable { properties: both.into(), ..new_table(8) });
         assert!(message.contains("contradict"), "{message}");

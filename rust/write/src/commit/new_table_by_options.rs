@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::new_table::NewTable;
+use super::new_table_options::MergeChoice;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{TableType, TableVersion, table_properties};
 
@@ -105,11 +106,8 @@ fn choose_generator(properties: &mut BTreeMap<&str, String>, version: TableVersi
 
 /// From version 9 on the payload classes of the two orderings are merge modes (`HoodieTableConfig.inferMergingConfigsForV9TableCreation`).
 fn choose_merge_mode(properties: &mut BTreeMap<&str, String>, version: TableVersion) {
-    let mode = match properties.get(PAYLOAD).map(|class| class.rsplit('.').next().unwrap_or(class)) {
-        Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload") => "EVENT_TIME_ORDERING",
-        Some("OverwriteWithLatestAvroPayload") => "COMMIT_TIME_ORDERING",
-        _ => return,
-    };
+    let choice = properties.get(PAYLOAD).and_then(|class| MergeChoice::of_payload(class));
+    let Some(mode) = choice.map(MergeChoice::mode) else { return };
     if version.number() >= 9 && properties.get(MODE).is_none_or(|own| own == mode) {
         properties.remove(PAYLOAD);
         properties.insert(MODE, mode.to_owned());
@@ -174,6 +172,64 @@ mod tests {
         let property = |name: &str| created.properties.get(name).map(String::as_str);
         assert_eq!(property(PAYLOAD), Some("org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"));
         assert_eq!(property(GENERATOR_CLASS), Some("org.apache.hudi.keygen.TimestampBasedKeyGenerator"));
+    }
+
+    /// A table says which class it is by its package: readers merge by no other class of the name.
+    #[test]
+    fn a_payload_class_of_another_package_is_no_merge_mode() {
+        let payload = "hoodie.datasource.write.payload.class";
+        for (class, mode) in [
+            ("org.apache.hudi.common.model.OverwriteWithLatestAvroPayload", Some("COMMIT_TIME_ORDERING")),
+            ("org.apache.hudi.common.model.EventTimeAvroPayload", Some("EVENT_TIME_ORDERING")),
+            ("org.apache.hudi.common.model.PartialUpdateAvroPayload", None),
+            ("org.acme.OverwriteWithLatestAvroPayload", None),
+            ("OverwriteWithLatestAvroPayload", None),
+        ] {
+            let created = table(&[("hoodie.table.name", "t"), (payload, class)]).unwrap();
+            assert_eq!(created.properties.get(MODE).map(String::as_str), mode, "{class}");
+            let kept = mode.is_none().then_some(class);
+            assert_eq!(created.properties.get(PAYLOAD).map(String::as_str), kept, "{class}");
+        }
+    }
+
+    /// Types and classes name the same generators, each as the table's version stores it.
+    #[test]
+    fn key_generators_are_stored_as_the_version_does() {
+        let (by_class, by_type) =
+            ("hoodie.datasource.write.keygenerator.class", "hoodie.datasource.write.keygenerator.type");
+        for (kind, class) in GENERATORS {
+            let avro = class.replace("KeyGenerator", "AvroKeyGenerator");
+            for (option, value) in [
+                (by_type, kind.to_owned()),
+                (by_type, kind.to_lowercase()),
+                (by_type, format!("{kind}_AVRO")),
+                (by_class, format!("org.apache.hudi.keygen.{class}")),
+                (by_class, format!("org.apache.hudi.keygen.{avro}")),
+            ] {
+                for (version, stored, expected) in [
+                    ("6", GENERATOR_CLASS, format!("org.apache.hudi.keygen.{class}")),
+                    ("8", GENERATOR_TYPE, kind.to_owned()),
+                    ("9", GENERATOR_TYPE, kind.to_owned()),
+                ] {
+                    let given =
+                        [("hoodie.table.name", "t"), ("hoodie.write.table.version", version), (option, &*value)];
+                    let properties = table(&given).unwrap().properties;
+                    assert_eq!(properties, BTreeMap::from([(stored.to_owned(), expected)]), "{given:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_fields_are_taken_without_spaces_and_an_empty_list_is_none() {
+        for (text, fields) in
+            [("id", &["id"][..]), (" id , sub ", &["id", "sub"]), (",id,", &["id"]), (" , ", &[]), ("", &[])]
+        {
+            let created =
+                table(&[("hoodie.table.name", "t"), ("hoodie.datasource.write.recordkey.field", text)]).unwrap();
+            assert_eq!(created.record_key, fields, "{text:?}");
+        }
+        assert!(table(&[("hoodie.table.name", "")]).is_err());
     }
 
     #[test]

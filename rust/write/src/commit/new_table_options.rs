@@ -49,9 +49,10 @@ pub(super) enum MergeChoice {
 }
 
 impl MergeChoice {
-    /// That of a payload class, by its name without the package; `None` if no merge mode is the same.
-    fn of_payload(name: &str) -> Option<Self> {
-        match PayloadClass::by_name(name)?.mode()? {
+    /// That of a payload class of Hudi, by its full name; `None` if no merge mode is the same. Readers take a class of another package
+    /// for a user-defined one.
+    pub(super) fn of_payload(class: &str) -> Option<Self> {
+        match PayloadClass::parse(class)?.mode()? {
             MergeMode::EventTime => Some(Self::EventTime),
             MergeMode::CommitTime => Some(Self::CommitTime),
             MergeMode::Custom(_) => None,
@@ -139,16 +140,15 @@ pub(super) fn merge_choice(
             )));
         }
     };
-    let class = properties.get(PAYLOAD).map(|class| class.rsplit('.').next().unwrap_or(class));
-    let choice_of = |name: &str| {
-        MergeChoice::of_payload(name).ok_or_else(|| {
+    let choice_of = |class: &String| {
+        MergeChoice::of_payload(class).ok_or_else(|| {
             Error::unsupported(format!(
-                "{PAYLOAD}={name} for a new table of version {version} (supported: DefaultHoodieRecordPayload, \
-                 EventTimeAvroPayload, OverwriteWithLatestAvroPayload)"
+                "{PAYLOAD}={class} for a new table of version {version} (supported: DefaultHoodieRecordPayload, \
+                 EventTimeAvroPayload and OverwriteWithLatestAvroPayload of the package org.apache.hudi.common.model)"
             ))
         })
     };
-    let by_class = class.map(choice_of).transpose()?;
+    let by_class = properties.get(PAYLOAD).map(choice_of).transpose()?;
     match (by_mode, by_class) {
         (Some(mode), Some(class)) if mode != class => {
             Err(Error::invalid_argument(format!("{MODE} and {PAYLOAD} contradict each other; leave one of them out")))

@@ -111,12 +111,15 @@ fn a_table_that_is_refused_leaves_nothing() {
 }
 
 /// The payload classes that are the same as a merge mode, and others.
-const PAYLOADS: [(Option<&str>, Option<MergeMode>); 5] = [
+const PAYLOADS: [(Option<&str>, Option<MergeMode>); 7] = [
     (None, None),
     (Some("org.apache.hudi.common.model.DefaultHoodieRecordPayload"), Some(MergeMode::EventTime)),
     (Some("org.apache.hudi.common.model.EventTimeAvroPayload"), Some(MergeMode::EventTime)),
     (Some("org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"), Some(MergeMode::CommitTime)),
     (Some("org.acme.OwnPayload"), None),
+    // A class of the user's own, which Hudi has no package for.
+    (Some("org.acme.OverwriteWithLatestAvroPayload"), None),
+    (Some("EventTimeAvroPayload"), None),
 ];
 const MODES: [(Option<&str>, Option<MergeMode>); 4] = [
     (None, None),
