@@ -26,10 +26,25 @@ from mortice.spark.settings.option_names import SPARK_PREFIX, Decision, decision
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-__all__ = ["catalog_path", "is_of_catalog", "read_options", "stored_options", "with_options", "write_options"]
+__all__ = [
+    "MANAGED",
+    "catalog_path",
+    "is_of_catalog",
+    "managed_name",
+    "read_options",
+    "stored_options",
+    "with_options",
+    "write_options",
+]
 
 READS, WRITES = "mortice", "mortice_target"
 """The keys of the options in the metadata of columns: for queries, and for writes."""
+MANAGED = "mortice.managed"
+"""The option of a table whose files DROP TABLE deletes: the name that it was created with, as `database.table`.
+
+It is stored apart from the options of queries, in `MANAGED_KEY`.
+"""
+MANAGED_KEY = "mortice_managed"
 OPERATION = "hoodie.datasource.write.operation"
 RAW_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 """The key of Spark for columns of strings with a limited length (`CharVarcharUtils`)."""
@@ -79,6 +94,8 @@ def with_options(schema: StructType, options: Mapping[str, Any]) -> StructType:
         metadata = dict(field.metadata or {})
         if at < _MARKED:
             metadata[READS] = stored
+            if MANAGED in options:
+                metadata[MANAGED_KEY] = str(options[MANAGED])
         if at == target:
             metadata[WRITES] = stored
             metadata[RAW_TYPE] = f"varchar({_SHORTEST + _number(stored)})"
@@ -136,6 +153,12 @@ def stored_options(schema: StructType) -> dict[str, Any] | None:
     return _stored(schema, READS)
 
 
+def managed_name(schema: StructType) -> str | None:
+    """Returns the name that a table was created with whose files DROP TABLE deletes; None for other tables."""
+    found = (field.metadata[MANAGED_KEY] for field in schema if MANAGED_KEY in (field.metadata or {}))
+    return next((str(name) for name in found), None)
+
+
 def _of_query(options: Mapping[str, Any]) -> dict[str, Any]:
     if not is_of_catalog(options):
         return dict(options)
@@ -147,6 +170,8 @@ def _of_query(options: Mapping[str, Any]) -> dict[str, Any]:
 def _is_kept(name: str) -> bool:
     """Returns true for an option of mortice, of Hudi or of a storage; others are properties of the catalog."""
     plain = name.lower().removeprefix(SPARK_PREFIX)
+    if plain == MANAGED:
+        return False
     return plain in _OWN or plain.startswith(("hoodie.", "mortice.", "as.of.")) or is_of_storage(name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -65,7 +66,11 @@ def _renamed(spark: SparkSession, cursor: Cursor, parts: list[str], table: SqlTa
     cursor.expect("TO")
     new = cursor.name()
     cursor.expect_end()
-    return spark.sql(f"ALTER TABLE {table.name} RENAME TO {named(new)}")
+    result = spark.sql(f"ALTER TABLE {table.name} RENAME TO {named(new)}")
+    if table.is_managed:
+        # The entry has the name that the table was created with.
+        renew_entry(spark, new, replace(table, name=named(new)))
+    return result
 
 
 class _Change:

@@ -1,4 +1,4 @@
-"""CREATE TABLE … USING mortice or hudi, with columns or AS SELECT, as Hudi's SQL has it; DROP TABLE."""
+"""CREATE TABLE … USING mortice or hudi, with columns or AS SELECT, as Hudi's SQL has it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mortice.catalogs.options import without_sync
-from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError
+from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
 from mortice.meta_columns import META_COLUMNS
 from mortice.options import absolute_uri
 from mortice.spark.schema import arrow_schema
+from mortice.spark.settings.catalog_table import MANAGED
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import ColumnClause, column_clause, options_clause, types_of
-from mortice.spark.statements.entries import add_entry, done, drop_entry, has_entries, named
+from mortice.spark.statements.entries import add_entry, done, has_entries, managed_here, named
 from mortice.spark.statements.inserts import INTO_OPERATION
 from mortice.spark.statements.queries import Views
-from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
+from mortice.spark.statements.table_folder import TableFolder
+from mortice.spark.statements.targets import SqlTable, is_path, is_view
 from mortice.spark.statements.tokens import Cursor
 from mortice.spark.writing.new_table import NewTable
 from mortice.spark.writing.write import write
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["create_table", "drop_table"]
+__all__ = ["create_table"]
 
 _PROVIDERS = ("MORTICE", "HUDI")
 _OF_HUDI = {
@@ -52,6 +54,7 @@ class _Definition:
     parts: list[str]
     if_not_exists: bool
     columns: list[ColumnClause]
+    is_external: bool = False
     partitions: list[str] = field(default_factory=list)
     options: dict[str, str] = field(default_factory=dict)
     properties: dict[str, str] = field(default_factory=dict)
@@ -70,7 +73,7 @@ def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame
     """
     cursor.expect("CREATE")
     replaces = cursor.take("OR", "REPLACE")
-    cursor.take("EXTERNAL")
+    is_external = cursor.take("EXTERNAL")
     if not cursor.take("TABLE"):
         return None
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
@@ -80,7 +83,9 @@ def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame
         return None
     if replaces:
         raise cursor.error("OR REPLACE is not supported, as it would delete the table with its history; drop it first")
-    about = _definition(cursor, _Definition(parts, if_not_exists, []))
+    about = _definition(cursor, _Definition(parts, if_not_exists, [], is_external))
+    if any(name.lower() == MANAGED for name in {**about.options, **about.properties}):
+        raise InvalidArgumentError(f"{MANAGED} is not an option: a table without LOCATION is managed")
     if provider == "MORTICE" and not about.columns and about.query is None and has_entries(spark):
         return None
     if not is_path(parts) and (is_view(spark, parts) or spark.catalog.tableExists(named(parts))):
@@ -89,28 +94,6 @@ def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame
         raise InvalidArgumentError(f"there is a table or view {'.'.join(parts)}; drop it, or write IF NOT EXISTS")
     _created(spark, cursor, about, views)
     return done(spark)
-
-
-def drop_table(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
-    """Runs DROP TABLE and DROP VIEW of a name that mortice knows; None for others. Files stay."""
-    cursor.expect("DROP")
-    if not cursor.take("TABLE") and not cursor.take("VIEW"):
-        return None
-    if_exists = cursor.take("IF", "EXISTS")
-    parts = cursor.name()
-    if is_path(parts):
-        raise cursor.error("a path has no name to drop; delete the folder to delete the table")
-    if is_view(spark, parts):
-        purge = cursor.error("PURGE is not supported: the files of a table stay; delete the folder")
-        if cursor.take("PURGE"):
-            raise purge
-        table = named_table(spark, parts)
-        if table is not None:
-            drop_entry(spark, parts, table)
-            return done(spark)
-    if if_exists and not spark.catalog.tableExists(named(parts)):
-        return done(spark)
-    return None
 
 
 def _provider(cursor: Cursor) -> str:
@@ -180,6 +163,9 @@ def _created(spark: SparkSession, cursor: Cursor, about: _Definition, views: Vie
     path = _location(spark, about)
     storage = {name: value for name, value in {**about.options, **about.properties}.items() if is_of_storage(name)}
     there = _table_at(spark, path, storage)
+    is_managed = not about.is_external and not is_path(about.parts) and _given_location(about) is None and there is None
+    if is_managed:
+        _check_vacant(spark, path)
     frame = None
     if about.query is not None:
         frame = spark.sql(views.in_place(about.query))
@@ -207,7 +193,8 @@ def _created(spark: SparkSession, cursor: Cursor, about: _Definition, views: Vie
             for name, value in given.items()
             if name not in described and not name.startswith("hoodie.table.")
         }
-        add_entry(spark, about.parts, path, kept, about.comment)
+        managed = managed_here(spark, about.parts) if is_managed else None
+        add_entry(spark, about.parts, SqlTable(path, kept), about.comment, managed)
 
 
 def _create(spark: SparkSession, path: str, schema: StructType, options: dict[str, str], about: _Definition) -> None:
@@ -271,8 +258,21 @@ def _last(names: Sequence[str], partitions: Sequence[str]) -> list[str]:
     return [*(name for name in names if name not in behind), *behind]
 
 
+def _check_vacant(spark: SparkSession, path: str) -> None:
+    """Refuses a folder with files of no table, as far as this session can list it."""
+    try:
+        folder = TableFolder.at(spark, path)
+    except UnsupportedError:
+        return
+    folder.check_vacant()
+
+
+def _given_location(about: _Definition) -> str | None:
+    return about.location or about.options.get("path") or about.properties.get("path")
+
+
 def _location(spark: SparkSession, about: _Definition) -> str:
-    given = about.location or about.options.get("path") or about.properties.get("path")
+    given = _given_location(about)
     if given is None and is_path(about.parts):
         given = about.parts[1]
     if given is None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.statements.alter_table import alter_table
 from mortice.spark.statements.changes import change, summary
-from mortice.spark.statements.create_table import create_table, drop_table
+from mortice.spark.statements.create_table import create_table
+from mortice.spark.statements.drop_table import drop_table
 from mortice.spark.statements.procedures import call
 from mortice.spark.statements.queries import Views, create_view, show_partitions
 from mortice.spark.statements.tokens import Cursor, with_arguments

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.private import session_key
-from mortice.spark.settings.catalog_table import stored_options
+from mortice.spark.settings.catalog_table import managed_name, stored_options
 from mortice.spark.settings.option_names import Decision, decision, is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.tokens import quoted
@@ -18,7 +18,7 @@ from mortice.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SqlTable", "forget_view", "is_path", "is_view", "named_table", "remember_view"]
+__all__ = ["SqlTable", "forget_view", "is_path", "is_view", "managed_as", "named_table", "remember_view"]
 
 _FORMAT = "mortice"
 _views: dict[tuple[str, str], SqlTable] = {}
@@ -33,6 +33,8 @@ class SqlTable:
     """The options that it has in the catalog, or that its view has."""
     name: str | None = None
     """Its name in the catalog; None for paths and views."""
+    is_managed: bool = False
+    """Whether DROP TABLE deletes its files, as it was created without a location."""
 
     def write_options(self) -> dict[str, Any]:
         """Returns the options of writes and of the storage."""
@@ -69,6 +71,11 @@ def forget_view(spark: SparkSession, name: str) -> None:
     _views.pop((session_key(spark), name.lower()), None)
 
 
+def managed_as(parts: Sequence[str]) -> str:
+    """Returns the name of a table, with its database, as entries of managed tables have it."""
+    return ".".join(quoted(part.lower()) for part in parts[-2:])
+
+
 def named_table(spark: SparkSession, parts: Sequence[str]) -> SqlTable | None:
     """Returns the table of a name; None if it is not one of mortice."""
     if is_path(parts):
@@ -93,10 +100,19 @@ def _of_catalog(spark: SparkSession, name: str) -> SqlTable | None:
     # A copy of a table has its columns, and their metadata; the marked column of a copy is a varchar.
     if any(str(kind).startswith("varchar(1") for _, kind in described[:start]):
         return None
-    options = dict(stored_options(spark.table(name).schema) or {})
+    schema = spark.table(name).schema
+    options = dict(stored_options(schema) or {})
     path = options.pop("path", None)
     if path is None and "Provider" not in about:
         return None
     if path is None:
         raise InvalidArgumentError(f"the catalog has no path of the table {name}; name it by its path: mortice.`/path`")
-    return SqlTable(str(path), options, name)
+    return SqlTable(str(path), options, name, _is_managed(spark, name, managed_name(schema)))
+
+
+def _is_managed(spark: SparkSession, name: str, managed: str | None) -> bool:
+    """Returns whether an entry has its own name: not if it is a copy, or was renamed by Spark alone."""
+    if managed is None:
+        return False
+    found = spark.catalog.getTable(name)
+    return managed == managed_as([*(found.namespace or []), found.name])
