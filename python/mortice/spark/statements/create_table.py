@@ -1,4 +1,4 @@
-"""CREATE TABLE … USING mortice or hudi, with columns or AS SELECT, as Hudi's SQL has it."""
+"""CREATE TABLE … USING mortice or hudi, with columns or AS SELECT, or LIKE another one, as Hudi's SQL has it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import ColumnClause, column_clause, options_clause, types_of
 from mortice.spark.statements.entries import add_entry, done, has_entries, managed_here, named
 from mortice.spark.statements.inserts import INTO_OPERATION
+from mortice.spark.statements.partitions import own_schema
 from mortice.spark.statements.queries import Views
+from mortice.spark.statements.table_description import properties
 from mortice.spark.statements.table_folder import TableFolder
-from mortice.spark.statements.targets import SqlTable, is_path, is_view
+from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
 from mortice.spark.statements.tokens import Cursor
 from mortice.spark.writing.new_table import NewTable
 from mortice.spark.writing.write import write
@@ -78,12 +80,17 @@ def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame
         return None
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     parts = cursor.name()
+    is_like = cursor.words("LIKE")
+    about = _Definition(parts, if_not_exists, [], is_external)
+    if is_like and not _like(spark, cursor, about):
+        return None
     provider = _provider(cursor)
-    if provider not in _PROVIDERS:
+    if not is_like and provider not in _PROVIDERS:
         return None
     if replaces:
         raise cursor.error("OR REPLACE is not supported, as it would delete the table with its history; drop it first")
-    about = _definition(cursor, _Definition(parts, if_not_exists, [], is_external))
+    if not is_like:
+        _definition(cursor, about)
     if any(name.lower() == MANAGED for name in {**about.options, **about.properties}):
         raise InvalidArgumentError(f"{MANAGED} is not an option: a table without LOCATION is managed")
     if provider == "MORTICE" and not about.columns and about.query is None and has_entries(spark):
@@ -109,7 +116,42 @@ def _provider(cursor: Cursor) -> str:
     return found[1].text.upper() if len(found) > 1 and found[0].word == "USING" else ""
 
 
-def _definition(cursor: Cursor, about: _Definition) -> _Definition:
+def _like(spark: SparkSession, cursor: Cursor, about: _Definition) -> bool:
+    """Consumes `LIKE name …`. Returns false if neither the new table nor the other one is of mortice."""
+    from pyspark.errors import PySparkException
+
+    cursor.expect("LIKE")
+    place = cursor.error("there is no such table")
+    source = cursor.name()
+    table = named_table(spark, source)
+    provider = _provider(cursor)
+    if provider not in _PROVIDERS if provider else table is None:
+        return False
+    at = cursor.at
+    if table is not None:
+        opened = table.opened(spark)
+        schema = own_schema(opened)
+        about.partitions = list(opened.partition_fields)
+        copied = properties(opened)
+    else:
+        try:
+            schema, copied = spark.table(named(source)).schema, {}
+        except PySparkException as error:
+            raise place from error
+    about.columns = [ColumnClause((field.name,), field.dataType.simpleString(), at) for field in schema]
+    if provider:
+        cursor.expect("USING")
+        cursor.name()
+    while cursor.token is not None:
+        if not any(cursor.words(word) for word in ("TBLPROPERTIES", "OPTIONS", "LOCATION", "COMMENT")):
+            raise cursor.error("USING, TBLPROPERTIES, OPTIONS, LOCATION or COMMENT is expected here")
+        _clause(cursor, about)
+    given = {name.lower() for name in {**about.options, **about.properties}}
+    about.properties |= {name: value for name, value in copied.items() if name.lower() not in given}
+    return True
+
+
+def _definition(cursor: Cursor, about: _Definition) -> None:
     if cursor.take("("):
         about.columns.append(column_clause(cursor))
         while cursor.take(","):
@@ -119,7 +161,6 @@ def _definition(cursor: Cursor, about: _Definition) -> _Definition:
     cursor.name()
     while cursor.token is not None:
         _clause(cursor, about)
-    return about
 
 
 def _clause(cursor: Cursor, about: _Definition) -> None:

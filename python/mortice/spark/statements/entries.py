@@ -23,7 +23,7 @@ from mortice.spark.statements.tokens import quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["add_entry", "done", "drop_entry", "has_entries", "managed_here", "named", "renew_entry"]
+__all__ = ["add_entry", "done", "drop_entry", "entry_lines", "has_entries", "managed_here", "named", "renew_entry"]
 
 
 def has_entries(spark: SparkSession) -> bool:
@@ -90,7 +90,7 @@ def renew_entry(spark: SparkSession, parts: list[str], table: SqlTable) -> None:
         return
     if table.name is None:
         return
-    comment = spark.catalog.getTable(table.name).description
+    comment = entry_lines(spark, table.name).get("Comment")
     managed = managed_here(spark, parts) if table.is_managed else None
     beside = [*parts[:-1], f"{parts[-1]}_renewed_{uuid.uuid4().hex[:8]}"]
     try:
@@ -131,6 +131,31 @@ def _stale(table: SqlTable, parts: list[str], error: Exception) -> TableServiceE
 def managed_here(spark: SparkSession, parts: list[str]) -> str:
     """Returns what the entry of a managed table with this name has."""
     return managed_as(parts if len(parts) > 1 else [spark.catalog.currentDatabase(), *parts])
+
+
+def entry_lines(spark: SparkSession, name: str) -> dict[str, str]:
+    """Returns the lines of the entry of a table; none if its catalog does not show them.
+
+    `DESCRIBE` and `Catalog.getTable` show neither comment nor location of a table of a Python data source.
+    """
+    from pyspark.errors import PySparkException
+
+    found = spark.catalog.getTable(name)
+    database = named([*([found.catalog] if found.catalog else []), *(found.namespace or [])])
+    pattern = _string(found.name.replace("*", ".").replace("|", "."))
+    try:
+        rows = spark.sql(f"SHOW TABLE EXTENDED IN {database} LIKE {pattern}").collect()
+    except PySparkException:
+        return {}
+    text = next((str(row["information"]) for row in rows if row["tableName"] == found.name), "")
+    lines: dict[str, str] = {}
+    for line in text.splitlines():
+        key, separator, value = line.partition(": ")
+        if key == "Table Properties":
+            break
+        if separator:
+            lines[key] = value
+    return lines
 
 
 def drop_entry(spark: SparkSession, parts: list[str], table: SqlTable) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from mortice.errors import InvalidArgumentError
 from mortice.spark.schema import spark_schema
 from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
-__all__ = ["matching_partitions", "partition_names"]
+__all__ = ["matching_partitions", "own_schema", "partition_names"]
 
 _PATH = "_hoodie_partition_path"
 
@@ -27,6 +30,11 @@ def partition_names(table: Table, values: Mapping[str, str | None]) -> dict[str,
             raise InvalidArgumentError(f"{name} is not a partition column of the table; {known}", path=table.uri)
         named[found[0]] = value
     return named
+
+
+def own_schema(table: Table) -> StructType:
+    """Returns the columns of a table without meta columns, as Spark's."""
+    return spark_schema(pa.schema([field for field in table.schema if not field.name.startswith("_hoodie_")]))
 
 
 def matching_partitions(spark: SparkSession, table: Table, values: Mapping[str, str | None]) -> list[str]:

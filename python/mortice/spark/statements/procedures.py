@@ -79,6 +79,10 @@ def _commits(table: Table, given: _Arguments, _: Mapping[str, Any]) -> Any:
     ]
 
 
+def _properties(table: Table, _: _Arguments, __: Mapping[str, Any]) -> Any:
+    return [{"key": name, "value": value} for name, value in sorted(table.properties.items())]
+
+
 _PROCEDURES: dict[str, _Run] = {
     "run_compaction": _scheduled("compact"),
     "run_log_compaction": _scheduled("log_compact"),
@@ -97,6 +101,7 @@ _PROCEDURES: dict[str, _Run] = {
     "run_repair": _plain("repair"),
     "show_timeline": _commits,
     "show_commits": _commits,
+    "show_table_properties": _properties,
 }
 
 
@@ -105,6 +110,8 @@ def call(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     if not cursor.take("CALL"):
         return None
     place, parts = cursor.error("there is no such procedure"), cursor.name()
+    if parts == ["help"] and not any(token.kind == "STRING" for token in cursor.tokens):
+        return spark.createDataFrame([(name,) for name in sorted(_PROCEDURES)], "procedure string")
     if (run := _PROCEDURES.get(parts[-1].lower())) is None:
         if cursor.take("(") and any(token.word in ("TABLE", "PATH") for token in cursor.tokens):
             raise InvalidArgumentError(f"{place.args[0]}\nthe procedures are {', '.join(sorted(_PROCEDURES))}")

@@ -20,6 +20,7 @@ __all__ = ["Views", "create_view", "show_partitions"]
 
 _KINDS = ("TIMESTAMP", "VERSION", "SYSTEM_TIME", "SYSTEM_VERSION")
 _CHANGES = "hudi_table_changes"
+_META = "_hoodie_"
 _BEFORE = ("FROM", "JOIN", "USING")
 _AFTER = (
     *("WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "EXCEPT", "INTERSECT", "JOIN", "INNER", "LEFT", "RIGHT"),
@@ -37,6 +38,8 @@ class Views:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self.names: list[str] = []
+        self._shows_meta = False
+        self._own: set[str] = set()
 
     def in_place(self, text: str, skipped: int | None = None) -> str:
         """Returns the text with views in the place of paths and of earlier states.
@@ -46,6 +49,13 @@ class Views:
             skipped: The token at which the name of a table begins that is written to.
         """
         cursor, pieces, done = Cursor(text), [], 0
+        tokens = cursor.tokens
+        self._shows_meta = any(one.kind != "STRING" and one.text.lower().startswith(_META) for one in tokens)
+        self._own = {
+            one.text.lower()
+            for one, word, bracket in zip(tokens, tokens[1:], tokens[2:], strict=False)
+            if word.word == "AS" and bracket.text == "("
+        }
         while (token := cursor.token) is not None:
             begin = cursor.at
             if begin == skipped or not _is_name(token) or (begin and cursor.tokens[begin - 1].text == "."):
@@ -71,11 +81,13 @@ class Views:
         if parts[0].lower() == _CHANGES and len(parts) == 1 and cursor.words("("):
             return self._named(self._changes(cursor))
         place, as_of = cursor.at, self._as_of(cursor)
-        if as_of is None and not is_path(parts) and len(parts) > 1:
+        is_source = place > len(parts) * 2 - 1 and cursor.tokens[place - len(parts) * 2].word in _BEFORE
+        # Tables of the catalog have no meta columns. A name that WITH gives is not that of a table.
+        is_of_meta = is_source and self._shows_meta and not (len(parts) == 1 and parts[0].lower() in self._own)
+        if as_of is None and not is_path(parts) and len(parts) > 1 and not is_of_meta:
             return None
         table = None
-        is_source = place > len(parts) * 2 - 1 and cursor.tokens[place - len(parts) * 2].word in _BEFORE
-        if as_of is not None or is_path(parts) or (is_source and is_view(self.spark, parts)):
+        if as_of is not None or is_path(parts) or is_of_meta or (is_source and is_view(self.spark, parts)):
             table = named_table(self.spark, parts)
         if table is None:
             cursor.at = place

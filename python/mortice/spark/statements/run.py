@@ -9,8 +9,10 @@ from mortice.spark.statements.alter_table import alter_table
 from mortice.spark.statements.changes import change, summary
 from mortice.spark.statements.create_table import create_table
 from mortice.spark.statements.drop_table import drop_table
+from mortice.spark.statements.maintenance import maintain
 from mortice.spark.statements.procedures import call
 from mortice.spark.statements.queries import Views, create_view, show_partitions
+from mortice.spark.statements.table_description import describe_table, show_table
 from mortice.spark.statements.tokens import Cursor, with_arguments
 
 if TYPE_CHECKING:
@@ -26,10 +28,11 @@ def sql(spark: SparkSession, text: str, **args: Any) -> DataFrame:
         mortice.spark.sql(spark, "SELECT * FROM mortice.`/lake/trips` TIMESTAMP AS OF '2026-01-01'")
 
     These are run by mortice if they name a table of mortice, and are one commit each: MERGE INTO with all its clauses,
-    UPDATE, DELETE, INSERT INTO, INSERT OVERWRITE, TRUNCATE, ALTER TABLE, CALL; SHOW PARTITIONS commits nothing. CREATE
-    TABLE … USING mortice or hudi, with columns or AS SELECT, creates a table and gives it a name. Queries may name
-    tables by path, and earlier states by TIMESTAMP AS OF, VERSION AS OF and their forms with FOR. All other statements
-    are passed to `spark.sql`.
+    UPDATE, DELETE, INSERT INTO, INSERT OVERWRITE, TRUNCATE, ALTER TABLE, CALL. SHOW PARTITIONS, SHOW CREATE TABLE, SHOW
+    TBLPROPERTIES and DESCRIBE EXTENDED commit nothing. CREATE TABLE … USING mortice or hudi, with columns, AS SELECT or
+    LIKE, creates a table and gives it a name; DROP TABLE also deletes the files of one without LOCATION. Queries may
+    name tables by path, and earlier states by TIMESTAMP AS OF, VERSION AS OF and their forms with FOR. All other
+    statements are passed to `spark.sql`.
 
     A table is a name of the catalog (created USING mortice, Spark 4), a path (mortice.`/lake/trips`), or a view
     that this function created (CREATE TEMPORARY VIEW … USING mortice OPTIONS (path '…')).
@@ -53,12 +56,23 @@ def sql(spark: SparkSession, text: str, **args: Any) -> DataFrame:
     try:
         cursor = Cursor(text)
         word = cursor.token.word if cursor.token is not None else ""
+        if word in ("CREATE", "DROP", "SHOW", "MSCK", "REPAIR", "ANALYZE"):
+            done = maintain(spark, Cursor(text))
+            if done is not None:
+                return done
         if word == "CREATE":
             done = create_view(spark, cursor)
             if done is None:
                 done = create_table(spark, Cursor(text), views)
             return spark.sql(text) if done is None else done
-        statements = {"CALL": call, "ALTER": alter_table, "DROP": drop_table, "SHOW": show_partitions}
+        statements = {
+            "CALL": call,
+            "ALTER": alter_table,
+            "DROP": drop_table,
+            "SHOW": _show,
+            "DESCRIBE": describe_table,
+            "DESC": describe_table,
+        }
         if word in statements:
             done = statements[word](spark, cursor)
             return spark.sql(text) if done is None else done
@@ -73,6 +87,11 @@ def sql(spark: SparkSession, text: str, **args: Any) -> DataFrame:
         # A DataFrame of Spark Connect is analyzed again whenever it is used.
         if not is_connect(spark):
             views.drop()
+
+
+def _show(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
+    done = show_table(spark, cursor)
+    return show_partitions(spark, Cursor(cursor.text)) if done is None else done
 
 
 def _written_to(cursor: Cursor) -> int:
