@@ -100,4 +100,56 @@ mod tests {
         assert!(are(&["00072813", "00004095"]), "two are not random");
         assert!(!are(&["00072813", "0004095a"]) && !are(&["00000001", "12345678"]));
     }
+
+    fn slice(partition: &str, file_id: &str) -> FileSlice {
+        FileSlice {
+            partition: partition.to_owned(),
+            file_id: file_id.to_owned(),
+            base_instant: "20260101000000000".into(),
+            base_file: None,
+            log_files: Vec::new(),
+        }
+    }
+
+    /// Two writers that begin the same bucket at the same time.
+    #[test]
+    fn buckets_that_have_several_file_groups_are_found_by_partition() {
+        let slices = [
+            slice("p", "00000001-a-0"),
+            slice("q", "00000001-b-0"),
+            slice("p", "00000002-c-0"),
+            slice("p", "00000001-d-0"),
+            slice("p", "no-bucket"),
+            slice("p", "no-bucket-either"),
+            slice("q", "00000007-e-0"),
+            slice("q", "00000007-f-0"),
+            slice("q", "00000007-g-0"),
+        ];
+        let found: Vec<_> = shared_buckets(&slices)
+            .into_iter()
+            .map(|(bucket, groups)| (bucket, groups.iter().map(|one| one.file_id.as_str()).collect::<Vec<_>>()))
+            .collect();
+        let expected = [
+            (("p", 1), vec!["00000001-a-0", "00000001-d-0"]),
+            (("q", 7), vec!["00000007-e-0", "00000007-f-0", "00000007-g-0"]),
+        ];
+        assert_eq!(found, expected);
+        assert!(shared_buckets(&[]).is_empty());
+    }
+
+    #[test]
+    fn ids_of_other_forms_and_numbers_beyond_all_buckets_are_not_like_buckets() {
+        for (id, expected) in [
+            ("00000000-0000-0000-0000-000000000000-0", true),
+            ("00099999-b9cf", true),
+            ("00100000-b9cf", false),
+            ("0000001a-b9cf", false),
+            ("000001-b9cf", false),
+            ("", false),
+        ] {
+            assert_eq!(is_like_bucket(id), expected, "{id}");
+        }
+        // A table's only group must have a small number; with others, all of them may be large.
+        assert!(are(&["00000999"]) && !are(&["00001000"]) && are(&["00001000", "00001001"]));
+    }
 }

@@ -162,3 +162,63 @@ fn marked(rows: &RecordBatch, keys: &[&str], is_incoming: bool) -> Result<Record
 fn failed(error: arrow_schema::ArrowError) -> Error {
     Error::internal("rows that are merged with stored ones").caused_by(error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int64Array;
+    use mortice_base::error::ErrorKind;
+    use proptest::prelude::*;
+
+    /// Rows of these numbers, in batches of a size.
+    fn rows(numbers: &[i64], size: usize) -> RowBatches {
+        let batch = |numbers: &[i64]| {
+            let column: ArrayRef = Arc::new(Int64Array::from(numbers.to_vec()));
+            RecordBatch::try_from_iter([("n", column)]).unwrap()
+        };
+        let memory = RowBatches::from(batch(&[])).memory().clone();
+        let mut all = RowBatchesBuilder::new(batch(&[]).schema(), memory);
+        numbers.chunks(size).for_each(|numbers| all.push(batch(numbers)).unwrap());
+        all.finish()
+    }
+
+    proptest! {
+        /// A key that moved to the row beside its own would overwrite the row of another key.
+        #[test]
+        fn keys_stay_with_their_rows(numbers in proptest::collection::vec(any::<i64>(), 0..20), size in 1_usize..6) {
+            let keys: Vec<String> = numbers.iter().map(|number| format!("k{number}")).collect();
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            for is_incoming in [false, true] {
+                let marked = marked_all(&rows(&numbers, size), &keys, is_incoming).unwrap();
+                prop_assert_eq!(marked.num_rows(), numbers.len());
+                let mut seen = Vec::new();
+                for batch in marked.batches() {
+                    let found = batch.column_by_name("n").unwrap().as_primitive::<arrow_array::types::Int64Type>();
+                    let keys = strings(batch, meta_columns::RECORD_KEY).unwrap();
+                    let marks = batch.column_by_name(IS_INCOMING).unwrap().as_boolean();
+                    prop_assert!(marks.iter().all(|mark| mark == Some(is_incoming)));
+                    seen.extend(found.values().iter().zip(&keys).map(|(number, key)| (*number, key.unwrap().to_owned())));
+                }
+                let expected: Vec<(i64, String)> = numbers.iter().map(|number| (*number, format!("k{number}"))).collect();
+                prop_assert_eq!(seen, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_without_their_keys_are_an_internal_error() {
+        let error = marked_all(&rows(&[1, 2, 3], 2), &["a", "b"], true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        let error = marked(&rows(&[1, 2], 2).to_batch().unwrap(), &["a"], true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+    }
+
+    /// Both sides have the same columns, in which either may lack a value.
+    #[test]
+    fn columns_may_be_null_on_either_side() {
+        let marked = marked_all(&rows(&[1], 1), &["a"], false).unwrap();
+        assert!(marked.schema().fields().iter().all(|field| field.is_nullable()));
+        let names: Vec<String> = marked.schema().fields().iter().map(|field| field.name().clone()).collect();
+        assert_eq!(names, ["n", meta_columns::RECORD_KEY, IS_INCOMING]);
+    }
+}

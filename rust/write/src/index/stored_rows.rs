@@ -226,3 +226,171 @@ fn in_columns(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatch> {
     let rows = RecordBatch::try_new_with_options(nullable(schema), columns, &options);
     rows.map_err(|error| Error::internal("stored rows").caused_by(error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::{FurtherLocation, Location, Tagged};
+    use crate::row_set::{RowMark, RowMarks, WriteRows};
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use arrow_array::{ArrayRef, Int32Array, Int64Array, StringArray};
+    use mortice_base::error::ErrorKind;
+    use mortice_merge::keys::RowKeys;
+    use proptest::prelude::*;
+
+    const GROUPS: [(&str, &str); 3] = [("p", "f0"), ("p", "f1"), ("q", "f0")];
+
+    /// Rows with these keys, each tagged with a file group, or with none.
+    fn rows(keys: &[(&str, Option<u32>)]) -> IndexedRows {
+        let location = |(partition, file_id): (&str, &str)| Location {
+            partition: partition.to_owned(),
+            file_id: file_id.to_owned(),
+            base_instant: "20260101000000000".into(),
+        };
+        let columns: [(&str, ArrayRef); 2] = [
+            ("id", Arc::new(keys.iter().map(|(key, _)| Some(*key)).collect::<StringArray>())),
+            ("n", Arc::new(Int64Array::from_iter_values((0..).take(keys.len())))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let keys_of_rows = RowKeys {
+            record_keys: keys.iter().map(|(key, _)| Some(*key)).collect(),
+            partitions: keys.iter().map(|_| Some("p")).collect(),
+        };
+        let marks = RowMarks::repeated(RowMark::Upsert, keys.len());
+        let locations = keys.iter().map(|(_, group)| *group).collect();
+        let tagged = Tagged { locations, groups: GROUPS.map(location).to_vec(), ..Tagged::default() };
+        IndexedRows { rows: WriteRows::new(batch.into(), keys_of_rows, marks).unwrap(), tagged }
+    }
+
+    /// Stored rows: key, partition, file name and `n`.
+    type StoredValues<'a> = (&'a str, Option<&'a str>, Option<&'a str>, i32);
+
+    fn batch(rows: &[StoredValues<'_>]) -> RecordBatch {
+        let columns: [(&str, ArrayRef); 4] = [
+            (meta_columns::RECORD_KEY, Arc::new(rows.iter().map(|row| Some(row.0)).collect::<StringArray>())),
+            (meta_columns::PARTITION_PATH, Arc::new(rows.iter().map(|row| row.1).collect::<StringArray>())),
+            (meta_columns::FILE_NAME, Arc::new(rows.iter().map(|row| row.2).collect::<StringArray>())),
+            // The table's type is not yet that of the input, and it does not have the column `id`.
+            ("n", Arc::new(rows.iter().map(|row| Some(row.3)).collect::<Int32Array>())),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap()
+    }
+
+    fn collected(rows: &IndexedRows, chosen: &[bool], batches: &[&[StoredValues<'_>]]) -> Result<StoredRows> {
+        StoredRows::of_batches(rows, chosen, batches.iter().map(|rows| Ok(batch(rows))))
+    }
+
+    fn found(rows: &StoredRows, key: &str) -> Option<(i64, u32)> {
+        let StoredRow { row, group } = rows.row_of(key)?;
+        let numbers = rows.rows().to_batch().unwrap();
+        assert!(numbers.column_by_name("id").unwrap().is_null(row), "the table does not have the column yet");
+        Some((numbers.column_by_name("n").unwrap().as_primitive::<Int64Type>().value(row), group))
+    }
+
+    #[test]
+    fn the_first_row_of_a_chosen_key_counts() {
+        let rows = rows(&[("a", Some(0)), ("b", Some(1)), ("c", Some(2))]);
+        let batches: [&[StoredValues<'_>]; 2] = [
+            &[
+                ("other", Some("p"), Some("f0_0-0-0_1.parquet"), 1),
+                ("b", Some("p"), Some("f1_0-0-0_1.parquet"), 2),
+                ("a", Some("p"), Some("f0_0-0-0_1.parquet"), 3),
+            ],
+            &[("a", Some("p"), Some("f0"), 4), ("c", Some("q"), Some("f0"), 5)],
+        ];
+        let all = collected(&rows, &[true; 3], &batches).unwrap();
+        assert_eq!(
+            ["a", "b", "c", "other"].map(|key| found(&all, key)),
+            [Some((3, 0)), Some((2, 1)), Some((5, 2)), None]
+        );
+        assert_eq!(all.keys(), ["b", "a", "c"], "in the order of the rows");
+        let some = collected(&rows, &[true, false, true], &batches).unwrap();
+        assert_eq!(["a", "b", "c"].map(|key| found(&some, key)), [Some((3, 0)), None, Some((5, 2))]);
+    }
+
+    /// A row that is written back to a file group which does not have it would be there twice.
+    #[test]
+    fn rows_that_do_not_say_truly_where_they_are_are_refused() {
+        let rows = rows(&[("a", Some(0)), ("b", Some(1))]);
+        for (partition, file, word) in [
+            (None, Some("f0"), "does not say in which file"),
+            (Some("p"), None, "does not say in which file"),
+            (Some("p"), Some("f9_0-0-0_1.parquet"), "and is not"),
+            (Some("q"), Some("f1"), "and is not"),
+            // It is not one of those that the chosen rows are tagged with.
+            (Some("q"), Some("f0"), "and is not"),
+        ] {
+            let error = collected(&rows, &[true; 2], &[&[("a", partition, file, 1)]]).err().unwrap();
+            assert!(error.kind() == ErrorKind::InvalidTable && error.to_string().contains(word), "{error}");
+            // Rows that are not looked up may be anywhere.
+            assert!(collected(&rows, &[false; 2], &[&[("a", partition, file, 1)]]).is_ok());
+        }
+        let failed = StoredRows::of_batches(&rows, &[true; 2], std::iter::once(Err(Error::internal("of a file"))));
+        assert_eq!(failed.err().unwrap().kind(), ErrorKind::Internal);
+    }
+
+    /// A key of several places is in one of them.
+    #[test]
+    fn rows_may_be_in_further_locations() {
+        let mut rows = rows(&[("a", Some(0))]);
+        let stored: StoredValues<'_> = ("a", Some("q"), Some("f0"), 7);
+        assert!(collected(&rows, &[true], &[&[stored]]).is_err());
+        rows.tagged.further = vec![FurtherLocation { row: 0, group: 2, position: None }];
+        assert_eq!(found(&collected(&rows, &[true], &[&[stored]]).unwrap(), "a"), Some((7, 2)));
+        let collector = Collector::new(&rows, &[true]);
+        let slice = |partition: &str, file_id: &str| FileSlice {
+            partition: partition.to_owned(),
+            file_id: file_id.to_owned(),
+            base_instant: "1".into(),
+            base_file: None,
+            log_files: Vec::new(),
+        };
+        let wanted = GROUPS.map(|(partition, file_id)| collector.is_wanted(&slice(partition, file_id)));
+        assert_eq!(wanted, [true, false, true], "others are not read");
+    }
+
+    proptest! {
+        /// Batches of any size, with rows of other keys between those that are looked up.
+        #[test]
+        fn rows_keep_their_numbers(
+            keys in proptest::collection::vec(0_usize..8, 0..30),
+            chosen in proptest::collection::vec(any::<bool>(), 8),
+            size in 1_usize..7,
+        ) {
+            let names: Vec<String> = (0..8).map(|key| format!("k{key}")).collect();
+            let incoming: Vec<(&str, Option<u32>)> = names.iter().map(|name| (name.as_str(), Some(0))).collect();
+            let rows = rows(&incoming);
+            let stored: Vec<StoredValues<'_>> =
+                keys.iter().zip(0..).map(|(key, n)| (names[*key].as_str(), Some("p"), Some("f0"), n)).collect();
+            let batches: Vec<&[StoredValues<'_>]> = stored.chunks(size).collect();
+            let all = collected(&rows, &chosen, &batches).unwrap();
+            for (key, name) in names.iter().enumerate() {
+                let first = keys.iter().position(|one| *one == key).filter(|_| chosen[key]);
+                let expected = first.map(|first| (i64::try_from(first).unwrap(), 0));
+                prop_assert_eq!(found(&all, name), expected);
+            }
+            prop_assert_eq!(all.keys().len(), all.rows().num_rows(), "rows that nobody needs are not kept");
+        }
+    }
+
+    #[test]
+    fn many_keys_are_not_looked_up_one_by_one() {
+        let names: Vec<String> = (0..=MOST_LOOK_UPS).map(|key| key.to_string()).collect();
+        let all: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(filter_of(&all).unwrap(), Filter::default());
+        let some: BTreeSet<&str> = all.into_iter().skip(1).collect();
+        assert_ne!(filter_of(&some).unwrap(), Filter::default());
+    }
+
+    #[test]
+    fn a_stored_value_that_is_not_one_of_the_input_s_type_is_refused() {
+        let schema = Schema::new(vec![arrow_schema::Field::new(
+            "n",
+            arrow_schema::DataType::Struct(arrow_schema::Fields::empty()),
+            true,
+        )]);
+        let error = in_columns(&batch(&[("a", None, None, 1)]), &schema).unwrap_err();
+        assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("\"n\""), "{error}");
+    }
+}
