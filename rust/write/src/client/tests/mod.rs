@@ -12,3 +12,4 @@ mod simulation;
 mod stalled_services;
 mod stopped_services;
 mod undone_instants;
+mod upkeep_rules;

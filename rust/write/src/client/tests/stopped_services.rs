@@ -95,7 +95,7 @@ impl Table {
         self
     }
 
-    fn copy(&self) -> Self {
+    pub(super) fn copy(&self) -> Self {
         let folder = tempfile::tempdir().unwrap();
         copy_files(self.folder.path(), folder.path());
         Self { folder: Rc::new(folder), version: self.version, store: None }

@@ -1,0 +1,11 @@
+//! Rules of the upkeep of the metadata table, by commits that are put together by hand: readers find of each what its files say.
+//!
+//! | file | rules of |
+//! |---|---|
+//! | `by_hand` | the commits |
+//! | `key_rules` | the record index |
+//! | `delta_commits` | the delta commit: its files, their order, and what it is refused for |
+
+pub(super) mod by_hand;
+mod delta_commits;
+mod key_rules;
