@@ -5,7 +5,13 @@
 //! | `by_hand` | the commits |
 //! | `key_rules` | the record index |
 //! | `delta_commits` | the delta commit: its files, their order, and what it is refused for |
+//! | `roll_backs` | a rollback, wherever the write and the rollback were stopped |
+//! | `late_writers` | writers that go on after they were rolled back, and what they leave |
+//! | `undoable` | which instants can be undone, and which are in base files |
 
 pub(super) mod by_hand;
 mod delta_commits;
 mod key_rules;
+mod late_writers;
+mod roll_backs;
+mod undoable;
