@@ -3,8 +3,10 @@
 //! `MORTICE_SCHEDULES` is the number of tables, `MORTICE_TEST_SEED` the first seed, which a failure prints.
 
 mod common_keys;
+mod merges;
 mod model;
 mod places;
+mod presence;
 mod rules;
 mod stale_keys;
 
