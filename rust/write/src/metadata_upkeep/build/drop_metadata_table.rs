@@ -113,3 +113,110 @@ pub(in crate::metadata_upkeep) fn delete_below(store: &dyn FileStore, folder: &s
     paths.iter().try_for_each(|path| store.check_removable(path))?;
     paths.iter().try_for_each(|path| store.delete(path))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use mortice_storage::LocalStorage;
+    use mortice_storage::failing_store::FailingStore;
+
+    const FILES: [&str; 6] = [
+        ".hoodie/metadata/.hoodie/hoodie.properties",
+        ".hoodie/metadata/.hoodie/timeline/1.deltacommit.requested",
+        ".hoodie/metadata/column_stats/a",
+        ".hoodie/metadata/files/.hoodie_partition_metadata",
+        ".hoodie/metadata/files/b",
+        "p/data",
+    ];
+
+    /// A table with these properties of its metadata table.
+    fn table(completed: &str, more: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder);
+        FILES.iter().for_each(|path| drop(store.put(path, &Bytes::from_static(b"x"), None).unwrap()));
+        let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", "9"), (COMPLETED, completed)];
+        let properties: PropertiesFile = entries.into_iter().chain(more.iter().copied()).collect();
+        let bytes = Bytes::from(properties.to_hudi_bytes(chrono::Utc::now()).unwrap());
+        store.put(".hoodie/hoodie.properties", &bytes, None).unwrap();
+        folder
+    }
+
+    fn store(folder: &tempfile::TempDir) -> Arc<dyn FileStore> {
+        Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true))
+    }
+
+    fn properties(folder: &tempfile::TempDir) -> Properties {
+        let bytes = std::fs::read(folder.path().join(".hoodie/hoodie.properties")).unwrap();
+        PropertiesFile::parse(&bytes).unwrap().properties().clone()
+    }
+
+    fn lists(folder: &tempfile::TempDir) -> [Vec<String>; 3] {
+        let properties = properties(folder);
+        [COMPLETED, INFLIGHT, TO_REBUILD].map(|name| properties.list(&[name]))
+    }
+
+    fn left(folder: &tempfile::TempDir) -> Vec<&'static str> {
+        FILES.into_iter().filter(|path| folder.path().join(path).exists()).collect()
+    }
+
+    fn owned(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn partitions_leave_all_lists_and_those_to_build_again_are_remembered() {
+        let folder =
+            table("files,column_stats,record_index", &[(INFLIGHT, "bloom_filters"), (TO_REBUILD, "column_stats")]);
+        drop_partitions(&store(&folder), &owned(&["column_stats", "bloom_filters"]), &["bloom_filters"]).unwrap();
+        let expected = [owned(&["files", "record_index"]), Vec::new(), owned(&["bloom_filters"])];
+        assert_eq!(lists(&folder), expected);
+        assert!(!left(&folder).contains(&FILES[2]) && left(&folder).len() == 5);
+        drop_partitions(&store(&folder), &owned(&["record_index", "bloom_filters"]), &[]).unwrap();
+        assert_eq!(lists(&folder), [owned(&["files"]), Vec::new(), Vec::new()]);
+        assert!(properties(&folder).get(TO_REBUILD).is_none());
+    }
+
+    /// A name of the properties that leads out of the metadata table's folder: nothing there is a partition of it.
+    #[test]
+    fn names_that_are_no_folders_delete_nothing() {
+        for name in ["../../p", ".hoodie", "files/../../../p", "."] {
+            let folder = table(&format!("files,{name}"), &[]);
+            drop_partitions(&store(&folder), &owned(&[name]), &[]).unwrap();
+            assert_eq!(left(&folder), FILES, "{name}");
+            assert_eq!(lists(&folder)[0], ["files"], "{name}");
+        }
+    }
+
+    /// From the first change on no reader uses what is deleted; what remains of it is no metadata table.
+    #[test]
+    fn the_table_s_properties_come_first_and_then_those_of_the_metadata_table() {
+        for (limit, is_listed, has_properties) in [(0, true, true), (1, false, true), (2, false, false)] {
+            let folder = table("files,column_stats", &[]);
+            let local = LocalStorage::new(&folder.path().to_string_lossy(), true);
+            let failing: Arc<dyn FileStore> = Arc::new(FailingStore::new(local, limit, false));
+            let before = properties(&folder);
+            assert!(drop_metadata_table(&failing, &before, true).is_err());
+            assert_eq!(lists(&folder)[0].is_empty(), !is_listed, "{limit}");
+            assert_eq!(left(&folder).contains(&FILES[0]), has_properties, "{limit}");
+            assert!(left(&folder).contains(&FILES[4]), "{limit}");
+            // The next one goes on: the properties do not name it any more.
+            delete_unlisted(&store(&folder), &ListedPartitions::of_properties(&properties(&folder))).unwrap();
+            assert_eq!(left(&folder), if is_listed { FILES.to_vec() } else { vec![FILES[5]] }, "{limit}");
+        }
+    }
+
+    #[test]
+    fn a_table_without_a_metadata_table_is_left_alone_unless_one_is_remembered() {
+        let folder = table("", &[]);
+        for is_rebuilt in [false, true] {
+            assert!(!drop_metadata_table(&store(&folder), &properties(&folder), is_rebuilt).unwrap());
+            assert_eq!(left(&folder), FILES);
+        }
+        let folder = table("", &[(TO_REBUILD, "files")]);
+        assert!(!drop_metadata_table(&store(&folder), &properties(&folder), true).unwrap());
+        assert_eq!(lists(&folder)[2], ["files"], "what an earlier deletion remembers is not forgotten");
+        assert!(drop_metadata_table(&store(&folder), &properties(&folder), false).unwrap());
+        assert!(properties(&folder).get(TO_REBUILD).is_none());
+    }
+}

@@ -124,3 +124,159 @@ fn wrapped(value: &ArrayRef, wrapper: &str, row: usize) -> Option<(Wrapper, Wrap
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::metadata_upkeep::records::record_schema::RecordSchema;
+    use arrow_array::{
+        BinaryArray, BooleanArray, Decimal128Array, Float32Array, Float64Array, Int32Array, Int64Array, StringArray,
+        new_null_array,
+    };
+    use arrow_buffer::NullBuffer;
+    use arrow_schema::{Field, Fields};
+    use mortice_base::error::ErrorKind;
+    use proptest::prelude::*;
+
+    /// A wrapper, a value in it, and what that is as it is written; none of a wrapper that is not.
+    type WrapperCase = (&'static str, ArrayRef, Option<(Wrapper, WrappedValue)>);
+
+    fn values() -> Vec<WrapperCase> {
+        let integer = |wrapper, number| Some((wrapper, WrappedValue::Integer(number)));
+        let decimal = Decimal128Array::from(vec![-300]).with_precision_and_scale(30, 15).unwrap();
+        vec![
+            (
+                "BooleanWrapper",
+                Arc::new(BooleanArray::from(vec![true])),
+                Some((Wrapper::Boolean, WrappedValue::Boolean(true))),
+            ),
+            ("IntWrapper", Arc::new(Int32Array::from(vec![-7])), integer(Wrapper::Int, -7)),
+            ("LongWrapper", Arc::new(Int64Array::from(vec![i64::MIN])), integer(Wrapper::Long, i64::MIN)),
+            ("FloatWrapper", Arc::new(Float32Array::from(vec![0.5])), Some((Wrapper::Float, WrappedValue::Float(0.5)))),
+            (
+                "DoubleWrapper",
+                Arc::new(Float64Array::from(vec![-0.25])),
+                Some((Wrapper::Double, WrappedValue::Double(-0.25))),
+            ),
+            (
+                "BytesWrapper",
+                Arc::new(BinaryArray::from(vec![&b"\xff\0"[..]])),
+                Some((Wrapper::Bytes, WrappedValue::Bytes(b"\xff\0".to_vec()))),
+            ),
+            (
+                "StringWrapper",
+                Arc::new(StringArray::from(vec!["ß"])),
+                Some((Wrapper::String, WrappedValue::String("ß".to_owned()))),
+            ),
+            ("DateWrapper", Arc::new(Int32Array::from(vec![19_000])), integer(Wrapper::Date, 19_000)),
+            ("DecimalWrapper", Arc::new(decimal), Some((Wrapper::Decimal, WrappedValue::Bytes(vec![0xfe, 0xd4])))),
+            ("TimestampMicrosWrapper", Arc::new(Int64Array::from(vec![1])), None),
+        ]
+    }
+
+    fn names() -> Vec<String> {
+        values().into_iter().map(|(name, ..)| name.to_owned()).collect()
+    }
+
+    fn structs(members: Vec<(&str, ArrayRef)>, is_valid: &[bool]) -> StructArray {
+        let fields = members.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+        let columns = members.iter().map(|(_, column)| Arc::clone(column)).collect();
+        StructArray::new(fields.collect::<Fields>(), columns, Some(NullBuffer::from(is_valid.to_vec())))
+    }
+
+    /// Bounds of rows, each with a value in one of the wrappers, or with none.
+    fn bounds(rows: &[Option<usize>]) -> ArrayRef {
+        let member = |(at, (name, value, _)): (usize, (&'static str, ArrayRef, _))| {
+            let is_here: Vec<bool> = rows.iter().map(|row| *row == Some(at)).collect();
+            let null = new_null_array(value.data_type(), 1);
+            let parts: Vec<&dyn Array> =
+                is_here.iter().map(|is_here| if *is_here { value.as_ref() } else { null.as_ref() }).collect();
+            let column = arrow_select::concat::concat(&parts).unwrap();
+            (name, Arc::new(structs(vec![("value", column)], &is_here)) as ArrayRef)
+        };
+        let members = values().into_iter().enumerate().map(member).collect();
+        Arc::new(structs(members, &rows.iter().map(Option::is_some).collect::<Vec<_>>()))
+    }
+
+    /// A row of statistics: its bounds, and whether it is deleted.
+    type StatisticsRow = ([Option<usize>; 2], Option<bool>);
+
+    fn batch(rows: &[StatisticsRow]) -> RecordBatch {
+        let counts = |first: i64| Arc::new(Int64Array::from_iter_values((first..).take(rows.len()))) as ArrayRef;
+        let members = vec![
+            ("minValue", bounds(&rows.iter().map(|row| row.0[0]).collect::<Vec<_>>())),
+            ("maxValue", bounds(&rows.iter().map(|row| row.0[1]).collect::<Vec<_>>())),
+            ("isDeleted", Arc::new(BooleanArray::from(rows.iter().map(|row| row.1).collect::<Vec<_>>())) as ArrayRef),
+            ("valueCount", counts(100)),
+            ("nullCount", counts(-1)),
+            ("totalSize", new_null_array(&DataType::Int64, rows.len())),
+        ];
+        let statistics = structs(members, &vec![true; rows.len()]);
+        let keys: StringArray = (0..rows.len()).map(|row| Some(format!("k{row}"))).collect();
+        let columns = [(KEY, Arc::new(keys) as ArrayRef), (STATISTICS, Arc::new(statistics) as ArrayRef)];
+        RecordBatch::try_from_iter(columns).unwrap()
+    }
+
+    proptest! {
+        /// A bound that is taken for another one makes a range too narrow, and rows are skipped.
+        #[test]
+        fn bounds_are_those_of_their_own_row_and_wrapper(
+            rows in proptest::collection::vec(
+                (proptest::array::uniform2(proptest::option::of(0_usize..10)), proptest::option::of(any::<bool>())),
+                1..8,
+            ),
+        ) {
+            let mut found = BTreeMap::new();
+            read(&batch(&rows), &names(), &mut found).unwrap();
+            let values = values();
+            let bound = |value: Option<usize>| match value.map(|at| values[at].2.clone()) {
+                None => StoredBound::Missing,
+                Some(None) => StoredBound::Unknown,
+                Some(Some((wrapper, value))) => StoredBound::Known(wrapper, value),
+            };
+            let expected: BTreeMap<String, StoredStatistics> = (0_u64..)
+                .zip(&rows)
+                .filter(|(_, (_, is_deleted))| *is_deleted == Some(false))
+                // Counts below 0, those that are null, and those that are not there are 0.
+                .map(|(row, (bounds, _))| {
+                    let counts = [100 + row, row.saturating_sub(1), 0, 0];
+                    (format!("k{row}"), StoredStatistics { bounds: bounds.map(bound), counts })
+                })
+                .collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    /// The branches of a bound in the schemas that Hudi writes: a wrapper is known by its place.
+    #[test]
+    fn wrappers_are_in_the_order_of_the_schema() {
+        for schema in RecordSchema::ALL {
+            let found = wrappers(&Schema::parse(schema.block).unwrap()).unwrap();
+            let at = |name: &str| found.iter().position(|found| found == name);
+            // The order of the enum is that of the branches, behind null.
+            for (name, _, value) in values() {
+                let number = value.map(|(wrapper, _)| wrapper as usize);
+                let is_first = at(name).is_some_and(|at| number.is_none_or(|number| number == at + 1));
+                assert!(is_first, "{name}: {found:?}");
+            }
+        }
+        assert_eq!(wrappers(&Schema::parse(r#"{"type":"record","name":"r","fields":[]}"#).unwrap()), None);
+    }
+
+    #[test]
+    fn records_of_another_kind_are_refused() {
+        let sound = batch(&[([Some(1); 2], Some(false))]);
+        for left_out in [KEY, STATISTICS] {
+            let columns = [KEY, STATISTICS].map(|name| (name, sound.column_by_name(name).unwrap()));
+            let columns = columns.into_iter().filter(|(name, _)| *name != left_out);
+            let other = RecordBatch::try_from_iter(columns.map(|(name, column)| (name, Arc::clone(column)))).unwrap();
+            let error = read(&other, &names(), &mut BTreeMap::new()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidTable, "without {left_out}");
+        }
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["none"]));
+        let other = RecordBatch::try_from_iter([(KEY, Arc::clone(&text)), (STATISTICS, text)]).unwrap();
+        assert_eq!(read(&other, &names(), &mut BTreeMap::new()).unwrap_err().kind(), ErrorKind::InvalidTable);
+    }
+}
