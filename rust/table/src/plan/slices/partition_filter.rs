@@ -60,7 +60,7 @@ enum ValueSource {
 
 impl ValueSource {
     /// The source of the values of a column.
-    fn of(column: &Field, parts: &[PathSegment]) -> Self {
+    fn from_column(column: &Field, parts: &[PathSegment]) -> Self {
         let part = parts.iter().position(|part| part.field == *column.name());
         match part.and_then(|at| Some((at, &parts.get(at)?.says))) {
             _ if column.name() == meta_columns::PARTITION_PATH => Self::Path,
@@ -82,7 +82,7 @@ impl PartitionFilter {
         BoundFilter::bind(filter, types)?;
         let url_encoded = config.url_encode_partitions;
         let parts = parts_of(config);
-        let sources: Vec<ValueSource> = types.fields().iter().map(|field| ValueSource::of(field, &parts)).collect();
+        let sources: Vec<ValueSource> = types.fields().iter().map(|field| ValueSource::from_column(field, &parts)).collect();
         let of_column = |name: &str| types.fields().find(name).and_then(|(column, _)| sources.get(column));
         let says = |at: &usize| parts.get(*at).map(|part| &part.says);
         let usable = |term: &Term| match of_column(term.column()) {
