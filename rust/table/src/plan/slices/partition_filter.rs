@@ -82,7 +82,8 @@ impl PartitionFilter {
         BoundFilter::bind(filter, types)?;
         let url_encoded = config.url_encode_partitions;
         let parts = parts_of(config);
-        let sources: Vec<ValueSource> = types.fields().iter().map(|field| ValueSource::from_column(field, &parts)).collect();
+        let sources: Vec<ValueSource> =
+            types.fields().iter().map(|field| ValueSource::from_column(field, &parts)).collect();
         let of_column = |name: &str| types.fields().find(name).and_then(|(column, _)| sources.get(column));
         let says = |at: &usize| parts.get(*at).map(|part| &part.says);
         let usable = |term: &Term| match of_column(term.column()) {
