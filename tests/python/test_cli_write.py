@@ -123,7 +123,7 @@ def test_errors_name_the_file_or_the_argument(table, tmp_path):
         ((tmp_path / "nothing", good, "--operation", "upsert"), 66, "MORTICE-NOT-FOUND"),
     ):
         assert message in command("write", *arguments, status=status).stderr
-    for schema in ("id", "id text", "id decimal(99,1)"):
+    for schema in ("id", "id words", "id decimal(99,1)"):
         done = command("create", tmp_path / "new", "--schema", schema, "--record-key", "id", status=2)
         assert "--schema" in done.stderr
     assert not (tmp_path / "new").exists()

@@ -15,6 +15,9 @@ pytestmark = [pytest.mark.spark4, pytest.mark.filterwarnings("ignore:mortice was
 @pytest.fixture
 def run(spark, tmp_path):
     """Runs statements in a database of its own, with one managed table."""
+    for view in spark.catalog.listTables():
+        if view.isTemporary:
+            spark.catalog.dropTempView(view.name)
     spark.sql(f"create database entries location '{tmp_path}/db'")
     spark.sql("use entries")
 

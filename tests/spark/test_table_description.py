@@ -10,6 +10,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning
 
 @pytest.fixture
 def run(spark, tmp_path):
+    for view in spark.catalog.listTables():
+        if view.isTemporary:
+            spark.catalog.dropTempView(view.name)
     spark.sql(f"create database described location '{tmp_path}/db'")
     spark.sql("use described")
 
