@@ -103,9 +103,9 @@ pub(in crate::metadata_upkeep) fn partition_changes(
     let is_added = |kind: &PartitionKind| {
         let is_asked = match kind {
             PartitionKind::Files => false,
-            // The statistics of partitions come with those of files.
+            // The statistics of partitions come with those of files, and not without them.
             PartitionKind::PartitionStats => {
-                asked(options, *kind)?.or(options.given_boolean(COLUMN_STATS)?) == Some(true)
+                has_column_stats && asked(options, *kind)?.or(options.given_boolean(COLUMN_STATS)?) == Some(true)
             }
             _ => asked(options, *kind)? == Some(true),
         };
@@ -273,6 +273,8 @@ mod tests {
         let all = "files,column_stats,partition_stats";
         assert_eq!(changes(&[(COLUMN_STATS, "false")], all), [none.clone(), both]);
         assert_eq!(changes(&[(PARTITION_STATS, "false")], all), [none.clone(), vec!["partition_stats"]]);
+        // Without statistics of files they would be dropped by the next write, and added by the one after it.
+        assert_eq!(changes(&[(PARTITION_STATS, "true")], "files"), [none.clone(), none.clone()]);
         for name in RECORD_INDEX {
             assert_eq!(changes(&[(name, "true")], "files"), [vec!["record_index"], none.clone()], "{name}");
             assert_eq!(changes(&[(name, "false")], "files,record_index"), [none.clone(), vec!["record_index"]]);
