@@ -34,12 +34,8 @@ impl BloomIndex {
 }
 
 impl Index for BloomIndex {
-    fn name(&self) -> &'static str {
-        self.kind.name()
-    }
-
-    fn is_global(&self) -> bool {
-        self.kind.is_global()
+    fn kind(&self) -> IndexType {
+        self.kind
     }
 
     fn updates_partition(&self) -> bool {

@@ -34,12 +34,8 @@ impl BucketIndex {
 }
 
 impl Index for BucketIndex {
-    fn name(&self) -> &'static str {
-        IndexType::Bucket.name()
-    }
-
-    fn is_global(&self) -> bool {
-        IndexType::Bucket.is_global()
+    fn kind(&self) -> IndexType {
+        IndexType::Bucket
     }
 
     fn buckets(&self) -> Option<&BucketOptions> {
@@ -148,14 +144,15 @@ pub(super) fn tag(view: Arc<WriteView>, keys: &RowKeys, options: &BucketOptions)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::bucket_hash::new_bucket_prefix;
     use super::super::bucket_hash::tests::{hash_of_list, options};
     use super::*;
     use mortice_base::error::ErrorKind;
     use proptest::prelude::*;
 
-    fn slice(partition: &str, file_id: &str) -> FileSlice {
+    /// A file slice without files.
+    pub(in super::super) fn slice(partition: &str, file_id: &str) -> FileSlice {
         FileSlice {
             partition: partition.to_owned(),
             file_id: file_id.to_owned(),

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::layout_check;
-use super::options::BucketOptions;
+use super::options::{BucketOptions, IndexType};
 use super::tagged::Tagged;
 use super::task_look_up::TaskLookUp;
 use mortice_base::error::Result;
@@ -18,11 +18,18 @@ use mortice_table::plan::{OpenTable, WriteView};
 ///
 /// What is not said otherwise is that of an index which finds keys where writers have put them, and knows nothing of new ones.
 pub trait Index: Debug + Send + Sync {
+    /// Its type.
+    fn kind(&self) -> IndexType;
+
     /// Hudi's name.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.kind().name()
+    }
 
     /// Whether a key is in one partition only.
-    fn is_global(&self) -> bool;
+    fn is_global(&self) -> bool {
+        self.kind().is_global()
+    }
 
     /// Of global indexes: whether a row whose partition is another one than its key's moves there. Otherwise it stays.
     fn updates_partition(&self) -> bool {

@@ -85,6 +85,7 @@ pub(super) fn refuse_logs_alone(table: &OpenTable, view: &WriteView, index: &str
 
 #[cfg(test)]
 mod tests {
+    use super::super::bucket::tests::slice;
     use super::*;
 
     fn are(buckets: &[&str]) -> bool {
@@ -99,16 +100,6 @@ mod tests {
         assert!(!are(&["00072813"]), "a random id");
         assert!(are(&["00072813", "00004095"]), "two are not random");
         assert!(!are(&["00072813", "0004095a"]) && !are(&["00000001", "12345678"]));
-    }
-
-    fn slice(partition: &str, file_id: &str) -> FileSlice {
-        FileSlice {
-            partition: partition.to_owned(),
-            file_id: file_id.to_owned(),
-            base_instant: "20260101000000000".into(),
-            base_file: None,
-            log_files: Vec::new(),
-        }
     }
 
     /// Two writers that begin the same bucket at the same time.

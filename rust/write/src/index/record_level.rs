@@ -30,23 +30,19 @@ type Found = HashMap<(String, String), Vec<u32>>;
 /// (`SparkMetadataTableGlobalRecordLevelIndex.getFallbackIndexType`).
 #[derive(Debug)]
 pub(super) struct RecordIndex {
-    kind: IndexType,
+    /// Has the same type.
     fallback: SimpleIndex,
 }
 
 impl RecordIndex {
     pub(super) const fn new(kind: IndexType, updates_partition: bool) -> Self {
-        Self { kind, fallback: SimpleIndex::new(kind, updates_partition) }
+        Self { fallback: SimpleIndex::new(kind, updates_partition) }
     }
 }
 
 impl Index for RecordIndex {
-    fn name(&self) -> &'static str {
-        self.kind.name()
-    }
-
-    fn is_global(&self) -> bool {
-        self.kind.is_global()
+    fn kind(&self) -> IndexType {
+        self.fallback.kind()
     }
 
     fn updates_partition(&self) -> bool {

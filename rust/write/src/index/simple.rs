@@ -26,12 +26,8 @@ impl SimpleIndex {
 }
 
 impl Index for SimpleIndex {
-    fn name(&self) -> &'static str {
-        self.kind.name()
-    }
-
-    fn is_global(&self) -> bool {
-        self.kind.is_global()
+    fn kind(&self) -> IndexType {
+        self.kind
     }
 
     fn updates_partition(&self) -> bool {
