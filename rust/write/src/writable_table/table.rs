@@ -78,8 +78,8 @@ impl WritableTable {
         operation: &str,
     ) -> Result<Self> {
         check_writes(location, &table)?;
-        let ParsedOptions { options, warnings } = ParsedOptions::new(options, operation, &table.config)?;
-        Ok(Self { warnings, ..Self::of_options(location, table, options)? })
+        let parsed = ParsedOptions::new(options, operation, &table.config)?;
+        Self::of_checked(location, table, parsed)
     }
 
     /// The same, with options that were checked when the write began, in this process or another.
@@ -88,13 +88,18 @@ impl WritableTable {
     /// As for [`Self::open`].
     pub fn of_options(location: &TableLocation, table: Arc<OpenTable>, options: WriteOptions) -> Result<Self> {
         check_writes(location, &table)?;
+        Self::of_checked(location, table, ParsedOptions { options, warnings: Vec::new() })
+    }
+
+    fn of_checked(location: &TableLocation, table: Arc<OpenTable>, parsed: ParsedOptions) -> Result<Self> {
+        let ParsedOptions { options, warnings } = parsed;
         let store = location.open_store()?;
         let concurrency = Concurrency::from_options(&store, location.storage_options(), &options)?;
         Ok(Self {
             location: location.clone(),
             store,
             options,
-            warnings: Vec::new(),
+            warnings,
             concurrency: Arc::new(concurrency),
             validator: None,
             latest: Arc::new(Mutex::new(table)),

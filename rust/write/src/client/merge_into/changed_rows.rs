@@ -106,7 +106,7 @@ fn changes_plan(table: &OpenTable, updated: &[String], options: &BTreeMap<String
 
 /// Reads changed rows, in the table's types.
 fn read_changes(plan: &MergePlan, input: WriteInput<'_>) -> Result<RowBatches> {
-    let WriteInput { schema, batches, is_in_memory, options: _, validator: _ } = input;
+    let WriteInput { schema, batches, is_in_memory, .. } = input;
     let options = &plan.options;
     let nullable = plan.columns.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
     let columns = Schema::new(nullable.collect::<Vec<Field>>());

@@ -36,7 +36,7 @@ impl MergePlan {
     /// `InvalidArgument`, naming the column, for a type or a value that the table's column does not hold, and for null
     /// in a column that matches.
     pub(super) fn read_given(&self, input: WriteInput<'_>, filter: Option<&Filter>) -> Result<RowBatches> {
-        let WriteInput { schema, batches, is_in_memory, options: _, validator: _ } = input;
+        let WriteInput { schema, batches, is_in_memory, .. } = input;
         // Types are refused before rows are read.
         let names = self.needed(filter);
         let typed = self.in_table_types(&RecordBatch::new_empty(Arc::clone(&schema)), &names)?.schema();
