@@ -10,7 +10,7 @@ from typing import Any
 from mortice.display.markup import byte_size, grid, tag
 from mortice.file_slice import FileSlice
 from mortice.insight.instant_age import age_of
-from mortice.insight.needs import ServiceNeed, needs_of
+from mortice.insight.needs import COLUMNS, ServiceNeed, cells_of, needs_of
 from mortice.insight.table_view import TableView
 from mortice.instants import TIMELINE_ZONE
 from mortice.other_names import answering
@@ -136,22 +136,12 @@ class Health:
 
     def _repr_html_(self) -> str:
         """What each service would gain, and what is wrong, for notebooks."""
-        rows = [
-            [
-                one.service,
-                "due" if one.is_due else "cannot run" if one.problem else "",
-                one.files,
-                one.bytes,
-                one.problem or one.gain,
-            ]
-            for one in self.services
-        ]
         files = (
             f"{self.file_groups:,} file groups: {byte_size(self.base_bytes)} in {self.base_files:,} base files, "
             f"{byte_size(self.log_bytes)} in {self.log_files:,} logs ({self.log_ratio:.0%})"
         )
         problems = tag("ul", *(tag("li", one) for one in self.problems)) if self.problems else ""
-        return grid(["service", "state", "files", "bytes", "gain"], rows, self.uri) + tag("p", files) + problems
+        return grid(COLUMNS, map(cells_of, self.services), self.uri) + tag("p", files) + problems
 
     @property
     def log_ratio(self) -> float:

@@ -10,7 +10,7 @@ from mortice.errors import MorticeError
 from mortice.insight.table_view import TableView
 from mortice.timeline import Instant
 
-__all__ = ["SERVICES", "ServiceNeed", "needs_of"]
+__all__ = ["COLUMNS", "SERVICES", "ServiceNeed", "cells_of", "needs_of"]
 
 DELTA_COMMITS = "hoodie.compact.inline.max.delta.commits"
 COMPACTION_COMMITS = 5
@@ -19,6 +19,8 @@ CLUSTERING_COMMITS = 4
 """The default of `hoodie.clustering.inline.max.commits` in Hudi."""
 SERVICES = ("compact", "cluster", "clean", "archive")
 """In the order in which they are run: a clean deletes what the others have replaced."""
+COLUMNS = ["service", "state", "files", "bytes", "gain"]
+"""Of a table of services."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ class ServiceNeed:
     """The number of its plans that are pending."""
     problem: str | None = None
     """Why it cannot run, such as a table version that is not written; None if it can."""
+
+
+def cells_of(need: ServiceNeed) -> list[str | int]:
+    """Returns what a table of services shows of one, under `COLUMNS`."""
+    state = "due" if need.is_due else "cannot run" if need.problem else ""
+    return [need.service, state, need.files, need.bytes, need.problem or need.gain]
 
 
 def needs_of(

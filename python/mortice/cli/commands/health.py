@@ -10,7 +10,7 @@ from mortice.cli.parameters import WIDEST_PATH, Target, on_tables, options_of
 from mortice.cli.progress import service_progress
 from mortice.insight.health import Health
 from mortice.insight.maintenance import MaintainResult
-from mortice.insight.needs import SERVICES
+from mortice.insight.needs import COLUMNS, SERVICES, cells_of
 from mortice.insight.prometheus import metrics_of
 from mortice.timeline import Instant
 
@@ -50,18 +50,8 @@ def _collect(found: Health) -> None:
 
 
 def _show(target: Target, found: Health) -> None:
-    services = [
-        [
-            one.service,
-            "due" if one.is_due else "cannot run" if one.problem else "",
-            one.files,
-            one.bytes,
-            one.problem or one.gain,
-        ]
-        for one in found.services
-    ]
     document = dataclasses.asdict(found) | {"log_ratio": found.log_ratio, "due": found.due}
-    target.show(document, ["service", "state", "files", "bytes", "gain"], services, _lines(found), WIDEST_PATH)
+    target.show(document, COLUMNS, list(map(cells_of, found.services)), _lines(found), WIDEST_PATH)
 
 
 def _lines(found: Health) -> list[str]:
