@@ -8,6 +8,7 @@ import pytest
 
 import mortice
 import mortice.spark
+from support.spark_database import current_database
 
 pytestmark = [pytest.mark.spark4, pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")]
 
@@ -15,20 +16,14 @@ pytestmark = [pytest.mark.spark4, pytest.mark.filterwarnings("ignore:mortice was
 @pytest.fixture
 def run(spark, tmp_path):
     """Runs statements in a database of its own, with one managed table."""
-    for view in spark.catalog.listTables():
-        if view.isTemporary:
-            spark.catalog.dropTempView(view.name)
-    spark.sql(f"create database entries location '{tmp_path}/db'")
-    spark.sql("use entries")
 
     def run(text):
         return [tuple(row) for row in mortice.spark.sql(spark, text).collect()]
 
-    run("create table trips (id string, n int) using hudi tblproperties (primaryKey = 'id')")
-    run("insert into trips values ('a', 1)")
-    yield run
-    spark.sql("use default")
-    spark.sql("drop database entries cascade")
+    with current_database(spark, "entries", tmp_path):
+        run("create table trips (id string, n int) using hudi tblproperties (primaryKey = 'id')")
+        run("insert into trips values ('a', 1)")
+        yield run
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.spark.statements.table_folder import HadoopFiles, LocalFiles, TableFolder
+from support.spark_database import current_database
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 ROWS = pa.table({"id": ["a", "b"], "city": ["oslo", "rome"]})
@@ -18,11 +19,8 @@ COLUMNS = "(id string, n int) using hudi tblproperties (primaryKey = 'id')"
 @pytest.fixture
 def folder(spark, tmp_path):
     """The folder of the current database."""
-    spark.sql(f"create database dropping location '{tmp_path}/db'")
-    spark.sql("use dropping")
-    yield tmp_path / "db"
-    spark.sql("use default")
-    spark.sql("drop database dropping cascade")
+    with current_database(spark, "dropping", tmp_path):
+        yield tmp_path / "db"
 
 
 @pytest.fixture

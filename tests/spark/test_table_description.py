@@ -4,32 +4,26 @@ import pytest
 
 import mortice
 import mortice.spark
+from support.spark_database import current_database
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 
 
 @pytest.fixture
 def run(spark, tmp_path):
-    for view in spark.catalog.listTables():
-        if view.isTemporary:
-            spark.catalog.dropTempView(view.name)
-    spark.sql(f"create database described location '{tmp_path}/db'")
-    spark.sql("use described")
-
     def run(text):
         return [tuple(row) for row in mortice.spark.sql(spark, text.replace("{at}", str(tmp_path))).collect()]
 
-    run(
-        "create table trips (id bigint, st struct<a: int>, city string) using hudi partitioned by (city) "
-        "tblproperties (type = 'mor', primaryKey = 'id', orderingFields = 'id') comment 'all trips'"
-    )
-    run("insert into trips (id, city) values (1, 'oslo'), (2, 'rome')")
-    yield run
-    # On Spark 3.5 names are views of the session, and in no database.
-    run("drop table if exists trips")
-    run("drop table if exists other")
-    spark.sql("use default")
-    spark.sql("drop database described cascade")
+    with current_database(spark, "described", tmp_path):
+        run(
+            "create table trips (id bigint, st struct<a: int>, city string) using hudi partitioned by (city) "
+            "tblproperties (type = 'mor', primaryKey = 'id', orderingFields = 'id') comment 'all trips'"
+        )
+        run("insert into trips (id, city) values (1, 'oslo'), (2, 'rome')")
+        yield run
+        # On Spark 3.5 names are views of the session, and in no database.
+        run("drop table if exists trips")
+        run("drop table if exists other")
 
 
 def test_a_table_is_created_again_by_its_definition(run, spark, tmp_path):
