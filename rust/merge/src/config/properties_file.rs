@@ -116,6 +116,12 @@ impl PropertiesFile {
         expected.is_ok_and(|expected| self.get(CHECKSUM).is_none_or(|stored| stored == expected))
     }
 
+    /// Whether the file has a checksum. Files of old releases have none.
+    #[must_use]
+    pub fn has_checksum(&self) -> bool {
+        self.get(CHECKSUM).is_some()
+    }
+
     fn checksum(&self) -> Result<u32> {
         let name = self.get(NAME).ok_or_else(|| Error::invalid_table(format!("{NAME} is missing")))?;
         Ok(table_checksum(self.get(DATABASE).unwrap_or_default(), name))

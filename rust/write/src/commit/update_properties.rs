@@ -14,7 +14,6 @@ use mortice_storage::{FileStore, FileVersion, PutOutcome};
 
 const MAIN: &str = ".hoodie/hoodie.properties";
 const BACKUP: &str = ".hoodie/hoodie.properties.backup";
-const CHECKSUM: &str = "hoodie.table.checksum";
 const ATTEMPTS: usize = 8;
 
 /// Changes the properties and returns them as they are then. `change` is called again if another writer was faster.
@@ -65,7 +64,7 @@ fn read_recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)
     let backup = whole(store, BACKUP)?;
     match (main, backup) {
         // The main file ends before its checksum: Hudi writes one to every file that it has a backup of.
-        (Some((main, _)), Some((backup, _))) if !has_checksum(&main) && has_checksum(&backup) => {
+        (Some((main, _)), Some((backup, _))) if !main.has_checksum() && backup.has_checksum() => {
             put_back(store, &backup)
         }
         (Some(main), None) => Ok(main),
@@ -76,10 +75,6 @@ fn read_recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)
         (None, Some((backup, _))) => put_back(store, &backup),
         (None, None) => Err(neither_is_whole(store)),
     }
-}
-
-fn has_checksum(file: &PropertiesFile) -> bool {
-    file.get(CHECKSUM).is_some()
 }
 
 /// Makes the backup the main file, and reads that: another writer may have changed it since.
