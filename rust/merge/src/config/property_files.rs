@@ -2,7 +2,8 @@
 //!
 //! A writer that changes `hoodie.properties` copies it to `hoodie.properties.backup`, deletes it, writes it again and
 //! deletes the backup. A reader takes the first of the two that is whole, and looks again after a pause where neither
-//! is. `hoodie.table.checksum` is the CRC-32 of `<database>.<table>`: it detects a torn file, nothing else.
+//! is. `hoodie.table.checksum` is the CRC-32 of `<database>.<table>`: it detects a torn file, nothing else. Files of old
+//! releases have none; beside a backup that has one, such a file is torn.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -45,20 +46,34 @@ enum Outcome {
 }
 
 fn attempt(storage: &dyn Storage) -> Result<Outcome> {
-    let mut torn = None;
-    for path in [MAIN, BACKUP] {
-        let read = storage.open(path).and_then(|source| source.read_all());
-        let bytes = match read {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        match Properties::parse(&bytes).and_then(verified) {
-            Ok(properties) => return Ok(Outcome::Whole(properties)),
-            Err(error) => torn = torn.or(Some(error.in_file(storage.full_path(path)))),
-        }
+    let main = look(storage, MAIN)?;
+    if matches!(&main, Outcome::Whole(properties) if has_checksum(properties)) {
+        return Ok(main);
     }
-    Ok(torn.map_or(Outcome::Absent, Outcome::Torn))
+    Ok(match (main, look(storage, BACKUP)?) {
+        // The main file ends before its checksum: Hudi writes one to every file that it has a backup of.
+        (Outcome::Whole(_), Outcome::Whole(backup)) if has_checksum(&backup) => Outcome::Whole(backup),
+        // A writer that was about to write the checksum has done so, and has deleted the backup.
+        (Outcome::Whole(_), Outcome::Absent) => look(storage, MAIN)?,
+        (Outcome::Absent, backup) | (Outcome::Torn(_), backup @ Outcome::Whole(_)) => backup,
+        (main, _) => main,
+    })
+}
+
+fn has_checksum(properties: &Properties) -> bool {
+    properties.first_of(&[CHECKSUM]).is_some()
+}
+
+fn look(storage: &dyn Storage, path: &str) -> Result<Outcome> {
+    let bytes = match storage.open(path).and_then(|source| source.read_all()) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Outcome::Absent),
+        Err(error) => return Err(error),
+    };
+    Ok(match Properties::parse(&bytes).and_then(verified) {
+        Ok(properties) => Outcome::Whole(properties),
+        Err(error) => Outcome::Torn(error.in_file(storage.full_path(path))),
+    })
 }
 
 fn verified(properties: Properties) -> Result<Properties> {
@@ -150,6 +165,22 @@ mod tests {
         assert_eq!(folder.read().unwrap().get(NAME), Some("basic"));
         folder.put(MAIN, "hoodie.table.na");
         assert_eq!(folder.read().unwrap().get(NAME), Some("basic"));
+    }
+
+    #[test]
+    fn a_file_that_ends_before_its_checksum_is_torn_if_the_backup_has_one() {
+        let folder = Folder::new("cut");
+        folder.put(MAIN, "hoodie.table.name=basic\n").put(BACKUP, &format!("{WHOLE}hoodie.table.type=MERGE_ON_READ\n"));
+        assert_eq!(folder.read().unwrap().get("hoodie.table.type"), Some("MERGE_ON_READ"));
+    }
+
+    #[test]
+    fn a_file_of_an_old_release_has_no_checksum() {
+        let folder = Folder::new("old");
+        folder.put(MAIN, "hoodie.table.name=basic\na=1\n");
+        assert_eq!(folder.read().unwrap().get("a"), Some("1"));
+        folder.put(BACKUP, "hoodie.table.name=basic\na=2\n");
+        assert_eq!(folder.read().unwrap().get("a"), Some("1"));
     }
 
     #[test]
