@@ -36,7 +36,8 @@ fn differs_in(stored: &[String], value: &str) -> Option<String> {
 /// A payload class agrees if the table stores it, or merges as it does.
 fn payload_contradicted(table: &TableConfig, value: &str) -> Option<String> {
     let stored: Vec<&str> = PAYLOADS.iter().filter_map(|name| table.properties.get(name)).collect();
-    let mode = PayloadClass::by_name(class_name(value)).and_then(PayloadClass::mode);
+    let class = PayloadClass::parse(value).or_else(|| PayloadClass::by_name(value));
+    let mode = class.and_then(PayloadClass::mode);
     let agrees = stored.contains(&value) || (mode.is_some() && mode.as_ref() == Some(&table.merge.mode));
     let own = || stored.first().map_or_else(|| table.merge.mode.name().to_owned(), |class| (*class).to_owned());
     (!agrees).then(own)

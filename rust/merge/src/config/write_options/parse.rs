@@ -179,6 +179,7 @@ mod tests {
                 "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
                 "EVENT",
             ),
+            ("hoodie.datasource.write.payload.class", "org.acme.DefaultHoodieRecordPayload", "EVENT"),
             ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"),
             ("hoodie.write.table.version", "8", "is 9"),
             ("hoodie.datasource.write.operation", "delete", "upsert"),
