@@ -100,6 +100,16 @@ impl ImageFormat {
             return Err(unsupported_vector(vector.shape.descriptor()));
         }
         let cells = match array.data_type() {
+            DataType::List(_) | DataType::Map(..) | DataType::Struct(_) => self.nested(ty, array)?,
+            _ => self.scalar(ty, array)?,
+        };
+        let cells = cells.ok_or_else(|| misfit(&array.data_type().to_string()))?;
+        Ok(BoundColumn { array, cells })
+    }
+
+    /// None if the array is not of the type.
+    fn scalar<'a>(self, ty: &Type, array: &'a dyn Array) -> Result<Option<CellData<'a>>> {
+        Ok(match array.data_type() {
             DataType::Null => Some(CellData::Nothing),
             DataType::Boolean => array.as_boolean_opt().map(CellData::Booleans),
             DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(|array| CellData::Ints(array.clone())),
@@ -132,6 +142,13 @@ impl ImageFormat {
                 let scale = u32::try_from(*scale).map_err(|_| misfit(&array.data_type().to_string()))?;
                 array.as_primitive_opt::<Decimal128Type>().map(|array| CellData::Decimals(array, scale, width))
             }
+            _ => None,
+        })
+    }
+
+    /// None if the array is not of the type.
+    fn nested<'a>(self, ty: &Type, array: &'a dyn Array) -> Result<Option<CellData<'a>>> {
+        Ok(match array.data_type() {
             DataType::List(_) => match (ty, array.as_list_opt::<i32>()) {
                 (Type::Array(items), Some(list)) => {
                     Some(CellData::List(list, Box::new(self.bind(items, list.values().as_ref())?)))
@@ -151,9 +168,7 @@ impl ImageFormat {
                 _ => None,
             },
             _ => None,
-        };
-        let cells = cells.ok_or_else(|| misfit(&array.data_type().to_string()))?;
-        Ok(BoundColumn { array, cells })
+        })
     }
 
     /// A union of several types: one member of a struct has the value. Spark writes the struct, Avro the value.
