@@ -11,6 +11,7 @@ mod local_reads;
 mod log_slice;
 mod merge_partial;
 mod merge_slice;
+mod plan_memory;
 mod plan_table;
 mod read_slice;
 mod records;
@@ -20,13 +21,14 @@ mod slice_table;
 mod synthetic;
 mod theirs;
 
-const BENCHES: [(&str, fn()); 8] = [
+const BENCHES: [(&str, fn()); 9] = [
     ("avro_decode", avro_decode::run),
     ("key_pass", key_pass::run),
     ("local_reads", local_reads::run),
     ("log_slice", log_slice::run),
     ("merge_partial", merge_partial::run),
     ("merge_slice", merge_slice::run),
+    ("plan_memory", plan_memory::run),
     ("plan_table", plan_table::run),
     ("read_slice", read_slice::run),
 ];
