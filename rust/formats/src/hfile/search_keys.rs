@@ -1,6 +1,8 @@
 //! What is looked for: all cells, those of some keys, or those whose keys begin with a prefix. Keys are compared as
 //! unsigned bytes.
 
+use std::cmp::Ordering;
+
 use super::cell::CellMatch;
 
 /// Keys or prefixes, sorted, each once.
@@ -66,13 +68,12 @@ impl Matcher {
             SearchKeys::Prefixes(list) => (list, true),
         };
         while let Some(wanted) = list.get(self.next) {
-            if if by_prefix { key.starts_with(wanted.as_slice()) } else { key == wanted.as_slice() } {
-                return CellMatch::Take;
+            match key.cmp(wanted.as_slice()) {
+                Ordering::Less => return CellMatch::Skip,
+                Ordering::Equal => return CellMatch::Take,
+                Ordering::Greater if by_prefix && key.starts_with(wanted.as_slice()) => return CellMatch::Take,
+                Ordering::Greater => self.next += 1,
             }
-            if wanted.as_slice() > key {
-                return CellMatch::Skip;
-            }
-            self.next += 1;
         }
         CellMatch::Stop
     }
