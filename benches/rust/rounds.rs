@@ -17,7 +17,7 @@ pub(crate) struct BenchArguments {
     rounds: usize,
     case: Option<String>,
     main_thread: bool,
-    is_timed: bool,
+    pub(crate) is_timed: bool,
 }
 
 impl BenchArguments {
