@@ -11,6 +11,7 @@ Contenders that are not installed are left out. The native module must be one th
 import argparse
 import importlib.util
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -230,8 +231,9 @@ def main():
     parser.add_argument("--contender", choices=CONTENDERS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.contender:
-        print(json.dumps(worked(CONTENDERS[arguments.contender](arguments.folder), arguments.rows)))
-        return
+        print(json.dumps(worked(CONTENDERS[arguments.contender](arguments.folder), arguments.rows)), flush=True)
+        # Threads of some libraries abort the process while the interpreter ends.
+        os._exit(0)
     names = [name for name, kind in CONTENDERS.items() if importlib.util.find_spec(kind.module)]
     results = {name: least(name, arguments) for name in names}
     if len({json.dumps(found) for _, found in results.values()}) > 1:

@@ -2,7 +2,7 @@
 
     PYTHONPATH=python python benches/merges/indexes.py [--rows N] [--given N] [--rounds N] [--folder FOLDER]
 
-A merge-on-read table of N rows in file groups of 16 MiB is written for each index. Rows are given whose keys are in
+A merge-on-read table of N rows in file groups of 4 MiB is written for each index. Rows are given whose keys are in
 the table, spread over all file groups; they are upserted, and change one column by `merge_into`. Each step is a process
 of its own, on a copy of the table. Printed are the least CPU seconds, user and system, and the least peak of resident
 memory of several rounds.
@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from merges import batches, rows
 
-SIZE = {"hoodie.parquet.max.file.size": str(16 << 20), "hoodie.parquet.small.file.limit": "0"}
+SIZE = {"hoodie.parquet.max.file.size": str(4 << 20), "hoodie.parquet.small.file.limit": "0"}
 INDEXES = {
     "BLOOM": {"hoodie.index.type": "BLOOM"},
     "SIMPLE": {"hoodie.index.type": "SIMPLE"},
