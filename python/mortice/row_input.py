@@ -40,8 +40,11 @@ def arrow_rows(data: Any, schema: SchemaOf) -> Any:
         return data
     if isinstance(data, Mapping):
         return _table({_name(name): _values(name, values) for name, values in data.items()}, schema)
-    if _is_lazy_frame(data):
-        return data.collect()
+    if _is_of_polars(data, "LazyFrame"):
+        return arrow_rows(data.collect(), schema)
+    if _is_of_polars(data, "DataFrame"):
+        # Early releases of polars 1 have no C stream.
+        return data.to_arrow()
     dataset = sys.modules.get("pyarrow.dataset")
     if dataset is not None and isinstance(data, dataset.Dataset):
         return data.scanner().to_reader()
@@ -163,9 +166,9 @@ def _with_doubles(relation: Any, schema: pa.Schema) -> Any:
     return relation.project(f"* replace ({', '.join(f'cast({name} as double) as {name}' for name in quoted)})")
 
 
-def _is_lazy_frame(data: Any) -> bool:
+def _is_of_polars(data: Any, name: str) -> bool:
     polars = sys.modules.get("polars")
-    return polars is not None and isinstance(data, polars.LazyFrame)
+    return polars is not None and isinstance(data, getattr(polars, name))
 
 
 def _refused(what: str) -> InvalidArgumentError:
