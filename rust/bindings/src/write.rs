@@ -114,9 +114,11 @@ pub(crate) fn pause_after_conflict(
 }
 
 /// Whether all rows are in memory for as long as the caller has the object: tables and batches of pyarrow have a number
-/// of bytes, DataFrames of polars an estimate of it. Streams have none, nor has what is converted when it is read.
+/// of bytes, DataFrames of polars an estimate of it. Streams have none, nor has what is converted when it is read. The
+/// class is asked: pyarrow 17 cannot count the bytes of all types.
 pub(crate) fn is_in_memory(data: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(data.hasattr("nbytes")? || data.hasattr("estimated_size")?)
+    let class = data.get_type();
+    Ok(class.hasattr("nbytes")? || class.hasattr("estimated_size")?)
 }
 
 /// Deletes partitions of a table.
