@@ -17,7 +17,7 @@ __all__ = [
     "CleanResult",
     "ClusteringGroup",
     "ColumnChange",
-    "DistributedCompaction",
+    "DistributedService",
     "DistributedWrite",
     "Finding",
     "Follower",
@@ -747,30 +747,30 @@ def compact(
     """Plans a compaction, if one is due, and executes what is pending."""
 
 @final
-class DistributedCompaction:
-    """The driver's part of compactions whose slices are merged in other processes."""
+class DistributedService:
+    """The driver's part of a service whose plans are executed in other processes: `compact`, `log_compact`."""
 
     def __new__(
         cls,
         uri: str,
         storage_options: Mapping[str, Any],
+        service: str,
         options: Mapping[str, str],
-        into_logs: bool,
         parallelism: int,
-    ) -> DistributedCompaction: ...
+    ) -> DistributedService: ...
     @property
     def warnings(self) -> list[str]:
         """Sentences on options that have no effect."""
     def schedule(self) -> str | None:
-        """Plans a compaction, if one is due."""
+        """Makes a plan, if the service is due."""
     def find_pending(self) -> int:
-        """Looks for pending compactions. Returns their number."""
+        """Looks for pending plans. Returns their number."""
     def begin_next(self) -> tuple[bytes, int] | None:
-        """Begins the next pending compaction: (stage, tasks)."""
+        """Begins the next pending plan: (stage, tasks)."""
     def commit(self, reports: Sequence[bytes]) -> WrittenCommit:
-        """Completes the compaction that was begun."""
+        """Completes the plan that was begun."""
     def abort(self, reason: str) -> None:
-        """Undoes what was begun; the compaction stays pending."""
+        """Undoes what was begun; the plan stays pending."""
 
 def plan_compact(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool

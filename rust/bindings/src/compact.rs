@@ -1,17 +1,12 @@
 //! `compact` and `log_compact`: merge logs into base files, or into logs.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mortice::client::distributed::{CompactionTarget, DistributedCompaction as Core};
 use mortice::maintenance::{self, ServiceRequest};
 use mortice::transaction::{Committed, WriteResult};
-use mortice::{Error, ErrorKind};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use crate::arguments::{StorageArgument, at_location};
-use crate::errors::released;
 use crate::write::{WrittenCommit, commit_of_write};
 
 /// What a service did that is planned, and then executed: the requested time of the new plan, the commits of executed
@@ -82,62 +77,8 @@ fn compacted(done: maintenance::CompactionResult) -> ScheduledService {
     }
 }
 
-fn commit_of(committed: Committed) -> WrittenCommit {
+pub(crate) fn commit_of(committed: Committed) -> WrittenCommit {
     commit_of_write(WriteResult::new(committed))
-}
-
-/// The driver's part of compactions whose slices are merged in other processes.
-#[pyclass(frozen, module = "mortice._mortice")]
-pub(crate) struct DistributedCompaction(Mutex<Core>);
-
-impl DistributedCompaction {
-    fn lock(&self) -> MutexGuard<'_, Core> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[pymethods]
-impl DistributedCompaction {
-    #[new]
-    fn new(
-        py: Python<'_>,
-        uri: &str,
-        storage_options: StorageArgument,
-        options: BTreeMap<String, String>,
-        into_logs: bool,
-        parallelism: u32,
-    ) -> PyResult<Self> {
-        let into = if into_logs { CompactionTarget::LogFiles } else { CompactionTarget::BaseFiles };
-        let core =
-            at_location(py, uri, &storage_options, |location| Core::open(location, &options, into, parallelism))?;
-        Ok(Self(Mutex::new(core)))
-    }
-
-    #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.lock().warnings().to_vec()
-    }
-
-    fn schedule(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        released(py, || self.lock().schedule().map(|instant| instant.map(|instant| instant.to_string())))
-    }
-
-    fn find_pending(&self, py: Python<'_>) -> PyResult<usize> {
-        released(py, || self.lock().find_pending())
-    }
-
-    fn begin_next<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyBytes>, u32)>> {
-        let step = released(py, || self.lock().begin_next())?;
-        Ok(step.map(|step| (PyBytes::new(py, &step.stage), step.tasks)))
-    }
-
-    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>) -> PyResult<WrittenCommit> {
-        released(py, || self.lock().commit(&reports).map(commit_of))
-    }
-
-    fn abort(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
-        released(py, || self.lock().abort(&Error::new(ErrorKind::Io, reason)))
-    }
 }
 
 /// What `compact` would do. Nothing is changed.

@@ -17,6 +17,7 @@ mod compact;
 mod create_table;
 mod credentials;
 mod distributed;
+mod distributed_service;
 mod errors;
 mod follower;
 mod forks;
@@ -79,7 +80,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
     module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
     module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)?;
-    module.add_class::<compact::DistributedCompaction>()?;
+    module.add_class::<distributed_service::DistributedService>()?;
     module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
     module.add_function(wrap_pyfunction!(compact::plan_compact, module)?)?;
     module.add_function(wrap_pyfunction!(compact::log_compact, module)?)?;

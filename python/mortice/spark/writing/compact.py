@@ -6,15 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mortice import _mortice
-from mortice.commit import Commit
 from mortice.observe import observed
 from mortice.options import checked_bool
 from mortice.services.compaction import CompactResult
-from mortice.spark.execution.task_errors import aborted_on_error
-from mortice.spark.settings.write_options import WriteTarget, parallelism
-from mortice.spark.writing.write_stages import run_tasks
-from mortice.writes import commit_of, warn_of
+from mortice.spark.writing.service_tasks import ServiceTasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +41,7 @@ def compact(
 
     Raises as `Table.compact`.
     """
-    return _compacted(spark, uri, options, schedule=schedule, run=run, into_logs=False)
+    return _compacted(spark, uri, "compact", options, schedule=schedule, run=run)
 
 
 def log_compact(
@@ -74,38 +69,23 @@ def log_compact(
 
     Raises as `Table.log_compact`.
     """
-    return _compacted(spark, uri, options, schedule=schedule, run=run, into_logs=True)
+    return _compacted(spark, uri, "log_compact", options, schedule=schedule, run=run)
 
 
 def _compacted(
     spark: SparkSession,
     uri: str | os.PathLike[str],
+    service: str,
     options: Mapping[str, Any] | None,
     *,
     schedule: bool,
     run: bool,
-    into_logs: bool,
 ) -> CompactResult:
-    target = WriteTarget.from_options(uri, options)
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    storage = target.storage_options(spark)
-    native = _mortice.DistributedCompaction(target.uri, storage, target.options, into_logs, parallelism(spark))
-    warn_of(native.warnings)
-    with observed("log_compact" if into_logs else "compact", target.uri) as observation:
-        commits = _executed(spark, native) if run else []
-        scheduled = native.schedule() if schedule else None
+    tasks = ServiceTasks(spark, uri, service, options)
+    with observed(service, tasks.uri) as observation:
+        commits = tasks.execute() if run else []
+        scheduled = tasks.schedule() if schedule else None
         if run and scheduled is not None:
-            commits += _executed(spark, native)
+            commits += tasks.execute()
         return observation.done(CompactResult(scheduled, commits))
-
-
-def _executed(spark: SparkSession, native: _mortice.DistributedCompaction) -> list[Commit]:
-    """Executes the pending compactions."""
-    commits = []
-    native.find_pending()
-    while (step := native.begin_next()) is not None:
-        stage, tasks = step
-        with aborted_on_error(native):
-            reports = run_tasks(spark, stage, tasks)
-        commits.append(commit_of(native.commit(reports)))
-    return commits

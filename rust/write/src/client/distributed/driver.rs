@@ -8,7 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::assigned::{Assigned, assign_reports};
 use super::next_step::{MovePlan, NextStep, TagPlan, WritePlan};
-use super::packing::{bin_count, bins_of};
+use super::packing::{bin_count, tasks_by_cost};
 use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, WrittenReport};
 use super::slots::RowSum;
 use super::specs::{InsertSpec, PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
@@ -467,14 +467,8 @@ impl DistributedWrite {
             return Ok(None);
         }
         let costs: Vec<u64> = slices.iter().map(|slice| slice.total_len()).collect();
-        let total = costs.iter().fold(0, |sum: u64, cost| sum.saturating_add(*cost));
-        let count = bin_count(total, KEY_FILE_BYTES, self.parallelism, slices.len());
-        let mut tasks: BTreeMap<u32, Vec<u32>> = (0..count).map(|task| (task, Vec::new())).collect();
-        for (slice, task) in (0_u32..).zip(bins_of(&costs, count)) {
-            tasks.entry(task).or_default().push(slice);
-        }
-        let (count, tasks) = (u32::try_from(tasks.len()), tasks.into_values().collect());
-        let count = count.map_err(|_| Error::unsupported("4,294,967,296 tasks that read keys"))?;
+        let tasks = tasks_by_cost(&costs, KEY_FILE_BYTES, self.parallelism);
+        let count = u32::try_from(tasks.len()).map_err(|_| Error::unsupported("4,294,967,296 tasks that read keys"))?;
         Ok(Some((ReadKeysSpec { slots, slices, tasks }, count)))
     }
 

@@ -22,13 +22,13 @@
 //! | `slots` | which rows come together in one process |
 //! | `specs`, `state`, `reports` | what the driver sends to tasks, and what they report |
 //! | `stage`, `distributor`, `task_numbers` | input and output of a stage |
-//! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage`, `compact_stage`, `log_compact_stage` | the stages |
+//! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage`, `service_stage` | the stages |
 //! | `placer`, `tags` | places and tags of rows |
 //! | `closing_store` | files of attempts that run on after the commit |
 //! | `run_stage` | a stage, from its serialised form |
 //! | `packing` | tasks that one process runs one after the other |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
-//! | `compaction` | the driver's part of compactions |
+//! | `planned_service`, `service_kind` | the driver's part of services that are planned and executed |
 //! | `assigned` | its tasks, and what they have to report |
 //! | `insert_stage` | rows that are written where they are, to new file groups |
 //! | `task_insert` | a write of such tasks, whose driver's parts run in several processes |
@@ -36,23 +36,23 @@
 mod assigned;
 mod chunk;
 mod closing_store;
-mod compact_stage;
-mod compaction;
 mod distributor;
 mod driver;
 mod insert_stage;
 mod keys_stage;
-mod log_compact_stage;
 mod move_stage;
 mod next_step;
 mod packing;
 mod placer;
+mod planned_service;
 mod prepare_stage;
 mod reports;
 mod route_stage;
 mod rows_stage;
 mod run_stage;
 mod sent_rows;
+mod service_kind;
+mod service_stage;
 mod slots;
 mod specs;
 mod split_stage;
@@ -64,9 +64,10 @@ mod task_insert;
 mod task_numbers;
 mod write_stage;
 
-pub use compaction::{CompactStep, CompactionTarget, DistributedCompaction};
 pub use driver::DistributedWrite;
 pub use next_step::{MovePlan, NextStep, TagPlan, WritePlan};
+pub use planned_service::{DistributedService, ServiceStep};
 pub use run_stage::run_stage;
+pub use service_kind::PlannedService;
 pub use stage::{Input, StageBatches, TaskAttempt};
 pub use task_insert::{abort_task_insert, begin_task_insert, commit_task_insert};

@@ -1,7 +1,7 @@
 //! Packs tasks into bins of about equal costs: the heaviest first, each into the lightest bin.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// The bin of each task, given their costs. No bin is empty if there are as many tasks as bins.
 pub(super) fn bins_of(costs: &[u64], bins: u32) -> Vec<u32> {
@@ -28,6 +28,17 @@ pub(super) fn bin_count(total: u64, bytes: u64, least: u32, most: usize) -> u32 
     wanted.min(u32::try_from(most).unwrap_or(u32::MAX)).max(1)
 }
 
+/// The parts of each task, given what the parts cost: tasks of about `bytes`, at least `least` of them if there are enough parts.
+pub(super) fn tasks_by_cost(costs: &[u64], bytes: u64, least: u32) -> Vec<Vec<u32>> {
+    let total = costs.iter().fold(0_u64, |sum, cost| sum.saturating_add(*cost));
+    let bins = bins_of(costs, bin_count(total, bytes, least, costs.len()));
+    let mut tasks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (part, bin) in (0..).zip(bins) {
+        tasks.entry(bin).or_default().push(part);
+    }
+    tasks.into_values().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +49,13 @@ mod tests {
         assert!([0, 2, 3].iter().all(|light| bins[*light] != bins[1]), "{bins:?}");
         assert_eq!(bins_of(&[5, 5, 5], 3).iter().collect::<std::collections::BTreeSet<_>>().len(), 3);
         assert!(bins_of(&[], 3).is_empty());
+    }
+
+    #[test]
+    fn each_part_is_in_one_task() {
+        assert_eq!(tasks_by_cost(&[1, 10, 2, 3, 0], 8, 1).concat().len(), 5);
+        assert_eq!(tasks_by_cost(&[5, 5], 100, 7), [[0], [1]]);
+        assert!(tasks_by_cost(&[], 100, 7).is_empty());
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub(super) enum ReadReport {
     Placed(PlacedReport),
     /// A task's rows were written.
     Written(WrittenReport),
-    /// A slice was compacted.
-    CompactionResult(Box<CompactedReport>),
+    /// A part of a service's plan was executed.
+    PartResult(Box<PartReport>),
     /// A task failed, and would again.
     Failed(FailureReport),
 }
@@ -91,10 +91,10 @@ pub(super) struct WrittenReport {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CompactedReport {
-    /// The slice's number in the plan.
-    pub(super) slice: u32,
-    /// Its new base file, or its new log files, of which there may be none.
+pub(super) struct PartReport {
+    /// The part's number in the plan.
+    pub(super) part: u32,
+    /// Its new files, of which there may be none.
     pub(super) statuses: Vec<WriteStatus>,
 }
 

@@ -1,13 +1,12 @@
 //! Runs one task of a stage.
 
-use super::compact_stage::CompactStage;
 use super::insert_stage::InsertStage;
 use super::keys_stage::KeysStage;
-use super::log_compact_stage::LogCompactStage;
 use super::move_stage::MoveStage;
 use super::prepare_stage::PrepareStage;
 use super::route_stage::RouteStage;
 use super::rows_stage::RowsStage;
+use super::service_stage::ServiceStage;
 use super::specs::StageSpec;
 use super::split_stage::SplitStage;
 use super::stage::{Input, StageBatches, TaskAttempt};
@@ -38,8 +37,7 @@ pub fn run_stage(stage: &[u8], task: TaskAttempt, input: Input) -> Result<StageB
         StageSpec::Move(_) => StageBatches::new(MoveStage::new(write, task, input)),
         StageSpec::Route(spec) => StageBatches::new(RouteStage::new(write, spec, task, input)),
         StageSpec::Insert(_) => StageBatches::new(InsertStage::new(write, task, input)?),
-        StageSpec::LogCompact(spec) => StageBatches::new(LogCompactStage::new(write, spec, task, input)?),
-        StageSpec::Compact(spec) => StageBatches::new(CompactStage::new(write, spec, task, input)?),
+        StageSpec::Service(spec) => StageBatches::new(ServiceStage::new(write, spec, task, input)?),
         StageSpec::Write(spec) => StageBatches::new(WriteStage::new(write, spec, task, input)?),
     })
 }

@@ -33,10 +33,8 @@ pub(super) enum StageSpec {
     Write(WriteSpec),
     /// Rows of the user are written to new file groups by the task that has them.
     Insert(InsertSpec),
-    /// File slices are compacted.
-    Compact(CompactSpec),
-    /// Logs of file slices are compacted into logs.
-    LogCompact(LogCompactSpec),
+    /// The plan of a service is executed.
+    Service(ServiceSpec),
 }
 
 impl StageSpec {
@@ -51,7 +49,7 @@ impl StageSpec {
             Self::Tag(spec) => spec.moves.as_ref().map_or(1, |slots| slots.count),
             Self::ReadRows(spec) => spec.slots.count,
             Self::Route(spec) => spec.partitions.max(spec.partition_of_task.iter().copied().max().unwrap_or(0)),
-            Self::Prepare(_) | Self::Write(_) | Self::Insert(_) | Self::Compact(_) | Self::LogCompact(_) => 1,
+            Self::Prepare(_) | Self::Write(_) | Self::Insert(_) | Self::Service(_) => 1,
         };
         if partitions > MOST_PARTITIONS {
             let message = format!("a stage of {partitions} partitions, expected at most {MOST_PARTITIONS}");
@@ -158,22 +156,21 @@ pub(super) struct InsertSpec {
     pub(super) user_metadata: BTreeMap<String, String>,
 }
 
+/// The parts of a service's plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct CompactSpec {
-    /// The slices of a plan.
-    pub(super) slices: Vec<FileSlice>,
-    /// Of each task, the slices that it compacts.
-    pub(super) tasks: Vec<Vec<u32>>,
-    /// Whether the commit needs the Bloom filters of files, which are large.
-    pub(super) keeps_blooms: bool,
+pub(super) enum ServiceParts {
+    /// File slices that are compacted.
+    Compact(Vec<FileSlice>),
+    /// File slices whose logs are compacted, with the names of their new log files.
+    LogCompact(Vec<(FileSlice, LogNaming)>),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct LogCompactSpec {
-    /// The slices of a plan, with the names of their new log files.
-    pub(super) slices: Vec<(FileSlice, LogNaming)>,
-    /// Of each task, the slices that it compacts.
+pub(super) struct ServiceSpec {
+    pub(super) parts: ServiceParts,
+    /// Of each task, the parts that it executes.
     pub(super) tasks: Vec<Vec<u32>>,
+    /// Whether the commit needs the Bloom filters of files, which are large.
+    pub(super) keeps_blooms: bool,
 }

@@ -17,9 +17,6 @@ use mortice_base::names::RequestedTime;
 use mortice_merge::config::TableType;
 use mortice_table::file_group::FileSlice;
 
-/// A compaction that was asked for is due at once, unless options say after how many delta commits.
-const COMMITS: Option<u64> = Some(0);
-
 impl ServiceRequest {
     /// Executes what is pending, makes a plan, and executes it.
     ///
@@ -98,7 +95,7 @@ pub fn run_compaction(
     request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<CompactionResult> {
-    request.run_compactions(&open_table(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
+    request.run_compactions(&open_table(location, options, "compact")?, Compaction::REQUESTED)
 }
 
 /// What [`run_compaction`] would do. Nothing is changed.
@@ -110,8 +107,7 @@ pub fn plan_compaction(
     request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    request
-        .plan_compactions(&*open_table(location, options, "compact")?, Compaction::IntoBaseFiles { commits: COMMITS })
+    request.plan_compactions(&*open_table(location, options, "compact")?, Compaction::REQUESTED)
 }
 
 /// Opens a table that is to be compacted, and checks the options.

@@ -17,6 +17,9 @@ pub(crate) enum Compaction {
 }
 
 impl Compaction {
+    /// A compaction that was asked for is due at once, unless options say after how many delta commits.
+    pub(crate) const REQUESTED: Self = Self::IntoBaseFiles { commits: Some(0) };
+
     /// The operation of its commits.
     pub(crate) fn operation(self) -> WriteOperation {
         match self {

@@ -21,7 +21,7 @@ pub fn run_log_compaction(
     request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<CompactionResult> {
-    request.run_compactions(&open_checked(location, options)?, Compaction::IntoLogs)
+    request.run_compactions(&open_log_compaction(location, options)?, Compaction::IntoLogs)
 }
 
 /// What [`run_log_compaction`] would do. Nothing is changed.
@@ -33,10 +33,17 @@ pub fn plan_log_compaction(
     request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<PlannedCompaction>> {
-    request.plan_compactions(&*open_checked(location, options)?, Compaction::IntoLogs)
+    request.plan_compactions(&*open_log_compaction(location, options)?, Compaction::IntoLogs)
 }
 
-fn open_checked(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
+/// Opens a table whose logs are to be compacted into logs, and checks the options.
+///
+/// # Errors
+/// As for [`open_table`] and [`LogCompactHandle::check`].
+pub(crate) fn open_log_compaction(
+    location: &TableLocation,
+    options: &BTreeMap<String, String>,
+) -> Result<Arc<WritableTable>> {
     let target = open_table(location, options, "log_compact")?;
     LogCompactHandle::check(&target.latest()).map_err(|error| error.in_file(location.uri()))?;
     Ok(target)

@@ -27,6 +27,7 @@ pub(crate) use compact::open_table;
 pub use compact::{CompactionResult, PlannedCompaction, plan_compaction, run_compaction};
 pub(crate) use execute::pending;
 pub(crate) use kind::Compaction;
+pub(crate) use log_compact::open_log_compaction;
 pub use log_compact::{plan_log_compaction, run_log_compaction};
 pub(crate) use log_execute::log_slices_of;
 pub(crate) use schedule::{check_merge, schedule};
