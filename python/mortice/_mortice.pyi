@@ -748,7 +748,7 @@ def compact(
 
 @final
 class DistributedService:
-    """The driver's part of a service whose plans are executed in other processes: `compact`, `log_compact`."""
+    """The driver's part of a service whose plans are executed in other processes: `compact`, `log_compact`, `cluster`."""
 
     def __new__(
         cls,

@@ -1,4 +1,4 @@
-"""`mortice.spark.write` while attempts of tasks fail: no row is written twice, and no file is left.
+"""`mortice.spark.write` and `mortice.spark.cluster` while attempts of tasks fail: no row is twice, no file is left.
 
 It runs in a process of its own: sessions with other masters cannot be in one.
 """
@@ -45,3 +45,17 @@ def test_a_write_that_fails_is_rolled_back(steps):
     assert steps["after failure"]["rows"] == steps["retried"]["rows"]
     assert steps["after failure"]["files"] == steps["retried"]["files"]
     assert steps["after failure"]["left"] == []
+
+
+def test_clustering_that_fails_stays_pending_and_leaves_no_file(steps):
+    before, after = steps["before clustering"], steps["after failed clustering"]
+    assert "every attempt fails" in steps["failed clustering"]
+    assert (after["rows"], after["files"], after["left"]) == (before["rows"], before["files"], [])
+    assert after["pending"] == ["clustering REQUESTED"]
+
+
+def test_files_of_failed_attempts_of_clustering_are_deleted(steps):
+    before, clustered = steps["before clustering"], steps["clustered"]
+    assert (clustered["rows"], clustered["left"], clustered["pending"]) == (before["rows"], [], [])
+    assert len(clustered["committed"]) == 2
+    assert sorted(set(clustered["files"]) - set(before["files"])) == clustered["committed"]

@@ -31,7 +31,10 @@ OPTIONS = {
 LISTED = {"hoodie.metadata.enable": "false"}
 
 
-class FailsFirst(write_stages.RunStage):
+Stage = write_stages.RunStage
+
+
+class FailsFirst(Stage):
     """The first attempt of each task of each stage fails after it has done all its work."""
 
     def __call__(self, batches):
@@ -42,12 +45,12 @@ class FailsFirst(write_stages.RunStage):
             raise RuntimeError("the first attempt fails")
 
 
-class FailsAlways(write_stages.RunStage):
-    """Attempts of the stage that writes fail after they have written."""
+class FailsAlways(Stage):
+    """Attempts of the stages that write fail after they have written."""
 
     def __call__(self, batches):
         yield from super().__call__(batches)
-        if b'"stage":{"Write"' in self.stage:
+        if any(stage in self.stage for stage in (b'"stage":{"Write"', b'"stage":{"Service"')):
             raise RuntimeError("every attempt fails")
 
 
@@ -92,7 +95,31 @@ def main(master, folder):
     except Exception as error:  # noqa: BLE001
         print_step("failure", str(error)[:2000])
     print_step("after failure", state(path))
+    cluster(spark, f"{folder}/clustered", (first, second))
     spark.stop()
+
+
+def cluster(spark, path, batches):
+    """Clusters a table of several file groups, while tasks fail once, and while they fail always."""
+    write_stages.RunStage = Stage
+    groups = LISTED | {"hoodie.parquet.small.file.limit": "0"}
+    for rows in (*batches, [(f"n{n}", "oslo", float(n), 3) for n in range(9)]):
+        mortice.spark.write(spark.createDataFrame(rows, DDL), path, options=OPTIONS | groups)
+    print_step("before clustering", state(path))
+    write_stages.RunStage = FailsAlways
+    try:
+        mortice.spark.cluster(spark, path, LISTED)
+        print_step("failed clustering", None)
+    except Exception as error:  # noqa: BLE001
+        print_step("failed clustering", str(error)[:2000])
+    print_step("after failed clustering", state(path) | {"pending": pending(path)})
+    write_stages.RunStage = FailsFirst
+    commit = mortice.spark.cluster(spark, path, LISTED, schedule=False).commit
+    print_step("clustered", state(path) | {"committed": committed(commit), "pending": pending(path)})
+
+
+def pending(path):
+    return [f"{instant.action} {instant.state}" for instant in mortice.Table(path).timeline.pending]
 
 
 if __name__ == "__main__":

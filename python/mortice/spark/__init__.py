@@ -11,8 +11,9 @@ Both return the same rows; `read` needs less CPU time in the JVM. Spark does not
 name the columns that the query needs. `count` counts rows without sending them to the JVM. `write` writes a DataFrame
 to a table, `stream_writer` the batches of a stream; `merge_into` merges one by key, `merge` by any condition with
 several clauses; `update_where` updates rows. `compact` merges log files of a table into base files, `log_compact` into
-log files. `merge_udf` returns a function that merges rows of DataFrames by Hudi's rules. `sql` runs SQL statements,
-also those that Spark does not run on a Python data source.
+log files; `cluster` writes small file groups to larger ones.
+`merge_udf` returns a function that merges rows of DataFrames by Hudi's rules. `sql` runs SQL statements, also those
+that Spark does not run on a Python data source.
 pyspark is imported only when one of these is called.
 """
 
@@ -26,12 +27,14 @@ from mortice.spark.merge_udf import merge_udf
 from mortice.spark.reading.read import count, read
 from mortice.spark.register import register
 from mortice.spark.statements.run import sql
+from mortice.spark.writing.cluster import cluster
 from mortice.spark.writing.compact import compact, log_compact
 from mortice.spark.writing.write import write
 from mortice.spark.writing.write_stream import stream_writer
 
 __all__ = [
     "Metrics",
+    "cluster",
     "compact",
     "count",
     "log_compact",

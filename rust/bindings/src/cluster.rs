@@ -63,7 +63,7 @@ pub(crate) fn plan_cluster(
                 groups.push(ClusteringGroup {
                     instant: instant.as_ref().map(ToString::to_string),
                     files: files.fold(0, usize::saturating_add),
-                    file_bytes: group.slices.iter().fold(0, |sum: u64, slice| sum.saturating_add(slice.total_len())),
+                    file_bytes: group.bytes(),
                     file_ids: group.slices.iter().map(|slice| slice.file_id.clone()).collect(),
                     partition: group.partition,
                     outputs: group.outputs,

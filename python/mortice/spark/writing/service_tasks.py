@@ -25,7 +25,7 @@ class ServiceTasks:
     Args:
         spark: The session.
         uri: The table's base path.
-        service: `compact` or `log_compact`.
+        service: `compact`, `log_compact` or `cluster`.
         options: Options of the service and of the storage.
 
     Raises what the service raises for tables and options that it does not support.

@@ -17,7 +17,7 @@ mod archival;
 mod bucket_merge;
 mod build_metadata;
 mod cleaning;
-mod clustering;
+pub(crate) mod clustering;
 pub(crate) mod compaction;
 mod inline_services;
 mod open;

@@ -167,3 +167,22 @@ fn statuses(reports: &[Vec<u8>], parts: usize) -> Result<Vec<WriteStatus>> {
     }
     Ok(statuses.into_values().flatten().collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::distributed::reports::PartReport;
+
+    #[test]
+    fn each_part_has_one_report() {
+        let report = |part: &u32| {
+            let report = PartReport { part: *part, statuses: Vec::new() };
+            ReadReport::PartResult(Box::new(report)).to_bytes().unwrap()
+        };
+        let reported = |parts: &[u32]| statuses(&parts.iter().map(report).collect::<Vec<_>>(), 2);
+        assert!(reported(&[1, 0]).is_ok());
+        for wrong in [&[0][..], &[0, 0], &[0, 2], &[0, 1, 1], &[0, 1, 2], &[]] {
+            assert!(reported(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::specs::ServiceParts;
+use crate::maintenance::clustering;
 use crate::maintenance::compaction::{self, Compaction, log_slices_of, open_log_compaction, slices_of};
+use crate::services::PlannedGroup;
 use crate::transaction::Transaction;
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::Result;
@@ -19,6 +21,8 @@ pub enum PlannedService {
     Compaction,
     /// Logs are merged into log files.
     LogCompaction,
+    /// Rows of file groups are written to new file groups.
+    Clustering,
 }
 
 /// What a plan that has begun consists of.
@@ -31,28 +35,23 @@ pub(super) struct PlanParts {
 }
 
 impl PlannedService {
-    /// The service that users and messages call so.
+    /// The service that users call so.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Compaction, Self::LogCompaction].into_iter().find(|service| service.name() == name)
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Compaction => "compact",
-            Self::LogCompaction => "log_compact",
+        match name {
+            "compact" => Some(Self::Compaction),
+            "log_compact" => Some(Self::LogCompaction),
+            "cluster" => Some(Self::Clustering),
+            _ => None,
         }
     }
 
-    const fn compaction(self) -> Compaction {
+    pub(super) const fn operation(self) -> WriteOperation {
         match self {
-            Self::Compaction => Compaction::REQUESTED,
-            Self::LogCompaction => Compaction::IntoLogs,
+            Self::Compaction => WriteOperation::Compact,
+            Self::LogCompaction => WriteOperation::LogCompact,
+            Self::Clustering => WriteOperation::Cluster,
         }
-    }
-
-    pub(super) fn operation(self) -> WriteOperation {
-        self.compaction().operation()
     }
 
     pub(super) fn open(
@@ -61,34 +60,50 @@ impl PlannedService {
         options: &BTreeMap<String, String>,
     ) -> Result<Arc<WritableTable>> {
         match self {
-            Self::Compaction => compaction::open_table(location, options, self.name()),
+            Self::Compaction => compaction::open_table(location, options, "compact"),
             Self::LogCompaction => open_log_compaction(location, options),
+            Self::Clustering => clustering::open_table(location, options),
         }
     }
 
     pub(super) fn schedule(self, target: &WritableTable) -> Result<Option<RequestedTime>> {
-        compaction::schedule(target, self.compaction())
+        match self {
+            Self::Compaction => compaction::schedule(target, Compaction::REQUESTED),
+            Self::LogCompaction => compaction::schedule(target, Compaction::IntoLogs),
+            Self::Clustering => clustering::schedule(target),
+        }
     }
 
     /// The pending plans, oldest first.
     pub(super) fn pending(self, target: &WritableTable) -> Result<Vec<RequestedTime>> {
-        compaction::pending(target, self.compaction())
+        match self {
+            Self::Compaction => compaction::pending(target, Compaction::REQUESTED),
+            Self::LogCompaction => compaction::pending(target, Compaction::IntoLogs),
+            Self::Clustering => clustering::pending(target),
+        }
     }
 
     /// The parts of a plan that has begun.
     pub(super) fn parts(self, transaction: &Transaction) -> Result<PlanParts> {
-        let replaced = BTreeMap::new();
-        match self {
+        let mut replaced = BTreeMap::new();
+        let (parts, costs) = match self {
             Self::Compaction => {
                 let slices = slices_of(transaction)?;
                 let costs = slices.iter().map(FileSlice::total_len).collect();
-                Ok(PlanParts { parts: ServiceParts::Compact(slices), costs, replaced })
+                (ServiceParts::Compact(slices), costs)
             }
             Self::LogCompaction => {
                 let slices = log_slices_of(transaction)?;
                 let costs = slices.iter().map(|(slice, _)| slice.total_len()).collect();
-                Ok(PlanParts { parts: ServiceParts::LogCompact(slices), costs, replaced })
+                (ServiceParts::LogCompact(slices), costs)
             }
-        }
+            Self::Clustering => {
+                let plan = clustering::plan_of(transaction)?;
+                let costs = plan.groups.iter().map(PlannedGroup::bytes).collect();
+                replaced = plan.replaced_groups();
+                (ServiceParts::Cluster(plan), costs)
+            }
+        };
+        Ok(PlanParts { parts, costs, replaced })
     }
 }

@@ -8,6 +8,7 @@ use super::specs::{ServiceParts, ServiceSpec};
 use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::task_numbers::AssignedSlices;
+use crate::maintenance::clustering::ClusteringRun;
 use crate::write::{
     AppendOptions, BaseFileOptions, CompactHandle, CompactTarget, LogCompactHandle, LogCompactTarget, LogNaming,
     WriteStatus, WriteToken,
@@ -44,6 +45,11 @@ impl ServiceStage {
         match &self.spec.parts {
             ServiceParts::Compact(slices) => self.compact(slices.get(at(number)).ok_or_else(missing)?, token),
             ServiceParts::LogCompact(slices) => self.log_compact(slices.get(at(number)).ok_or_else(missing)?, token),
+            ServiceParts::Cluster(plan) => {
+                let (write, instant) = (&self.write, self.write.instant()?);
+                let run = ClusteringRun::new((&self.store, &write.table), &write.schema, instant, &write.options)?;
+                run.write_alone(plan.groups.get(at(number)).ok_or_else(missing)?, &plan.sort_columns, token)
+            }
         }
     }
 

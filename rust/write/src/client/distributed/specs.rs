@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::assign::TaskKind;
+use crate::services::PlannedClustering;
 use crate::write::LogNaming;
 use mortice_base::error::{Error, Result};
 use mortice_table::file_group::FileSlice;
@@ -163,6 +164,8 @@ pub(super) enum ServiceParts {
     Compact(Vec<FileSlice>),
     /// File slices whose logs are compacted, with the names of their new log files.
     LogCompact(Vec<(FileSlice, LogNaming)>),
+    /// Groups of file slices that are clustered.
+    Cluster(PlannedClustering),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

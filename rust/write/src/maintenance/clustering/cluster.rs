@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 
 use super::row_order::{RowLayout, RowOrder};
-use super::run::{ClusteringRun, replaced_groups};
+use super::run::ClusteringRun;
 use crate::commit::{Clock, TimelineWriter};
 use crate::index::choose_index;
 use crate::maintenance::compaction::check_merge;
@@ -17,7 +17,7 @@ use crate::rows::WriteSchema;
 use crate::services::{ClusteringOptions, PlannedClustering, clustering_plan, planned_clustering};
 use crate::transaction::{self, CommitExtra, Transaction, WriteResult, begin_service};
 use crate::writable_table::{TableLocation, WritableTable};
-use crate::write::{BaseFileOptions, WriteStatus};
+use crate::write::WriteStatus;
 use mortice_avro::{self as avro, ArrowMapping};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
@@ -79,11 +79,8 @@ pub fn plan_clustering(
     let mut previews = Vec::new();
     if request.run {
         let writer = target.timeline_writer(&table);
-        for pending in table.timeline.pending_clustering()? {
-            let instant = pending.requested_time.clone();
-            let plan = writer.read_requested(&instant, WriteOperation::Cluster.action(&table.config))?;
-            let plan = plan.ok_or_else(|| no_plan(&instant))?;
-            let plan = planned_clustering(&plan, &live, &instant)?;
+        for instant in pending(target.as_ref())? {
+            let plan = pending_plan(&writer, &table, &live, &instant)?;
             previews.push((Some(instant), plan));
         }
     }
@@ -96,11 +93,31 @@ pub fn plan_clustering(
     Ok(previews)
 }
 
-fn no_plan(instant: &RequestedTime) -> Error {
-    Error::invalid_table("a pending clustering has no plan").at_instant(instant)
+/// The clustering that is pending in the table as it was last seen, oldest first.
+///
+/// # Errors
+/// Those of reading the timeline.
+pub(crate) fn pending(target: &WritableTable) -> Result<Vec<RequestedTime>> {
+    let table = target.latest();
+    Ok(table.timeline.pending_clustering()?.into_iter().map(|instant| instant.requested_time.clone()).collect())
 }
 
-fn open_table(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
+fn pending_plan(
+    writer: &TimelineWriter,
+    table: &OpenTable,
+    live: &[FileSlice],
+    instant: &RequestedTime,
+) -> Result<PlannedClustering> {
+    let plan = writer.read_requested(instant, WriteOperation::Cluster.action(&table.config))?;
+    let plan = plan.ok_or_else(|| Error::invalid_table("a pending clustering has no plan").at_instant(instant))?;
+    planned_clustering(&plan, live, instant)
+}
+
+/// Opens a table that is to be clustered, and checks the options.
+///
+/// # Errors
+/// As for [`open_for_service`] and [`check_order`].
+pub(crate) fn open_table(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
     let target = open_for_service(location, options, "cluster")?;
     check_order(&target.latest(), target.options())?;
     Ok(Arc::new(target))
@@ -139,7 +156,7 @@ fn check_not_bucketed(table: &OpenTable, options: &WriteOptions) -> Result<()> {
 ///
 /// # Errors
 /// As for [`run_clustering`].
-pub(super) fn schedule(target: &WritableTable) -> Result<Option<RequestedTime>> {
+pub(crate) fn schedule(target: &WritableTable) -> Result<Option<RequestedTime>> {
     let table = target.latest();
     check_not_bucketed(&table, target.options())?;
     check_order(&table, target.options())?;
@@ -176,11 +193,9 @@ fn plan_of_table(
 /// # Errors
 /// As for [`run_clustering`].
 pub(super) fn execute_pending(target: &Arc<WritableTable>) -> Result<Vec<WriteResult>> {
-    let table = target.latest();
     let mut done = Vec::new();
-    for instant in table.timeline.pending_clustering()? {
-        let begun = begin_service(target, WriteOperation::Cluster, &instant.requested_time)?;
-        if let Some(transaction) = begun {
+    for instant in pending(target)? {
+        if let Some(transaction) = begin_service(target, WriteOperation::Cluster, &instant)? {
             done.push(execute(transaction, target.options())?);
         }
     }
@@ -196,17 +211,20 @@ fn execute(transaction: Transaction, options: &WriteOptions) -> Result<WriteResu
 
 fn write_groups(transaction: &Transaction, options: &WriteOptions) -> Result<(Vec<WriteStatus>, CommitExtra)> {
     let (table, instant) = (transaction.table(), transaction.instant());
-    let plan = TimelineWriter::new(transaction.store().clone(), &table.config)
-        .read_requested(instant, WriteOperation::Cluster.action(&table.config))?;
-    let plan = plan.ok_or_else(|| no_plan(instant))?;
-    let live = table.write_view(None)?.slices;
-    let plan = planned_clustering(&plan, &live, instant)?;
+    let plan = plan_of(transaction)?;
     let schema = WriteSchema::of_table(table)?;
-    let target = ClusteringOptions::from_options(options)?.target_file_bytes;
-    let base = BaseFileOptions::of_size(options, table.config.layout(), target)?;
-    let layout = RowLayout::from_options(options)?;
-    let run = ClusteringRun { store: transaction.store(), table, schema: &schema, instant, base, layout };
+    let run = ClusteringRun::new((transaction.store(), table), &schema, instant, options)?;
     let statuses = run.write_groups(&plan)?;
     let schema = schema.columns.json().to_owned();
-    Ok((statuses, CommitExtra { schema, replaced: replaced_groups(&plan), ..CommitExtra::default() }))
+    Ok((statuses, CommitExtra { schema, replaced: plan.replaced_groups(), ..CommitExtra::default() }))
+}
+
+/// The plan of a clustering that has begun.
+///
+/// # Errors
+/// Those of reading it; as for [`planned_clustering`].
+pub(crate) fn plan_of(transaction: &Transaction) -> Result<PlannedClustering> {
+    let table = transaction.table();
+    let writer = TimelineWriter::new(transaction.store().clone(), &table.config);
+    pending_plan(&writer, table, &table.write_view(None)?.slices, transaction.instant())
 }

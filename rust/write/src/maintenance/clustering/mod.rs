@@ -21,6 +21,8 @@ mod sortable;
 mod space_curve;
 mod value_ranks;
 
+pub(crate) use cluster::{open_table, pending, plan_of, schedule};
 pub(super) use inline::cluster_inline;
+pub(crate) use run::ClusteringRun;
 
 pub use cluster::{ClusteringResult, plan_clustering, run_clustering};

@@ -1,6 +1,5 @@
 //! The rows of a plan's groups, written to new file groups (`MultipleSparkJobExecutionStrategy`, `SparkSortAndSizeExecutionStrategy`).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -9,11 +8,12 @@ use super::row_order::{RowLayout, RowOrder};
 use crate::index::new_group_prefix;
 use crate::rows::RowSorter;
 use crate::rows::WriteSchema;
-use crate::services::{PlannedClustering, PlannedGroup};
+use crate::services::{ClusteringOptions, PlannedClustering, PlannedGroup};
 use crate::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::progress;
+use mortice_merge::config::WriteOptions;
 use mortice_merge::spill::SpillFolder;
 use mortice_storage::{FileStore, check_cancelled, parallel};
 use mortice_table::plan::{OpenTable, QueryOptions};
@@ -25,16 +25,31 @@ const OPEN_BYTES: usize = 192 << 20;
 const RUN_BYTES: usize = 128 << 20;
 
 /// The execution of a plan.
-pub(super) struct ClusteringRun<'a> {
-    pub(super) store: &'a Arc<dyn FileStore>,
-    pub(super) table: &'a OpenTable,
-    pub(super) schema: &'a WriteSchema,
-    pub(super) instant: &'a RequestedTime,
-    pub(super) base: BaseFileOptions,
-    pub(super) layout: RowLayout,
+pub(crate) struct ClusteringRun<'a> {
+    store: &'a Arc<dyn FileStore>,
+    table: &'a OpenTable,
+    schema: &'a WriteSchema,
+    instant: &'a RequestedTime,
+    base: BaseFileOptions,
+    layout: RowLayout,
 }
 
-impl ClusteringRun<'_> {
+impl<'a> ClusteringRun<'a> {
+    /// By the options of a table's user.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the option.
+    pub(crate) fn new(
+        (store, table): (&'a Arc<dyn FileStore>, &'a OpenTable),
+        schema: &'a WriteSchema,
+        instant: &'a RequestedTime,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let target = ClusteringOptions::from_options(options)?.target_file_bytes;
+        let base = BaseFileOptions::of_size(options, table.config.layout(), target)?;
+        Ok(Self { store, table, schema, instant, base, layout: RowLayout::from_options(options)? })
+    }
+
     /// Writes all groups, several at a time.
     ///
     /// # Errors
@@ -44,19 +59,30 @@ impl ClusteringRun<'_> {
         let threads = cores.min(plan.groups.len()).max(1);
         let attempt = WriteToken::new_attempt();
         let tasks: Vec<(u32, &PlannedGroup)> = (0..).zip(&plan.groups).collect();
-        let bytes =
-            |group: &PlannedGroup| group.slices.iter().fold(0_u64, |sum, slice| sum.saturating_add(slice.total_len()));
-        progress::begin(plan.groups.iter().fold(0, |sum, group| sum.saturating_add(bytes(group))));
+        progress::begin(plan.groups.iter().fold(0, |sum, group| sum.saturating_add(group.bytes())));
         let statuses = parallel::map(&tasks, threads, |(task, group)| {
             let token = WriteToken { task: *task, stage: 0, attempt };
             let written = self.write_group(group, &plan.sort_columns, token, (cores, threads))?;
-            progress::advance(bytes(group));
+            progress::advance(group.bytes());
             Ok(written)
         })?;
         if statuses.len() != tasks.len() {
             return Err(Error::internal(format!("{} of {} groups have a result", statuses.len(), tasks.len())));
         }
         Ok(statuses.into_iter().flatten().collect())
+    }
+
+    /// Writes one group, in one thread, and with the memory of all.
+    ///
+    /// # Errors
+    /// As for [`Self::write_groups`].
+    pub(crate) fn write_alone(
+        &self,
+        group: &PlannedGroup,
+        sort_columns: &[String],
+        token: WriteToken,
+    ) -> Result<Vec<WriteStatus>> {
+        self.write_group(group, sort_columns, token, (1, 1))
     }
 
     fn write_group(
@@ -133,13 +159,4 @@ impl Output {
         }
         Ok(statuses)
     }
-}
-
-/// The file groups that a plan replaces, by partition.
-pub(super) fn replaced_groups(plan: &PlannedClustering) -> BTreeMap<String, Vec<String>> {
-    let mut replaced: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for slice in plan.groups.iter().flat_map(|group| &group.slices) {
-        replaced.entry(slice.partition.clone()).or_default().push(slice.file_id.clone());
-    }
-    replaced
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::options::{SORT_AND_SIZE, SORT_COLUMNS, listed};
 use crate::services::data_paths::DataPath;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -12,7 +14,8 @@ use mortice_table::timeline::metadata::{
 };
 
 /// What a plan says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PlannedClustering {
     /// What is rewritten.
     pub groups: Vec<PlannedGroup>,
@@ -21,7 +24,8 @@ pub struct PlannedClustering {
 }
 
 /// File slices of a partition that are rewritten together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PlannedGroup {
     /// The partition.
     pub partition: String,
@@ -29,6 +33,26 @@ pub struct PlannedGroup {
     pub slices: Vec<FileSlice>,
     /// How many files are expected.
     pub outputs: usize,
+}
+
+impl PlannedClustering {
+    /// The file groups that the plan replaces, by partition.
+    #[must_use]
+    pub fn replaced_groups(&self) -> BTreeMap<String, Vec<String>> {
+        let mut replaced: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for slice in self.groups.iter().flat_map(|group| &group.slices) {
+            replaced.entry(slice.partition.clone()).or_default().push(slice.file_id.clone());
+        }
+        replaced
+    }
+}
+
+impl PlannedGroup {
+    /// The bytes of its files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.slices.iter().fold(0, |sum, slice| sum.saturating_add(slice.total_len()))
+    }
 }
 
 /// Reads a plan. `live` has the latest slice of each file group.
