@@ -672,6 +672,8 @@ class DistributedWrite:
     @property
     def is_small(self) -> bool:
         """Whether the stages after the first are so little work that this process can run them: known after the first."""
+    def begin_with_stored_rows(self) -> Table:
+        """Begins the write before its rows are made of those of the table. Returns the table to read them from."""
     def start(self) -> _Step:
         """The first step: `prepare`."""
     def next(self, reports: Sequence[bytes]) -> _Step:

@@ -356,7 +356,7 @@ TABLE = {
 
 SPARK = {
     "Table": "mortice.Table",
-    "delete": "sql(spark, 'DELETE FROM …'), or mortice.Table(path).delete_where(…)",
+    "delete": "delete_where(spark, path, filters), or sql(spark, 'DELETE FROM …')",
     "load": "read(spark, path)",
     "read_stream": "spark.readStream.format('mortice').load(path)",
     "read_table": "read(spark, path)",

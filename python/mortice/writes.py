@@ -12,7 +12,7 @@ from mortice import _mortice
 from mortice.caller import caller_level
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.filters import Filters, SchemaOf, normal_form
+from mortice.filters import Filters, SchemaOf, Term, normal_form
 from mortice.observe import observed
 from mortice.validators import CommitCheck
 
@@ -26,6 +26,7 @@ __all__ = [
     "commit_of",
     "delete_partitions",
     "delete_where",
+    "terms_to_delete",
     "warn_of",
     "with_nulls",
     "with_schema",
@@ -153,6 +154,14 @@ def delete_partitions(
         return observation.done(commit_of(written))
 
 
+def terms_to_delete(filters: Filters, schema: SchemaOf | None = None) -> list[list[Term]]:
+    """Returns the filters of a delete. Raises `InvalidArgumentError` if they select all rows."""
+    normal = normal_form(filters, schema)
+    if not normal:
+        raise InvalidArgumentError("filters must select rows; insert_overwrite_table without rows deletes all of them")
+    return normal
+
+
 def delete_where(  # noqa: PLR0917
     uri: str,
     storage_options: Mapping[str, Any],
@@ -173,9 +182,7 @@ def delete_where(  # noqa: PLR0917
 
     Raises as `write`.
     """
-    normal = normal_form(filters, schema)
-    if not normal:
-        raise InvalidArgumentError("filters must select rows; insert_overwrite_table without rows deletes all of them")
+    normal = terms_to_delete(filters, schema)
     with observed("delete_where", uri) as observation:
         written = _mortice.delete_where(uri, storage_options, normal, checked_options(options), check)
         return observation.done(commit_of(written))

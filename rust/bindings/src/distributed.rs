@@ -12,7 +12,7 @@ use mortice::client::{create_table_for_write, forget_schema as forget};
 use mortice::rows::RefusedRows;
 use mortice::timeline::WriteOperation;
 use mortice::transaction::WriteResult;
-use mortice::{Error, ErrorKind};
+use mortice::{Error, ErrorKind, Table as CoreTable};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -21,6 +21,7 @@ use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 use crate::merge_into::MergePlan;
+use crate::table::Table;
 use crate::validator::validator as validator_of;
 use crate::write::{WrittenCommit, commit_of_write};
 
@@ -78,6 +79,11 @@ impl DistributedWrite {
     #[getter]
     fn is_small(&self) -> bool {
         self.lock().is_small()
+    }
+
+    fn begin_with_stored_rows(&self, py: Python<'_>) -> PyResult<Table> {
+        let table = released(py, || self.lock().begin_with_stored_rows())?;
+        Ok(Table::from_core(CoreTable::from(table)))
     }
 
     fn start<'py>(&self, py: Python<'py>) -> PyResult<StepTuple<'py>> {

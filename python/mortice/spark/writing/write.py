@@ -10,14 +10,14 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.catalogs.options import asked_for, without_sync
+from mortice.catalogs.options import SyncOptions, asked_for, without_sync
 from mortice.catalogs.run import sync_after
 from mortice.commit import Commit
 from mortice.errors import (
@@ -45,8 +45,9 @@ from mortice.writes import SchemaChanges, commit_of, with_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
-__all__ = ["checked_operation", "write", "write_frame"]
+__all__ = ["checked_operation", "native_write", "retried", "run_write", "sync_catalog", "write", "write_frame"]
 
 OPERATION = "hoodie.datasource.write.operation"
 MODES = ("append", "overwrite", "errorifexists", "error", "ignore")
@@ -121,10 +122,23 @@ def write(  # noqa: PLR0917
     if partitioner is not None:
         df = partitioned_frame(df, partitioner, operation)
     commit = write_frame(df, target, operation, mode, checked_validators(validators))
-    if catalog is not None and commit is not None:
-        written = Table(target.uri, storage_options=target.storage_options(df.sparkSession))
-        sync_after(written, commit.instant, catalog, spark=df.sparkSession.version)
+    if commit is not None:
+        sync_catalog(df.sparkSession, target, catalog, commit)
     return commit
+
+
+def sync_catalog(spark: SparkSession, target: WriteTarget, catalog: SyncOptions | None, commit: Commit) -> None:
+    """Registers a table in a catalog after a write, if options asked for it.
+
+    Args:
+        spark: The session.
+        target: The table.
+        catalog: What options say of the catalog.
+        commit: The commit of the write.
+    """
+    if catalog is not None:
+        written = Table(target.uri, storage_options=target.storage_options(spark))
+        sync_after(written, commit.instant, catalog, spark=spark.version)
 
 
 def write_frame(  # noqa: PLR0917
@@ -152,14 +166,23 @@ def write_frame(  # noqa: PLR0917
         return None
     if operation == "delete":
         df = _deleting(df, target.uri, storage)
+
+    def run() -> Commit:
+        with observed(operation, target.uri) as observation:
+            return observation.done(_written(df, target, operation, validators, merge))
+
+    # Rows that were merged with those of the table have to be merged again.
+    return run() if merge else retried(run, target.options)
+
+
+def retried(run: Callable[[], Commit], options: Mapping[str, str]) -> Commit:
+    """Runs a write, and again after a conflict with another writer, as often as options say."""
     for attempt in itertools.count(1):
         try:
-            with observed(operation, target.uri) as observation:
-                commit = observation.done(_written(df, target, operation, validators, merge))
+            commit = run()
             break
         except WriteConflictError:
-            # Rows that were merged with those of the table have to be merged again.
-            pause = None if merge else _mortice.pause_after_conflict(target.options, attempt)
+            pause = _mortice.pause_after_conflict(options, attempt)
             if pause is None:
                 raise
             time.sleep(pause)
@@ -183,7 +206,7 @@ def _written(
             native = _planned(df, new, operation, target, merge)
         checks = validated(validators, lambda commit: Table(target.uri, storage_options=storage).preview(commit))
         with aborted_on_error(native), checks as check:
-            return _run(df.sparkSession, df, native, check)
+            return run_write(df, native, check)
 
 
 def checked_operation(operation: str | None, options: Mapping[str, str]) -> str:
@@ -236,13 +259,9 @@ def _planned(
     df: DataFrame, new: NewTable, operation: str, target: WriteTarget, merge: _mortice.MergePlan | None
 ) -> _mortice.DistributedWrite:
     """Returns the native part of the write, after the table was created if there is none."""
-    columns, options = arrow_schema(df.schema).empty_table(), target.options
-    tasks = parallelism(df.sparkSession)
-    # The client of Spark Connect may be far from the table.
-    most = 0 if is_connect(df.sparkSession) else target.driver_bytes
 
     def plan() -> _mortice.DistributedWrite:
-        native = _mortice.DistributedWrite(new.uri, new.storage, operation, columns, options, tasks, merge, most)
+        native = native_write(df.sparkSession, target, operation, df.schema, merge)
         if operation != "delete":
             check_variants(df.schema, pa.schema(native.schema))
         return native
@@ -253,12 +272,41 @@ def _planned(
         if operation == "delete":
             raise
     check_variants(df.schema, None)
-    new.create(operation, columns, options)
+    new.create(operation, arrow_schema(df.schema).empty_table(), target.options)
     return plan()
 
 
-def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite, check: CommitCheck | None) -> Commit:
-    frames = Frames(spark, df)
+def native_write(
+    spark: SparkSession,
+    target: WriteTarget,
+    operation: str,
+    columns: StructType,
+    merge: _mortice.MergePlan | None = None,
+) -> _mortice.DistributedWrite:
+    """Returns the native part of a write.
+
+    Args:
+        spark: The session.
+        target: The table.
+        operation: The operation.
+        columns: The columns of the rows.
+        merge: The merge that the rows are of.
+    """
+    # The client of Spark Connect may be far from the table.
+    most = 0 if is_connect(spark) else target.driver_bytes
+    schema, tasks, storage = arrow_schema(columns).empty_table(), parallelism(spark), target.storage_options(spark)
+    return _mortice.DistributedWrite(target.uri, storage, operation, schema, target.options, tasks, merge, most)
+
+
+def run_write(df: DataFrame, native: _mortice.DistributedWrite, check: CommitCheck | None) -> Commit:
+    """Runs the steps of a write. Errors do not roll it back.
+
+    Args:
+        df: The rows.
+        native: The native part of the write.
+        check: Checks the table before the commit.
+    """
+    frames = Frames(df.sparkSession, df)
     steps: Frames | DriverStages = frames
     reports: list[bytes] = []
     try:

@@ -153,3 +153,9 @@ impl From<OpenTable> for Table {
         Self(Arc::new(table))
     }
 }
+
+impl From<Arc<OpenTable>> for Table {
+    fn from(table: Arc<OpenTable>) -> Self {
+        Self(table)
+    }
+}

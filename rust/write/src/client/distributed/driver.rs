@@ -206,6 +206,16 @@ impl DistributedWrite {
         Ok(NextStep::Prepare { stage })
     }
 
+    /// Begins the write before its rows are made of those of the table. Returns the table that they are to be read from: a row that another
+    /// writer changes meanwhile is a conflict.
+    ///
+    /// # Errors
+    /// As for [`Self::next`].
+    pub fn begin_with_stored_rows(&mut self) -> Result<Arc<OpenTable>> {
+        self.begin()?;
+        Ok(Arc::clone(&self.table))
+    }
+
     /// Whether the rows have outputs that a user-defined partitioner has chosen.
     fn has_outputs(&self) -> bool {
         self.given.field_with_name(OUTPUT).is_ok()
