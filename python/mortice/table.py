@@ -40,6 +40,7 @@ from mortice.options import (
 from mortice.other_names import CLASS, TABLE, missing_attribute, with_hints
 from mortice.scan import Scan
 from mortice.services import erasure
+from mortice.services.erasure_work import ProcessWork
 from mortice.services.table_services import TableServices
 from mortice.split import pickled
 from mortice.table_data import TableData
@@ -594,13 +595,13 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
             TableServiceError: The rows are deleted, but a value is still in a file, which the message names.
             InvalidArgumentError: The filters do not fit the table, or select all rows.
         """
-        done = erasure.erase(self, filters, options, audit, Table)
+        done = erasure.erase(self, filters, options, audit, ProcessWork(self, Table))
         self.refresh()
         return done
 
     def plan_erase(self, filters: Filters) -> erasure.Erasure:
         """Returns what `erase` would do: the number of rows, and the savepoints for which it would be refused."""
-        return erasure.plan_erase(self, filters)
+        return erasure.plan_erase(self, filters, ProcessWork(self, Table))
 
     def position_here(self, position: str, layout: int) -> str | None:
         """Converts a position of `Ranges` from a timeline of `layout` 1 or 2 to this table's timeline.

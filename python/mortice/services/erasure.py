@@ -9,20 +9,21 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
 from mortice.filters import Filters, normal_form
-from mortice.scan import Scan
 from mortice.timeline import Timeline
 
-__all__ = ["Erasure", "erase", "plan_erase"]
+if TYPE_CHECKING:
+    from mortice.services.remains import Erased
+
+__all__ = ["Erasure", "ErasureWork", "erase", "plan_erase"]
 
 RECORD_KEY = "_hoodie_record_key"
 CLEAN = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": 1}
@@ -44,13 +45,32 @@ class ErasableTable(Protocol):
     @property
     def timeline(self) -> Timeline: ...
     def refresh(self) -> None: ...
-    def snapshot(self, columns: Any = None, filters: Filters = None, as_of: Any = None) -> Scan: ...
-    def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit: ...
-    def compact(self, options: Mapping[str, Any] | None = None) -> Any: ...
     def plan_compact(self, options: Mapping[str, Any] | None = None) -> Sequence[Any]: ...
     def clean(self, options: Mapping[str, Any] | None = None) -> Any: ...
     def plan_clean(self, options: Mapping[str, Any] | None = None) -> Any: ...
     def build_metadata(self, options: Mapping[str, Any] | None = None, *, rebuild: bool = False) -> Any: ...
+
+
+class ErasureWork(Protocol):
+    """The parts of an erasure that read or write rows: in this process, or in tasks of an engine."""
+
+    def count(self, terms: Any, as_of: str | None = None) -> int:
+        """Returns the number of rows that filters select."""
+
+    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
+        """Returns the distinct values, without null, of columns of the rows that filters select."""
+
+    def delete_where(self, terms: Any, options: Mapping[str, Any] | None) -> None:
+        """Deletes the rows that filters select."""
+
+    def compact(self, options: Mapping[str, Any] | None) -> None:
+        """Executes and plans compactions."""
+
+    def search(self, paths: Sequence[Path], erased: Erased) -> Iterable[tuple[Path, str]]:
+        """Yields the files that have values of erased rows, and how."""
+
+    def is_in_metadata(self, folder: Path, erased: Erased) -> bool:
+        """Returns whether records of the metadata table have values of erased rows."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +104,11 @@ class Erasure:
         return json.dumps(asdict(self), indent=2)
 
 
-def plan_erase(table: ErasableTable, filters: Filters) -> Erasure:
+def plan_erase(table: ErasableTable, filters: Filters, work: ErasureWork) -> Erasure:
     """Returns what `erase` would do, without changing anything."""
     terms = _checked(table, filters)
     table.refresh()
-    rows = table.snapshot(columns=[], filters=terms).count()
-    return Erasure(table.uri, _columns(terms), rows, savepoints=_savepoints(table, terms))
+    return Erasure(table.uri, _columns(terms), work.count(terms), savepoints=_savepoints(table, terms, work))
 
 
 def erase(
@@ -97,7 +116,7 @@ def erase(
     filters: Filters,
     options: Mapping[str, Any] | None,
     audit: str | os.PathLike[str] | None,
-    open_table: Callable[[str], ErasableTable],
+    work: ErasureWork,
 ) -> Erasure:
     """Erases the rows that filters select (`Table.erase`).
 
@@ -106,26 +125,28 @@ def erase(
         filters: The filters.
         options: Options of the writes.
         audit: The file for the audit record; None for none.
-        open_table: Opens the metadata table.
+        work: Reads and writes rows.
     """
     # pyarrow.compute takes a tenth of a second to be imported.
-    from mortice.services.remains import Erased, remaining_files
+    from mortice.services.remains import Erased, remaining_files, searched_columns
 
     terms, started = _checked(table, filters), _now()
     table.refresh()
     if audit is not None and Path(audit).resolve().is_relative_to(Path(_folder(table)).resolve()):
         raise InvalidArgumentError("the audit record must not be in the folder of the table")
-    held = _savepoints(table, terms)
+    held = _savepoints(table, terms, work)
     if held:
         names = " and ".join(f"delete_savepoint({instant!r})" for instant in held)
         raise UnsupportedError(f"rows to erase are in savepoints, whose files stay: call {names} first", path=table.uri)
     _check_pending(table)
-    erased = Erased.of_rows(table.snapshot(filters=terms).to_arrow(), terms, table.partition_fields)
-    commits = _remove(table, terms, options)
-    erased = erased.without_shared(table.snapshot)
-    remains = remaining_files(Path(_folder(table)), erased, table.timeline)
-    if _metadata_folder(table).is_dir():
-        remains.add_metadata(open_table(str(_metadata_folder(table))).snapshot().to_reader(), erased)
+    columns = searched_columns(table.schema, table.partition_fields)
+    values = work.values(columns, terms)
+    erased = Erased.of_values(work.count(terms), values, terms, (table.schema, table.partition_fields))
+    commits = _remove(table, terms, options, work)
+    erased = erased.without_shared(work.values)
+    remains = remaining_files(Path(_folder(table)), erased, table.timeline, work.search)
+    if _metadata_folder(table).is_dir() and work.is_in_metadata(_metadata_folder(table), erased):
+        remains.found.append(".hoodie/metadata (its statistics)")
     if remains.found:
         raise TableServiceError(
             f"{erased.rows} rows were deleted, but what was erased is still in {len(remains.found)} files: "
@@ -148,17 +169,17 @@ def erase(
     return done
 
 
-def _remove(table: ErasableTable, terms: Any, options: Mapping[str, Any] | None) -> list[str]:
+def _remove(table: ErasableTable, terms: Any, options: Mapping[str, Any] | None, work: ErasureWork) -> list[str]:
     """Deletes the rows, and all files that may hold them. Returns the instants of what was done."""
     before = {instant.requested_time for instant in table.timeline.active}
-    if table.snapshot(columns=[], filters=terms).count():
-        table.delete_where(terms, options)
+    if work.count(terms):
+        work.delete_where(terms, options)
     if table.properties.get("hoodie.table.type") == "MERGE_ON_READ":
         given = {**(options or {}), **UNLIMITED}
         for _ in range(_MOST_ROUNDS):
             if not table.plan_compact(given):
                 break
-            table.compact(given)
+            work.compact(given)
     table.clean({**(options or {}), **CLEAN})
     if _metadata_folder(table).is_dir():
         table.build_metadata(options, rebuild=True)
@@ -197,10 +218,10 @@ def _check_pending(table: ErasableTable) -> None:
             )
 
 
-def _savepoints(table: ErasableTable, terms: Any) -> dict[str, int]:
+def _savepoints(table: ErasableTable, terms: Any, work: ErasureWork) -> dict[str, int]:
     """Returns the savepoints that hold rows which filters select."""
     instants = [one.requested_time for one in table.timeline.active.completed if one.action == "savepoint"]
-    counts = {instant: table.snapshot(columns=[], filters=terms, as_of=instant).count() for instant in instants}
+    counts = {instant: work.count(terms, instant) for instant in instants}
     return {instant: count for instant, count in counts.items() if count}
 
 

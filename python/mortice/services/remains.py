@@ -17,7 +17,15 @@ from mortice.errors import MorticeError
 from mortice.log_file import LogFile
 from mortice.timeline import Timeline
 
-__all__ = ["Erased", "Remains", "remaining_files"]
+__all__ = [
+    "DistinctValues",
+    "Erased",
+    "Remains",
+    "is_in_records",
+    "remaining_files",
+    "search_files",
+    "searched_columns",
+]
 
 RECORD_KEY = "_hoodie_record_key"
 LEAST_BYTES = 4
@@ -34,34 +42,39 @@ class Erased:
     by_column: dict[str, pa.Array[Any]]
 
     @classmethod
-    def of_rows(cls, rows: pa.Table, terms: Sequence[Sequence[Any]], partitions: Sequence[str]) -> Erased:
+    def of_values(
+        cls,
+        rows: int,
+        values: Mapping[str, pa.Array[Any]],
+        terms: Sequence[Sequence[Any]],
+        table: tuple[pa.Schema, Sequence[str]],
+    ) -> Erased:
         """Returns the values of rows to erase, and the constants of the filters that select them.
 
         Args:
-            rows: The rows, with meta columns.
+            rows: The number of rows.
+            values: Their distinct values.
             terms: The filters.
-            partitions: The partition columns, whose values other rows share.
+            table: The columns of the table, and the partition columns, whose values other rows share.
         """
-        found: dict[str, pa.Array[Any]] = {}
-        for name in rows.schema.names:
-            is_own = name in _OWN or not name.startswith("_hoodie_")
-            kind = rows.schema.field(name).type
-            if is_own and name not in partitions and (pa.types.is_string(kind) or pa.types.is_binary(kind)):
-                values = pc.unique(rows.column(name)).drop_null()
-                found[name] = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        (schema, partitions), found = table, dict(values)
         for column, operator, literal in (term for all_of in terms for term in all_of):
             literals = literal if operator == "in" else [literal] if operator == "=" else []
-            if literals and column in rows.schema.names and column not in partitions:
-                new = pa.array(literals).cast(rows.schema.field(column).type)
+            if literals and column in schema.names and column not in partitions:
+                new = pa.array(literals).cast(schema.field(column).type)
                 found[column] = pc.unique(pa.concat_arrays([found[column], new])) if column in found else new
-        return cls(rows.num_rows, {name: values for name, values in found.items() if len(values)})
+        return cls(rows, {name: values for name, values in found.items() if len(values)})
 
-    def without_shared(self, snapshot: Callable[..., Any]) -> Erased:
-        """Returns the values without those that other rows have. Record keys stay, as no other row has them."""
+    def without_shared(self, values_of: Callable[[Sequence[str], Any], Mapping[str, pa.Array[Any]]]) -> Erased:
+        """Returns the values without those that other rows have. Record keys stay, as no other row has them.
+
+        Args:
+            values_of: Returns the distinct values of columns of the rows that filters select.
+        """
         kept = {}
         for name, values in self.by_column.items():
-            shared = snapshot(columns=[name], filters=[(name, "in", values.to_pylist()[:_MOST_VALUES])]).to_arrow()
-            kept[name] = values.filter(pc.invert(pc.is_in(values, shared.column(name).combine_chunks())))
+            shared = values_of([name], [[(name, "in", values.to_pylist()[:_MOST_VALUES])]])
+            kept[name] = values.filter(pc.invert(pc.is_in(values, shared[name]))) if name in shared else values
         return Erased(self.rows, {name: values for name, values in kept.items() if len(values)})
 
     @property
@@ -86,41 +99,73 @@ class Remains:
     bytes: int = 0
     found: list[str] = field(default_factory=list)
 
-    def add_metadata(self, batches: Iterable[pa.RecordBatch], erased: Erased) -> None:
-        """Adds the metadata table, if its records, which are compressed in its files, have a value.
 
-        Args:
-            batches: Its records.
-            erased: The values.
-        """
-        strings = [text.decode(errors="replace") for text in erased.byte_strings()]
-        for batch in batches:
-            lines = json.dumps(batch.to_pylist(), default=_shown, ensure_ascii=False)
-            if any(text in lines for text in strings):
-                self.found.append(".hoodie/metadata (its statistics)")
-                return
+class DistinctValues:
+    """The distinct values, without null, of the columns of batches."""
+
+    def __init__(self) -> None:
+        self.by_column: dict[str, pa.Array[Any]] = {}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Adds the values of a batch."""
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            self.add_column(name, column)
+
+    def add_column(self, name: str, values: pa.Array[Any]) -> None:
+        """Adds values of one column."""
+        new = pc.unique(values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values).drop_null()
+        known = self.by_column.get(name)
+        self.by_column[name] = new if known is None else pc.unique(pa.concat_arrays([known, new]))
 
 
-def remaining_files(folder: Path, erased: Erased, timeline: Timeline) -> Remains:
+def searched_columns(schema: pa.Schema, partitions: Sequence[str]) -> list[str]:
+    """Returns the columns whose values are searched for: those of strings and binary values.
+
+    Args:
+        schema: The columns of a table, with meta columns.
+        partitions: The partition columns.
+    """
+    own = (field for field in schema if field.name in _OWN or not field.name.startswith("_hoodie_"))
+    kinds = (pa.types.is_string, pa.types.is_binary)
+    return [field.name for field in own if field.name not in partitions and any(kind(field.type) for kind in kinds)]
+
+
+def is_in_records(batches: Iterable[pa.RecordBatch], erased: Erased) -> bool:
+    """Returns whether records of the metadata table, which are compressed in its files, have a value of erased rows."""
+    strings = [text.decode(errors="replace") for text in erased.byte_strings()]
+    lines = (json.dumps(batch.to_pylist(), default=_shown, ensure_ascii=False) for batch in batches)
+    return any(text in line for line in lines for text in strings)
+
+
+def remaining_files(
+    folder: Path,
+    erased: Erased,
+    timeline: Timeline,
+    search: Callable[[Sequence[Path], Erased], Iterable[tuple[Path, str]]],
+) -> Remains:
     """Reads all files of a table, and returns those that have a value of erased rows.
 
     Args:
         folder: The table's base path.
         erased: The values.
         timeline: The table's timeline.
+        search: Yields the files that have values, and how.
     """
-    remains, byte_strings = Remains(), erased.byte_strings()
-    for path in sorted(folder.rglob("*")):
-        if not path.is_file():
-            continue
-        remains.files += 1
-        remains.bytes += path.stat().st_size
-        why = _found_in(path, erased, byte_strings)
-        if why is not None:
-            remains.found.append(f"{path.relative_to(folder)} ({why})")
-    for why in _in_timeline(timeline, byte_strings):
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    remains = Remains(len(paths), sum(path.stat().st_size for path in paths))
+    remains.found = [f"{path.relative_to(folder)} ({why})" for path, why in search(paths, erased)]
+    for why in _in_timeline(timeline, erased.byte_strings()):
         remains.found.append(f".hoodie ({why})")
     return remains
+
+
+def search_files(paths: Iterable[Path], erased: Erased) -> Iterator[tuple[Path, str]]:
+    """Reads files. Yields those that have values of erased rows, and how."""
+    byte_strings = erased.byte_strings()
+    for path in paths:
+        why = _found_in(path, erased, byte_strings)
+        if why is not None:
+            yield path, why
 
 
 def _found_in(path: Path, erased: Erased, byte_strings: Sequence[bytes]) -> str | None:

@@ -10,7 +10,7 @@
 Both return the same rows; `read` needs less CPU time in the JVM. Spark does not prune columns of a Python data source:
 name the columns that the query needs. `count` counts rows without sending them to the JVM. `write` writes a DataFrame
 to a table, `stream_writer` the batches of a stream; `merge_into` merges one by key, `merge` by any condition with
-several clauses; `update_where` updates rows, `delete_where` deletes them. `compact` merges
+several clauses; `update_where` updates rows, `delete_where` deletes them, `erase` also from all files. `compact` merges
 log files of a table into base files, `log_compact` into log files; `cluster` writes small file groups to larger ones.
 `merge_udf` returns a function that merges rows of DataFrames by Hudi's rules. `sql` runs SQL statements, also those
 that Spark does not run on a Python data source.
@@ -30,6 +30,7 @@ from mortice.spark.statements.run import sql
 from mortice.spark.writing.cluster import cluster
 from mortice.spark.writing.compact import compact, log_compact
 from mortice.spark.writing.delete_where import delete_where
+from mortice.spark.writing.erase import erase
 from mortice.spark.writing.write import write
 from mortice.spark.writing.write_stream import stream_writer
 
@@ -39,6 +40,7 @@ __all__ = [
     "compact",
     "count",
     "delete_where",
+    "erase",
     "log_compact",
     "merge",
     "merge_into",

@@ -9,7 +9,10 @@ would do it as well, but Spark warns of hints in plans without joins.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from mortice.spark.execution.arrow_udf import (
     COUNTS,
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
     from mortice.spark.execution.metrics import Metrics
 
-__all__ = ["count_rows", "data_frame", "is_connect"]
+__all__ = ["collected", "count_rows", "data_frame", "is_connect"]
 
 _BYTES_IN_MEMORY = 8
 """The assumed ratio of rows in memory to compressed files; for the broadcast hint only."""
@@ -85,6 +88,28 @@ def count_rows(spark: SparkSession, scan: PlannedScan, options: TaskOptions | No
         rows = _described(spark, descriptors, on_connect=is_connect(spark))
         frame = rows.mapInArrow(CountDescriptors(queries, COUNTS, worker=options.worker), schema)
     return sum(row[0] for row in frame.collect())
+
+
+def collected(
+    spark: SparkSession,
+    scan: PlannedScan,
+    function: Callable[[list[bytes], list[list[bytes]]], ReadNumbered],
+    schema: pa.Schema,
+) -> list[Any]:
+    """Returns what a function makes of the splits of each task, as rows.
+
+    Args:
+        spark: The session.
+        scan: The planned query.
+        function: Makes the function that tasks run of the queries and the splits of all tasks.
+        schema: The columns that it returns.
+    """
+    queries, descriptors = serialize_tasks(_tasks(spark, scan, TaskOptions()))
+    if not descriptors:
+        return []
+    frame = _numbered(spark, descriptors).mapInArrow(function(queries, descriptors), spark_schema(schema))
+    rows: list[Any] = frame.collect()
+    return rows
 
 
 def _tasks(spark: SparkSession, scan: PlannedScan, options: TaskOptions) -> list[tuple[Split, ...]]:

@@ -1,0 +1,71 @@
+"""The work of an erasure in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from mortice.filters import Filters
+from mortice.scan import Scan
+
+if TYPE_CHECKING:
+    from mortice.services.remains import Erased
+
+__all__ = ["ProcessWork"]
+
+
+class WrittenTable(Protocol):
+    """What the work needs of a table."""
+
+    def snapshot(self, columns: Any = None, filters: Filters = None, as_of: Any = None) -> Scan: ...
+    def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Any: ...
+    def compact(self, options: Mapping[str, Any] | None = None) -> Any: ...
+
+
+class ProcessWork:
+    """Reads and writes rows in this process.
+
+    Args:
+        table: The table.
+        open_table: Opens the metadata table.
+    """
+
+    def __init__(self, table: WrittenTable, open_table: Callable[[str], WrittenTable]) -> None:
+        self._table = table
+        self._open_table = open_table
+
+    def count(self, terms: Any, as_of: str | None = None) -> int:
+        """As `ErasureWork.count`."""
+        return self._table.snapshot(columns=[], filters=terms, as_of=as_of).count()
+
+    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
+        """As `ErasureWork.values`."""
+        from mortice.services.remains import DistinctValues
+
+        found = DistinctValues()
+        for batch in self._table.snapshot(columns=list(columns), filters=terms).to_reader():
+            found.add(batch)
+        return found.by_column
+
+    def delete_where(self, terms: Any, options: Mapping[str, Any] | None) -> None:
+        """As `ErasureWork.delete_where`."""
+        self._table.delete_where(terms, options)
+
+    def compact(self, options: Mapping[str, Any] | None) -> None:
+        """As `ErasureWork.compact`."""
+        self._table.compact(options)
+
+    def search(self, paths: Sequence[Path], erased: Erased) -> Iterable[tuple[Path, str]]:
+        """As `ErasureWork.search`."""
+        from mortice.services.remains import search_files
+
+        return search_files(paths, erased)
+
+    def is_in_metadata(self, folder: Path, erased: Erased) -> bool:
+        """As `ErasureWork.is_in_metadata`."""
+        from mortice.services.remains import is_in_records
+
+        return is_in_records(self._open_table(str(folder)).snapshot().to_reader(), erased)
