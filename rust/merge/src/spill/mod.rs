@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `folder` | where such files are made: nameless, so that a process that dies leaves none behind |
 //! | `appended_bytes` | bytes that are appended to, in a file once there are many |
+//! | `entry_sorter` | keys with values, sorted |
 //! | `kept_bytes` | bytes, kept as they are |
 //! | `batches` | record batches, written one after the other and read again in that order |
 //! | `row_memory` | how many bytes of rows are in memory |
@@ -14,6 +15,7 @@
 
 mod appended_bytes;
 mod batches;
+mod entry_sorter;
 mod folder;
 mod kept_bytes;
 mod row_batches;
@@ -24,6 +26,7 @@ mod shared_buffers;
 
 pub use appended_bytes::AppendedBytes;
 pub use batches::{BatchReader, BatchWriter};
+pub use entry_sorter::{EntryBuffer, EntrySorter, SortedEntries, SortedEntry};
 pub use folder::SpillFolder;
 pub use row_batches::RowBatches;
 pub use row_batches_builder::RowBatchesBuilder;
