@@ -35,3 +35,4 @@ pub use init_instant::is_init_instant;
 pub use log_files::check_log_files;
 pub use open::{EachBatch, KEY, MetadataRows, MetadataTable, pending};
 pub use record_index::{EachLocation, KeyLocation, RECORD_INDEX};
+pub use shard::PartitionPart;

@@ -10,6 +10,7 @@ use arrow_array::RecordBatch;
 
 use super::complete::check_complete;
 use super::init_instant::time_on_table;
+use super::shard::PartitionPart;
 use crate::timeline::{Action, Timeline};
 use mortice_avro as avro;
 use mortice_base::error::Result;
@@ -32,12 +33,13 @@ pub trait MetadataRows: Send + Sync {
     /// Errors of planning and reading a snapshot.
     fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>>;
 
-    /// Calls `each` with the rows of a partition, batch by batch, in any order and from several threads. Only the
-    /// batches that are being read are in memory.
+    /// Calls `each` with the rows of a part of a partition, batch by batch, in any order and from several threads. Only
+    /// the batches that are being read are in memory.
     ///
     /// # Errors
     /// Errors of planning and reading a snapshot, and of `each`.
-    fn for_each_batch(&self, partition: &str, columns: &[&str], each: EachBatch<'_>) -> Result<()>;
+    fn for_each_batch(&self, partition: &str, part: PartitionPart, columns: &[&str], each: EachBatch<'_>)
+    -> Result<()>;
 
     /// Returns the rows of these keys in the base files of a partition.
     ///
@@ -100,12 +102,18 @@ impl MetadataTable {
         self.rows.rows(partition, columns, Some(keys))
     }
 
-    /// Calls `each` with the rows of one of its partitions, batch by batch.
+    /// Calls `each` with the rows of a part of one of its partitions, batch by batch.
     ///
     /// # Errors
     /// Errors of [`MetadataRows::for_each_batch`].
-    pub(super) fn for_each_batch(&self, partition: &str, columns: &[&str], each: EachBatch<'_>) -> Result<()> {
-        self.rows.for_each_batch(partition, columns, each)
+    pub(super) fn for_each_batch(
+        &self,
+        partition: &str,
+        part: PartitionPart,
+        columns: &[&str],
+        each: EachBatch<'_>,
+    ) -> Result<()> {
+        self.rows.for_each_batch(partition, part, columns, each)
     }
 
     /// Returns the rows that the given keys have in base files.

@@ -17,12 +17,14 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch, StructArray};
 
 use super::open::{KEY, MetadataTable};
+use super::shard::PartitionPart;
 use crate::file_group::FileSlice;
 use mortice_base::error::{Error, Result};
 
 /// The partition of the metadata table with the index.
 pub const RECORD_INDEX: &str = "record_index";
 const LOCATION: &str = "recordIndexMetadata";
+const COLUMNS: [&str; 2] = [KEY, LOCATION];
 /// File groups by key: several if there is one index per partition (Hudi 1.1 and later).
 type Locations = BTreeMap<String, BTreeSet<String>>;
 /// The file index of an id without one.
@@ -49,19 +51,30 @@ impl MetadataTable {
     /// `InvalidTable` if other writers have committed to the index since the table was opened; what reading the
     /// metadata table may fail with.
     pub fn key_locations(&self, keys: Option<&BTreeSet<String>>, each: EachLocation<'_>) -> Result<()> {
+        let Some(keys) = keys else { return self.key_locations_of_part(PartitionPart::ALL, each) };
+        self.check_not_newer()?;
+        self.rows_of_keys(RECORD_INDEX, &COLUMNS, keys)?.iter().try_for_each(|batch| for_each(batch, each))
+    }
+
+    /// Calls `each` for every location in a part of the index, batch by batch.
+    ///
+    /// # Errors
+    /// As for [`Self::key_locations`].
+    pub fn key_locations_of_part(&self, part: PartitionPart, each: EachLocation<'_>) -> Result<()> {
+        self.check_not_newer()?;
+        let each = Mutex::new(each);
+        self.for_each_batch(RECORD_INDEX, part, &COLUMNS, &|batch| {
+            for_each(batch, &mut **each.lock().unwrap_or_else(PoisonError::into_inner))
+        })
+    }
+
+    fn check_not_newer(&self) -> Result<()> {
         if self.is_newer() {
             return Err(Error::invalid_table(
                 "the record index has commits that the table's timeline did not have when it was read: another writer has committed; write again",
             ));
         }
-        let columns = [KEY, LOCATION];
-        if let Some(keys) = keys {
-            return self.rows_of_keys(RECORD_INDEX, &columns, keys)?.iter().try_for_each(|batch| for_each(batch, each));
-        }
-        let each = Mutex::new(each);
-        self.for_each_batch(RECORD_INDEX, &columns, &|batch| {
-            for_each(batch, &mut **each.lock().unwrap_or_else(PoisonError::into_inner))
-        })
+        Ok(())
     }
 
     /// Of some slices, those that can hold rows of these keys; all of them, with the reason, where the index does not
@@ -78,7 +91,7 @@ impl MetadataTable {
             return Ok(Err("the index is ahead of the table's timeline".to_owned()));
         }
         let mut found = Locations::new();
-        for batch in self.rows_of_keys(RECORD_INDEX, &[KEY, LOCATION], keys)? {
+        for batch in self.rows_of_keys(RECORD_INDEX, &COLUMNS, keys)? {
             locations(&batch, &mut found)?;
         }
         let known: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();

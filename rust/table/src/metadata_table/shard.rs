@@ -15,6 +15,27 @@ use crate::file_group::FileSlice;
 /// The number of digits of a group's number.
 const DIGITS: usize = 4;
 
+/// Some of the file groups of a partition: those whose place, in the order of their ids, is `number` modulo `count`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionPart {
+    /// The number of the part, less than `count`.
+    pub number: usize,
+    /// Into how many parts the partition is divided.
+    pub count: usize,
+}
+
+impl PartitionPart {
+    /// All file groups.
+    pub const ALL: Self = Self { number: 0, count: 1 };
+
+    /// Returns the file groups of the part.
+    #[must_use]
+    pub fn selected(self, mut slices: Vec<FileSlice>) -> Vec<FileSlice> {
+        slices.sort_by(|one, other| one.file_id.cmp(&other.file_id));
+        slices.into_iter().skip(self.number).step_by(self.count.max(1)).collect()
+    }
+}
+
 /// Returns the slices that can contain records of these keys.
 #[must_use]
 pub fn slices_of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileSlice> {
@@ -79,5 +100,17 @@ mod tests {
         ] {
             assert_eq!(asked(ids, &["a"]), ids);
         }
+    }
+
+    #[test]
+    fn each_file_group_is_in_one_part() {
+        let ids = ["g-4", "g-0", "g-2", "g-1", "g-3"];
+        for count in [1, 2, 5, 7] {
+            let parts = (0..count).map(|number| PartitionPart { number, count }.selected(slices(&ids)));
+            let mut found: Vec<String> = parts.flatten().map(|slice| slice.file_id).collect();
+            found.sort();
+            assert_eq!(found, ["g-0", "g-1", "g-2", "g-3", "g-4"], "{count}");
+        }
+        assert_eq!(PartitionPart::ALL.selected(slices(&ids)).len(), 5);
     }
 }

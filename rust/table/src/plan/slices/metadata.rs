@@ -7,7 +7,9 @@ use arrow_array::RecordBatch;
 
 use super::file_slices::SelectedSlices;
 use crate::file_group::{FileSystemView, files_of};
-use crate::metadata_table::{EachBatch, FILES, KEY, MetadataRows, MetadataTable, check_log_files, pending, shard};
+use crate::metadata_table::{
+    EachBatch, FILES, KEY, MetadataRows, MetadataTable, PartitionPart, check_log_files, pending, shard,
+};
 use crate::plan::open_table::OpenTable;
 use crate::plan::query::ScanRequest;
 use crate::plan::query_kind::RowForm;
@@ -135,8 +137,17 @@ impl MetadataRows for MetadataTableRows {
         self.read(columns, keys, || self.slices(partition, keys))
     }
 
-    fn for_each_batch(&self, partition: &str, columns: &[&str], each: EachBatch<'_>) -> Result<()> {
-        let scan = self.plan(columns, None, || self.slices(partition, None))?;
+    fn for_each_batch(
+        &self,
+        partition: &str,
+        part: PartitionPart,
+        columns: &[&str],
+        each: EachBatch<'_>,
+    ) -> Result<()> {
+        let scan = self.plan(columns, None, || {
+            let selected = self.slices(partition, None)?;
+            Ok(SelectedSlices { slices: part.selected(selected.slices), ..selected })
+        })?;
         self.map_splits(&scan, |mut reader| reader.try_for_each(|batch| each(&batch?))).map(drop)
     }
 
