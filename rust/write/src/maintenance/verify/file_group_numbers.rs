@@ -7,7 +7,7 @@ use mortice_table::file_group::FileSlice;
 
 /// File groups by number: the live ones first.
 #[derive(Default)]
-pub(super) struct FileGroupNumbers {
+pub(crate) struct FileGroupNumbers {
     groups: Vec<(String, String)>,
     numbers: HashMap<String, HashMap<String, u32>>,
     live: u32,
@@ -18,10 +18,14 @@ impl FileGroupNumbers {
     ///
     /// # Errors
     /// As for [`Self::number_of`].
-    pub(super) fn of_slices(slices: &[FileSlice]) -> Result<Self> {
+    pub(crate) fn of_slices(slices: &[FileSlice]) -> Result<Self> {
+        Self::of_groups(slices.iter().map(|slice| (slice.partition.as_str(), slice.file_id.as_str())))
+    }
+
+    fn of_groups<'a>(groups: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self> {
         let mut numbers = Self::default();
-        for slice in slices {
-            numbers.number_of(&slice.partition, &slice.file_id)?;
+        for (partition, file_id) in groups {
+            numbers.number_of(partition, file_id)?;
         }
         numbers.live = u32::try_from(numbers.groups.len()).unwrap_or(u32::MAX);
         Ok(numbers)
@@ -31,7 +35,7 @@ impl FileGroupNumbers {
     ///
     /// # Errors
     /// `Unsupported` for more than 4,294,967,295 file groups.
-    pub(super) fn number_of(&mut self, partition: &str, file_id: &str) -> Result<u32> {
+    pub(crate) fn number_of(&mut self, partition: &str, file_id: &str) -> Result<u32> {
         if let Some(number) = self.known(partition, file_id) {
             return Ok(number);
         }
@@ -43,7 +47,7 @@ impl FileGroupNumbers {
     }
 
     /// The number of a file group that has one.
-    pub(super) fn known(&self, partition: &str, file_id: &str) -> Option<u32> {
+    pub(crate) fn known(&self, partition: &str, file_id: &str) -> Option<u32> {
         self.numbers.get(partition)?.get(file_id).copied()
     }
 
@@ -51,14 +55,14 @@ impl FileGroupNumbers {
     ///
     /// # Errors
     /// `Internal` for a number that no file group has.
-    pub(super) fn group(&self, number: u32) -> Result<(&str, &str)> {
+    pub(crate) fn group(&self, number: u32) -> Result<(&str, &str)> {
         let group = usize::try_from(number).ok().and_then(|number| self.groups.get(number));
         let (partition, file_id) = group.ok_or_else(|| Error::internal("a number that no file group has"))?;
         Ok((partition, file_id))
     }
 
     /// Whether a file group has rows now.
-    pub(super) const fn is_live(&self, number: u32) -> bool {
+    pub(crate) const fn is_live(&self, number: u32) -> bool {
         number < self.live
     }
 }

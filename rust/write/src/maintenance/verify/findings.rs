@@ -1,7 +1,9 @@
 //! What was found to be wrong with a table.
 
+use serde::{Deserialize, Serialize};
+
 /// A kind of findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FindingKind {
     /// A file that a completed write wrote, and no clean removed, is not there.
     MissingFile,
@@ -81,7 +83,8 @@ impl FindingKind {
 }
 
 /// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Finding {
     /// What kind of thing.
     pub kind: FindingKind,

@@ -17,7 +17,8 @@
 //! | `temporary_files` | files that were not finished |
 //! | `sorted_keys`, `file_group_numbers` | keys of all rows, sorted in files |
 //! | `key_reader` | reads them, and those of the record index |
-//! | `key_findings` | keys of several rows; the record index, compared with rows |
+//! | `key_check` | keys of several rows; the record index, compared with rows |
+//! | `key_findings` | all of that, in one process |
 //! | `verify` | all of these |
 //! | `repair` | deletes what stopped writers left |
 
@@ -27,6 +28,7 @@ mod damaged_logs;
 mod duplicate_buckets;
 mod file_group_numbers;
 mod findings;
+mod key_check;
 mod key_findings;
 mod key_reader;
 mod leftovers;

@@ -63,7 +63,7 @@ pub(super) fn instant_of(name: &str) -> Option<RequestedTime> {
 }
 
 /// A path relative to the table.
-pub(super) fn joined(partition: &str, name: &str) -> String {
+pub(crate) fn joined(partition: &str, name: &str) -> String {
     if partition.is_empty() { name.to_owned() } else { format!("{partition}/{name}") }
 }
 

@@ -57,6 +57,21 @@ pub struct VerifyReport {
 /// Those of opening the table, of listing its files and of reading its archive; what is wrong with it is in the report. `Unsupported` for
 /// a table with files that other tools have registered.
 pub fn verify(location: &TableLocation, options: &VerifyOptions) -> Result<VerifyReport> {
+    verify_with(location, options, &key_findings)
+}
+
+/// Finds what is wrong with the record keys of a table, which are to be unique in the table if the flag says so.
+type KeyVerification<'a> = &'a dyn Fn(&Arc<dyn FileStore>, &OpenTable, bool) -> Result<Vec<Finding>>;
+
+/// The same, with keys that are compared elsewhere.
+///
+/// # Errors
+/// As for [`verify`]; those of comparing the keys.
+pub(crate) fn verify_with(
+    location: &TableLocation,
+    options: &VerifyOptions,
+    keys: KeyVerification<'_>,
+) -> Result<VerifyReport> {
     let store = location.open_store()?;
     let spill_dir = options.spill_dir.clone();
     // What interrupted writes have left is not wrong; damage is a finding of its own.
@@ -77,7 +92,7 @@ pub fn verify(location: &TableLocation, options: &VerifyOptions) -> Result<Verif
         report.findings.extend(wrong_checksums(table.storage.as_ref(), &stored)?);
     }
     if options.keys || options.global_keys {
-        report.findings.extend(key_findings(&store, &table, options.global_keys)?);
+        report.findings.extend(keys(&store, &table, options.global_keys)?);
     }
     report.findings.sort();
     report.findings.dedup();
