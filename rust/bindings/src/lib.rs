@@ -32,6 +32,7 @@ mod scan;
 mod split;
 mod stream;
 mod table;
+mod task_runner;
 mod validator;
 mod verify;
 mod write;
@@ -89,6 +90,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(metadata::service_progress, module)?)?;
     module.add_function(wrap_pyfunction!(compact::plan_log_compact, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::verify_by_tasks, module)?)?;
     module.add_function(wrap_pyfunction!(verify::merge_buckets, module)?)?;
     module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use mortice::Error;
+use mortice::client::distributed;
 use mortice::maintenance::{self, VerifyOptions, VerifyReport};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
+use crate::task_runner::PythonRunner;
 use crate::write::{WrittenCommit, commit_of_write};
 
 /// One thing that is wrong with a table.
@@ -50,19 +52,44 @@ pub(crate) fn verify(
     spill_dir: Option<String>,
 ) -> PyResult<VerifyResult> {
     at_location(py, uri, &storage_options, |location| {
-        let (keys, global_keys) = match keys {
-            None => (false, false),
-            Some("partition") => (true, false),
-            Some("table") => (true, true),
-            Some(other) => {
-                let message = format!("keys must be None, 'partition' or 'table', got {other:?}");
-                return Err(Error::invalid_argument(message));
-            }
-        };
-        let options = VerifyOptions { contents, keys, global_keys, spill_dir };
-        let VerifyReport { findings: found, pending, files, bytes, rows } = maintenance::verify(location, &options)?;
-        Ok(VerifyResult { findings: findings(found), pending, files, bytes, rows })
+        maintenance::verify(location, &verify_options(contents, keys, spill_dir)?).map(verified)
     })
+}
+
+/// The same, with keys that tasks of an engine read and compare.
+#[pyfunction]
+#[pyo3(signature = (uri, storage_options, runner, *, contents, keys, spill_dir))]
+pub(crate) fn verify_by_tasks(
+    uri: &str,
+    storage_options: StorageArgument,
+    runner: &Bound<'_, PyAny>,
+    contents: bool,
+    keys: Option<&str>,
+    spill_dir: Option<String>,
+) -> PyResult<VerifyResult> {
+    let tasks = PythonRunner::new(runner)?;
+    at_location(runner.py(), uri, &storage_options, |location| {
+        let options = verify_options(contents, keys, spill_dir)?;
+        distributed::verify_by_tasks(location, &options, &tasks).map(verified)
+    })
+}
+
+fn verify_options(contents: bool, keys: Option<&str>, spill_dir: Option<String>) -> mortice::Result<VerifyOptions> {
+    let (keys, global_keys) = match keys {
+        None => (false, false),
+        Some("partition") => (true, false),
+        Some("table") => (true, true),
+        Some(other) => {
+            let message = format!("keys must be None, 'partition' or 'table', got {other:?}");
+            return Err(Error::invalid_argument(message));
+        }
+    };
+    Ok(VerifyOptions { contents, keys, global_keys, spill_dir })
+}
+
+fn verified(report: VerifyReport) -> VerifyResult {
+    let VerifyReport { findings: found, pending, files, bytes, rows } = report;
+    VerifyResult { findings: findings(found), pending, files, bytes, rows }
 }
 
 /// Repairs a table.

@@ -23,7 +23,7 @@ mod inline_services;
 mod open;
 mod recovery;
 mod request;
-mod verify;
+pub(crate) mod verify;
 
 pub use archival::{ArchivalResult, plan_archival, run_archival};
 pub use bucket_merge::{BucketMergeResult, plan_bucket_merge, run_bucket_merge};

@@ -43,11 +43,23 @@ pub(super) enum ChunkKind {
     StoredRows,
     /// What a task reports to the driver.
     ReadReport,
+    /// Record keys with their places.
+    KeyPlaces,
+    /// What a task says of the keys that it has sent.
+    SentKeys,
 }
 
 impl ChunkKind {
-    const ALL: [Self; 6] =
-        [Self::Rows, Self::StoredKeys, Self::SlotTags, Self::Wanted, Self::StoredRows, Self::ReadReport];
+    const ALL: [Self; 8] = [
+        Self::Rows,
+        Self::StoredKeys,
+        Self::SlotTags,
+        Self::Wanted,
+        Self::StoredRows,
+        Self::ReadReport,
+        Self::KeyPlaces,
+        Self::SentKeys,
+    ];
 
     /// The number of the kind: its place in [`Self::ALL`].
     pub(super) fn number(self) -> i32 {

@@ -42,7 +42,7 @@ const LEAST_SLOT_ROWS: u64 = 10_000;
 /// Keys that are looked up in a record index one by one: more make it be read through.
 const LOOK_UP_ROWS: u64 = 50_000;
 /// Bytes of files whose keys one task reads.
-const KEY_FILE_BYTES: u64 = 512 << 20;
+pub(super) const KEY_FILE_BYTES: u64 = 512 << 20;
 
 /// A write whose rows are in other processes.
 ///

@@ -26,9 +26,14 @@
 //! | `placer`, `tags` | places and tags of rows |
 //! | `closing_store` | files of attempts that run on after the commit |
 //! | `run_stage` | a stage, from its serialised form |
+//! | `table_stage` | stages that work on a table as it is |
+//! | `sent_keys` | record keys with their places, sent to the slots of the keys |
+//! | `key_places_stage`, `key_check_stage` | the stages of a verification |
 //! | `packing` | tasks that one process runs one after the other |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
 //! | `planned_service`, `service_kind` | the driver's part of services that are planned and executed |
+//! | `task_runner` | the engine, for services that do all of their work in one call |
+//! | `verification` | the driver's part of verifications |
 //! | `assigned` | its tasks, and what they have to report |
 //! | `insert_stage` | rows that are written where they are, to new file groups |
 //! | `task_insert` | a write of such tasks, whose driver's parts run in several processes |
@@ -39,6 +44,8 @@ mod closing_store;
 mod distributor;
 mod driver;
 mod insert_stage;
+mod key_check_stage;
+mod key_places_stage;
 mod keys_stage;
 mod move_stage;
 mod next_step;
@@ -50,6 +57,7 @@ mod reports;
 mod route_stage;
 mod rows_stage;
 mod run_stage;
+mod sent_keys;
 mod sent_rows;
 mod service_kind;
 mod service_stage;
@@ -58,10 +66,13 @@ mod specs;
 mod split_stage;
 mod stage;
 mod state;
+mod table_stage;
 mod tag_stage;
 mod tags;
 mod task_insert;
 mod task_numbers;
+mod task_runner;
+mod verification;
 mod write_stage;
 
 pub use driver::DistributedWrite;
@@ -71,3 +82,5 @@ pub use run_stage::run_stage;
 pub use service_kind::PlannedService;
 pub use stage::{Input, StageBatches, TaskAttempt};
 pub use task_insert::{abort_task_insert, begin_task_insert, commit_task_insert};
+pub use task_runner::{Exchange, TaskRunner};
+pub use verification::verify_by_tasks;

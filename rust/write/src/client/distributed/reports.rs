@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::sent_keys::Received;
 use super::slots::RowSum;
+use crate::maintenance::verify::KeyFindings;
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
 
@@ -21,6 +23,8 @@ pub(super) enum ReadReport {
     Written(WrittenReport),
     /// A part of a service's plan was executed.
     PartResult(Box<PartReport>),
+    /// The keys of a slot were compared.
+    KeysCompared(Box<KeysReport>),
     /// A task failed, and would again.
     Failed(FailureReport),
 }
@@ -96,6 +100,13 @@ pub(super) struct PartReport {
     pub(super) part: u32,
     /// Its new files, of which there may be none.
     pub(super) statuses: Vec<WriteStatus>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeysReport {
+    pub(super) received: Received,
+    pub(super) findings: KeyFindings,
 }
 
 /// An error as a value.

@@ -10,7 +10,7 @@ use super::service_stage::ServiceStage;
 use super::specs::StageSpec;
 use super::split_stage::SplitStage;
 use super::stage::{Input, StageBatches, TaskAttempt};
-use super::state::WriteState;
+use super::state::{Work, work_of};
 use super::tag_stage::TagStage;
 use super::write_stage::WriteStage;
 use mortice_base::error::Result;
@@ -26,7 +26,10 @@ use mortice_base::error::Result;
 /// `InvalidArgument` for a state of another release; those of opening the table's storage. Errors of the work come with the batches,
 /// or, if another attempt would fail alike, as a report to the driver.
 pub fn run_stage(stage: &[u8], task: TaskAttempt, input: Input) -> Result<StageBatches> {
-    let (state, spec) = WriteState::from_bytes(stage)?;
+    let (state, spec) = match work_of(stage)? {
+        Work::Write(state, spec) => (state, spec),
+        Work::Table(work) => return work.run(task, input),
+    };
     let write = state.open()?;
     Ok(match spec {
         StageSpec::Prepare(spec) => StageBatches::new(PrepareStage::new(write, &spec, task, input)),

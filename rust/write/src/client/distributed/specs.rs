@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assign::TaskKind;
 use crate::services::PlannedClustering;
+use crate::maintenance::verify::KeyComparison;
 use crate::write::LogNaming;
 use mortice_base::error::{Error, Result};
 use mortice_table::file_group::FileSlice;
@@ -52,12 +53,20 @@ impl StageSpec {
             Self::Route(spec) => spec.partitions.max(spec.partition_of_task.iter().copied().max().unwrap_or(0)),
             Self::Prepare(_) | Self::Write(_) | Self::Insert(_) | Self::Service(_) => 1,
         };
-        if partitions > MOST_PARTITIONS {
-            let message = format!("a stage of {partitions} partitions, expected at most {MOST_PARTITIONS}");
-            return Err(Error::invalid_argument(message));
-        }
-        Ok(())
+        check_partitions(partitions)
     }
+}
+
+/// Refuses an impossible number of partitions of a data frame.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub(super) fn check_partitions(partitions: u32) -> Result<()> {
+    if partitions > MOST_PARTITIONS {
+        let message = format!("a stage of {partitions} partitions, expected at most {MOST_PARTITIONS}");
+        return Err(Error::invalid_argument(message));
+    }
+    Ok(())
 }
 
 /// Slots of keys.
@@ -176,4 +185,24 @@ pub(super) struct ServiceSpec {
     pub(super) tasks: Vec<Vec<u32>>,
     /// Whether the commit needs the Bloom filters of files, which are large.
     pub(super) keeps_blooms: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadPlacesSpec {
+    pub(super) slots: Slots,
+    /// The slices whose rows have keys.
+    pub(super) slices: Vec<FileSlice>,
+    /// Of each task, the slices that it reads; numbers after those of the slices are parts of the record index.
+    pub(super) tasks: Vec<Vec<u32>>,
+    /// Into how many parts the record index is divided.
+    pub(super) index_parts: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompareKeysSpec {
+    /// Partitions and ids of the file groups, in the order of their numbers.
+    pub(super) groups: Vec<(String, String)>,
+    pub(super) compared: KeyComparison,
 }

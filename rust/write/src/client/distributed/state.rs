@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::specs::StageSpec;
+use super::table_stage::TableWork;
 use crate::index::{Index, choose_index};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
@@ -16,7 +17,7 @@ use mortice_table::plan::{OpenTable, PinnedTable};
 use mortice_table::timeline::WriteOperation;
 
 /// The version of the serialised form. Processes of other releases refuse it.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A write, as the driver has begun it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,18 +37,55 @@ pub(super) struct WriteState {
     pub(super) updated: Vec<String>,
 }
 
-/// The state, and what one stage does.
+/// What one stage does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Work {
+    /// A stage of a write.
+    Write(WriteState, StageSpec),
+    /// A stage that works on a table as it is.
+    Table(TableWork),
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Envelope {
     version: u32,
-    state: WriteState,
-    stage: StageSpec,
+    work: Work,
 }
 
 #[derive(Deserialize)]
 struct VersionOnly {
     version: u32,
+}
+
+/// The serialised form of what a stage does.
+///
+/// # Errors
+/// `Internal` if the values cannot be serialised.
+pub(super) fn work_to_bytes(work: Work) -> Result<Vec<u8>> {
+    serde_json::to_vec(&Envelope { version: VERSION, work })
+        .map_err(|error| Error::internal("a write state cannot be serialised").caused_by(error))
+}
+
+/// Reads the serialised form of what a stage does.
+///
+/// # Errors
+/// `InvalidArgument` for the form of another release.
+pub(super) fn work_of(bytes: &[u8]) -> Result<Work> {
+    let unreadable =
+        |error: serde_json::Error| Error::invalid_argument("the write state cannot be read").caused_by(error);
+    let VersionOnly { version } = serde_json::from_slice(bytes).map_err(unreadable)?;
+    if version != VERSION {
+        return Err(Error::invalid_argument(format!(
+            "a write state of version {version}, expected {VERSION}: install the same release of mortice on the driver and on all executors"
+        )));
+    }
+    let Envelope { work, .. } = serde_json::from_slice(bytes).map_err(unreadable)?;
+    match &work {
+        Work::Write(_, stage) => stage.check()?,
+        Work::Table(work) => work.check()?,
+    }
+    Ok(work)
 }
 
 impl WriteState {
@@ -56,26 +94,18 @@ impl WriteState {
     /// # Errors
     /// `Internal` if the values cannot be serialised.
     pub(super) fn to_bytes(&self, stage: StageSpec) -> Result<Vec<u8>> {
-        serde_json::to_vec(&Envelope { version: VERSION, state: self.clone(), stage })
-            .map_err(|error| Error::internal("a write state cannot be serialised").caused_by(error))
+        work_to_bytes(Work::Write(self.clone(), stage))
     }
 
     /// Reads the serialised form.
     ///
     /// # Errors
-    /// `InvalidArgument` for the form of another release.
+    /// As for [`work_of`]; `InvalidArgument` for a stage that is not of a write.
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<(Self, StageSpec)> {
-        let unreadable =
-            |error: serde_json::Error| Error::invalid_argument("the write state cannot be read").caused_by(error);
-        let VersionOnly { version } = serde_json::from_slice(bytes).map_err(unreadable)?;
-        if version != VERSION {
-            return Err(Error::invalid_argument(format!(
-                "a write state of version {version}, expected {VERSION}: install the same release of mortice on the driver and on all executors"
-            )));
+        match work_of(bytes)? {
+            Work::Write(state, stage) => Ok((state, stage)),
+            Work::Table(_) => Err(Error::invalid_argument("the state of a stage that is not of a write")),
         }
-        let Envelope { state, stage, .. } = serde_json::from_slice(bytes).map_err(unreadable)?;
-        stage.check()?;
-        Ok((state, stage))
     }
 
     /// Opens the write in this process.

@@ -22,6 +22,14 @@ impl FileGroupNumbers {
         Self::of_groups(slices.iter().map(|slice| (slice.partition.as_str(), slice.file_id.as_str())))
     }
 
+    /// Numbers live file groups, by partition and id.
+    ///
+    /// # Errors
+    /// As for [`Self::number_of`].
+    pub(crate) fn of_names(groups: &[(String, String)]) -> Result<Self> {
+        Self::of_groups(groups.iter().map(|(partition, file_id)| (partition.as_str(), file_id.as_str())))
+    }
+
     fn of_groups<'a>(groups: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self> {
         let mut numbers = Self::default();
         for (partition, file_id) in groups {

@@ -60,6 +60,31 @@ impl KeyFindings {
         Ok(())
     }
 
+    /// Adds the findings of other keys.
+    ///
+    /// # Errors
+    /// `Internal` if there are too many to count.
+    pub(crate) fn merge(&mut self, other: Self) -> Result<()> {
+        for (kind, found) in other.found {
+            let of_kind = self.found.entry(kind).or_default();
+            of_kind.extend(found);
+            of_kind.sort_by(|(one, _), (other, _)| one.cmp(other));
+            let further = of_kind.len().saturating_sub(MOST_FINDINGS) as u64;
+            of_kind.truncate(MOST_FINDINGS);
+            if further > 0 {
+                self.count_further(kind, further)?;
+            }
+        }
+        other.further.into_iter().try_for_each(|(kind, count)| self.count_further(kind, count))
+    }
+
+    /// Those that do not depend on the record index.
+    pub(crate) fn without_index(mut self) -> Self {
+        self.found.retain(|kind, _| *kind == FindingKind::DuplicateKey);
+        self.further.retain(|kind, _| *kind == FindingKind::DuplicateKey);
+        self
+    }
+
     /// The findings, and one for each kind of which there are more.
     pub(crate) fn into_findings(self) -> impl Iterator<Item = Finding> {
         let further = self.further.into_iter().map(|(kind, count)| {
@@ -171,6 +196,8 @@ impl<'a> KeyCheck<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     const GROUPS: [(&str, &str); 3] = [("p", "f-0"), ("p", "g-0"), ("q", "h-0")];
@@ -250,5 +277,27 @@ mod tests {
         let found = check(false, Some(IndexScope::Table), &keys);
         assert_eq!(found.len(), MOST_FINDINGS + 1);
         assert!(found.last().unwrap().message.starts_with("7 more"), "{:?}", found.last());
+    }
+    /// Findings do not depend on how keys are divided among those that compare them.
+    #[test]
+    fn findings_of_parts_of_the_keys_are_those_of_all() {
+        let names: Vec<String> = (0..2 * MOST_FINDINGS).map(|number| format!("{number:03}")).collect();
+        let keys: Vec<(&str, &[u32], &[u32])> = names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| (name.as_str(), &[0, 1][..at % 3], if at % 2 == 0 { &[2][..] } else { &[] }))
+            .collect();
+        let all = findings(false, Some(IndexScope::Table), &keys);
+        for parts in [2, 7] {
+            let mut merged = KeyFindings::default();
+            for part in (0..parts).rev() {
+                let keys: Vec<_> = keys.iter().copied().skip(part).step_by(parts).collect();
+                merged.merge(findings(false, Some(IndexScope::Table), &keys)).unwrap();
+            }
+            assert_eq!(merged, all, "{parts}");
+        }
+        let kinds = |found: KeyFindings| found.into_findings().map(|one| one.kind).collect::<BTreeSet<_>>();
+        assert_eq!(kinds(all.clone()).len(), 4);
+        assert_eq!(kinds(all.without_index()), BTreeSet::from([FindingKind::DuplicateKey]));
     }
 }

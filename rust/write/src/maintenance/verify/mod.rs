@@ -45,6 +45,13 @@ mod undone_writes;
 mod verify;
 
 pub(super) use duplicate_buckets::duplicate_bucket;
+pub(crate) use file_group_numbers::FileGroupNumbers;
 pub use findings::{Finding, FindingKind};
+pub(crate) use key_check::{KeyCheck, KeyComparison, KeyFindings};
+pub(crate) use key_findings::{index_scope, leaves_stale_keys, unreadable_index};
+pub(crate) use key_reader::RowKeyScan;
 pub use repair::{RepairResult, plan_repair, run_repair};
+pub(crate) use sorted_keys::{KeySorter, Origin};
+pub(crate) use stored_files::joined;
+pub(crate) use verify::verify_with;
 pub use verify::{VerifyOptions, VerifyReport, verify};
