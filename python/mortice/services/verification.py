@@ -114,6 +114,7 @@ def verify(
     keys: bool,
     global_keys: bool,
     spill_dir: str | None,
+    runner: _mortice.TaskRunner | None = None,
 ) -> VerifyResult:
     """Verifies the table at `uri`.
 
@@ -125,12 +126,18 @@ def verify(
             with the record index, if the table has one.
         global_keys: True does the same, and finds record keys of several rows of the table.
         spill_dir: The directory of files in which the keys are sorted; None is the system's own for temporary files.
+        runner: The engine whose tasks read and compare the keys; None is this process.
 
     Raises:
         MorticeError: The table cannot be opened or listed.
     """
     scope: Literal["partition", "table"] | None = "table" if global_keys else "partition" if keys else None
-    done = _mortice.verify(uri, storage_options, contents=contents, keys=scope, spill_dir=spill_dir)
+    if runner is None:
+        done = _mortice.verify(uri, storage_options, contents=contents, keys=scope, spill_dir=spill_dir)
+    else:
+        done = _mortice.verify_by_tasks(
+            uri, storage_options, runner, contents=contents, keys=scope, spill_dir=spill_dir
+        )
     return VerifyResult(_findings(done.findings), done.pending, done.files, done.bytes, done.rows)
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.spark.execution.private import session_key
+from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.writing.chunks import ORDER, REPORT, SPARK_SCHEMA, WANTED
 from mortice.spark.writing.driver_stages import DriverStages
@@ -24,7 +25,7 @@ from mortice.spark.writing.driver_stages import DriverStages
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Frames", "RunStage", "run_tasks"]
+__all__ = ["Frames", "RunStage", "SparkTasks", "run_tasks"]
 
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 CHUNKS_IN_BATCH = 32
@@ -88,7 +89,7 @@ class Frames:
         with _small_batches(self._spark):
             chunks = self._source().mapInArrow(RunStage(stages["split"]), SPARK_SCHEMA)
             if "read_keys" in stages:
-                numbers = self._spark.range(0, key_tasks, 1, numPartitions=key_tasks)
+                numbers = _numbers(self._spark, key_tasks)
                 chunks = chunks.union(numbers.mapInArrow(RunStage(stages["read_keys"]), SPARK_SCHEMA))
             return self._kept(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["tag"]), SPARK_SCHEMA))
 
@@ -166,8 +167,43 @@ def run_tasks(spark: SparkSession, stage: bytes, tasks: int) -> list[bytes]:
     """
     if tasks == 0:
         return []
-    numbers = spark.range(0, tasks, 1, numPartitions=tasks)
-    return _reports(numbers.mapInArrow(RunStage(stage), SPARK_SCHEMA))
+    return _reports(_numbers(spark, tasks).mapInArrow(RunStage(stage), SPARK_SCHEMA))
+
+
+class SparkTasks:
+    """Runs stages for services that the native module does in one call.
+
+    Args:
+        spark: The session.
+        parallelism: How many tasks run at once, as far as it is known.
+    """
+
+    def __init__(self, spark: SparkSession, parallelism: int) -> None:
+        self._spark = spark
+        self.parallelism = parallelism
+
+    def run(self, stage: bytes, tasks: int) -> list[bytes]:
+        """Runs a stage whose tasks read files. Returns what they report."""
+        with typed_errors():
+            return run_tasks(self._spark, stage, tasks)
+
+    def exchange(self, read: bytes, tasks: int, then: bytes, partitions: int) -> list[bytes]:
+        """Runs a stage whose tasks read files, and one that gets what they send. Returns what the latter reports.
+
+        Args:
+            read: The stage that reads.
+            tasks: The number of its tasks.
+            then: The stage that gets the chunks.
+            partitions: Partitions of the shuffled DataFrame.
+        """
+        with typed_errors(), _small_batches(self._spark):
+            chunks = _numbers(self._spark, tasks).mapInArrow(RunStage(read), SPARK_SCHEMA)
+            return _reports(_shuffled(chunks, partitions).mapInArrow(RunStage(then), SPARK_SCHEMA))
+
+
+def _numbers(spark: SparkSession, tasks: int) -> DataFrame:
+    """Returns the numbers of tasks, each in a partition of its own."""
+    return spark.range(0, tasks, 1, numPartitions=tasks)
 
 
 def _reports(frame: DataFrame) -> list[bytes]:

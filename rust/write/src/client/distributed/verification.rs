@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::driver::KEY_FILE_BYTES;
-use super::packing::tasks_of;
+use super::packing::tasks_by_cost;
 use super::reports::ReadReport;
 use super::sent_keys::Received;
 use super::specs::{CompareKeysSpec, ReadPlacesSpec, Slots};
@@ -89,7 +89,7 @@ fn key_findings(
 /// What tasks read, and the number of tasks and of slots.
 fn read_spec(slices: Vec<FileSlice>, has_index: bool, parallelism: u32) -> Result<(ReadPlacesSpec, u32, u32)> {
     let costs: Vec<u64> = slices.iter().map(FileSlice::total_len).collect();
-    let mut tasks = tasks_of(&costs, KEY_FILE_BYTES, parallelism);
+    let mut tasks = tasks_by_cost(&costs, KEY_FILE_BYTES, parallelism);
     let number = |count: usize| u32::try_from(count).map_err(|_| Error::unsupported("4,294,967,296 tasks of a stage"));
     let slots = number(tasks.len())?.max(1);
     // Keys of rows and of the index are about as many.
