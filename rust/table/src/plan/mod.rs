@@ -43,5 +43,6 @@ pub use query_options::QueryOptions;
 pub use query_plan::QueryPlan;
 pub use ranges::follow::{Follower, StartPosition, UnreadCommit};
 pub use ranges::written_files::SkippedWrites;
+pub use record_keys::RecordKeyScan;
 pub use scan::Scan;
 pub use slices::write_view::WriteView;

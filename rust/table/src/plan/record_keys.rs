@@ -1,36 +1,90 @@
-//! The record keys of some file groups.
+//! The record keys of file slices, read batch by batch: there may be more of them than fit in memory.
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::StringArray;
 
 use super::open_table::OpenTable;
-use super::query_kind::SnapshotRows;
 use super::query_options::QueryOptions;
 use crate::file_group::FileSlice;
 use crate::read::{SharedReport, SplitReader};
 use crate::split::Split;
-use mortice_base::error::Result;
-use mortice_base::names::meta_columns;
-use mortice_storage::parallel;
+use mortice_base::error::{Error, Result};
+use mortice_merge::keys::RecordKey;
+use mortice_storage::Storage;
+
+/// The record keys of the rows of file slices, merged as of the latest commit.
+pub struct RecordKeyScan {
+    storage: Arc<dyn Storage>,
+    key: RecordKey,
+    splits: Vec<Split>,
+}
 
 impl OpenTable {
-    /// The file slices that are wanted, with their record keys, merged as of the latest commit, in batches of one
-    /// column.
+    /// Plans to read the record keys of file slices.
     ///
     /// # Errors
-    /// Those of [`OpenTable::snapshot`], and what reading the slices may fail with.
-    pub fn record_keys(&self, is_wanted: impl Fn(&FileSlice) -> bool) -> Result<Vec<(FileSlice, Vec<RecordBatch>)>> {
-        let columns = Some(vec![meta_columns::RECORD_KEY.to_owned()]);
-        let options = QueryOptions { columns, ..QueryOptions::default() };
-        let scan = self.snapshot(&options, None, SnapshotRows::Merged)?;
-        let splits: Vec<Split> = scan.splits.into_iter().filter(|split| is_wanted(&split.slice)).collect();
-        let threads = self.options.threads.unwrap_or_else(|| self.storage.requests_at_once());
-        let read = |split: &Split| {
+    /// Those of [`OpenTable::stored_rows`].
+    pub fn record_keys(&self, slices: &[FileSlice]) -> Result<RecordKeyScan> {
+        let config = &self.config;
+        let virtual_key = (!config.populate_meta_fields).then_some(config.record_key_fields.as_slice());
+        let key = RecordKey::new(virtual_key)?;
+        let options = QueryOptions { columns: Some(key.columns()), ..QueryOptions::default() };
+        let splits = self.stored_rows(slices, &options)?.splits().to_vec();
+        Ok(RecordKeyScan { storage: Arc::clone(&self.storage), key, splits })
+    }
+
+    /// Counts the rows of a file slice, merged as of the latest commit.
+    ///
+    /// # Errors
+    /// Those of [`OpenTable::stored_rows`], and what reading the slice may fail with.
+    pub fn row_count(&self, slice: &FileSlice) -> Result<u64> {
+        let options = QueryOptions { columns: Some(Vec::new()), ..QueryOptions::default() };
+        let mut rows = 0_u64;
+        for split in self.stored_rows(std::slice::from_ref(slice), &options)?.splits() {
             let reader = SplitReader::new(split.clone(), SharedReport::default())?;
-            let batches = reader.with_storage(Arc::clone(&self.storage)).collect::<Result<Vec<_>>>()?;
-            Ok((split.slice.clone(), batches))
+            for batch in reader.with_storage(Arc::clone(&self.storage)) {
+                rows = rows.saturating_add(batch?.num_rows() as u64);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// How many file slices are read at the same time.
+    #[must_use]
+    pub fn slices_at_once(&self) -> usize {
+        self.options.threads.unwrap_or_else(|| self.storage.requests_at_once()).max(1)
+    }
+}
+
+impl RecordKeyScan {
+    /// The slices, as they are read.
+    #[must_use]
+    pub fn splits(&self) -> &[Split] {
+        &self.splits
+    }
+
+    /// Calls `each` with the keys of a slice, batch by batch. Returns the error of reading it, after which `each` may
+    /// have had a part of its keys. `memory` is the limit of logs that are merged.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn read(
+        &self,
+        split: &Split,
+        memory: u64,
+        each: &mut dyn FnMut(&StringArray) -> Result<()>,
+    ) -> Result<std::result::Result<(), Error>> {
+        let reader = match SplitReader::new(split.clone(), SharedReport::default()) {
+            Ok(reader) => reader.with_storage(Arc::clone(&self.storage)).within(memory),
+            Err(error) => return Ok(Err(error)),
         };
-        parallel::map(&splits, threads, read)
+        for batch in reader {
+            match batch.and_then(|batch| self.key.keys_of(&batch)) {
+                Ok(keys) => each(&keys)?,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(()))
     }
 }

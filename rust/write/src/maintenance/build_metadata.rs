@@ -1,8 +1,11 @@
 //! The metadata table that a user asks for: built, built again, deleted; its indexes added and dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use crate::metadata_upkeep::{FoundMetadata, METADATA_ROOT, MetadataUpkeep, PlannedPartitions};
+use crate::metadata_upkeep::{
+    FoundMetadata, IndexBuilder, LocalIndexBuilder, METADATA_ROOT, MetadataUpkeep, PlannedPartitions,
+};
 use crate::transaction::change_metadata;
 use crate::writable_table::{TableLocation, WritableTable, read_options};
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -57,7 +60,20 @@ pub fn run_metadata_build(
     request: &MetadataBuildRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<MetadataBuildResult> {
-    let target = open_table(location, request, options)?;
+    run_metadata_build_with(location, request, options, Arc::new(LocalIndexBuilder))
+}
+
+/// The same, with indexes that a builder builds.
+///
+/// # Errors
+/// As for [`run_metadata_build`]; those of the builder.
+pub(crate) fn run_metadata_build_with(
+    location: &TableLocation,
+    request: &MetadataBuildRequest,
+    options: &BTreeMap<String, String>,
+    builder: Arc<dyn IndexBuilder>,
+) -> Result<MetadataBuildResult> {
+    let target = open_table(location, request, options)?.with_index_builder(builder);
     let mut built = preview(&target, request)?;
     let after = change_metadata(&target, request.rebuilds)?;
     let partitions: BTreeSet<&String> = after.config.metadata_partitions.iter().collect();

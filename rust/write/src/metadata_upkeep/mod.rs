@@ -30,7 +30,9 @@ mod records;
 mod roll_back;
 mod upkeep;
 
-pub use build::base_hfile::BaseHFile;
+pub use build::base_hfile::BaseHFileUpload;
+pub use build::index_builder::{BloomText, IndexBuilder, IndexedFile, LocalIndexBuilder};
+pub use build::record_index_files::{IndexFiles, IndexTarget, IndexedGroup, NewRecordIndex};
 pub use defects::FoundMetadata;
 pub use leftovers::MetadataLeftovers;
 pub use metadata_folder::{ROOT as METADATA_ROOT, is_defect};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::build::change_partitions::{change_partitions, decided_changes};
 use super::build::drop_metadata_table::{delete_unlisted, drop_metadata_table, drop_partitions, forget_rebuilt};
+use super::build::index_builder::{IndexBuilder, LocalIndexBuilder};
 use super::build::new_metadata_table::{create_metadata_table, new_partitions};
 use super::build::wanted_partitions::{drops_unsupported, index_options, is_enabled, options_for, options_with};
 use super::delta_commit::{heartbeat, write_checked_delta_commit};
@@ -126,6 +127,19 @@ impl MetadataUpkeep {
     /// # Errors
     /// `InvalidArgument` for options that cannot be read; those of the storage, after which it can be repeated.
     pub fn initialize(store: &Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<bool> {
+        Self::initialize_with(store, table, options, &LocalIndexBuilder)
+    }
+
+    /// The same, with indexes that a builder builds.
+    ///
+    /// # Errors
+    /// As for [`Self::initialize`]; those of the builder.
+    pub fn initialize_with(
+        store: &Arc<dyn FileStore>,
+        table: &Arc<OpenTable>,
+        options: &WriteOptions,
+        builder: &dyn IndexBuilder,
+    ) -> Result<bool> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         if !is_enabled(options)? {
             return drop_metadata_table(store, &table.config.properties, false);
@@ -137,12 +151,12 @@ impl MetadataUpkeep {
         let to_rebuild = ListedPartitions::to_rebuild(&table.config.properties);
         let options = options_to_rebuild(options, &listed, &to_rebuild);
         if listed.is_empty() {
-            return create_metadata_table(store, table, &options);
+            return create_metadata_table(store, table, &options, builder);
         }
         if !to_rebuild.is_empty() && to_rebuild.known.is_subset(&listed.known) {
             forget_rebuilt(store)?;
         }
-        change_partitions(store, table, &options, &listed)
+        change_partitions(store, table, (&options, &listed), builder)
     }
 
     /// What [`Self::initialize`] would do.

@@ -154,7 +154,8 @@ pub(super) fn repaired(target: &WritableTable, table: Arc<OpenTable>) -> Result<
     if failed.is_changed {
         state.table = target.reopen()?;
     }
-    let is_changed = MetadataUpkeep::initialize(target.store(), &state.table, target.options())?;
+    let is_changed =
+        MetadataUpkeep::initialize_with(target.store(), &state.table, target.options(), target.index_builder())?;
     if is_changed || serve_metadata(target, &state)? { target.state() } else { Ok(state) }
 }
 
@@ -166,7 +167,7 @@ fn serve_metadata(target: &WritableTable, state: &TableState) -> Result<bool> {
     match (MetadataServices { store, config, timeline, clock: &state.clock, options }).run(metadata.timeline()) {
         Err(error) if is_defect(&error) => {
             MetadataUpkeep::drop_unusable(store, table, options, Some(&error.to_string()))?;
-            MetadataUpkeep::initialize(store, &target.reopen()?, options)?;
+            MetadataUpkeep::initialize_with(store, &target.reopen()?, options, target.index_builder())?;
             Ok(true)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {

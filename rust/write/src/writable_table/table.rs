@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::location::TableLocation;
 use super::state::TableState;
 use crate::commit::{Clock, CommitValidator, Concurrency, HeldLock, TimelineWriter, UndoneWrite, check_version};
-use crate::metadata_upkeep::{FoundMetadata, MetadataUpkeep};
+use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataUpkeep};
 use mortice_base::error::Result;
 use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOptions};
 use mortice_storage::FileStore;
@@ -49,6 +49,7 @@ pub struct WritableTable {
     concurrency: Arc<Concurrency>,
     /// Checks the table before a write of rows is completed. Services after it are commits of their own.
     validator: Option<Arc<dyn CommitValidator>>,
+    index_builder: Arc<dyn IndexBuilder>,
     latest: Arc<Mutex<Arc<OpenTable>>>,
 }
 
@@ -102,6 +103,7 @@ impl WritableTable {
             warnings,
             concurrency: Arc::new(concurrency),
             validator: None,
+            index_builder: Arc::new(LocalIndexBuilder),
             latest: Arc::new(Mutex::new(table)),
         })
     }
@@ -110,6 +112,12 @@ impl WritableTable {
     #[must_use]
     pub fn with_validator(self, validator: Option<Arc<dyn CommitValidator>>) -> Self {
         Self { validator, ..self }
+    }
+
+    /// The table with another builder of indexes of the metadata table than this process.
+    #[must_use]
+    pub fn with_index_builder(self, index_builder: Arc<dyn IndexBuilder>) -> Self {
+        Self { index_builder, ..self }
     }
 
     /// The table with other options, which were checked.
@@ -158,6 +166,12 @@ impl WritableTable {
     #[must_use]
     pub fn validator(&self) -> Option<&Arc<dyn CommitValidator>> {
         self.validator.as_ref()
+    }
+
+    /// Builds indexes of the metadata table.
+    #[must_use]
+    pub fn index_builder(&self) -> &dyn IndexBuilder {
+        self.index_builder.as_ref()
     }
 
     /// The table as this handle has last seen it. Other writers may have changed it since.

@@ -4,7 +4,7 @@ use super::sent_keys::{KeySender, SentPlace, SlotRule};
 use super::specs::ReadPlacesSpec;
 use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::task_numbers::AssignedSlices;
-use crate::maintenance::verify::{FileGroupNumbers, Finding, Origin, RowKeyScan, joined, unreadable_index};
+use crate::maintenance::verify::{FileGroupNumbers, Finding, Origin, joined, keys_of_slice, unreadable_index};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 use mortice_table::metadata_table::{PartitionPart, RECORD_INDEX};
@@ -55,12 +55,12 @@ impl KeyPlacesStage {
 
     fn read_slice(&mut self, number: u32, output: &mut Output) -> Result<()> {
         let slice = self.spec.slices.get(at(number)).ok_or_else(|| Error::internal("a slice that is not there"))?;
-        let scan = RowKeyScan::new(&self.table, std::slice::from_ref(slice))?;
+        let scan = self.table.record_keys(std::slice::from_ref(slice))?;
         let place = place_number(Origin::Row, self.numbers.known(&slice.partition, &slice.file_id));
         let [unreadable, _] = &mut self.found;
         for split in scan.splits() {
             let mut each = |keys: &_| self.sender.send_all(keys, place, output);
-            unreadable.extend(scan.read(split, self.table.options.memory_limit, &mut each)?);
+            unreadable.extend(keys_of_slice(&scan, split, self.table.options.memory_limit, &mut each)?);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::file_group_numbers::FileGroupNumbers;
 use super::findings::{Finding, FindingKind};
 use super::key_check::{IndexScope, KeyCheck, KeyComparison};
-use super::key_reader::{add_index_keys, add_row_keys, threads};
+use super::key_reader::{add_index_keys, add_row_keys};
 use super::sorted_keys::KeySorter;
 use super::stored_files::joined;
 use crate::metadata_upkeep::{METADATA_ROOT, is_record_index_partitioned};
@@ -31,7 +31,7 @@ pub(super) fn key_findings(store: &Arc<dyn FileStore>, table: &OpenTable, is_glo
     let slices = table.file_slices(None, &Filter::default())?;
     let mut numbers = FileGroupNumbers::of_slices(&slices)?;
     let folder = SpillFolder::new(table.options.spill_dir.as_deref());
-    let buffer_memory = (SORT_MEMORY / threads(table)).max(LEAST_BUFFER);
+    let buffer_memory = (SORT_MEMORY / table.slices_at_once()).max(LEAST_BUFFER);
     let sorter = KeySorter::new(folder, buffer_memory);
     let mut found = add_row_keys(table, &slices, &numbers, &sorter)?;
     let mut compared = KeyComparison { is_global, index: None, leaves_stale_keys: leaves_stale_keys(table)? };

@@ -1,7 +1,5 @@
 //! Reads the keys of all rows, and of the record index, to be sorted.
 
-use std::sync::Arc;
-
 use arrow_array::StringArray;
 
 use super::contents::unreadable;
@@ -9,89 +7,48 @@ use super::file_group_numbers::FileGroupNumbers;
 use super::findings::Finding;
 use super::sorted_keys::{KeySorter, Origin};
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::keys::RecordKey;
-use mortice_storage::{Storage, parallel};
+use mortice_storage::parallel;
 use mortice_table::file_group::FileSlice;
 use mortice_table::metadata_table::RECORD_INDEX;
-use mortice_table::plan::{OpenTable, QueryOptions};
-use mortice_table::read::{SharedReport, SplitReader};
+use mortice_table::plan::{OpenTable, RecordKeyScan};
 use mortice_table::split::Split;
 
-/// How many slices are read at the same time.
-pub(super) fn threads(table: &OpenTable) -> usize {
-    table.options.threads.unwrap_or_else(|| table.storage.requests_at_once()).max(1)
-}
-
-/// The keys of the rows of slices, merged as of now.
-pub(crate) struct RowKeyScan {
-    storage: Arc<dyn Storage>,
-    key: RecordKey,
-    splits: Arc<[Split]>,
-}
-
-impl RowKeyScan {
-    /// Plans to read them.
-    ///
-    /// # Errors
-    /// Those of planning.
-    pub(crate) fn new(table: &OpenTable, slices: &[FileSlice]) -> Result<Self> {
-        let config = &table.config;
-        let virtual_key = (!config.populate_meta_fields).then_some(config.record_key_fields.as_slice());
-        let key = RecordKey::new(virtual_key)?;
-        let options = QueryOptions { columns: Some(key.columns()), ..QueryOptions::default() };
-        let splits = table.stored_rows(slices, &options)?.splits().into();
-        Ok(Self { storage: Arc::clone(&table.storage), key, splits })
-    }
-
-    /// The slices.
-    pub(crate) fn splits(&self) -> &[Split] {
-        &self.splits
-    }
-
-    /// Calls `each` with the keys of a slice, batch by batch. Returns the finding of a slice that cannot be read; `each` may have had a
-    /// part of its keys then. `memory` is the limit of logs that are merged.
-    ///
-    /// # Errors
-    /// Those of `each`; `Unsupported` for what this release does not read; `Interrupted` by a signal.
-    pub(crate) fn read(
-        &self,
-        split: &Split,
-        memory: u64,
-        each: &mut dyn FnMut(&StringArray) -> Result<()>,
-    ) -> Result<Option<Finding>> {
-        let reader = SplitReader::new(split.clone(), SharedReport::default())?;
-        let reader = reader.with_storage(Arc::clone(&self.storage)).within(memory);
-        for batch in reader {
-            match batch.and_then(|batch| self.key.keys_of(&batch)) {
-                Ok(keys) => each(&keys)?,
-                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::Unsupported) => {
-                    return Err(error);
-                }
-                Err(error) => return Ok(Some(unreadable(&split.slice, &error))),
-            }
-        }
-        Ok(None)
+/// Calls `each` with the keys of a slice, batch by batch. Returns the finding of a slice that cannot be read; `each` may have had a part
+/// of its keys then. `memory` is the limit of logs that are merged.
+///
+/// # Errors
+/// Those of `each`; `Unsupported` for what this release does not read; `Interrupted` by a signal.
+pub(crate) fn keys_of_slice(
+    scan: &RecordKeyScan,
+    split: &Split,
+    memory: u64,
+    each: &mut dyn FnMut(&StringArray) -> Result<()>,
+) -> Result<Option<Finding>> {
+    match scan.read(split, memory, each)? {
+        Ok(()) => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::Unsupported) => Err(error),
+        Err(error) => Ok(Some(unreadable(&split.slice, &error))),
     }
 }
 
 /// Adds the keys of all rows of slices, merged as of now. Returns the slices that cannot be read.
 ///
 /// # Errors
-/// As for [`RowKeyScan::new`] and [`RowKeyScan::read`]; those of setting keys aside.
+/// As for [`OpenTable::record_keys`] and [`keys_of_slice`]; those of setting keys aside.
 pub(super) fn add_row_keys(
     table: &OpenTable,
     slices: &[FileSlice],
     numbers: &FileGroupNumbers,
     sorter: &KeySorter,
 ) -> Result<Vec<Finding>> {
-    let scan = RowKeyScan::new(table, slices)?;
-    let threads = threads(table);
+    let scan = table.record_keys(slices)?;
+    let threads = table.slices_at_once();
     let memory = table.options.memory_limit / u64::try_from(threads).unwrap_or(u64::MAX).max(1);
     let found = parallel::map(scan.splits(), threads, |split| {
         let number = numbers.known(&split.slice.partition, &split.slice.file_id);
         let number = number.ok_or_else(|| Error::internal("a file group without a number"))?;
         let mut buffer = sorter.buffer();
-        let found = scan.read(split, memory, &mut |keys| {
+        let found = keys_of_slice(&scan, split, memory, &mut |keys| {
             keys.iter().flatten().try_for_each(|key| sorter.add(&mut buffer, key, (Origin::Row, number)))
         });
         sorter.give_back(buffer);

@@ -49,7 +49,7 @@ pub(crate) use file_group_numbers::FileGroupNumbers;
 pub use findings::{Finding, FindingKind};
 pub(crate) use key_check::{KeyCheck, KeyComparison, KeyFindings};
 pub(crate) use key_findings::{index_scope, leaves_stale_keys, unreadable_index};
-pub(crate) use key_reader::RowKeyScan;
+pub(crate) use key_reader::keys_of_slice;
 pub use repair::{RepairResult, plan_repair, run_repair};
 pub(crate) use sorted_keys::{KeySorter, Origin};
 pub(crate) use stored_files::joined;

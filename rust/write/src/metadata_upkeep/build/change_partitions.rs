@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::drop_metadata_table::drop_partitions;
+use super::index_builder::IndexBuilder;
 use super::new_metadata_table::{add_partitions, current_schema};
 use super::wanted_partitions::{PartitionChanges, partition_changes};
 use crate::metadata_upkeep::partition_kind::{ListedPartitions, PartitionKind};
@@ -53,8 +54,8 @@ pub(in crate::metadata_upkeep) fn decided_changes(
 pub(in crate::metadata_upkeep) fn change_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
-    options: &WriteOptions,
-    listed: &ListedPartitions,
+    (options, listed): (&WriteOptions, &ListedPartitions),
+    builder: &dyn IndexBuilder,
 ) -> Result<bool> {
     let choice = ColumnChoice::from_options(options)?;
     let PartitionChanges { added, dropped } = decided_changes(store, table, options, listed)?;
@@ -68,7 +69,7 @@ pub(in crate::metadata_upkeep) fn change_partitions(
         undefine_indexes(store.as_ref(), &left)?;
     }
     if !added.is_empty() {
-        add_partitions(store, table, &added, &choice)?;
+        add_partitions(store, table, (&added, &choice), builder)?;
     }
     Ok(!dropped.is_empty() || !added.is_empty())
 }

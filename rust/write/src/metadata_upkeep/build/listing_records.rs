@@ -3,10 +3,8 @@
 //! Files of pending instants are left out: their own commits add them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::file_ranges::ranges_of_base_file;
-use crate::metadata_upkeep::records::bloom_filters;
+use super::index_builder::{IndexBuilder, IndexedFile};
 use crate::metadata_upkeep::records::column_stats::{known_bounds, statistics};
 use crate::metadata_upkeep::records::files;
 use crate::metadata_upkeep::records::indexed_columns::IndexedColumns;
@@ -14,10 +12,7 @@ use crate::metadata_upkeep::records::partition_records::PartitionRecords;
 use crate::metadata_upkeep::records::record_bytes::{self, Entries, FileEntry};
 use crate::metadata_upkeep::records::record_schema::RecordSchema;
 use crate::write::ColumnRange;
-use mortice_avro as avro;
 use mortice_base::error::Result;
-use mortice_base::progress;
-use mortice_storage::{Storage, parallel};
 use mortice_table::file_group::{PartitionFiles, list_table};
 use mortice_table::metadata_table::{ColumnKeys, bloom_filter_key, partition_name};
 use mortice_table::plan::OpenTable;
@@ -70,10 +65,10 @@ impl TableListing {
     pub(in crate::metadata_upkeep) fn statistics(
         &self,
         table: &OpenTable,
-        schema: &RecordSchema,
+        (schema, builder): (&RecordSchema, &dyn IndexBuilder),
         columns: &IndexedColumns,
     ) -> Result<[PartitionRecords; 2]> {
-        let measured = self.measured(table, columns)?;
+        let measured = self.measured(table, builder, columns)?;
         let mut of_files = PartitionRecords::default();
         let mut of_partitions = PartitionRecords::default();
         for (column, kind) in &columns.columns {
@@ -112,46 +107,42 @@ impl TableListing {
     pub(in crate::metadata_upkeep) fn bloom_filters(
         &self,
         table: &OpenTable,
-        schema: &RecordSchema,
+        (schema, builder): (&RecordSchema, &dyn IndexBuilder),
     ) -> Result<PartitionRecords> {
+        let (names, files): (Vec<(&str, &str)>, Vec<IndexedFile>) = self.base_files().unzip();
+        let instants = self.partitions.iter().flat_map(|files| files.base_files.iter().map(|base| &base.name.instant));
+        let filters = builder.bloom_filters(table, &files)?;
         let mut records = PartitionRecords::default();
-        for files in &self.partitions {
-            for base in &files.base_files {
-                let name = &base.name.name;
-                let path = path_of(files, name);
-                let (kind, text) = bloom_filters::built(table.storage.as_ref(), &path)?;
-                let record = record_bytes::bloom_filter(schema, &kind, base.name.instant.as_str(), &text);
-                records.upserts.insert(bloom_filter_key(&files.partition, name), record);
-            }
+        for (((partition, name), instant), (kind, text)) in names.into_iter().zip(instants).zip(filters) {
+            let record = record_bytes::bloom_filter(schema, &kind, instant.as_str(), &text);
+            records.upserts.insert(bloom_filter_key(partition, name), record);
         }
         Ok(records)
     }
 
-    /// The ranges of all base files; footers are read side by side.
-    fn measured(&self, table: &OpenTable, columns: &IndexedColumns) -> Result<Vec<MeasuredFile<'_>>> {
-        let files: Vec<(&str, &str, String)> = self
-            .partitions
-            .iter()
-            .flat_map(|files| files.base_files.iter().map(move |base| (files, base.name.name.as_str())))
-            .map(|(files, name)| (files.partition.as_str(), name, path_of(files, name)))
-            .collect();
-        if files.is_empty() {
-            return Ok(Vec::new());
-        }
-        let schema = table.schema_at(None)?.0.files;
-        // Bounds are stored in the unit of the column.
-        let types = avro::arrow_schema(&schema, avro::ArrowMapping::File)?;
-        let place: &Arc<dyn Storage> = &table.storage;
-        let measure = |(_, _, path): &(&str, &str, String)| {
-            let names = columns.columns.iter().map(|(column, _)| column.as_str());
-            let ranges = ranges_of_base_file(place.as_ref(), path, names, (&schema, &types))?;
-            progress::advance(1);
-            Ok(ranges)
-        };
-        progress::begin(files.len() as u64);
-        let measured = parallel::map(&files, place.requests_at_once(), measure)?;
-        let file = |((partition, name, _), ranges)| MeasuredFile { partition, name, ranges };
-        Ok(files.into_iter().zip(measured).map(file).collect())
+    /// The ranges of all base files.
+    fn measured(
+        &self,
+        table: &OpenTable,
+        builder: &dyn IndexBuilder,
+        columns: &IndexedColumns,
+    ) -> Result<Vec<MeasuredFile<'_>>> {
+        let (names, files): (Vec<(&str, &str)>, Vec<IndexedFile>) = self.base_files().unzip();
+        let columns: Vec<String> = columns.columns.iter().map(|(column, _)| column.clone()).collect();
+        let measured = builder.column_ranges(table, &files, &columns)?;
+        let file = |((partition, name), ranges)| MeasuredFile { partition, name, ranges };
+        Ok(names.into_iter().zip(measured).map(file).collect())
+    }
+
+    /// The base files, with their partitions and names.
+    fn base_files(&self) -> impl Iterator<Item = ((&str, &str), IndexedFile)> {
+        self.partitions.iter().flat_map(|files| {
+            files.base_files.iter().map(move |base| {
+                let name = base.name.name.as_str();
+                let file = IndexedFile { path: path_of(files, name), bytes: base.len };
+                ((files.partition.as_str(), name), file)
+            })
+        })
     }
 }
 

@@ -8,8 +8,10 @@ use bytes::Bytes;
 use chrono::Utc;
 
 use super::drop_metadata_table::delete_below;
+use super::index_builder::IndexBuilder;
 use super::listing_records::TableListing;
-use super::new_partition::NewPartition;
+use super::new_partition::{NewContents, NewPartition};
+use super::record_index_files::indexed_slices;
 use super::wanted_partitions::wanted_partitions;
 use crate::commit::{Clock, update_properties};
 use crate::metadata_upkeep::metadata_folder::{MetadataFolder, ROOT};
@@ -17,8 +19,7 @@ use crate::metadata_upkeep::partition_kind::{COMPLETED, INFLIGHT, PartitionKind,
 use crate::metadata_upkeep::records::indexed_columns::{
     ColumnChoice, DEFINITIONS, column_stats_definition, define_index, new_columns, record_index_definition,
 };
-use crate::metadata_upkeep::records::partition_records::{PartitionRecords, Records};
-use crate::metadata_upkeep::records::record_index;
+use crate::metadata_upkeep::records::partition_records::Records;
 use crate::metadata_upkeep::records::record_schema::RecordSchema;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
@@ -46,6 +47,7 @@ pub(in crate::metadata_upkeep) fn create_metadata_table(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
     options: &WriteOptions,
+    builder: &dyn IndexBuilder,
 ) -> Result<bool> {
     let wanted = new_partitions(table, options)?;
     if wanted.is_empty() {
@@ -53,7 +55,7 @@ pub(in crate::metadata_upkeep) fn create_metadata_table(
     }
     delete_below(store.as_ref(), ROOT)?;
     create_folders(store.as_ref(), &table.config)?;
-    add_partitions(store, table, &wanted, &ColumnChoice::from_options(options)?)?;
+    add_partitions(store, table, (&wanted, &ColumnChoice::from_options(options)?), builder)?;
     Ok(true)
 }
 
@@ -81,12 +83,13 @@ pub(in crate::metadata_upkeep) fn new_partitions(
 pub(in crate::metadata_upkeep) fn add_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
-    wanted: &[PartitionKind],
-    choice: &ColumnChoice,
+    (wanted, choice): (&[PartitionKind], &ColumnChoice),
+    builder: &dyn IndexBuilder,
 ) -> Result<()> {
     let config = &table.config;
     let schema = RecordSchema::of_version(config.version);
-    let mut records = records_of_table(table, schema, wanted, choice)?;
+    let mut records = records_of_table(table, (schema, builder), wanted, choice)?;
+    let slices = if wanted.contains(&PartitionKind::RecordIndex) { indexed_slices(table)? } else { Vec::new() };
     let clock = Clock::new(config);
     remove_stopped_inits(&MetadataFolder::open(store)?, config)?;
     let mut instants = init_instants(table, &MetadataFolder::open(store)?)?;
@@ -95,7 +98,14 @@ pub(in crate::metadata_upkeep) fn add_partitions(
         // A table without rows has no statistics.
         let records = records.remove(kind).unwrap_or_default();
         let instant = instants.next().ok_or_else(|| Error::internal("no more init instants"))??;
-        let new = NewPartition { kind: *kind, file_groups: file_groups(*kind, &records), records, instant };
+        let (file_groups, contents) = match kind {
+            PartitionKind::RecordIndex => {
+                let groups = record_index_groups(builder.count_keys(table, &slices)?);
+                (groups, NewContents::Keys(builder, table, &slices))
+            }
+            kind => (file_groups(*kind), NewContents::Records(records)),
+        };
+        let new = NewPartition { kind: *kind, file_groups, contents, instant };
         new.write(&folder, (&clock, &table.timeline))?;
     }
     if config.layout() == TimelineLayout::V2 || choice.is_given() {
@@ -118,7 +128,7 @@ pub(in crate::metadata_upkeep) fn add_partitions(
 /// The records of what the table has now.
 fn records_of_table(
     table: &OpenTable,
-    schema: &RecordSchema,
+    (schema, builder): (&RecordSchema, &dyn IndexBuilder),
     wanted: &[PartitionKind],
     choice: &ColumnChoice,
 ) -> Result<Records> {
@@ -134,31 +144,32 @@ fn records_of_table(
     if is_wanted(PartitionKind::ColumnStats) || is_wanted(PartitionKind::PartitionStats) {
         let (found, _) = table.schema_at(None)?;
         let columns = new_columns(&table.config, &found.files, choice);
-        let [of_files, of_partitions] = listing.statistics(table, schema, &columns)?;
+        let [of_files, of_partitions] = listing.statistics(table, (schema, builder), &columns)?;
         records.insert(PartitionKind::ColumnStats, of_files);
         records.insert(PartitionKind::PartitionStats, of_partitions);
     }
     if is_wanted(PartitionKind::BloomFilters) {
-        records.insert(PartitionKind::BloomFilters, listing.bloom_filters(table, schema)?);
-    }
-    if is_wanted(PartitionKind::RecordIndex) {
-        records.insert(PartitionKind::RecordIndex, record_index::of_table(schema, table)?);
+        records.insert(PartitionKind::BloomFilters, listing.bloom_filters(table, (schema, builder))?);
     }
     Ok(records)
 }
 
-fn file_groups(kind: PartitionKind, records: &PartitionRecords) -> u32 {
+/// The file groups of a partition; of the record index at least.
+fn file_groups(kind: PartitionKind) -> u32 {
     match kind {
         PartitionKind::Files | PartitionKind::PartitionStats => 1,
         PartitionKind::ColumnStats => COLUMN_STATS_GROUPS,
         PartitionKind::BloomFilters => BLOOM_GROUPS,
-        PartitionKind::RecordIndex => {
-            let expected = records.keys.count().saturating_mul(RECORD_GROWTH);
-            // Beyond the largest number, which is the limit below.
-            let groups = u32::try_from(expected / RECORDS_OF_GROUP).unwrap_or(u32::MAX);
-            groups.clamp(RECORD_INDEX_GROUPS.0, RECORD_INDEX_GROUPS.1)
-        }
+        PartitionKind::RecordIndex => RECORD_INDEX_GROUPS.0,
     }
+}
+
+/// The file groups of a record index of so many keys.
+fn record_index_groups(keys: u64) -> u32 {
+    let expected = keys.saturating_mul(RECORD_GROWTH);
+    // Beyond the largest number, which is the limit below.
+    let groups = u32::try_from(expected / RECORDS_OF_GROUP).unwrap_or(u32::MAX);
+    groups.clamp(RECORD_INDEX_GROUPS.0, RECORD_INDEX_GROUPS.1)
 }
 
 /// The instants of the partitions: from table version 8 on milliseconds from zero, before that the last completed instant with a

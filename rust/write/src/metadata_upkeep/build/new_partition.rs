@@ -5,32 +5,43 @@
 
 use bytes::Bytes;
 
-use super::base_hfile::BaseHFile;
+use super::base_hfile::BaseHFileUpload;
 use super::drop_metadata_table::delete_below;
+use super::index_builder::IndexBuilder;
+use super::record_index_files::{NewRecordIndex, written};
 use crate::commit::Clock;
 use crate::metadata_upkeep::delta_commit::{complete, deleted_keys};
 use crate::metadata_upkeep::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
 use crate::metadata_upkeep::partition_kind::PartitionKind;
 use crate::metadata_upkeep::records::group_records::GroupRecords;
 use crate::metadata_upkeep::records::partition_records::PartitionRecords;
-use crate::write::{WriteStatus, WrittenFile};
+use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_base::row_number::at;
 use mortice_formats::log::writer::BlockHeader;
 use mortice_storage::PutOutcome;
-use mortice_table::timeline::metadata::HoodieWriteStat;
+use mortice_table::file_group::FileSlice;
+use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, Timeline, WriteOperation};
 
 /// A partition that is to be written.
-pub(in crate::metadata_upkeep) struct NewPartition {
+pub(in crate::metadata_upkeep) struct NewPartition<'a> {
     pub(in crate::metadata_upkeep) kind: PartitionKind,
     pub(in crate::metadata_upkeep) file_groups: u32,
-    pub(in crate::metadata_upkeep) records: PartitionRecords,
+    pub(in crate::metadata_upkeep) contents: NewContents<'a>,
     pub(in crate::metadata_upkeep) instant: RequestedTime,
 }
 
-impl NewPartition {
+/// What is written to a partition.
+pub(in crate::metadata_upkeep) enum NewContents<'a> {
+    /// These records.
+    Records(PartitionRecords),
+    /// The keys of these slices, by a builder of indexes.
+    Keys(&'a dyn IndexBuilder, &'a OpenTable, &'a [FileSlice]),
+}
+
+impl NewPartition<'_> {
     /// Writes the partition and completes its delta commit, after leftovers in its folder were deleted.
     ///
     /// # Errors
@@ -47,22 +58,26 @@ impl NewPartition {
         self.put_once(writer.start(&self.instant, Action::DeltaCommit, &Bytes::new())?)?;
         let text = format!("#partition metadata\ncommitTime={}\npartitionDepth=1\n", self.instant);
         folder.store().put(&format!("{path}/.hoodie_partition_metadata"), &Bytes::from(text), None)?;
-        let Self { kind, file_groups, records, instant } = self;
-        let records = records.divided(at(file_groups))?;
-        let mut stats = Vec::new();
+        let Self { kind, file_groups, contents, instant } = self;
         for number in 0..file_groups {
-            let file_id = kind.file_group(number);
             let header = BlockHeader::new(&instant);
-            let log = LogFileName::compose(&file_id, &instant, 1, WRITE_TOKEN)?;
+            let log = LogFileName::compose(&kind.file_group(number), &instant, 1, WRITE_TOKEN)?;
             let block = deleted_keys(kind, &[], &header)?;
             folder.store().put(&format!("{path}/{}", log.name), &Bytes::copy_from_slice(block.bytes()), None)?;
-            let GroupRecords { upserts, .. } = records.group(number)?;
-            if !upserts.is_empty() {
-                stats.extend(write_base_file(folder, kind, &instant, &file_id, &upserts)?);
-            }
         }
-        let stats = vec![(kind.folder(), stats)];
-        complete(folder, &instant, WriteOperation::BulkInsertPrepped, stats, (clock, table))
+        let statuses = match contents {
+            NewContents::Records(records) => {
+                let records = records.divided(at(file_groups))?;
+                let write = |number| write_base_file(folder, (kind, number), &instant, &records.group(number)?);
+                (0..file_groups).filter_map(|number| write(number).transpose()).collect::<Result<Vec<_>>>()?
+            }
+            NewContents::Keys(builder, table, slices) => {
+                let index = NewRecordIndex { store: folder.store(), instant: &instant, file_groups };
+                builder.write_record_index(table, slices, &index)?
+            }
+        };
+        let stats = statuses.iter().filter_map(WriteStatus::to_write_stat).collect();
+        complete(folder, &instant, WriteOperation::BulkInsertPrepped, vec![(kind.folder(), stats)], (clock, table))
     }
 
     fn put_once(&self, put: PutOutcome) -> Result<()> {
@@ -76,22 +91,19 @@ impl NewPartition {
     }
 }
 
+/// Writes the base file of a file group, if it has records.
 fn write_base_file(
     folder: &MetadataFolder,
-    kind: PartitionKind,
+    (kind, number): (PartitionKind, u32),
     instant: &RequestedTime,
-    file_id: &str,
-    records: &[(&str, &[u8])],
-) -> Result<Option<HoodieWriteStat>> {
-    let name = BaseFileName::compose(file_id, WRITE_TOKEN, instant, "hfile")?.name;
+    records: &GroupRecords<'_>,
+) -> Result<Option<WriteStatus>> {
+    if records.upserts.is_empty() {
+        return Ok(None);
+    }
+    let name = BaseFileName::compose(&kind.file_group(number), WRITE_TOKEN, instant, "hfile")?.name;
     let path = format!("{}/{name}", kind.folder());
-    let mut file = BaseHFile::new(folder.schema().block)?;
-    records.iter().try_for_each(|(key, record)| file.append(key.as_bytes(), record))?;
-    let bytes = file.finish()?;
-    let length = bytes.len() as u64;
-    folder.store().put(&format!("{ROOT}/{path}"), &Bytes::from(bytes), None)?;
-    let mut status = WriteStatus::new(kind.folder(), file_id);
-    (status.writes, status.inserts) = (records.len() as u64, records.len() as u64);
-    status.file = Some(WrittenFile::new(path, length));
-    Ok(status.to_write_stat())
+    let mut file = BaseHFileUpload::start(folder.store().as_ref(), &format!("{ROOT}/{path}"), folder.schema().block)?;
+    records.upserts.iter().try_for_each(|(key, record)| file.append(key.as_bytes(), record))?;
+    Ok(Some(written(kind, number, path, (records.upserts.len() as u64, file.finish()?))))
 }

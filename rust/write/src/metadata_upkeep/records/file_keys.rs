@@ -41,7 +41,7 @@ pub(in crate::metadata_upkeep) fn keys_of_base_file(
 }
 
 /// The column of record keys of a batch that has nothing else.
-pub(in crate::metadata_upkeep) fn keys(batch: &RecordBatch) -> Result<StringArray> {
+fn keys(batch: &RecordBatch) -> Result<StringArray> {
     let keys = batch.columns().first().and_then(|column| column.as_string_opt::<i32>());
     keys.cloned().ok_or_else(|| Error::invalid_table("record keys are not strings"))
 }

@@ -20,12 +20,12 @@ const HEADER: usize = 8;
 pub(in crate::metadata_upkeep) struct KeyLocations {
     entries: AppendedBytes,
     records: Vec<Vec<u8>>,
-    count: u64,
+    is_empty: bool,
 }
 
 impl Default for KeyLocations {
     fn default() -> Self {
-        Self { entries: AppendedBytes::new(SpillFolder::new(None)), records: Vec::new(), count: 0 }
+        Self { entries: AppendedBytes::new(SpillFolder::new(None)), records: Vec::new(), is_empty: true }
     }
 }
 
@@ -50,7 +50,7 @@ impl KeyLocations {
         self.entries.append(&len.to_le_bytes())?;
         self.entries.append(&record.to_le_bytes())?;
         self.entries.append(key.as_bytes())?;
-        self.count = self.count.saturating_add(1);
+        self.is_empty = false;
         Ok(())
     }
 
@@ -63,12 +63,7 @@ impl KeyLocations {
     }
 
     pub(in crate::metadata_upkeep) const fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// How many keys were added. Keys that were added several times count as often.
-    pub(in crate::metadata_upkeep) const fn count(&self) -> u64 {
-        self.count
+        self.is_empty
     }
 
     /// Divides the keys among so many file groups.
@@ -170,7 +165,7 @@ mod tests {
                     None => keys.delete(key).unwrap(),
                 }
             }
-            prop_assert_eq!((keys.is_empty(), keys.count()), (steps.is_empty(), steps.len() as u64));
+            prop_assert_eq!(keys.is_empty(), steps.is_empty());
             let divided = keys.divided(groups).unwrap();
             let (mut located, mut deleted) = (BTreeMap::new(), BTreeSet::new());
             for group in 0..groups {

@@ -12,8 +12,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use arrow_array::StringArray;
+
 use super::commit_update::{CommitFile, CommitUpdate};
-use super::file_keys::{deleted_keys_of_log, keys, keys_of_base_file};
+use super::file_keys::{deleted_keys_of_log, keys_of_base_file};
 use super::key_locations::KeyLocations;
 use super::partition_records::PartitionRecords;
 use super::record_bytes::{self, FileGroupId, KeyLocation};
@@ -22,6 +24,7 @@ use crate::commit::epoch_millis;
 use crate::metadata_upkeep::metadata_folder::MetadataFolder;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
+use mortice_formats::filter::Filter;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
 
@@ -46,24 +49,11 @@ pub(in crate::metadata_upkeep) fn of_commit(
     Ok(records)
 }
 
-/// The records of all keys of a table.
+/// The record of all keys of a file group.
 ///
 /// # Errors
-/// What reading the table may fail with.
-pub(in crate::metadata_upkeep) fn of_table(schema: &RecordSchema, table: &OpenTable) -> Result<PartitionRecords> {
-    let mut records = PartitionRecords::default();
-    for (slice, batches) in table.record_keys(|_| true)? {
-        let record = location(schema, table, (&slice.partition, &slice.file_id), &slice.base_instant)?;
-        let record = records.keys.add_record(record)?;
-        for batch in &batches {
-            keys(batch)?.iter().flatten().try_for_each(|key| records.keys.locate(key, record))?;
-        }
-    }
-    Ok(records)
-}
-
-/// The record of all keys of a file group.
-fn location(
+/// `InvalidTable` for an instant that is not a time.
+pub(in crate::metadata_upkeep) fn location(
     schema: &RecordSchema,
     table: &OpenTable,
     (partition, file_id): (&str, &str),
@@ -126,9 +116,10 @@ fn delete_replaced(
     }
     let is_replaced =
         |partition: &str, file_id: &String| replaced.get(partition).is_some_and(|groups| groups.contains(file_id));
-    let slices = table.record_keys(|slice| is_replaced(&slice.partition, &slice.file_id))?;
-    for batch in slices.iter().flat_map(|(_, batches)| batches) {
-        keys(batch)?.iter().flatten().try_for_each(|key| locations.delete(key))?;
-    }
-    Ok(())
+    let mut slices = table.file_slices(None, &Filter::default())?;
+    slices.retain(|slice| is_replaced(&slice.partition, &slice.file_id));
+    let scan = table.record_keys(&slices)?;
+    let memory = table.options.memory_limit;
+    let mut delete = |keys: &StringArray| keys.iter().flatten().try_for_each(|key| locations.delete(key));
+    scan.splits().iter().try_for_each(|split| scan.read(split, memory, &mut delete)?)
 }

@@ -2,12 +2,10 @@
 
 use std::time::Instant as Started;
 
-use bytes::Bytes;
-
 use super::merged_records::{MergeCounts, MergedRecords};
 use super::record_schema::TargetSchema;
 use super::sources::Sources;
-use crate::metadata_upkeep::{BaseHFile, RecordSchema};
+use crate::metadata_upkeep::{BaseHFileUpload, RecordSchema};
 use crate::services::service_table::ServiceTable;
 use crate::write::MarkerKind;
 use mortice_base::error::{Error, Result};
@@ -17,8 +15,6 @@ use mortice_table::timeline::metadata::{HoodieRuntimeStats, HoodieWriteStat};
 
 /// The token of new files: a metadata table is compacted by one process at a time.
 const WRITE_TOKEN: &str = "0-0-0";
-/// Bytes that are handed to the store at a time.
-const PIECE: usize = 1 << 20;
 
 /// A compaction of file groups of one table.
 pub(super) struct GroupCompaction<'a> {
@@ -55,25 +51,12 @@ impl GroupCompaction<'_> {
     }
 
     fn write(&self, sources: Sources, target: TargetSchema, path: &str) -> Result<(MergeCounts, u64)> {
-        let store = &self.table.store;
-        let mut upload = store.upload(&self.table.in_store(path))?;
-        let mut file = BaseHFile::new(target.text)?;
-        let mut records = MergedRecords::new(sources, target)?;
-        let (mut waiting, mut bytes) = (Vec::new(), 0_u64);
         let in_file = |error: Error| error.in_file(self.table.full_path(path));
-        records.for_each(&mut |key, record| {
-            file.append(key, record)?;
-            waiting.append(&mut file.take_complete());
-            if waiting.len() >= PIECE {
-                bytes = bytes.saturating_add(waiting.len() as u64);
-                upload.write(Bytes::from(std::mem::take(&mut waiting))).map_err(in_file)?;
-            }
-            Ok(())
-        })?;
-        waiting.append(&mut file.finish().map_err(in_file)?);
-        bytes = bytes.saturating_add(waiting.len() as u64);
-        upload.write(Bytes::from(waiting)).map_err(in_file)?;
-        upload.finish().map_err(in_file)?;
+        let store = self.table.store.as_ref();
+        let mut file = BaseHFileUpload::start(store, &self.table.in_store(path), target.text)?;
+        let mut records = MergedRecords::new(sources, target)?;
+        records.for_each(&mut |key, record| file.append(key, record).map_err(in_file))?;
+        let bytes = file.finish().map_err(in_file)?;
         Ok((records.counts, bytes))
     }
 }
