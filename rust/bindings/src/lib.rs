@@ -91,6 +91,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compact::plan_log_compact, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_by_tasks, module)?)?;
+    module.add_function(wrap_pyfunction!(metadata::build_metadata_by_tasks, module)?)?;
     module.add_function(wrap_pyfunction!(verify::merge_buckets, module)?)?;
     module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;

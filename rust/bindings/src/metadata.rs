@@ -1,12 +1,15 @@
 //! The metadata table: built, changed, deleted. The progress of services.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use mortice::client::distributed;
 use mortice::maintenance::{self, MetadataBuildRequest, MetadataBuildResult};
 use mortice::writable_table::TableLocation;
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
+use crate::task_runner::PythonRunner;
 
 /// What was done with a metadata table, or would be: its partitions afterwards, those that were built and deleted, the
 /// data files of the table, deleted files with their bytes.
@@ -40,6 +43,25 @@ pub(crate) fn build_metadata(
     at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))
 }
 
+/// Changes the metadata table of a table; tasks of an engine read the keys of a record index and write its base files.
+#[pyfunction]
+#[pyo3(signature = (uri, storage_options, options, runner, *, add, drop, rebuild))]
+pub(crate) fn build_metadata_by_tasks(
+    uri: &str,
+    storage_options: StorageArgument,
+    options: BTreeMap<String, String>,
+    runner: &Bound<'_, PyAny>,
+    add: Vec<String>,
+    drop: Vec<String>,
+    rebuild: bool,
+) -> PyResult<MetadataResult> {
+    let request = MetadataBuildRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
+    let tasks = Arc::new(PythonRunner::new(runner)?);
+    at_location(runner.py(), uri, &storage_options, |location| {
+        distributed::build_metadata_by_tasks(location, &request, &options, tasks).map(result_of)
+    })
+}
+
 /// Deletes the metadata table of a table, or says what would be deleted.
 #[pyfunction]
 #[pyo3(signature = (uri, storage_options, options, *, dry_run))]
@@ -64,8 +86,12 @@ fn changed(
         true => maintenance::plan_metadata_build(location, request, options)?,
         false => maintenance::run_metadata_build(location, request, options)?,
     };
+    Ok(result_of(built))
+}
+
+fn result_of(built: MetadataBuildResult) -> MetadataResult {
     let MetadataBuildResult { partitions, added, dropped, files, bytes, deleted, warnings } = built;
-    Ok(MetadataResult { partitions, added, dropped, files, bytes, deleted, warnings })
+    MetadataResult { partitions, added, dropped, files, bytes, deleted, warnings }
 }
 
 /// How much of the service that this process runs is done, and of how much.

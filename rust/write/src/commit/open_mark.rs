@@ -21,6 +21,7 @@ const FOLDER: &str = ".hoodie/.aux/open_writes";
 pub struct OpenMark {
     store: Arc<dyn FileStore>,
     instant: RequestedTime,
+    folder: String,
     path: String,
 }
 
@@ -28,7 +29,28 @@ impl OpenMark {
     /// That of an instant of the table at the store's root.
     #[must_use]
     pub fn new(store: Arc<dyn FileStore>, instant: &RequestedTime) -> Self {
-        Self { store, instant: instant.clone(), path: format!("{FOLDER}/{instant}") }
+        Self::in_folder(store, FOLDER.to_owned(), instant, &instant.to_string())
+    }
+
+    /// A mark of this name for an instant of the table in the folder `root` of the store, such as the metadata table, whose instants
+    /// may come again after an attempt that was stopped.
+    #[must_use]
+    pub fn below(store: Arc<dyn FileStore>, root: &str, instant: &RequestedTime, name: &str) -> Self {
+        Self::in_folder(store, format!("{root}/{FOLDER}"), instant, name)
+    }
+
+    fn in_folder(store: Arc<dyn FileStore>, folder: String, instant: &RequestedTime, name: &str) -> Self {
+        let path = format!("{folder}/{name}");
+        Self { store, instant: instant.clone(), folder, path }
+    }
+
+    /// Deletes all marks in the folder of this one, those of writers that were stopped: no other one is at work.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn close_all(&self) -> Result<()> {
+        let marks = self.store.list_recursively(&self.folder)?;
+        marks.iter().try_for_each(|(path, _)| self.store.delete(path))
     }
 
     /// Creates the mark: from now on tasks may add files.
@@ -45,7 +67,7 @@ impl OpenMark {
     /// Those of the store. Then tasks may still add files.
     pub fn close(&self) -> Result<()> {
         self.store.delete(&self.path)?;
-        self.store.remove_empty_folders(FOLDER)
+        self.store.remove_empty_folders(&self.folder)
     }
 
     /// Makes sure that the write is open.
@@ -97,5 +119,21 @@ mod tests {
         mark.close().unwrap();
         assert!(mark.check().is_err() && OpenMark::list(&store).unwrap().is_empty());
         assert!(!folder.path().join(FOLDER).exists());
+    }
+
+    #[test]
+    fn marks_of_one_instant_differ_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
+        let [stopped, mark] =
+            ["a", "b"].map(|name| OpenMark::below(Arc::clone(&store), "metadata", &"007".into(), name));
+        stopped.open().unwrap();
+        mark.close_all().unwrap();
+        mark.open().unwrap();
+        assert_eq!(stopped.check().unwrap_err().kind(), ErrorKind::WriteConflict);
+        mark.check().unwrap();
+        assert!(OpenMark::list(&store).unwrap().is_empty());
+        mark.close().unwrap();
+        assert!(mark.check().is_err() && !folder.path().join("metadata").exists());
     }
 }

@@ -27,6 +27,7 @@ pub(crate) mod verify;
 
 pub use archival::{ArchivalResult, plan_archival, run_archival};
 pub use bucket_merge::{BucketMergeResult, plan_bucket_merge, run_bucket_merge};
+pub(crate) use build_metadata::run_metadata_build_with;
 pub use build_metadata::{MetadataBuildRequest, MetadataBuildResult, plan_metadata_build, run_metadata_build};
 pub use cleaning::{CleaningResult, plan_cleaning, run_cleaning};
 pub use clustering::{ClusteringResult, plan_clustering, run_clustering};

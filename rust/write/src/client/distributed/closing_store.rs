@@ -50,6 +50,11 @@ impl Attempt {
 impl ClosingStore {
     pub(super) fn new(store: Arc<dyn FileStore>, instant: &RequestedTime) -> Self {
         let mark = OpenMark::new(Arc::clone(&store), instant);
+        Self::with_mark(store, instant, mark)
+    }
+
+    /// That of a write whose mark is this one.
+    pub(super) fn with_mark(store: Arc<dyn FileStore>, instant: &RequestedTime, mark: OpenMark) -> Self {
         let attempt = Attempt { store: Arc::clone(&store), mark, instant: instant.clone(), markers: Mutex::default() };
         Self { store, attempt: Arc::new(attempt) }
     }

@@ -29,11 +29,14 @@
 //! | `table_stage` | stages that work on a table as it is |
 //! | `sent_keys` | record keys with their places, sent to the slots of the keys |
 //! | `key_places_stage`, `key_check_stage` | the stages of a verification |
+//! | `index_keys_stage`, `index_files_stage` | the stages that build a record index |
+//! | `index_parts_stage` | what other indexes of the metadata table are built from |
 //! | `packing` | tasks that one process runs one after the other |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
 //! | `planned_service`, `service_kind` | the driver's part of services that are planned and executed |
 //! | `task_runner` | the engine, for services that do all of their work in one call |
 //! | `verification` | the driver's part of verifications |
+//! | `metadata_build` | the driver's part of new indexes of the metadata table |
 //! | `assigned` | its tasks, and what they have to report |
 //! | `insert_stage` | rows that are written where they are, to new file groups |
 //! | `task_insert` | a write of such tasks, whose driver's parts run in several processes |
@@ -43,10 +46,14 @@ mod chunk;
 mod closing_store;
 mod distributor;
 mod driver;
+mod index_files_stage;
+mod index_keys_stage;
+mod index_parts_stage;
 mod insert_stage;
 mod key_check_stage;
 mod key_places_stage;
 mod keys_stage;
+mod metadata_build;
 mod move_stage;
 mod next_step;
 mod packing;
@@ -76,6 +83,7 @@ mod verification;
 mod write_stage;
 
 pub use driver::DistributedWrite;
+pub use metadata_build::build_metadata_by_tasks;
 pub use next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 pub use planned_service::{DistributedService, ServiceStep};
 pub use run_stage::run_stage;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::sent_keys::Received;
 use super::slots::RowSum;
 use crate::maintenance::verify::KeyFindings;
-use crate::write::WriteStatus;
+use crate::metadata_upkeep::BloomText;
+use crate::write::{ColumnRange, WriteStatus};
 use mortice_base::error::{Error, ErrorKind, Result};
 
 /// The report of a task.
@@ -25,6 +26,10 @@ pub(super) enum ReadReport {
     PartResult(Box<PartReport>),
     /// The keys of a slot were compared.
     KeysCompared(Box<KeysReport>),
+    /// A part of an index was read.
+    IndexPart(IndexPartReport),
+    /// The base file of a file group of a record index was written.
+    IndexWritten(Box<IndexFileReport>),
     /// A task failed, and would again.
     Failed(FailureReport),
 }
@@ -107,6 +112,23 @@ pub(super) struct PartReport {
 pub(super) struct KeysReport {
     pub(super) received: Received,
     pub(super) findings: KeyFindings,
+}
+
+/// What was read of a slice, or of a file with its number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum IndexPartReport {
+    KeyCount(u64),
+    ColumnRanges(u32, Vec<ColumnRange>),
+    BloomFilter(u32, BloomText),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IndexFileReport {
+    pub(super) file_group: u32,
+    pub(super) received: Received,
+    /// The base file; none of a file group without keys.
+    pub(super) statuses: Vec<WriteStatus>,
 }
 
 /// An error as a value.

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::assign::TaskKind;
 use crate::services::PlannedClustering;
 use crate::maintenance::verify::KeyComparison;
+use crate::metadata_upkeep::{IndexedFile, IndexedGroup};
 use crate::write::LogNaming;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
 use mortice_table::file_group::FileSlice;
 
 /// The most partitions of a data frame: memory is allocated for each. Spark itself becomes unusable before.
@@ -205,4 +207,44 @@ pub(super) struct CompareKeysSpec {
     /// Partitions and ids of the file groups, in the order of their numbers.
     pub(super) groups: Vec<(String, String)>,
     pub(super) compared: KeyComparison,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IndexPartsSpec {
+    pub(super) part: IndexPart,
+    /// Of each task, the slices or files that it reads.
+    pub(super) tasks: Vec<Vec<u32>>,
+}
+
+/// What is read for indexes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum IndexPart {
+    /// The number of keys of each slice.
+    KeyCounts(Vec<FileSlice>),
+    /// The ranges of these columns in each file.
+    ColumnRanges(Vec<IndexedFile>, Vec<String>),
+    /// A Bloom filter of the keys of each file.
+    BloomFilters(Vec<IndexedFile>),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadIndexKeysSpec {
+    /// As many as file groups.
+    pub(super) slots: Slots,
+    pub(super) slices: Vec<FileSlice>,
+    /// Of each task, the slices that it reads.
+    pub(super) tasks: Vec<Vec<u32>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WriteIndexSpec {
+    /// What the index says of the slices, in their order.
+    pub(super) groups: Vec<IndexedGroup>,
+    /// The init instant.
+    pub(super) instant: RequestedTime,
+    /// The name of the open mark.
+    pub(super) mark: String,
 }

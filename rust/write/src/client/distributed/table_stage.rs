@@ -2,9 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::index_files_stage::IndexFilesStage;
+use super::index_keys_stage::IndexKeysStage;
+use super::index_parts_stage::IndexPartsStage;
 use super::key_check_stage::KeyCheckStage;
 use super::key_places_stage::KeyPlacesStage;
-use super::specs::{CompareKeysSpec, ReadPlacesSpec, check_partitions};
+use super::specs::{
+    CompareKeysSpec, IndexPartsSpec, ReadIndexKeysSpec, ReadPlacesSpec, WriteIndexSpec, check_partitions,
+};
 use super::stage::{Input, StageBatches, TaskAttempt};
 use super::state::{Work, work_to_bytes};
 use mortice_base::error::Result;
@@ -17,6 +22,12 @@ pub(super) enum TableStage {
     ReadKeyPlaces(ReadPlacesSpec),
     /// The places of keys are compared.
     CompareKeys(CompareKeysSpec),
+    /// What indexes of the metadata table are built from is read from files.
+    ReadIndexParts(IndexPartsSpec),
+    /// The keys of rows are read, and sent to the file groups of a new record index.
+    ReadIndexKeys(ReadIndexKeysSpec),
+    /// The base files of a new record index are written.
+    WriteIndex(WriteIndexSpec),
 }
 
 /// A stage, with the table as the driver has opened it.
@@ -43,7 +54,8 @@ impl TableWork {
     pub(super) fn check(&self) -> Result<()> {
         match &self.stage {
             TableStage::ReadKeyPlaces(spec) => check_partitions(spec.slots.count),
-            TableStage::CompareKeys(_) => Ok(()),
+            TableStage::ReadIndexKeys(spec) => check_partitions(spec.slots.count),
+            TableStage::CompareKeys(_) | TableStage::ReadIndexParts(_) | TableStage::WriteIndex(_) => Ok(()),
         }
     }
 
@@ -56,6 +68,9 @@ impl TableWork {
         Ok(match self.stage {
             TableStage::ReadKeyPlaces(spec) => StageBatches::new(KeyPlacesStage::new(table, spec, task, input)?),
             TableStage::CompareKeys(spec) => StageBatches::new(KeyCheckStage::new(&table, spec, task, input)),
+            TableStage::ReadIndexParts(spec) => StageBatches::new(IndexPartsStage::new(table, spec, task, input)),
+            TableStage::ReadIndexKeys(spec) => StageBatches::new(IndexKeysStage::new(table, spec, task, input)),
+            TableStage::WriteIndex(spec) => StageBatches::new(IndexFilesStage::new(table, spec, task, input)?),
         })
     }
 }
