@@ -53,6 +53,7 @@ __all__ = [
     "avro_record",
     "begin_task_insert",
     "build_metadata",
+    "build_metadata_by_tasks",
     "check_changes",
     "clean",
     "cluster",
@@ -938,6 +939,18 @@ def verify_by_tasks(
     spill_dir: str | None,
 ) -> VerifyResult:
     """As `verify`, with keys that tasks of an engine read and compare."""
+
+def build_metadata_by_tasks(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, str],
+    runner: TaskRunner,
+    *,
+    add: Sequence[str],
+    drop: Sequence[str],
+    rebuild: bool,
+) -> MetadataResult:
+    """As `build_metadata`, with a record index whose keys tasks of an engine read, and whose base files they write."""
 
 def merge_buckets(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool

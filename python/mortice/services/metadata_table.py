@@ -42,6 +42,7 @@ def build_metadata(
     drop: Sequence[str] = (),
     rebuild: bool = False,
     dry_run: bool = False,
+    runner: _mortice.TaskRunner | None = None,
 ) -> MetadataResult:
     """Builds or changes the metadata table of the table at `uri`.
 
@@ -53,20 +54,22 @@ def build_metadata(
         drop: Indexes to drop.
         rebuild: Whether it is deleted before.
         dry_run: Whether nothing is to be done but to say what would be.
+        runner: The engine whose tasks build a record index, if it is not a dry run; None is this process.
 
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
+    checked, rebuild = checked_options(options), checked_bool("rebuild", rebuild)
+    add, drop = _names("add", add), _names("drop", drop)
     with observed("build_metadata", uri, dry_run=dry_run) as observation:
-        done = _mortice.build_metadata(
-            uri,
-            storage_options,
-            checked_options(options),
-            add=_names("add", add),
-            drop=_names("drop", drop),
-            rebuild=checked_bool("rebuild", rebuild),
-            dry_run=dry_run,
-        )
+        if runner is None or dry_run:
+            done = _mortice.build_metadata(
+                uri, storage_options, checked, add=add, drop=drop, rebuild=rebuild, dry_run=dry_run
+            )
+        else:
+            done = _mortice.build_metadata_by_tasks(
+                uri, storage_options, checked, runner, add=add, drop=drop, rebuild=rebuild
+            )
         return observation.done(_result(done))
 
 

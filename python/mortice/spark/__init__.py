@@ -12,8 +12,9 @@ name the columns that the query needs. `count` counts rows without sending them 
 to a table, `stream_writer` the batches of a stream; `merge_into` merges one by key, `merge` by any condition with
 several clauses; `update_where` updates rows, `delete_where` deletes them, `erase` also from all files. `compact` merges
 log files of a table into base files, `log_compact` into log files; `cluster` writes small file groups to larger ones;
-`verify` looks for what is wrong with a table and its record keys. `merge_udf` returns a function that merges rows of
-DataFrames by Hudi's rules. `sql` runs SQL statements, also those that Spark does not run on a Python data source.
+`build_metadata` builds a metadata table, also with a record index; `verify` looks for what is wrong with a table and
+its record keys. `merge_udf` returns a function that merges rows of DataFrames by Hudi's rules. `sql` runs SQL
+statements, also those that Spark does not run on a Python data source.
 pyspark is imported only when one of these is called.
 """
 
@@ -31,12 +32,14 @@ from mortice.spark.writing.cluster import cluster
 from mortice.spark.writing.compact import compact, log_compact
 from mortice.spark.writing.delete_where import delete_where
 from mortice.spark.writing.erase import erase
+from mortice.spark.writing.metadata_table import build_metadata
 from mortice.spark.writing.verify import verify
 from mortice.spark.writing.write import write
 from mortice.spark.writing.write_stream import stream_writer
 
 __all__ = [
     "Metrics",
+    "build_metadata",
     "cluster",
     "compact",
     "count",
