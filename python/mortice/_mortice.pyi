@@ -4,7 +4,9 @@ Arrow data is exchanged only through the Arrow PyCapsule interface.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, final
+from typing import Any, Literal, final
+
+from mortice.task_runner import TaskRunner
 
 __all__ = [
     "ArchiveResult",
@@ -915,19 +917,6 @@ def verify(
     spill_dir: str | None,
 ) -> VerifyResult:
     """Verifies a table: contents, keys within partitions or the table. Keys are sorted in files of `spill_dir`."""
-
-class TaskRunner(Protocol):
-    """An engine that runs stages as tasks. Its methods return what the tasks report."""
-
-    @property
-    def parallelism(self) -> int:
-        """How many tasks run at once, as far as it is known."""
-
-    def run(self, stage: bytes, tasks: int) -> list[bytes]:
-        """Runs a stage whose tasks read files."""
-
-    def exchange(self, read: bytes, tasks: int, then: bytes, partitions: int) -> list[bytes]:
-        """Runs a stage whose tasks read files, and one that gets what they send."""
 
 def verify_by_tasks(
     uri: str,

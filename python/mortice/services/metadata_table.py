@@ -10,6 +10,7 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.observe import observed
 from mortice.options import checked_bool
+from mortice.task_runner import TaskRunner
 from mortice.writes import checked_options, warn_of
 
 __all__ = ["MetadataResult", "build_metadata", "delete_metadata"]
@@ -42,7 +43,7 @@ def build_metadata(
     drop: Sequence[str] = (),
     rebuild: bool = False,
     dry_run: bool = False,
-    runner: _mortice.TaskRunner | None = None,
+    runner: TaskRunner | None = None,
 ) -> MetadataResult:
     """Builds or changes the metadata table of the table at `uri`.
 

@@ -11,6 +11,7 @@ from mortice.commit import Commit
 from mortice.display.markup import byte_size, grid
 from mortice.observe import observed
 from mortice.other_names import answering
+from mortice.task_runner import TaskRunner
 from mortice.writes import checked_options, commit_of
 
 __all__ = ["Finding", "RepairResult", "VerifyResult", "repair", "verify"]
@@ -114,7 +115,7 @@ def verify(
     keys: bool,
     global_keys: bool,
     spill_dir: str | None,
-    runner: _mortice.TaskRunner | None = None,
+    runner: TaskRunner | None = None,
 ) -> VerifyResult:
     """Verifies the table at `uri`.
 
