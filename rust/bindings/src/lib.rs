@@ -66,7 +66,6 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::create_table_by_options, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::forget_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::begin_task_insert, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::commit_task_insert, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::abort_task_insert, module)?)?;
@@ -90,8 +89,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(metadata::service_progress, module)?)?;
     module.add_function(wrap_pyfunction!(compact::plan_log_compact, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
-    module.add_function(wrap_pyfunction!(verify::verify_by_tasks, module)?)?;
-    module.add_function(wrap_pyfunction!(metadata::build_metadata_by_tasks, module)?)?;
+    add_task_functions(module)?;
     module.add_function(wrap_pyfunction!(verify::merge_buckets, module)?)?;
     module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
@@ -104,6 +102,13 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
     Ok(())
+}
+
+/// Adds the functions that run stages, and those of services whose stages an engine runs.
+fn add_task_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::verify_by_tasks, module)?)?;
+    module.add_function(wrap_pyfunction!(metadata::build_metadata_by_tasks, module)?)
 }
 
 /// Adds the classes of what writes and services did.

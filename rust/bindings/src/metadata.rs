@@ -46,6 +46,7 @@ pub(crate) fn build_metadata(
 /// Changes the metadata table of a table; tasks of an engine read the keys of a record index and write its base files.
 #[pyfunction]
 #[pyo3(signature = (uri, storage_options, options, runner, *, add, drop, rebuild))]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn build_metadata_by_tasks(
     uri: &str,
     storage_options: StorageArgument,

@@ -54,7 +54,7 @@ impl TaskIndexBuilder {
     fn read_parts(&self, table: &OpenTable, costs: Vec<u64>, part: IndexPart) -> Result<Vec<IndexPartReport>> {
         let (tasks, count) = self.tasks(&costs)?;
         let stage = TableStage::ReadIndexParts(IndexPartsSpec { part, tasks });
-        let stage = TableWork { table: PinnedTable::new(table), stage }.to_bytes()?;
+        let stage = TableWork { table: PinnedTable::new(table), stage }.serialized()?;
         let reports = ReadReport::read_all(&self.runner.run(&stage, count)?)?;
         if reports.len() != costs.len() {
             return Err(Error::internal(format!("{} of {} files were read for an index", reports.len(), costs.len())));
@@ -75,7 +75,7 @@ impl TaskIndexBuilder {
         let costs: Vec<u64> = slices.iter().map(FileSlice::total_len).collect();
         let (tasks, count) = self.tasks(&costs)?;
         let pinned = PinnedTable::new(table);
-        let stage = |stage| TableWork { table: pinned.clone(), stage }.to_bytes();
+        let stage = |stage| TableWork { table: pinned.clone(), stage }.serialized();
         let slots = Slots { count: index.file_groups };
         let read = ReadIndexKeysSpec { slots, slices: slices.to_vec(), tasks };
         let write = WriteIndexSpec {

@@ -43,7 +43,7 @@ impl TableWork {
     ///
     /// # Errors
     /// `Internal` if the values cannot be serialised.
-    pub(super) fn to_bytes(self) -> Result<Vec<u8>> {
+    pub(super) fn serialized(self) -> Result<Vec<u8>> {
         work_to_bytes(Work::Table(self))
     }
 

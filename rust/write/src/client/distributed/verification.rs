@@ -60,7 +60,7 @@ fn key_findings(
     }
     let groups = read.slices.iter().map(|slice| (slice.partition.clone(), slice.file_id.clone())).collect();
     let compare = CompareKeysSpec { groups, compared };
-    let stage = |stage| TableWork { table: pinned.clone(), stage }.to_bytes();
+    let stage = |stage| TableWork { table: pinned.clone(), stage }.serialized();
     let (read, then) = (stage(TableStage::ReadKeyPlaces(read))?, stage(TableStage::CompareKeys(compare))?);
     let reports = runner.exchange(Exchange { read: &read, tasks, then: &then, partitions: slots })?;
     let (mut received, mut findings) = (Vec::new(), KeyFindings::default());
