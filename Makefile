@@ -199,7 +199,7 @@ audit: check-tools ## check licences, sources and versions of all crates, and kn
 	@if $(CARGO) deny fetch >/dev/null 2>&1; then $(CARGO) deny check advisories; else echo "left out: advisories, whose database cannot be fetched"; fi
 
 miri: check-tools ## run the tests of the code that is marked unsafe, and of what it relies on, in Miri (needs the nightly toolchain with Miri)
-	$(CARGO) +nightly miri test --package mortice-base --package mortice-avro --package mortice-merge --lib -- trusted:: columns::sound_text columns::slots merge::patch
+	$(CARGO) +nightly miri test --package mortice-base --package mortice-avro --package mortice-merge --package mortice-python --lib -- trusted:: columns::sound_text columns::slots merge::patch arrow_stream::
 
 lint: lint-rust lint-python lint-language ## check formatting, style, types and language, without changing anything
 

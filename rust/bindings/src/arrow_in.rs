@@ -5,15 +5,15 @@
 
 use std::ffi::CStr;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StructArray};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
 use mortice::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::arrow_stream::ArrowStream;
+use crate::arrow_stream::{ArrowStream, take_batch};
 use crate::errors::raised;
 
 /// Record batches from Python, read on demand.
@@ -61,8 +61,7 @@ fn stream(capsule: &Bound<'_, PyAny>) -> PyResult<ArrowStream> {
     let stream = pointer::<FFI_ArrowArrayStream>(capsule, c"arrow_array_stream")?;
     // SAFETY: a capsule of that name holds an initialised `ArrowArrayStream` for as long as it lives, by the rules of
     // the interface; the stream is moved out of it, which leaves the capsule an empty one to release.
-    let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
-    ArrowStream::new(stream).map_err(|error| no_batches(capsule.py(), error))
+    unsafe { ArrowStream::take(stream) }.map_err(|error| no_batches(capsule.py(), error))
 }
 
 fn batch(schema: &Bound<'_, PyAny>, array: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
@@ -71,26 +70,7 @@ fn batch(schema: &Bound<'_, PyAny>, array: &Bound<'_, PyAny>) -> PyResult<Record
     let array = pointer::<FFI_ArrowArray>(array, c"arrow_array")?;
     // SAFETY: capsules of those names hold an initialised `ArrowSchema` and `ArrowArray` for as long as they live, by
     // the rules of the interface; both are moved out. The two came from one call, so that the schema is the array's.
-    let (schema, data) = unsafe {
-        let schema = FFI_ArrowSchema::from_raw(schema);
-        let data = from_ffi(FFI_ArrowArray::from_raw(array), &schema);
-        (schema, data)
-    };
-    let schema = Schema::try_from(&schema).map_err(|error| no_batches(py, error))?;
-    let data = data.map_err(|error| no_batches(py, error))?;
-    if !matches!(data.data_type(), DataType::Struct(_)) {
-        return Err(no_batches(py, ArrowError::SchemaError(format!("an array of type {}", data.data_type()))));
-    }
-    let rows = StructArray::from(data);
-    if rows.nulls().is_some_and(|nulls| nulls.null_count() > 0) {
-        return Err(no_batches(py, ArrowError::SchemaError("rows that are null".into())));
-    }
-    RecordBatch::try_new_with_options(
-        schema.into(),
-        rows.columns().to_vec(),
-        &RecordBatchOptions::new().with_row_count(Some(rows.len())),
-    )
-    .map_err(|error| no_batches(py, error))
+    unsafe { take_batch(schema, array) }.map_err(|error| no_batches(py, error))
 }
 
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
