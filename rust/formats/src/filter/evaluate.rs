@@ -367,6 +367,7 @@ mod tests {
             (decimal(), Literal::Int(100_000)),
             (Arc::new(StringArray::from(vec!["1"])) as ArrayRef, Literal::Int(1)),
             (Arc::new(Float64Array::from(vec![1.0])) as ArrayRef, Literal::Int((1 << 53) + 1)),
+            (Arc::new(Float64Array::from(vec![1.0])) as ArrayRef, Literal::Int(i128::MAX)),
         ] {
             let error = fits(array, literal.clone()).unwrap_err();
             assert_eq!(error.kind(), mortice_base::ErrorKind::InvalidArgument, "{literal}");

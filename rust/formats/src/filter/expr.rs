@@ -115,12 +115,14 @@ impl Operator {
     }
 }
 
-/// One comparison of one column, or of a field of a struct.
+/// One comparison of one column, or of a field of a struct. One that another process has sent is checked as one that a
+/// caller makes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedTerm")]
 pub struct Term {
     column: String,
     /// The names of the field within the column, outermost first; none for the column itself.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<String>,
     operator: Operator,
     literals: Vec<Literal>,
@@ -179,6 +181,24 @@ impl Term {
     #[must_use]
     pub fn literals(&self) -> &[Literal] {
         &self.literals
+    }
+}
+
+/// What is sent of a term.
+#[derive(Deserialize)]
+struct UncheckedTerm {
+    column: String,
+    #[serde(default)]
+    fields: Vec<String>,
+    operator: Operator,
+    literals: Vec<Literal>,
+}
+
+impl TryFrom<UncheckedTerm> for Term {
+    type Error = Error;
+
+    fn try_from(sent: UncheckedTerm) -> Result<Self> {
+        Ok(Self::new(sent.column, sent.operator, sent.literals)?.with_fields(sent.fields))
     }
 }
 
@@ -273,6 +293,20 @@ mod tests {
         assert!(error.to_string().contains("is null"));
         assert!(Term::new("a", Operator::Eq, vec![]).is_err());
         assert!(Term::new("a", Operator::IsNull, vec![Literal::Int(1)]).is_err());
+    }
+
+    #[test]
+    fn a_term_that_was_sent_is_checked() {
+        let read = |operator: &str, literals: &str| {
+            let term = format!(r#"{{"column":"a","operator":"{operator}","literals":{literals}}}"#);
+            serde_json::from_str::<Filter>(&format!(r#"{{"any":[[{term}]]}}"#))
+        };
+        let (none, one, two) = ("[]", r#"[{"Int":1}]"#, r#"[{"Int":1},{"Int":2}]"#);
+        assert!(read("Eq", one).is_ok() && read("In", none).is_ok() && read("IsNull", none).is_ok());
+        for (operator, literals) in [("Eq", none), ("Lt", two), ("Like", none), ("IsNull", one), ("In", r#"["Null"]"#)]
+        {
+            assert!(read(operator, literals).is_err(), "{operator} {literals}");
+        }
     }
 
     #[test]

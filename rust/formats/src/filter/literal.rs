@@ -91,8 +91,11 @@ fn int_of(literal: &Literal) -> Option<i128> {
 fn float_of(literal: &Literal) -> Option<f64> {
     match literal {
         Literal::Float(value) => Some(*value),
+        // The greatest integers are rounded up to 2^127, which no integer of 128 bits is.
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
-        Literal::Int(value) => Some(*value as f64).filter(|float| *float as i128 == *value),
+        Literal::Int(value) => {
+            Some(*value as f64).filter(|float| *float < i128::MAX as f64 && *float as i128 == *value)
+        }
         // A decimal is compared as the double of its digits, as a user who wrote `Decimal("0.1")` means it.
         Literal::Decimal { unscaled, scale } => format!("{unscaled}e{}", -i32::from(*scale)).parse().ok(),
         _ => None,
