@@ -261,11 +261,13 @@ fn file_of<'a>(path: &'a str, name: &'a str, partition: &str) -> Cow<'a, str> {
 }
 
 fn path_and_name(file: &str, partition: &str) -> (String, String) {
-    match file.strip_prefix('/') {
-        Some(path) => (path.to_owned(), path.rsplit('/').next().unwrap_or(path).to_owned()),
-        None if partition.is_empty() => (file.to_owned(), file.to_owned()),
-        None => (format!("{partition}/{file}"), file.to_owned()),
-    }
+    let path = match file.strip_prefix('/') {
+        Some(path) => path.to_owned(),
+        None if partition.is_empty() => file.to_owned(),
+        None => format!("{partition}/{file}"),
+    };
+    let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+    (path, name)
 }
 
 #[cfg(test)]
@@ -306,6 +308,14 @@ mod tests {
         }
         let bytes = serde_json::to_string(&SliceForm::from_slice(&slice("a/b", "a/b/f_0.parquet", "a/b/.f"))).unwrap();
         assert_eq!(bytes.matches("a/b").count(), 1);
+    }
+
+    #[test]
+    fn the_name_of_a_file_is_the_last_part_of_its_path() {
+        for (file, partition, path) in [("a/b", "p", "p/a/b"), ("a/b", "", "a/b"), ("/a/b", "p", "a/b"), ("b", "", "b")]
+        {
+            assert_eq!(path_and_name(file, partition), (path.to_owned(), "b".to_owned()));
+        }
     }
 
     #[test]
