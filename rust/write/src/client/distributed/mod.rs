@@ -31,6 +31,7 @@
 //! | `key_places_stage`, `key_check_stage` | the stages of a verification |
 //! | `index_keys_stage`, `index_files_stage` | the stages that build a record index |
 //! | `index_parts_stage` | what other indexes of the metadata table are built from |
+//! | `reread` | payloads read and written again, for tests |
 //! | `packing` | tasks that one process runs one after the other |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
 //! | `planned_service`, `service_kind` | the driver's part of services that are planned and executed |
@@ -61,6 +62,8 @@ mod placer;
 mod planned_service;
 mod prepare_stage;
 mod reports;
+#[cfg(any(test, feature = "testing"))]
+mod reread;
 mod route_stage;
 mod rows_stage;
 mod run_stage;
@@ -86,6 +89,8 @@ pub use driver::DistributedWrite;
 pub use metadata_build::build_metadata_by_tasks;
 pub use next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 pub use planned_service::{DistributedService, ServiceStep};
+#[cfg(any(test, feature = "testing"))]
+pub use reread::{open_stage, reread_report, reread_stage};
 pub use run_stage::run_stage;
 pub use service_kind::PlannedService;
 pub use stage::{Input, StageBatches, TaskAttempt};
