@@ -1,8 +1,8 @@
 """Cuts the seeds of the fuzz targets out of the bundled log files: `python tests/fuzz/make_seeds.py`.
 
 Small whole files and blocks, and the contents and header values within them, written by released versions of Hudi. Of
-blocks that are alike (type, header keys, schema) one is enough, so that all seeds stay below 100 kB. ORC files are made
-here: Hudi's are too large for seeds.
+blocks that are alike (type, header keys, schema) one is enough, so that all seeds stay below 250 kB. ORC files are made
+here: Hudi's are too large for seeds. Inputs that targets have failed on are kept: their names begin with `found-`.
 """
 
 import base64
@@ -13,8 +13,8 @@ import json
 import pathlib
 import shutil
 import struct
-import zipfile
 
+import make_table_seeds
 import pyarrow as pa
 from pyarrow import orc
 
@@ -140,27 +140,11 @@ def keep_orc_files():
         keep("orc", name, file.getvalue(), 6000)
 
 
-def keep_metadata():
-    """The smallest file of some kinds of timeline metadata, behind the number that the target has for the kind."""
-    kinds = {"commit": 0, "rollback.requested": 6, "rollback": 7, "restore.requested": 8, "savepoint": 10, "clean": 5}
-    smallest = {}
-    for path in sorted((TESTS / "data").glob("**/table.zip")):
-        with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                file = pathlib.PurePath(name)
-                kind, content = file.name.partition(".")[2], archive.read(name)
-                # Of commits the JSON form: in Avro they are mostly schema, which the plans have as well.
-                if kind in kinds and (content[:1] == b"{") == (kind == "commit"):
-                    smallest.setdefault(kind, []).append((len(content), content))
-                elif name == ".hoodie/hoodie.properties":
-                    smallest.setdefault("properties", []).append((len(content), content))
-    for kind, files in smallest.items():
-        _, content = min(files)
-        keep("metadata", kind, bytes([kinds.get(kind, 12)]) + content, 6000)
-
-
 def main():
+    found = {path: path.read_bytes() for path in SEEDS.glob("*/found-*")}
     shutil.rmtree(SEEDS)
+    for path, content in found.items():
+        keep(path.parent.name, path.name, content, len(content))
     blocks = {}
     for path in sorted((TESTS / "data").glob("log_*/logs/.*")):
         content = path.read_bytes()
@@ -179,7 +163,7 @@ def main():
     keep_shapes_of_positions()
     keep_bloom_filters()
     keep_orc_files()
-    keep_metadata()
+    make_table_seeds.keep_all()
 
 
 if __name__ == "__main__":
