@@ -27,7 +27,7 @@ SOAK_EXAMPLES ?= 1000
 HOSTILE ?= 100000
 SCHEDULES ?= 100000
 SOAK_MINUTES ?= 10
-FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names
+FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names metadata schemas evolution properties options filter split write_state
 RUFF_PATHS := python tests benches tools
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
 PROFILE ?= release

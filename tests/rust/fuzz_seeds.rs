@@ -14,24 +14,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-#[path = "../fuzz/src/lib.rs"]
+#[path = "../fuzz/src/targets/mod.rs"]
 mod targets;
-
-type Target = fn(&[u8]);
-
-const TARGETS: [(&str, Target); 11] = [
-    ("framing", targets::framing),
-    ("block", targets::block),
-    ("header", targets::header),
-    ("avro", targets::avro),
-    ("deletes", targets::deletes),
-    ("hfile", targets::hfile),
-    ("orc", targets::orc),
-    ("positions", targets::positions),
-    ("bloom", targets::bloom),
-    ("names", targets::names),
-    ("metadata", targets::metadata),
-];
 
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/seeds").join(target);
@@ -42,10 +26,10 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn every_seed_is_survived() {
-    for (name, target) in TARGETS {
-        let seeds = seeds(name);
-        assert!(!seeds.is_empty(), "no seeds of {name}");
-        seeds.iter().for_each(|seed| target(seed));
+    for target in targets::TARGETS {
+        let seeds = seeds(target.name);
+        assert!(!seeds.is_empty(), "no seeds of {}", target.name);
+        seeds.iter().for_each(|seed| target.check(seed));
     }
 }
 
@@ -95,9 +79,9 @@ proptest! {
 
     #[test]
     fn changed_seeds_are_survived(seed in any::<Index>(), changes in prop::collection::vec(change(), 1..5)) {
-        for (name, target) in TARGETS {
-            let seeds = seeds(name);
-            target(&changed(seeds[seed.index(seeds.len())].clone(), &changes));
+        for target in targets::TARGETS {
+            let seeds = seeds(target.name);
+            target.check(&changed(seeds[seed.index(seeds.len())].clone(), &changes));
         }
     }
 }
