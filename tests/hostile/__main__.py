@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import os
 import queue
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from hostile.tables import KINDS, write_all
 WHAT = ("writes", "reads", "payloads")
 MEMORY = 8 << 30
 """The address space of a process: what allocates without bound ends it."""
+HANG = "hang"
 
 
 def work(arguments: argparse.Namespace) -> None:
@@ -46,14 +46,31 @@ class Worker:
         self.arguments, self.what, self.first, self.step, self.folder = arguments, what, first, step, folder
         self.lines: queue.Queue[str] = queue.Queue()
         self.process: subprocess.Popen[str] | None = None
+        # No pipe: nothing reads it before the end, and a process waits that has filled it.
+        self.errors = folder.with_suffix(".stderr")
 
     def start(self) -> None:
         command = [sys.executable, "-m", "hostile", "--worker", "--what", self.what, "--seed", self.arguments.seed]
         command += ["--first", str(self.first), "--step", str(self.step), "--count", str(self.arguments.count)]
         command += ["--templates", str(self.arguments.templates), "--folder", str(self.folder)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         self.lines = queue.Queue()
         threading.Thread(target=self._read, args=(self.process, self.lines), daemon=True).start()
+
+    def next_line(self) -> str:
+        """Returns what the process says next, nothing at its end, and `HANG` if it says nothing for too long.
+
+        Seconds are counted one by one: those in which this process was not running either do not count.
+        """
+        for _ in range(self.arguments.timeout):
+            with contextlib.suppress(queue.Empty):
+                return self.lines.get(timeout=1)
+        return HANG
+
+    def last_errors(self) -> str:
+        """Returns the end of what the process has written to stderr."""
+        return self.errors.read_text(errors="replace")[-2000:]
 
     @staticmethod
     def _read(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
@@ -67,20 +84,18 @@ def supervise(worker: Worker, until: float, summary: dict, failures: list[dict])
     """Runs the cases of a worker until they or the time are over."""
     worker.start()
     while worker.process is not None:
-        try:
-            line = worker.lines.get(timeout=worker.arguments.timeout)
-        except queue.Empty:
-            line = "hang"
-        if line in {"", "hang"}:
+        line = worker.next_line()
+        if line in {"", HANG}:
             process = worker.process
             if line:
-                os.kill(process.pid, signal.SIGKILL)
+                process.kill()
             code = process.wait()
             if code == 0:
                 return
-            errors = process.stderr.read()[-2000:] if process.stderr else ""
+            ended = "a hang" if line else f"the process ended with {code}"
             seed = f"{worker.arguments.seed}-{worker.what}-{worker.first}"
-            failures.append({"seed": seed, "failure": "a hang" if line else f"the process ended with {code}: {errors}"})
+            failures.append({"seed": seed, "failure": f"{ended}: {worker.last_errors()}"})
+            print(json.dumps(failures[-1]), file=sys.stderr, flush=True)
             worker.first += worker.step
             worker.start()
             continue
@@ -138,7 +153,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000, help="cases of each")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--seconds", type=float, default=1e9, help="the time for each of them")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds after which a case hangs")
+    parser.add_argument("--timeout", type=int, default=60, help="seconds after which a case hangs")
     parser.add_argument("--kinds", nargs="+", choices=[*KINDS], default=[*KINDS], help="the tables")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=None, help="where tables are written; best in memory")

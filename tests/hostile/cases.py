@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import traceback
 import warnings
@@ -12,8 +11,9 @@ from pathlib import Path
 from random import Random
 
 import mortice
-from hostile.actions import CHANGES, READS
-from hostile.mutations import Mutator, entries_below
+from hostile.actions import CHANGES, READS, Action
+from hostile.copies import TableCopy
+from hostile.mutations import Mutator
 from hostile.sent import PAYLOADS
 
 
@@ -34,91 +34,96 @@ class Outcome:
     failure: str | None = None
 
 
-def files_below(folder: Path) -> list[tuple[str, int, int, int]]:
-    """Returns the path, inode, size and time of what is below a folder; links are not followed."""
-    status = ((path, os.lstat(path)) for path in entries_below(folder))
-    return sorted((path, found.st_ino, found.st_size, found.st_mtime_ns) for path, found in status)
+class Place:
+    """A folder with a table that cases change, and beside it another one that they must not reach.
+
+    Args:
+        template: The table that both are copies of.
+        folder: Where they are. Nothing else may appear there.
+    """
+
+    BESIDE = ("outside", "trips")
+
+    def __init__(self, template: Path, folder: Path) -> None:
+        self.folder = folder
+        # A process that ended in a case leaves what it made.
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self.outside, self.table = (TableCopy(template, folder / name) for name in self.BESIDE)
+        self.rows = _rows_of(self.table.root)
+
+    def what_was_reached(self) -> str | None:
+        """Returns what was changed outside of the table, and puts all back."""
+        reached = None
+        if self.outside.is_changed():
+            reached = "files outside of the table were changed"
+            self.outside = TableCopy(self.outside.template, self.outside.root)
+        for path in self.folder.iterdir():
+            if path.name not in self.BESIDE:
+                reached = "files were made beside the table"
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        self.table.put_back()
+        return reached
 
 
 class Cases:
-    """Runs cases on copies of the tables in `templates`."""
+    """Runs cases on copies of the tables in `templates`, which are put back after each."""
 
     def __init__(self, templates: Path, folder: Path) -> None:
         self.templates, self.folder = templates, folder
         self.kinds = sorted(path.name for path in templates.iterdir())
-        folder.mkdir(parents=True, exist_ok=True)
-        self.kept: dict[str, tuple[Path, Path, list[tuple[str, int, int, int]]]] = {}
+        self.places: dict[str, Place] = {}
+
+    def _begin(self, seed: str) -> tuple[Outcome, Place, Mutator]:
+        random = Random(seed)
+        kind = random.choice(self.kinds)
+        if kind not in self.places:
+            self.places[kind] = Place(self.templates / kind, self.folder / kind)
+        place = self.places[kind]
+        return Outcome(seed, [kind], []), place, Mutator(random, place.table, place.outside.root)
 
     def write(self, seed: str) -> Outcome:
-        """Runs a write or a table service, or two, on a table of its own."""
-        random = Random(seed)
-        root, outside = self.folder / "trips", self.folder / "outside"
-        for folder in (root, outside):
-            shutil.rmtree(folder, ignore_errors=True)
-        kind = random.choice(self.kinds)
-        for folder in (root, outside):
-            shutil.copytree(self.templates / kind, folder, symlinks=True)
-        return self._run(seed, [kind], random, Mutator(random, root, outside), CHANGES)
+        """Runs a write or a table service, or two."""
+        outcome, place, mutator = self._begin(seed)
+        self._change(outcome, mutator)
+        for name in mutator.random.choices([*CHANGES], k=mutator.random.choice([1, 1, 2])):
+            self._act(outcome, mutator, name, CHANGES[name])
+        return self._end(outcome, place)
+
+    def read(self, seed: str) -> Outcome:
+        """Runs a read."""
+        outcome, place, mutator = self._begin(seed)
+        self._change(outcome, mutator)
+        name = mutator.random.choice([*READS])
+        self._act(outcome, mutator, name, READS[name])
+        return self._end(outcome, place)
 
     def payload(self, seed: str) -> Outcome:
         """Changes what processes of a write send each other, or a split, or a merge plan."""
-        random = Random(seed)
-        root, outside = self.folder / "trips", self.folder / "outside"
-        kind = random.choice(self.kinds)
-        for folder in (root, outside):
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(self.templates / kind, folder)
-        mutator = Mutator(random, root, outside)
-        outcome = Outcome(seed, [kind], [])
-        before, rows = files_below(outside), _rows_of(root)
-        name = random.choices([*PAYLOADS], [6, 1, 1])[0]
+        outcome, place, mutator = self._begin(seed)
+        name = mutator.random.choices([*PAYLOADS], [6, 1, 1])[0]
         self._attempt(outcome, lambda: PAYLOADS[name](mutator, outcome.steps), is_panic)
-        if outcome.errors and outcome.failure is None and _rows_of(root) != rows:
+        if outcome.errors and outcome.failure is None and _rows_of(mutator.root) != place.rows:
             outcome.failure = f"{outcome.errors[0]}, and other rows"
-        self._check_outside(outcome, outside, before, ["outside", "trips"])
+        return self._end(outcome, place)
+
+    @staticmethod
+    def _change(outcome: Outcome, mutator: Mutator) -> None:
+        outcome.steps.extend(mutator.mutate() for _ in range(mutator.random.choice([1, 1, 1, 2, 3])))
+
+    def _act(self, outcome: Outcome, mutator: Mutator, name: str, action: Action) -> None:
+        outcome.steps.append(name)
+        self._attempt(outcome, lambda: action(mortice.Table(mutator.root), mutator.random))
+
+    @staticmethod
+    def _end(outcome: Outcome, place: Place) -> Outcome:
+        reached = place.what_was_reached()
+        outcome.failure = reached or outcome.failure
         return outcome
 
-    def read(self, seed: str) -> Outcome:
-        """Runs a read on a table that other reads of the kind use, too; its files are put back."""
-        random = Random(seed)
-        kind = random.choice(self.kinds)
-        root, outside = self.folder / kind, self.folder / f"outside-{kind}"
-        if kind not in self.kept:
-            for folder in (root, outside):
-                shutil.rmtree(folder, ignore_errors=True)
-                shutil.copytree(self.templates / kind, folder)
-            self.kept[kind] = (root, outside, files_below(outside))
-        mutator = Mutator(random, root, outside)
-        outcome = self._run(seed, [kind], random, mutator, READS)
-        for path in sorted(mutator.touched):
-            self._put_back(kind, path)
-        return outcome
-
-    def _put_back(self, kind: str, path: str) -> None:
-        ours, original = self.folder / kind / path, self.templates / kind / path
-        if ours.is_dir() and not ours.is_symlink():
-            shutil.rmtree(ours)
-        else:
-            ours.unlink(missing_ok=True)
-        if original.is_dir():
-            shutil.copytree(original, ours)
-        elif original.exists():
-            ours.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(original, ours)
-
-    def _run(self, seed: str, steps: list[str], random: Random, mutator: Mutator, actions: dict) -> Outcome:
-        outcome = Outcome(seed, steps, [])
-        steps.extend(mutator.mutate() for _ in range(random.choice([1, 1, 1, 2, 3])))
-        before = files_below(mutator.outside)
-        beside = sorted(path.name for path in self.folder.iterdir())
-        for name in random.choices([*actions], k=random.choice([1, 1, 2]) if actions is CHANGES else 1):
-            steps.append(name)
-            self._attempt(outcome, lambda: actions[name](mortice.Table(mutator.root), random))  # noqa: B023
-        self._check_outside(outcome, mutator.outside, before, beside)
-        return outcome
-
+    @staticmethod
     def _attempt(
-        self, outcome: Outcome, action: Callable[[], object], is_defect: Callable[[Exception], bool] = lambda _: True
+        outcome: Outcome, action: Callable[[], object], is_defect: Callable[[Exception], bool] = lambda _: True
     ) -> None:
         """Does something, which may raise errors of `mortice`."""
         try:
@@ -133,14 +138,6 @@ class Cases:
             outcome.errors.append(type(error).__name__)
         except BaseException:  # noqa: BLE001 - any other exception is what is looked for
             outcome.failure = traceback.format_exc()
-
-    def _check_outside(
-        self, outcome: Outcome, outside: Path, before: list[tuple[str, int, int, int]], beside: list[str]
-    ) -> None:
-        if files_below(outside) != before:
-            outcome.failure = "files outside of the table were changed"
-        if sorted(path.name for path in self.folder.iterdir()) != beside:
-            outcome.failure = "files were made beside the table"
 
 
 def is_panic(error: Exception) -> bool:

@@ -7,12 +7,14 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import fastavro
+
+from hostile.copies import TableCopy, entries_below, files_among
 
 FOLDERS = [
     ".hoodie",
@@ -39,22 +41,18 @@ NUMBERS = [0, 1, -1, 2**31 - 1, 2**31, 2**32, 2**63 - 1, -(2**63), 10**6]
 TEXTS = ["", "/", "..", ".", "../..", "a\0b", "\u202e", "x" * 70_000, "99999999999999999", "-1", "null", "x/../y", "//"]
 
 
-def entries_below(folder: Path | str) -> Iterator[str]:
-    """Yields the paths of all that is below a folder; links are not followed."""
-    with os.scandir(folder) as entries:
-        found = list(entries)
-    for entry in found:
-        yield entry.path
-        if entry.is_dir(follow_symlinks=False):
-            yield from entries_below(entry.path)
-
-
 class Mutator:
-    """Changes a table at `root`. `outside` is a folder with files of the same names, which must stay as they are."""
+    """Changes the metadata of a table.
 
-    def __init__(self, random: Random, root: Path, outside: Path) -> None:
-        self.random, self.root, self.outside = random, root, outside
-        self.touched: set[str] = set()
+    Args:
+        random: What draws the changes.
+        table: The table.
+        outside: A folder with files of the same names, which must stay as they are.
+    """
+
+    def __init__(self, random: Random, table: TableCopy, outside: Path) -> None:
+        self.random, self.root, self.outside = random, table.root, outside
+        self.files: list[str] | None = table.files
 
     def mutate(self) -> str:
         """Makes one change and returns what it was."""
@@ -75,16 +73,15 @@ class Mutator:
         except OSError as error:
             # Such as a name that is too long, or a file below what is no folder any more.
             return f"not possible: {error}"
-
-    def _files(self) -> list[Path]:
-        return sorted(Path(path) for path in entries_below(self.root) if not os.path.isdir(path))
+        finally:
+            self.files = None
 
     def _a_file(self) -> Path:
-        files = self._files()
-        metadata = [path for path in files if ".hoodie" in path.parts or path.name.startswith(".hoodie")]
-        path = self.random.choice(metadata if metadata and self.random.random() < 0.9 else files or [self.root / "f"])
-        self.touched.add(str(path.relative_to(self.root)))
-        return path
+        if self.files is None:
+            self.files = files_among(self.root, entries_below(self.root))
+        metadata = [path for path in self.files if ".hoodie" in path]
+        drawn = metadata if metadata and self.random.random() < 0.9 else self.files or ["f"]
+        return self.root / self.random.choice(drawn)
 
     def _content(self, path: Path) -> bytes:
         return path.read_bytes() if path.is_file() else b""
@@ -209,7 +206,6 @@ class Mutator:
         path = self.root / folder / "hoodie.properties"
         if not path.is_file() or any(parent.is_symlink() for parent in path.parents if self.root in parent.parents):
             return "no properties"
-        self.touched.add(str(path.relative_to(self.root)))
         lines = path.read_text(errors="replace").splitlines()
         at = self.random.randrange(len(lines)) if lines else 0
         name, _, value = lines[at].partition("=") if lines else ("", "", "")
@@ -230,7 +226,6 @@ class Mutator:
         path = self.root / folder
         if any(parent.is_symlink() for parent in path.parents if self.root in parent.parents):
             return f"{folder} is below a link"
-        self.touched.add(folder)
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
@@ -258,7 +253,6 @@ class Mutator:
             ["requested", "inflight", "commit", "deltacommit", "clean", "rollback", "0" * 17, "9" * 17, "0", "x" * 200]
         )
         to = path.with_name((name.replace(old, new, 1) if old else new)[:250] or "x")
-        self.touched.add(str(to.relative_to(self.root)))
         if path.exists() and to != path and not to.is_dir() and not to.is_symlink() and not path.is_dir():
             (shutil.copy if self.random.random() < 0.5 else os.rename)(path, to)
         return f"{name} is {to.name}"
