@@ -34,7 +34,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table test-benches test-rust test-python test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table soak-memory test-benches test-rust test-python test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-reader-matrix test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -117,6 +117,9 @@ soak-table: build setup-spark35 hudi-jar ## mortice and Hudi write, compact, clu
 	@echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth"
 	@$(ON_SPARK35) PYTHONPATH=tests $(VENV35)/bin/python tests/soak/soak_table.py --minutes $(SOAK_MINUTES)
 
+soak-memory: build ## memory of reads, writes and services of 20 times their limit, of 1,000 reads and of 500 commits in one process
+	@PYTHONPATH=tests $(BIN)/python tests/soak/soak_memory.py
+
 test-benches: develop ## each Python benchmark once, with few rows: whether it works, not how fast it is
 	BENCH_RECORDS=200 $(PYTEST_BENCH) --benchmark-disable
 
@@ -154,6 +157,12 @@ test-sql-matrix: develop $(MATRIX:%=$(VENV)-%/ready) setup-spark35 ## the statem
 
 test-beside-hudi: develop setup-spark35 hudi-jar ## readers during writes of Hudi on Spark 3.5, and Hudi on our metadata: many minutes
 	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py tests/spark/test_hudi_reads_our_files.py
+
+# hudi-rs of crates.io is compiled for it: HUDI_RS=1 asks for that.
+test-reader-matrix: develop setup-spark35 setup-versus ## each kind of table of mortice, read by hudi-rs and by five releases of Hudi: the table of docs/comparison.md (HUDI_RS=1: by the next hudi-rs, too; READERS="--hudi 1.2.1")
+	@echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth"
+	@$(if $(HUDI_RS),$(CARGO) build --quiet --manifest-path tests/readers/hudi_rs/Cargo.toml --target-dir target/hudi-rs)
+	@$(ON_SPARK35) PYTHONPATH=tests $(VENV35)/bin/python -W ignore -m readers $(if $(HUDI_RS),--hudi-rs target/hudi-rs/debug/read-by-hudi-rs) $(READERS)
 
 hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that have it read our log files
 	@$(PYTHON) tests/support/hudi/fetch_hudi.py
