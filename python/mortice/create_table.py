@@ -14,7 +14,7 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.meta_columns import META_COLUMNS
 from mortice.options import absolute_uri, checked_count, checked_name, checked_storage_options, checked_string
 from mortice.other_names import hinted
-from mortice.row_input import arrow_rows
+from mortice.row_input import arrow_rows, check_names
 from mortice.table import Table
 from mortice.type_names import arrow_type, columns_of_text
 
@@ -114,6 +114,12 @@ def create_table(
 
 
 def _arrow_schema(schema: Any) -> pa.Schema:
+    columns = _columns(schema)
+    check_names(columns)
+    return columns
+
+
+def _columns(schema: Any) -> pa.Schema:
     if isinstance(schema, pa.Schema):
         return schema
     if isinstance(schema, str):

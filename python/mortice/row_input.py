@@ -12,7 +12,7 @@ import pyarrow as pa
 from mortice.errors import InvalidArgumentError
 from mortice.meta_columns import META_COLUMNS
 
-__all__ = ["arrow_rows", "is_list_of_keys", "key_rows"]
+__all__ = ["arrow_rows", "check_names", "is_list_of_keys", "key_rows"]
 
 SchemaOf = Callable[[], pa.Schema]
 
@@ -27,8 +27,38 @@ def arrow_rows(data: Any, schema: SchemaOf) -> Any:
         schema: Returns the table's columns: values of Python get their types.
 
     Raises:
-        InvalidArgumentError: The data has another form.
+        InvalidArgumentError: The data has another form, or a column whose name has a NUL character.
     """
+    rows = _as_arrow(data, schema)
+    columns = getattr(rows, "schema", None)
+    if isinstance(columns, pa.Schema):
+        check_names(columns)
+    elif isinstance(columns, Mapping):
+        for name in columns:
+            _check_name(name)
+    return rows
+
+
+def check_names(fields: Iterable[pa.Field]) -> None:
+    """Refuses columns whose names have a NUL character, at which the C data interface of Arrow cuts names off.
+
+    Raises:
+        InvalidArgumentError: There is one, which is named.
+    """
+    for field in fields:
+        _check_name(field.name)
+        if pa.types.is_nested(field.type):
+            check_names(field.type.field(at) for at in range(field.type.num_fields))
+
+
+def _check_name(name: object) -> None:
+    if isinstance(name, str) and "\0" in name:
+        raise InvalidArgumentError(
+            f"the name of the column {name!r} has a NUL character, which Arrow cannot hand over; rename it"
+        )
+
+
+def _as_arrow(data: Any, schema: SchemaOf) -> Any:
     if _is_pandas_frame(data):
         try:
             return pa.Table.from_pandas(data)

@@ -128,6 +128,20 @@ def test_meta_columns_and_invalid_avro_names_are_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+NUL = pa.struct([("x\0y", pa.int64())])
+
+
+@pytest.mark.parametrize(
+    "column", [pa.field("n\0m", pa.int64()), pa.field("n", NUL), pa.field("n", pa.list_(NUL))], ids=str
+)
+def test_names_that_arrow_would_cut_off_are_refused(tmp_path, column):
+    schema = pa.schema([("id", pa.string()), column])
+    for given in ({"schema": schema}, {"data": schema.empty_table()}):
+        with pytest.raises(mortice.InvalidArgumentError, match=r"'[nx]\\x00[my]'.*NUL"):
+            mortice.create_table(tmp_path / "t", name="t", record_key="id", **given)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("kind", "remedy"),
     [

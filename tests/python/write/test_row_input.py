@@ -115,3 +115,27 @@ def test_keys_of_several_fields_need_rows(tmp_path):
     table = mortice.create_table(tmp_path / "t", SCHEMA, name="t", record_key=["id", "n"])
     with pytest.raises(mortice.InvalidArgumentError, match="id, n"):
         table.delete(["a"])
+
+
+def _with_nul():
+    return pa.table({"id": ["a"], "n\0m": [1]})
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        _with_nul,
+        lambda: _with_nul().to_reader(),
+        lambda: _with_nul().to_batches(),
+        lambda: _with_nul().to_pylist(),
+        lambda: _with_nul().to_pydict(),
+        lambda: _with_nul().to_pandas(),
+        lambda: ds.dataset(_with_nul()),
+        lambda: pytest.importorskip("polars").from_arrow(_with_nul()),
+    ],
+)
+def test_a_name_with_a_nul_character_is_refused(table, form):
+    """Arrow hands it over as `n`, which is a column of the table."""
+    with pytest.raises(mortice.InvalidArgumentError, match=r"'n\\x00m'.*NUL"):
+        table.insert(form())
+    assert table.snapshot().to_arrow().num_rows == 0
