@@ -144,3 +144,30 @@ def test_rows_in_partitions_that_cannot_be_written_are_still_deleted(tmp_path):
     table = table_of(tmp_path, pa.string())
     table.upsert(rows_of(["oslo"]), NO_METADATA)
     assert table.delete(rows_of(["10:30"]), NO_METADATA).deletes == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options"),
+    [(["a"], ["a/b"], {}), (["a/b"], ["a"], {}), ([], ["a", "a/b"], NO_METADATA)],
+    ids=["within", "around", "of one write"],
+)
+@pytest.mark.parametrize("operation", ["upsert", "insert", "insert_overwrite"])
+def test_a_new_partition_within_another_one_is_refused(tmp_path, first, second, options, operation):
+    """Readers that list the storage would not find its rows."""
+    table = table_of(tmp_path, pa.string())
+    if first:
+        table.upsert(rows_of(first), options)
+    with pytest.raises(InvalidArgumentError, match='partition "a/b" would be within partition "a"'):
+        getattr(table, operation)(rows_of(second), options)
+    assert set(found(table).values()) == set(first)
+    table.upsert(rows_of([*first, "a!", "c/b"]), options)
+    assert set(found(table).values()) == {*first, "a!", "c/b"}
+
+
+@pytest.mark.parametrize("options", [{}, NO_METADATA], ids=["metadata table", "none"])
+def test_partitions_within_others_that_are_there_are_written_to(tmp_path, options):
+    table = table_of(tmp_path, pa.string())
+    for value in ("a", "a/b"):
+        table.bulk_insert(pa.table({"id": [value], "p": [value], "ts": [1]}), options)
+    commit = table.upsert(pa.table({"id": ["a", "a/b", "c"], "p": ["a", "a/b", "a/b"], "ts": [2, 2, 2]}), options)
+    assert (commit.inserts, commit.updates) == (1, 2)

@@ -12,6 +12,7 @@
 //! | `record_size` | bytes of a row, estimated from earlier commits |
 //! | `small_files` | base files that take new rows |
 //! | `updates` | rows of the file groups that hold their keys |
+//! | `nested_partitions` | refuses a new partition within another one |
 //! | `inserts` | rows whose keys are new |
 //! | `task_plan` | the tasks, from counts of rows |
 //! | `assign` | the rows of each task |
@@ -20,6 +21,7 @@
 mod assign;
 mod assignment;
 mod inserts;
+mod nested_partitions;
 mod options;
 mod record_size;
 mod small_files;

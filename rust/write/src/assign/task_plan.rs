@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::assignment::TaskKind;
 use super::inserts::{Bin, distribute};
+use super::nested_partitions::refuse_nested;
 use super::options::{AssignOptions, PlaceInserts};
 use super::updates::{log_naming, slice_of};
 use super::{record_size, small_files};
@@ -73,7 +74,8 @@ enum Taker {
 /// Plans the tasks of so many rows.
 ///
 /// # Errors
-/// `Unsupported` if rows are in file groups under pending clustering; what reading commits may fail with.
+/// `Unsupported` if rows are in file groups under pending clustering; `InvalidArgument` for a new partition within another one; what
+/// reading commits may fail with.
 pub fn plan_tasks(
     table: &OpenTable,
     options: &AssignOptions,
@@ -104,6 +106,7 @@ struct Draft {
 
 impl Planner<'_> {
     fn plan(&self, counts: &RowCounts) -> Result<TaskPlan> {
+        refuse_nested(&self.view.partitions, counts.inserts.keys())?;
         let mut draft = Draft { groups: counts.updates.clone(), ..Draft::default() };
         if self.options.bucket.is_some() {
             Self::buckets(&counts.inserts, &mut draft)?;

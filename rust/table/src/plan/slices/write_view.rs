@@ -2,6 +2,7 @@
 //!
 //! Both kinds of slices are of the newest completed write. Files of pending and failed writes are not among them.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::file_slices::SelectedSlices;
@@ -32,6 +33,9 @@ pub struct WriteView {
     pub base_files: Vec<FileSlice>,
     /// The latest slice of each file group; with the slice before it, if it was begun by a pending compaction.
     pub slices: Vec<FileSlice>,
+    /// Partitions of the table: those of the view that have files and, if the metadata table was asked, those that are
+    /// within or around one of the view.
+    pub partitions: BTreeSet<String>,
     compactions: InstantsByGroup,
     clustering: InstantsByGroup,
 }
@@ -83,7 +87,13 @@ impl OpenTable {
             return Ok(found);
         }
         let beside = LogsBesideCompaction::new(self);
-        for files in self.files_of_partitions(partitions)? {
+        let (listed, known) = self.listed_partitions(partitions)?;
+        found.partitions = known;
+        check_writable(&listed).map_err(in_table)?;
+        for files in listed {
+            if !files.is_empty() {
+                found.partitions.insert(files.partition.clone());
+            }
             let slices = view.slices(&files)?;
             let mut base_files = view.base_files(&files)?;
             beside.add_to(&mut base_files, &slices)?;
@@ -98,30 +108,49 @@ impl OpenTable {
     /// # Errors
     /// Those of listing; `Unsupported` for files that other tools have registered.
     pub fn files_of_partitions(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
-        let files = self.listed_partitions(partitions)?;
+        let (files, _) = self.listed_partitions(partitions)?;
         check_writable(&files).map_err(|error| error.in_file(&self.uri))?;
         Ok(files)
     }
 
-    fn listed_partitions(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
+    /// The files of partitions, or of all; and if the metadata table was asked, the partitions within or around those.
+    fn listed_partitions(
+        &self,
+        partitions: Option<&BTreeSet<String>>,
+    ) -> Result<(Vec<PartitionFiles>, BTreeSet<String>)> {
         let lister = self.lister();
-        let Some(partitions) = partitions else { return Ok(lister.list(None)?.0.files) };
+        let Some(partitions) = partitions else { return Ok((lister.list(None)?.0.files, BTreeSet::new())) };
         if lister.has(FILES) && self.options.metadata {
-            let choose = |paths: &[&str]| Ok(paths.iter().map(|path| partitions.contains(*path)).collect());
+            let known = RefCell::new(BTreeSet::new());
+            let choose = |paths: &[&str]| {
+                let related = paths.iter().filter(|path| is_related(path, partitions));
+                known.replace(related.map(|&path| path.to_owned()).collect());
+                Ok(paths.iter().map(|path| partitions.contains(*path)).collect())
+            };
             if let Ok(listed) =
                 lister.metadata_table().and_then(|table| table.list(Some(&choose)).map_err(std::sync::Arc::new))
             {
-                return Ok(listed.files);
+                return Ok((listed.files, known.take()));
             }
         }
         let partitions: Vec<&String> = partitions.iter().collect();
-        parallel::map(&partitions, self.storage.requests_at_once(), |partition| {
+        let files = parallel::map(&partitions, self.storage.requests_at_once(), |partition| {
             match files_of(self.storage.as_ref(), partition) {
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(PartitionFiles::new(partition, [])),
                 listed => listed,
             }
-        })
+        })?;
+        Ok((files, BTreeSet::new()))
     }
+}
+
+/// Whether a partition is one of these, within one, or around one.
+fn is_related(path: &str, partitions: &BTreeSet<String>) -> bool {
+    let below = format!("{path}/");
+    let mut around = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
+    partitions.contains(path)
+        || around.any(|outer| partitions.contains(outer))
+        || partitions.range(below.clone()..).next().is_some_and(|inner| inner.starts_with(&below))
 }
 
 impl OpenTable {
