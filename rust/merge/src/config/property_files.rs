@@ -2,8 +2,8 @@
 //!
 //! A writer that changes `hoodie.properties` copies it to `hoodie.properties.backup`, deletes it, writes it again and
 //! deletes the backup. A reader takes the first of the two that is whole, and looks again after a pause where neither
-//! is. `hoodie.table.checksum` is the CRC-32 of `<database>.<table>`: it detects a torn file, nothing else. Files of old
-//! releases have none; beside a backup that has one, such a file is torn.
+//! is. `hoodie.table.checksum` is the CRC-32 of `<database>.<table>`: it detects a torn file, nothing else. Files of
+//! old releases have none; beside a backup that has one, such a file is torn.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::assign::TaskKind;
-use crate::services::PlannedClustering;
 use crate::maintenance::verify::KeyComparison;
 use crate::metadata_upkeep::{IndexedFile, IndexedGroup};
+use crate::services::PlannedClustering;
 use crate::write::LogNaming;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
