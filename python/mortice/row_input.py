@@ -70,11 +70,9 @@ def _as_arrow(data: Any, schema: SchemaOf) -> Any:
         return data
     if isinstance(data, Mapping):
         return _table({_name(name): _values(name, values) for name, values in data.items()}, schema)
-    if _is_of_polars(data, "LazyFrame"):
-        return arrow_rows(data.collect(), schema)
-    if _is_of_polars(data, "DataFrame"):
+    if (frame := _polars_frame(data)) is not None:
         # Early releases of polars 1 have no C stream.
-        return data.to_arrow()
+        return frame.to_arrow()
     dataset = sys.modules.get("pyarrow.dataset")
     if dataset is not None and isinstance(data, dataset.Dataset):
         return data.scanner().to_reader()
@@ -196,9 +194,14 @@ def _with_doubles(relation: Any, schema: pa.Schema) -> Any:
     return relation.project(f"* replace ({', '.join(f'cast({name} as double) as {name}' for name in quoted)})")
 
 
-def _is_of_polars(data: Any, name: str) -> bool:
+def _polars_frame(data: Any) -> Any:
+    """Returns a DataFrame of polars, a LazyFrame as one; None for anything else."""
     polars = sys.modules.get("polars")
-    return polars is not None and isinstance(data, getattr(polars, name))
+    if polars is None:
+        return None
+    if isinstance(data, polars.LazyFrame):
+        return data.collect()
+    return data if isinstance(data, polars.DataFrame) else None
 
 
 def _refused(what: str) -> InvalidArgumentError:
