@@ -134,6 +134,7 @@ mod tests {
         mark.check().unwrap();
         assert!(OpenMark::list(&store).unwrap().is_empty());
         mark.close().unwrap();
-        assert!(mark.check().is_err() && !folder.path().join("metadata").exists());
+        assert_eq!(mark.check().unwrap_err().kind(), ErrorKind::WriteConflict);
+        assert!(!folder.path().join("metadata/.hoodie/.aux/open_writes/b").exists());
     }
 }
