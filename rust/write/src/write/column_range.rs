@@ -67,12 +67,12 @@ impl ColumnValue {
         Self::Double(value.to_bits())
     }
 
-    /// NaN of the type of this one, if it has one.
+    /// Infinity of the type of this one, if it has one.
     #[must_use]
-    pub const fn nan(&self) -> Option<Self> {
+    pub const fn infinity(&self) -> Option<Self> {
         match self {
-            Self::Float(_) => Some(Self::from_f32(f32::NAN)),
-            Self::Double(_) => Some(Self::from_f64(f64::NAN)),
+            Self::Float(_) => Some(Self::from_f32(f32::INFINITY)),
+            Self::Double(_) => Some(Self::from_f64(f64::INFINITY)),
             _ => None,
         }
     }

@@ -154,9 +154,9 @@ impl ColumnKind {
             Shape::Boolean => (ColumnValue::Boolean(false), ColumnValue::Boolean(true)),
             Shape::Int | Shape::Date => (ColumnValue::Int(i32::MIN), ColumnValue::Int(i32::MAX)),
             Shape::Long => (ColumnValue::Long(i64::MIN), ColumnValue::Long(i64::MAX)),
-            // Spark orders NaN behind all other numbers.
-            Shape::Float => (ColumnValue::from_f32(f32::NEG_INFINITY), ColumnValue::from_f32(f32::NAN)),
-            Shape::Double => (ColumnValue::from_f64(f64::NEG_INFINITY), ColumnValue::from_f64(f64::NAN)),
+            // Not NaN, which is greater, but than which Hudi's data skipping takes no number for less.
+            Shape::Float => (ColumnValue::from_f32(f32::NEG_INFINITY), ColumnValue::from_f32(f32::INFINITY)),
+            Shape::Double => (ColumnValue::from_f64(f64::NEG_INFINITY), ColumnValue::from_f64(f64::INFINITY)),
             Shape::Bytes => (ColumnValue::Bytes(Vec::new()), ColumnValue::Bytes(vec![0xff; GREATEST_CHARS.len()])),
             Shape::String => (ColumnValue::String(String::new()), ColumnValue::String(GREATEST_CHARS.to_owned())),
             Shape::Decimal { precision, .. } => {
