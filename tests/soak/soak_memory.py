@@ -2,9 +2,9 @@
 
     python tests/soak/soak_memory.py [--times N] [--reads N] [--commits N]
 
-Each work runs in a process of its own on one core, on so many data and on twice as many; what is counted is by how much
-anonymous memory (`RssAnon`) grows at most. Between the two, a row may add half of its bytes: keys, and where they go,
-are in memory. In the second part memory after all reads and commits is compared with that after a tenth of
+Each work runs in a process of its own on one core, on so many data and on four times as many; what is counted is by
+how much anonymous memory (`RssAnon`) grows at most. Between the two, a row may add half of its bytes: keys, and where
+they go, are in memory. In the second part memory after all reads and commits is compared with that after a tenth of
 them, when every buffer and thread is there.
 """
 
@@ -138,7 +138,7 @@ def _in_process(*arguments: object):
 def _one_format(folder: Path, rows: int, log_format: str) -> int:
     """Prints a line for each work. Returns how many take too much."""
     too_much = 0
-    counts = (rows, 2 * rows)
+    counts = (rows, 4 * rows)
     for count in counts:
         _in_process("prepare", folder / str(count), count, log_format)
     for work in WORKS:
@@ -169,8 +169,8 @@ def main() -> int:
         return 0
     rows = arguments.times * LIMIT // ROW_BYTES
     too_much = 0
-    print(f"limit {LIMIT >> 20} MiB, {rows} and {2 * rows} rows, {arguments.times} and {2 * arguments.times} times it")
-    print("| work | logs | MiB | MiB, twice the rows | bytes for each further row |\n|---|---|---|---|---|")
+    print(f"limit {LIMIT >> 20} MiB, {rows} and {4 * rows} rows, {arguments.times} and {4 * arguments.times} times it")
+    print("| work | logs | MiB | MiB, four times the rows | bytes for each further row |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="memory") as folder:
         for log_format in arguments.formats:
             too_much += _one_format(Path(folder) / log_format, rows, log_format)
