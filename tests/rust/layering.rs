@@ -270,6 +270,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "schema",
             "file_group",
             "keys",
+            "metadata_table",
             "plan",
             "write",
             "commit",

@@ -2,22 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::task_plan::InsertClass;
 use mortice_base::error::{Error, Result};
 
-/// Refuses a new partition within another one, or around it. Partitions that are there already are written to.
-///
-/// Args:
-///     known: The partitions of the table, as far as they are known.
-///     inserts: What new rows go to.
+/// Refuses a new partition within another one, or around it. Partitions that are there already are written to. `known` are
+/// the partitions of the table, as far as they are known, `inserts` those that new rows go to.
 ///
 /// # Errors
 /// `InvalidArgument`, naming both.
-pub(super) fn refuse_nested<'a>(
-    known: &BTreeSet<String>,
-    inserts: impl Iterator<Item = &'a InsertClass>,
-) -> Result<()> {
-    let inserts: BTreeSet<&str> = inserts.map(|class| class.partition.as_str()).collect();
+pub(super) fn refuse_nested<'a>(known: &BTreeSet<String>, inserts: impl Iterator<Item = &'a str>) -> Result<()> {
+    let inserts: BTreeSet<&str> = inserts.collect();
     let new = inserts.iter().copied().filter(|partition| !partition.is_empty() && !known.contains(*partition));
     for partition in new {
         let around = partition.match_indices('/').filter_map(|(at, _)| partition.get(..at));
@@ -42,9 +35,7 @@ mod tests {
 
     fn refused(known: &[&str], inserts: &[&str]) -> Option<String> {
         let known = known.iter().map(|&path| path.to_owned()).collect();
-        let of = |&path: &&str| InsertClass { partition: path.to_owned(), bucket: None };
-        let classes: Vec<InsertClass> = inserts.iter().map(of).collect();
-        refuse_nested(&known, classes.iter()).err().map(|error| error.to_string())
+        refuse_nested(&known, inserts.iter().copied()).err().map(|error| error.to_string())
     }
 
     #[test]

@@ -106,7 +106,7 @@ struct Draft {
 
 impl Planner<'_> {
     fn plan(&self, counts: &RowCounts) -> Result<TaskPlan> {
-        refuse_nested(&self.view.partitions, counts.inserts.keys())?;
+        refuse_nested(&self.view.partitions, counts.inserts.keys().map(|class| class.partition.as_str()))?;
         let mut draft = Draft { groups: counts.updates.clone(), ..Draft::default() };
         if self.options.bucket.is_some() {
             Self::buckets(&counts.inserts, &mut draft)?;

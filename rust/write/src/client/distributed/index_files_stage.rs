@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::closing_store::ClosingStore;
 use super::key_check_stage::SORT_MEMORY;
 use super::reports::{IndexFileReport, ReadReport};
-use super::sent_keys::Received;
+use super::sent_keys::receive_keys;
 use super::specs::WriteIndexSpec;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use crate::commit::OpenMark;
@@ -41,7 +41,7 @@ impl IndexFilesStage {
         let folder = SpillFolder::new(self.table.options.spill_dir.as_deref());
         let sorter = EntrySorter::new(folder, SORT_MEMORY);
         let mut buffer = sorter.buffer();
-        let received = Received::receive(&mut self.input, file_group, &mut |key, place| {
+        let received = receive_keys(&mut self.input, file_group, &mut |key, place| {
             let slice = u32::try_from(place.number).map_err(|_| other_slice())?;
             sorter.add(&mut buffer, key.as_bytes(), &slice.to_be_bytes())
         })?;

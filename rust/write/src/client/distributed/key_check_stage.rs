@@ -2,7 +2,7 @@
 
 use super::key_places_stage::place_of;
 use super::reports::{KeysReport, ReadReport};
-use super::sent_keys::Received;
+use super::sent_keys::receive_keys;
 use super::specs::CompareKeysSpec;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use crate::maintenance::verify::{FileGroupNumbers, KeyCheck, KeySorter};
@@ -31,7 +31,7 @@ impl KeyCheckStage {
         let mut numbers = FileGroupNumbers::of_names(&self.spec.groups)?;
         let sorter = KeySorter::new(self.folder.clone(), SORT_MEMORY);
         let mut buffer = sorter.buffer();
-        let received = Received::receive(&mut self.input, slot, &mut |key, place| {
+        let received = receive_keys(&mut self.input, slot, &mut |key, place| {
             let unknown = || Error::internal("a record key of an unknown place");
             let (origin, group) = place_of(place.number).ok_or_else(unknown)?;
             let group = match (group, place.elsewhere) {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::driver::KEY_FILE_BYTES;
 use super::packing::tasks_by_cost;
+use super::received_keys::Received;
 use super::reports::{IndexPartReport, ReadReport};
-use super::sent_keys::Received;
 use super::specs::{IndexPart, IndexPartsSpec, ReadIndexKeysSpec, Slots, WriteIndexSpec};
-use super::table_stage::{TableStage, TableWork};
+use super::table_work::{TableStage, TableWork};
 use super::task_runner::{Exchange, TaskRunner};
 use crate::commit::OpenMark;
 use crate::maintenance::{MetadataBuildRequest, MetadataBuildResult, run_metadata_build_with};

@@ -26,8 +26,8 @@
 //! | `placer`, `tags` | places and tags of rows |
 //! | `closing_store` | files of attempts that run on after the commit |
 //! | `run_stage` | a stage, from its serialised form |
-//! | `table_stage` | stages that work on a table as it is |
-//! | `sent_keys` | record keys with their places, sent to the slots of the keys |
+//! | `table_work`, `table_stage` | stages that work on a table as it is |
+//! | `sent_keys`, `received_keys` | record keys with their places, sent to the slots of the keys |
 //! | `key_places_stage`, `key_check_stage` | the stages of a verification |
 //! | `index_keys_stage`, `index_files_stage` | the stages that build a record index |
 //! | `index_parts_stage` | what other indexes of the metadata table are built from |
@@ -61,6 +61,7 @@ mod packing;
 mod placer;
 mod planned_service;
 mod prepare_stage;
+mod received_keys;
 mod reports;
 #[cfg(any(test, feature = "testing"))]
 mod reread;
@@ -77,6 +78,7 @@ mod split_stage;
 mod stage;
 mod state;
 mod table_stage;
+mod table_work;
 mod tag_stage;
 mod tags;
 mod task_insert;

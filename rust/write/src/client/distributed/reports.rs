@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::sent_keys::Received;
+use super::received_keys::Received;
 use super::slots::RowSum;
 use crate::maintenance::verify::KeyFindings;
 use crate::metadata_upkeep::BloomText;

@@ -8,10 +8,10 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
-use serde::{Deserialize, Serialize};
 
 use super::chunk::{Chunk, ChunkKind};
 use super::distributor::Distributor;
+use super::received_keys::{Received, SourceReport};
 use super::slots::{KeyHasher, RowSum};
 use super::specs::Slots;
 use super::split_stage::SlotAddresses;
@@ -42,17 +42,6 @@ pub(super) struct SentPlace<'a> {
     pub(super) number: u64,
     /// A place without a number.
     pub(super) elsewhere: Option<&'a str>,
-}
-
-/// What a source has sent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SourceReport {
-    pub(super) sent: RowSum,
-    /// File slices that cannot be read.
-    pub(super) unreadable: Vec<Finding>,
-    /// The record index, if it cannot be read.
-    pub(super) index: Vec<Finding>,
 }
 
 /// Sends keys.
@@ -145,68 +134,31 @@ impl KeySender {
     }
 }
 
-/// What came to a slot.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Received {
-    pub(super) taken: RowSum,
-    /// What the sources say of all slots: it comes to one of them.
-    pub(super) sources: Vec<SourceReport>,
-}
-
-impl Received {
-    /// Receives the keys of a slot.
-    ///
-    /// # Errors
-    /// Those of the input and of `each`; `Internal` for other chunks.
-    pub(super) fn receive(
-        input: &mut Chunks,
-        slot: u32,
-        each: &mut dyn FnMut(&str, SentPlace<'_>) -> Result<()>,
-    ) -> Result<Self> {
-        let (mut received, mut hasher) = (Self::default(), KeyHasher::new(true));
-        while let Some(chunk) = input.next_of(slot, ChunkKind::KeyPlaces)? {
-            let batch = chunk.batch()?;
-            let (keys, places, elsewhere) = columns_of(&batch).ok_or_else(other_chunk)?;
-            for ((key, number), elsewhere) in keys.iter().zip(places.values()).zip(elsewhere) {
-                let key = key.ok_or_else(other_chunk)?;
-                received.taken.add(RowSum { rows: 1, hash: hasher.hash(key, "") });
-                each(key, SentPlace { number: *number, elsewhere })?;
-            }
+/// Receives the keys of a slot.
+///
+/// # Errors
+/// Those of the input and of `each`; `Internal` for other chunks.
+pub(super) fn receive_keys(
+    input: &mut Chunks,
+    slot: u32,
+    each: &mut dyn FnMut(&str, SentPlace<'_>) -> Result<()>,
+) -> Result<Received> {
+    let (mut received, mut hasher) = (Received::default(), KeyHasher::new(true));
+    while let Some(chunk) = input.next_of(slot, ChunkKind::KeyPlaces)? {
+        let batch = chunk.batch()?;
+        let (keys, places, elsewhere) = columns_of(&batch).ok_or_else(other_chunk)?;
+        for ((key, number), elsewhere) in keys.iter().zip(places.values()).zip(elsewhere) {
+            let key = key.ok_or_else(other_chunk)?;
+            received.taken.add(RowSum { rows: 1, hash: hasher.hash(key, "") });
+            each(key, SentPlace { number: *number, elsewhere })?;
         }
-        while let Some(chunk) = input.next_of(slot, ChunkKind::SentKeys)? {
-            let report = chunk.report.as_deref().ok_or_else(other_chunk)?;
-            let report = serde_json::from_slice(report).map_err(|error| other_chunk().caused_by(error))?;
-            received.sources.push(report);
-        }
-        Ok(received)
     }
-
-    /// Makes sure that all keys that so many tasks have sent were received, and returns what the tasks could not read.
-    ///
-    /// # Errors
-    /// `Internal` if keys were lost, or received twice.
-    pub(super) fn check_all(all: Vec<Self>, tasks: u32) -> Result<[Vec<Finding>; 2]> {
-        let (mut taken, mut sent, mut sources) = (RowSum::default(), RowSum::default(), 0_u32);
-        let mut found = [Vec::new(), Vec::new()];
-        for received in all {
-            taken.add(received.taken);
-            for source in received.sources {
-                sent.add(source.sent);
-                sources = sources.saturating_add(1);
-                let [unreadable, index] = &mut found;
-                unreadable.extend(source.unreadable);
-                index.extend(source.index);
-            }
-        }
-        if taken != sent || sources != tasks {
-            return Err(Error::internal(format!(
-                "{sources} of {tasks} tasks sent {} record keys, of which {} came to other tasks: keys were lost or doubled",
-                sent.rows, taken.rows
-            )));
-        }
-        Ok(found)
+    while let Some(chunk) = input.next_of(slot, ChunkKind::SentKeys)? {
+        let report = chunk.report.as_deref().ok_or_else(other_chunk)?;
+        let report = serde_json::from_slice(report).map_err(|error| other_chunk().caused_by(error))?;
+        received.sources.push(report);
     }
+    Ok(received)
 }
 
 fn other_chunk() -> Error {
@@ -261,7 +213,7 @@ mod tests {
                     found.push((place.number, key.to_owned(), place.elsewhere.map(str::to_owned)));
                     Ok(())
                 };
-                all.push(Received::receive(&mut input, slot, &mut each).unwrap());
+                all.push(receive_keys(&mut input, slot, &mut each).unwrap());
             }
             found.sort();
             assert_eq!(found.len(), keys.len());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::specs::StageSpec;
-use super::table_stage::TableWork;
+use super::table_work::TableWork;
 use crate::index::{Index, choose_index};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
@@ -86,6 +86,16 @@ pub(super) fn work_of(bytes: &[u8]) -> Result<Work> {
         Work::Table(work) => work.check()?,
     }
     Ok(work)
+}
+
+impl TableWork {
+    /// The serialised form.
+    ///
+    /// # Errors
+    /// `Internal` if the values cannot be serialised.
+    pub(super) fn serialized(self) -> Result<Vec<u8>> {
+        work_to_bytes(Work::Table(self))
+    }
 }
 
 impl WriteState {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::driver::KEY_FILE_BYTES;
 use super::packing::tasks_by_cost;
+use super::received_keys::Received;
 use super::reports::ReadReport;
-use super::sent_keys::Received;
 use super::specs::{CompareKeysSpec, ReadPlacesSpec, Slots};
-use super::table_stage::{TableStage, TableWork};
+use super::table_work::{TableStage, TableWork};
 use super::task_runner::{Exchange, TaskRunner};
 use crate::maintenance::verify::{
     Finding, KeyComparison, KeyFindings, VerifyOptions, VerifyReport, index_scope, leaves_stale_keys, unreadable_index,

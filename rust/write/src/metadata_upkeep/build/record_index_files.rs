@@ -44,7 +44,7 @@ pub struct NewRecordIndex<'a> {
 /// Writes the base files of a record index in this process.
 ///
 /// # Errors
-/// As for [`IndexBuilder::write_record_index`](super::index_builder::IndexBuilder::write_record_index).
+/// What reading the slices may fail with, and those of the storage.
 pub(super) fn write_record_index(
     table: &OpenTable,
     slices: &[FileSlice],
