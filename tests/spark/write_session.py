@@ -50,7 +50,8 @@ class FailsAlways(Stage):
 
     def __call__(self, batches):
         yield from super().__call__(batches)
-        if any(stage in self.stage for stage in (b'"stage":{"Write"', b'"stage":{"Service"')):
+        # The state of the write, and what the stage does.
+        if any(stage in self.stage for stage in (b'},{"Write":', b'},{"Service":')):
             raise RuntimeError("every attempt fails")
 
 
