@@ -382,6 +382,8 @@ def test_nan_is_the_greatest_value_in_column_statistics(tmp_path, table_type):
     assert greatest()
     assert all("nan" in value for value in greatest())
     assert table.snapshot(filters=[("x", ">", 5.0)]).count() == 2
-    # Statistics that are made of files again are those of files that may have NaN.
+    # Footers leave NaN out: the bound of files that may have it is infinity, which Hudi takes for greater than numbers.
     table.build_metadata(rebuild=True)
-    assert all("nan" in value for value in greatest())
+    assert any("inf" in value for value in greatest())
+    assert all("nan" in value or "inf" in value for value in greatest())
+    assert table.snapshot(filters=[("x", ">", 5.0)]).count() == 2
