@@ -278,6 +278,7 @@ mod tests {
         assert_eq!(found.len(), MOST_FINDINGS + 1);
         assert!(found.last().unwrap().message.starts_with("7 more"), "{:?}", found.last());
     }
+
     /// Findings do not depend on how keys are divided among those that compare them.
     #[test]
     fn findings_of_parts_of_the_keys_are_those_of_all() {
