@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from mortice.spark.execution.metrics import Metrics
 
-__all__ = ["collected", "count_rows", "data_frame", "is_connect"]
+__all__ = ["collected", "count_rows", "data_frame", "is_connect", "task_numbers"]
 
 _BYTES_IN_MEMORY = 8
 """The assumed ratio of rows in memory to compressed files; for the broadcast hint only."""
@@ -64,7 +64,7 @@ def data_frame(
     is_small = _is_small(spark, scan)
     if is_small or _has_numbers_alone(spark):
         read = ReadNumbered(queries, descriptors, target, tell, worker=options.worker)
-        frame = _numbered(spark, descriptors).mapInArrow(read, schema)
+        frame = task_numbers(spark, len(descriptors)).mapInArrow(read, schema)
         # Spark Connect 3.5 has numbers alone; there the hint prevents the broadcast of a large table.
         frame = frame if is_small else frame.hint("merge")
     else:
@@ -83,7 +83,7 @@ def count_rows(spark: SparkSession, scan: PlannedScan, options: TaskOptions | No
     schema = spark_schema(COUNTS)
     if _has_numbers_alone(spark):
         count = CountNumbered(queries, descriptors, COUNTS, worker=options.worker)
-        frame = _numbered(spark, descriptors).mapInArrow(count, schema)
+        frame = task_numbers(spark, len(descriptors)).mapInArrow(count, schema)
     else:
         rows = _described(spark, descriptors, on_connect=is_connect(spark))
         frame = rows.mapInArrow(CountDescriptors(queries, COUNTS, worker=options.worker), schema)
@@ -107,7 +107,7 @@ def collected(
     queries, descriptors = serialize_tasks(_tasks(spark, scan, TaskOptions()))
     if not descriptors:
         return []
-    frame = _numbered(spark, descriptors).mapInArrow(function(queries, descriptors), spark_schema(schema))
+    frame = task_numbers(spark, len(descriptors)).mapInArrow(function(queries, descriptors), spark_schema(schema))
     rows: list[Any] = frame.collect()
     return rows
 
@@ -122,9 +122,9 @@ def _has_numbers_alone(spark: SparkSession) -> bool:
     return is_connect(spark) and not hasattr(spark, "dataSource")
 
 
-def _numbered(spark: SparkSession, tasks: list[list[bytes]]) -> DataFrame:
-    """Returns a DataFrame with one number and one partition for each task."""
-    return spark.range(0, len(tasks), 1, numPartitions=len(tasks))
+def task_numbers(spark: SparkSession, tasks: int) -> DataFrame:
+    """Returns a DataFrame of the numbers of tasks, each in a partition of its own."""
+    return spark.range(0, tasks, 1, numPartitions=tasks)
 
 
 def _described(spark: SparkSession, tasks: list[list[bytes]], *, on_connect: bool) -> DataFrame:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice.spark.execution.data_frame import task_numbers
 from mortice.spark.execution.private import session_key
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
@@ -89,7 +90,7 @@ class Frames:
         with _small_batches(self._spark):
             chunks = self._source().mapInArrow(RunStage(stages["split"]), SPARK_SCHEMA)
             if "read_keys" in stages:
-                numbers = _numbers(self._spark, key_tasks)
+                numbers = task_numbers(self._spark, key_tasks)
                 chunks = chunks.union(numbers.mapInArrow(RunStage(stages["read_keys"]), SPARK_SCHEMA))
             return self._kept(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["tag"]), SPARK_SCHEMA))
 
@@ -167,7 +168,7 @@ def run_tasks(spark: SparkSession, stage: bytes, tasks: int) -> list[bytes]:
     """
     if tasks == 0:
         return []
-    return _reports(_numbers(spark, tasks).mapInArrow(RunStage(stage), SPARK_SCHEMA))
+    return _reports(task_numbers(spark, tasks).mapInArrow(RunStage(stage), SPARK_SCHEMA))
 
 
 class SparkTasks:
@@ -197,13 +198,8 @@ class SparkTasks:
             partitions: Partitions of the shuffled DataFrame.
         """
         with typed_errors(), _small_batches(self._spark):
-            chunks = _numbers(self._spark, tasks).mapInArrow(RunStage(read), SPARK_SCHEMA)
+            chunks = task_numbers(self._spark, tasks).mapInArrow(RunStage(read), SPARK_SCHEMA)
             return _reports(_shuffled(chunks, partitions).mapInArrow(RunStage(then), SPARK_SCHEMA))
-
-
-def _numbers(spark: SparkSession, tasks: int) -> DataFrame:
-    """Returns the numbers of tasks, each in a partition of its own."""
-    return spark.range(0, tasks, 1, numPartitions=tasks)
 
 
 def _reports(frame: DataFrame) -> list[bytes]:
