@@ -43,12 +43,9 @@ class ProcessWork:
 
     def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
         """As `ErasureWork.values`."""
-        from mortice.services.remains import DistinctValues
+        from mortice.services.remains import distinct_values
 
-        found = DistinctValues()
-        for batch in self._table.snapshot(columns=list(columns), filters=terms).to_reader():
-            found.add(batch)
-        return found.by_column
+        return distinct_values(self._table.snapshot(columns=list(columns), filters=terms).to_reader())
 
     def delete_where(self, terms: Any, options: Mapping[str, Any] | None) -> None:
         """As `ErasureWork.delete_where`."""

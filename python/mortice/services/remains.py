@@ -18,9 +18,9 @@ from mortice.log_file import LogFile
 from mortice.timeline import Timeline
 
 __all__ = [
-    "DistinctValues",
     "Erased",
     "Remains",
+    "distinct_values",
     "is_in_records",
     "remaining_files",
     "search_files",
@@ -100,22 +100,15 @@ class Remains:
     found: list[str] = field(default_factory=list)
 
 
-class DistinctValues:
-    """The distinct values, without null, of the columns of batches."""
-
-    def __init__(self) -> None:
-        self.by_column: dict[str, pa.Array[Any]] = {}
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Adds the values of a batch."""
+def distinct_values(batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Array[Any]]:
+    """Returns the distinct values, without null, of each column of batches, which may have different columns."""
+    found: dict[str, pa.Array[Any]] = {}
+    for batch in batches:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            self.add_column(name, column)
-
-    def add_column(self, name: str, values: pa.Array[Any]) -> None:
-        """Adds values of one column."""
-        new = pc.unique(values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values).drop_null()
-        known = self.by_column.get(name)
-        self.by_column[name] = new if known is None else pc.unique(pa.concat_arrays([known, new]))
+            values = column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
+            new = pc.unique(values).drop_null()
+            found[name] = pc.unique(pa.concat_arrays([found[name], new])) if name in found else new
+    return found
 
 
 def searched_columns(schema: pa.Schema, partitions: Sequence[str]) -> list[str]:

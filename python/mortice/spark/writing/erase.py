@@ -14,7 +14,7 @@ from mortice.queries import Snapshot
 from mortice.scan import Scan
 from mortice.services import erasure
 from mortice.spark.execution.arrow_udf import ReadNumbered
-from mortice.spark.execution.data_frame import collected, count_rows
+from mortice.spark.execution.data_frame import collected, count_rows, task_numbers
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.schema import spark_schema
@@ -91,15 +91,10 @@ class _TaskWork:
 
     def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
         """As `ErasureWork.values`."""
-        from mortice.services.remains import DistinctValues
+        from mortice.services.remains import distinct_values
 
-        found = DistinctValues()
-        scan = self._scan(columns, terms)
-        for row in collected(self._spark, scan, _ValuesOfTasks, _VALUES):
-            with pa.ipc.open_stream(bytes(row[0])) as reader:
-                for batch in reader:
-                    found.add(batch)
-        return found.by_column
+        rows = collected(self._spark, self._scan(columns, terms), _ValuesOfTasks, _VALUES)
+        return distinct_values(batch for row in rows for batch in pa.ipc.open_stream(bytes(row[0])))
 
     def delete_where(self, terms: Any, options: Mapping[str, Any] | None) -> None:
         """As `ErasureWork.delete_where`."""
@@ -116,8 +111,8 @@ class _TaskWork:
             return []
         by_size = sorted(paths, key=lambda path: path.stat().st_size, reverse=True)
         tasks = [[str(path) for path in by_size[task::count]] for task in range(count)]
-        numbers = self._spark.range(0, count, 1, numPartitions=count)
-        rows = numbers.mapInArrow(_SearchFiles(tasks, erased), spark_schema(_FILES)).collect()
+        found = task_numbers(self._spark, count).mapInArrow(_SearchFiles(tasks, erased), spark_schema(_FILES))
+        rows = found.collect()
         return sorted((Path(row[0]), str(row[1])) for row in rows)
 
     def is_in_metadata(self, folder: Path, erased: Erased) -> bool:
@@ -142,13 +137,10 @@ class _ValuesOfTasks(ReadNumbered):
         super().__init__(queries, tasks, _VALUES)
 
     def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-        from mortice.services.remains import DistinctValues
+        from mortice.services.remains import distinct_values
 
-        found = DistinctValues()
-        for split in splits:
-            for batch in record_batches(split.stream()):
-                found.add(batch)
-        for name, values in found.by_column.items():
+        found = distinct_values(batch for split in splits for batch in record_batches(split.stream()))
+        for name, values in found.items():
             batch = pa.record_batch({name: values})
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, batch.schema) as writer:
