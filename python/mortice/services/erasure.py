@@ -142,7 +142,7 @@ def erase(
     columns = searched_columns(table.schema, table.partition_fields)
     values = work.values(columns, terms)
     erased = Erased.of_values(work.count(terms), values, terms, (table.schema, table.partition_fields))
-    commits = _remove(table, terms, options, work)
+    commits = _remove(table, terms, options, work, erased.rows)
     erased = erased.without_shared(work.values)
     remains = remaining_files(Path(_folder(table)), erased, table.timeline, work.search)
     if _metadata_folder(table).is_dir() and work.is_in_metadata(_metadata_folder(table), erased):
@@ -169,10 +169,12 @@ def erase(
     return done
 
 
-def _remove(table: ErasableTable, terms: Any, options: Mapping[str, Any] | None, work: ErasureWork) -> list[str]:
-    """Deletes the rows, and all files that may hold them. Returns the instants of what was done."""
+def _remove(
+    table: ErasableTable, terms: Any, options: Mapping[str, Any] | None, work: ErasureWork, rows: int
+) -> list[str]:
+    """Deletes so many rows, and all files that may hold them. Returns the instants of what was done."""
     before = {instant.requested_time for instant in table.timeline.active}
-    if work.count(terms):
+    if rows:
         work.delete_where(terms, options)
     if table.properties.get("hoodie.table.type") == "MERGE_ON_READ":
         given = {**(options or {}), **UNLIMITED}
